@@ -1,0 +1,52 @@
+import type { Instant } from './instant.js'
+import type { JsonObject } from './json.js'
+import type { DefaultExecutionPrincipal } from './principal.js'
+import type { RunError } from './run.js'
+import type { Sealed } from './sealed.js'
+
+/** An addressable worker. Two agents of one project never share a `name`. */
+export type Agent = {
+  readonly id: string
+  readonly projectId: string
+  /** A slug that does not look like a UUID, so that a path may hold either. */
+  readonly name: string
+  readonly defaultExecutionPrincipal: DefaultExecutionPrincipal
+  readonly runtime: AgentRuntimeConfig
+  readonly desiredState: 'running' | 'stopped'
+  readonly state: AgentState
+  /** Runs at once, in each process. */
+  readonly concurrency: number
+  /** Runs of one message at most, crashes included; 1 means never run twice. */
+  readonly maxAttempts: number
+  /** Messages of one session that may be ahead of a new one. */
+  readonly maxQueued: number
+  readonly createdAt: Instant
+  readonly updatedAt: Instant
+}
+
+/** The runtime's own adapter checks `options`; `secrets` is a sealed JSON object that is never shown. */
+export type AgentRuntimeConfig = {
+  readonly kind: string
+  readonly options: JsonObject
+  readonly secrets?: Sealed
+}
+
+export type AgentState =
+  | { readonly kind: 'stopped' | 'starting' | 'stopping' }
+  | { readonly kind: 'running'; readonly startedAt: Instant }
+  | { readonly kind: 'error'; readonly lastError: RunError; readonly retryAt: Instant }
+
+const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export const isUuid = (text: string): boolean => UUID.test(text)
+export const isAgentName = (text: string): boolean => SLUG.test(text) && !isUuid(text)
+
+export const agentDefaults = { concurrency: 16, maxAttempts: 3, maxQueued: 100 } as const
+
+/** Waits before the n-th new try to bring up an agent that should run (ms); the last one repeats. */
+const RESTART_DELAYS_MS = [1_000, 5_000, 30_000, 60_000] as const
+
+/** When an agent that failed to start, or whose runtime ended, is tried again. `failures` counts from 1. */
+export const decideRestartAt = (failures: number, now: Instant): Instant =>
+  now + (RESTART_DELAYS_MS[Math.min(failures, RESTART_DELAYS_MS.length) - 1] ?? 60_000)

@@ -1,0 +1,91 @@
+import type { EventName } from './event.js'
+import type { Instant } from './instant.js'
+
+/** One event on its way to one webhook. */
+export type WebhookDelivery = {
+  readonly id: string
+  readonly projectId: string
+  readonly webhookId: string
+  readonly eventId: string
+  readonly event: EventName
+  readonly attemptCount: number
+  readonly state: DeliveryState
+  readonly createdAt: Instant
+}
+
+/**
+ * `step` is the place in the retry schedule; it and the attempt number are two things.
+ * `sending` is claimed: `pending` on the wire, and due again at `leaseUntil` if its process died.
+ */
+export type DeliveryState =
+  | { readonly kind: 'pending'; readonly nextAttemptAt: Instant; readonly step: number }
+  | { readonly kind: 'sending'; readonly leaseUntil: Instant; readonly step: number }
+  | { readonly kind: 'delivered'; readonly deliveredAt: Instant }
+  | { readonly kind: 'exhausted'; readonly exhaustedAt: Instant }
+  | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: 'webhook_deleted' }
+
+export type AfterAttempt = Extract<DeliveryState, { kind: 'pending' | 'delivered' | 'exhausted' }>
+export type SendingDelivery = WebhookDelivery & { readonly state: Extract<DeliveryState, { kind: 'sending' }> }
+
+/** On the wire `sending` is `pending`: who holds a claim is nobody's business outside. */
+export type DeliveryStatus = Exclude<DeliveryState['kind'], 'sending'>
+export const deliveryStatusOf = (state: DeliveryState): DeliveryStatus => (state.kind === 'sending' ? 'pending' : state.kind)
+
+/** One HTTP request for a delivery; `attemptNumber` counts from 1. */
+export type DeliveryAttempt = {
+  readonly attemptNumber: number
+  readonly startedAt: Instant
+  readonly durationMs: number
+  readonly outcome: Outcome
+}
+
+/** `accepted` is a 2xx and nothing else (S§6 receiver requirement 4). `responseBody` is the first 16 KiB of the answer. */
+export type Outcome =
+  | { readonly kind: 'accepted'; readonly statusCode: number; readonly responseBody: string }
+  | { readonly kind: 'refused'; readonly statusCode: number; readonly responseBody: string; readonly retryAfterMs?: number }
+  | { readonly kind: 'unreachable'; readonly error: UnreachableError; readonly detail: string }
+
+export type UnreachableError =
+  | 'dns'
+  | 'address_blocked'
+  | 'connect'
+  | 'tls'
+  | 'reset'
+  | 'timeout'
+  | 'protocol'
+  /** The secret could not be decrypted: nothing was sent, for an unsigned request never is. */
+  | 'unsealable_secret'
+
+/** `delaysMs[step]` follows the failure at that step; none left means exhausted. Jitter lengthens only. */
+export type RetryPolicy = {
+  readonly delaysMs: readonly number[]
+  readonly jitter: number
+  readonly maxRetryAfterMs: number
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+export const defaultRetryPolicy: RetryPolicy = {
+  delaysMs: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
+  jitter: 0.2,
+  maxRetryAfterMs: 24 * HOUR,
+}
+
+/** delay = max(delaysMs[step] × (1 + jitter × random), min(retryAfter, cap)): `Retry-After` only ever lengthens. */
+export function decideNextState(
+  delivery: SendingDelivery,
+  outcome: Outcome,
+  policy: RetryPolicy,
+  now: Instant,
+  random: number,
+): AfterAttempt {
+  if (outcome.kind === 'accepted') return { kind: 'delivered', deliveredAt: now }
+  const { step } = delivery.state
+  const scheduled = policy.delaysMs[step]
+  if (scheduled === undefined) return { kind: 'exhausted', exhaustedAt: now }
+  const retryAfter = outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0
+  const delay = Math.max(scheduled * (1 + policy.jitter * random), Math.min(retryAfter, policy.maxRetryAfterMs))
+  return { kind: 'pending', nextAttemptAt: now + Math.round(delay), step: step + 1 }
+}

@@ -1,0 +1,62 @@
+import type { Instant } from './instant.js'
+import { toIso } from './instant.js'
+import type { Json, JsonObject } from './json.js'
+import type { ExecutionPrincipal } from './principal.js'
+import type { RunError } from './run.js'
+
+/** What a webhook can subscribe to. */
+export const EVENT_NAMES = ['message.responded', 'agent.started', 'agent.stopped', 'agent.error'] as const
+export type EventName = (typeof EVENT_NAMES)[number]
+
+/** S§6: the metadata as sent, and two of its keys once more at the top when it has them. */
+type Echo = { readonly metadata: JsonObject; readonly channel?: Json; readonly correlationId?: Json }
+
+/** A fact that webhooks report (S§6, with the fields that it leaves open). */
+export type EventPayload =
+  | {
+      readonly event: 'message.responded'
+      readonly data: Echo & {
+        readonly messageId: string
+        readonly agentId: string
+        readonly sessionId: string
+        readonly response: string
+        readonly executionPrincipal: ExecutionPrincipal
+        /** From the start of the answering run to its answer. */
+        readonly responseTimeMs: number
+      }
+    }
+  | { readonly event: 'agent.started'; readonly data: { readonly agentId: string; readonly runtime: string; readonly startedAt: string } }
+  | { readonly event: 'agent.stopped'; readonly data: { readonly agentId: string; readonly runtime: string; readonly stoppedAt: string } }
+  | {
+      readonly event: 'agent.error'
+      readonly data: Partial<Echo> & {
+        readonly agentId: string
+        readonly error: RunError
+        /** These two are there when a message caused it. */
+        readonly messageId?: string
+        readonly sessionId?: string
+      }
+    }
+
+/** An event as stored. `body` is frozen: every attempt of every delivery sends exactly these characters as UTF-8. */
+export type WebhookEvent = {
+  readonly id: string
+  readonly projectId: string
+  readonly agentId: string
+  readonly name: EventName
+  readonly body: string
+  readonly createdAt: Instant
+}
+
+export function echoOf(metadata: JsonObject = {}): Echo {
+  const echo: { metadata: JsonObject; channel?: Json; correlationId?: Json } = { metadata }
+  if (Object.hasOwn(metadata, 'channel')) echo.channel = metadata['channel'] ?? null
+  if (Object.hasOwn(metadata, 'correlationId')) echo.correlationId = metadata['correlationId'] ?? null
+  return echo
+}
+
+/** Makes the bytes that every receiver gets: `{"event","id","createdAt","data"}`. */
+export function freezeEvent(payload: EventPayload, id: string, projectId: string, now: Instant): WebhookEvent {
+  const body = JSON.stringify({ event: payload.event, id, createdAt: toIso(now), data: payload.data })
+  return { id, projectId, agentId: payload.data.agentId, name: payload.event, body, createdAt: now }
+}

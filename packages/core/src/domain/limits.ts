@@ -1,0 +1,22 @@
+/** Sizes that one request may have. Lengths are UTF-16 units unless the name says bytes. */
+export type Limits = {
+  readonly messageLength: number
+  readonly sessionIdLength: number
+  readonly endUserIdLength: number
+  readonly metadataLength: number
+  readonly metadataDepth: number
+  readonly responseLength: number
+  readonly idempotencyKeyLength: number
+  readonly webhooksPerProject: number
+}
+
+export const defaultLimits: Limits = {
+  messageLength: 64 * 1024,
+  sessionIdLength: 256,
+  endUserIdLength: 256,
+  metadataLength: 16 * 1024,
+  metadataDepth: 16,
+  responseLength: 1024 * 1024,
+  idempotencyKeyLength: 255,
+  webhooksPerProject: 100,
+}

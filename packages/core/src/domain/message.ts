@@ -1,0 +1,94 @@
+import type { EventPayload } from './event.js'
+import { echoOf } from './event.js'
+import type { Instant } from './instant.js'
+import type { JsonObject } from './json.js'
+import type { ExecutionPrincipal } from './principal.js'
+import type { FinishedRun, RunError } from './run.js'
+
+/** What a client sent to an agent, with what became of it. */
+export type Message = {
+  readonly id: string
+  readonly projectId: string
+  readonly agentId: string
+  readonly sessionId: string
+  readonly message: string
+  readonly metadata?: JsonObject
+  readonly executionPrincipal: ExecutionPrincipal
+  /** Digest of the request; tells a reuse of the key with another body. */
+  readonly fingerprint?: string
+  /** Runs begun so far, counted durably before each run: what `maxAttempts: 1` rests on. */
+  readonly attempt: number
+  readonly state: MessageState
+  readonly createdAt: Instant
+}
+
+/** S§3 has two words on the wire; inside, `pending` is all but `responded`. */
+export type MessageState =
+  | { readonly kind: 'queued'; readonly notBefore: Instant }
+  | { readonly kind: 'running'; readonly startedAt: Instant }
+  | { readonly kind: 'deferred'; readonly startedAt: Instant; readonly deadlineAt: Instant }
+  | { readonly kind: 'responded'; readonly response: string; readonly respondedAt: Instant; readonly responseTimeMs: number }
+  | { readonly kind: 'failed'; readonly error: RunError; readonly failedAt: Instant }
+
+export type MessageStateKind = MessageState['kind']
+/** What a finished run may turn a message into. */
+export type AfterRun = Extract<MessageState, { kind: 'queued' | 'responded' | 'failed' }>
+export type DeferredState = Extract<MessageState, { kind: 'deferred' }>
+export type RunningMessage = Message & { readonly state: Extract<MessageState, { kind: 'running' | 'deferred' }> }
+
+export const isFinal = (state: MessageState): state is Extract<MessageState, { kind: 'responded' | 'failed' }> =>
+  state.kind === 'responded' || state.kind === 'failed'
+
+/** The wire status (S§3). */
+export const statusOf = (state: MessageState): 'responded' | 'pending' =>
+  state.kind === 'responded' ? 'responded' : 'pending'
+
+/** `backoffMs[n]` is the wait after failed run n+1 (its last entry repeats); jitter lengthens it by up to that share. */
+export type DispatchPolicy = {
+  readonly backoffMs: readonly number[]
+  readonly jitter: number
+  /** Deadline of one run. */
+  readonly runTimeoutMs: number
+  /** How long a deferred run may take to call back. */
+  readonly deferredTimeoutMs: number
+}
+
+export const defaultDispatchPolicy: DispatchPolicy = {
+  backoffMs: [1_000, 5_000, 30_000],
+  jitter: 0.2,
+  runTimeoutMs: 10 * 60_000,
+  deferredTimeoutMs: 60 * 60_000,
+}
+
+/** Answered → responded with `message.responded`; retryable with attempts left → queued, no event; else failed with `agent.error`. */
+export function decideAfterRun(
+  message: RunningMessage,
+  run: FinishedRun,
+  policy: DispatchPolicy & { readonly maxAttempts: number },
+  now: Instant,
+  random: number,
+): { state: AfterRun; event?: EventPayload } {
+  if (run.kind === 'answered') return responded(message, run.response, now)
+  if (run.retryable && message.attempt < policy.maxAttempts) {
+    const step = Math.min(message.attempt, policy.backoffMs.length) - 1
+    const delay = (policy.backoffMs[step] ?? 0) * (1 + policy.jitter * random)
+    return { state: { kind: 'queued', notBefore: now + Math.round(delay) } }
+  }
+  const { agentId, id: messageId, sessionId } = message
+  return {
+    state: { kind: 'failed', error: run.error, failedAt: now },
+    event: { event: 'agent.error', data: { agentId, error: run.error, messageId, sessionId, ...echoOf(message.metadata) } },
+  }
+}
+
+function responded(message: RunningMessage, response: string, now: Instant): { state: AfterRun; event: EventPayload } {
+  const { agentId, id: messageId, sessionId, executionPrincipal } = message
+  const responseTimeMs = Math.max(0, now - message.state.startedAt)
+  return {
+    state: { kind: 'responded', response, respondedAt: now, responseTimeMs },
+    event: {
+      event: 'message.responded',
+      data: { messageId, agentId, sessionId, response, executionPrincipal, ...echoOf(message.metadata), responseTimeMs },
+    },
+  }
+}

@@ -1,0 +1,24 @@
+/** Why a run, or an agent as a whole, failed. The code is ours, the message may be the agent's. */
+export type RunError = {
+  readonly code:
+    | 'RUNTIME_ERROR' // the agent said so, or threw
+    | 'RUNTIME_TIMEOUT' // no answer within the run's deadline
+    | 'RUNTIME_LOST' // the process that ran it ended
+    | 'RUNTIME_EXITED' // the runtime itself ended or could not start
+    | 'RESPONSE_INVALID' // not a string, too long, or not storable
+  readonly message: string
+}
+
+/** What one run came to, but for `deferred`, which has come to nothing yet. */
+export type FinishedRun =
+  | { readonly kind: 'answered'; readonly response: string }
+  | { readonly kind: 'failed'; readonly error: RunError; readonly retryable: boolean }
+
+/** `deferred`: the runtime took the message and answers later, by callback, within `deadlineMs` (the service's default if absent). */
+export type RunOutcome = FinishedRun | { readonly kind: 'deferred'; readonly deadlineMs?: number }
+
+export const failedRun = (code: RunError['code'], message: string, retryable = false): FinishedRun => ({
+  kind: 'failed',
+  error: { code, message },
+  retryable,
+})

@@ -1,0 +1,53 @@
+import type { Instant } from './instant.js'
+
+const STANDARD_PREFIX = 'whsec_'
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const SECRET_BYTES = 32
+const MIN_SECRET_BYTES = 24
+const MAX_SECRET_BYTES = 64
+
+/** HMAC SHA-256 of the UTF-8 of `data`; a key given as text counts as its UTF-8. */
+export type Hmac = (key: string | Uint8Array, data: string, encoding: 'hex' | 'base64') => string
+export type RandomBytes = (length: number) => Uint8Array
+
+/** `whsec_` and base64 of 32 random bytes, the form of Standard Webhooks. */
+export const newSecret = (randomBytes: RandomBytes): string =>
+  STANDARD_PREFIX + btoa(String.fromCharCode(...randomBytes(SECRET_BYTES)))
+
+/** Whether a caller's own secret has that form, with 24 to 64 bytes. */
+export function isSecret(text: string): boolean {
+  const encoded = text.slice(STANDARD_PREFIX.length)
+  if (!text.startsWith(STANDARD_PREFIX) || !BASE64.test(encoded)) return false
+  const bytes = fromBase64(encoded).length
+  return bytes >= MIN_SECRET_BYTES && bytes <= MAX_SECRET_BYTES
+}
+
+export type SignedRequest = {
+  /** The delivery id for a webhook, the run's id for a runtime request. */
+  readonly id: string
+  readonly event: string
+  readonly body: string
+  readonly secret: string
+  readonly at: Instant
+  /** `X-Service` unless the operator chose another. */
+  readonly headerPrefix: string
+}
+
+/**
+ * The three headers of S§6, keyed with the secret's characters as the customer sees them, and beside them the three of
+ * Standard Webhooks, keyed with the secret's decoded bytes and bound to id and time, so that stock verifiers work.
+ */
+export function signatureHeaders(hmac: Hmac, { id, event, body, secret, at, headerPrefix }: SignedRequest): Record<string, string> {
+  const timestamp = String(Math.floor(at / 1000))
+  const standardKey = fromBase64(secret.slice(STANDARD_PREFIX.length))
+  return {
+    [`${headerPrefix}-Delivery`]: id,
+    [`${headerPrefix}-Event`]: event,
+    [`${headerPrefix}-Signature`]: `sha256=${hmac(secret, body, 'hex')}`,
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${hmac(standardKey, `${id}.${timestamp}.${body}`, 'base64')}`,
+  }
+}
+
+const fromBase64 = (text: string): Uint8Array => Uint8Array.from(atob(text), (c) => c.charCodeAt(0))

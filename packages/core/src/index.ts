@@ -1,0 +1,65 @@
+export type { Agent, AgentRuntimeConfig, AgentState } from './domain/agent.js'
+export { agentDefaults, isAgentName, isUuid } from './domain/agent.js'
+export type { ApiKey, Permission } from './domain/api-key.js'
+export { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS } from './domain/api-key.js'
+export type {
+  AfterAttempt,
+  DeliveryAttempt,
+  DeliveryState,
+  DeliveryStatus,
+  Outcome,
+  RetryPolicy,
+  SendingDelivery,
+  UnreachableError,
+  WebhookDelivery,
+} from './domain/delivery.js'
+export { decideNextState, defaultRetryPolicy, deliveryStatusOf } from './domain/delivery.js'
+export type { EventName, EventPayload, WebhookEvent } from './domain/event.js'
+export { EVENT_NAMES, freezeEvent } from './domain/event.js'
+export { fail } from './domain/fail.js'
+export type { Instant } from './domain/instant.js'
+export { toIso } from './domain/instant.js'
+export type { Json, JsonObject } from './domain/json.js'
+export { canonicalJson, isJsonObject, isStorableText, jsonProblem } from './domain/json.js'
+export type { Limits } from './domain/limits.js'
+export { defaultLimits } from './domain/limits.js'
+export type { AfterRun, DeferredState, DispatchPolicy, Message, MessageState, MessageStateKind, RunningMessage } from './domain/message.js'
+export { decideAfterRun, defaultDispatchPolicy, isFinal, statusOf } from './domain/message.js'
+export type { DefaultExecutionPrincipal, ExecutionPrincipal, PrincipalError } from './domain/principal.js'
+export { defaultPrincipalProblem, principalProblem, resolvePrincipal } from './domain/principal.js'
+export type { FinishedRun, RunError, RunOutcome } from './domain/run.js'
+export { failedRun } from './domain/run.js'
+export type { Sealed } from './domain/sealed.js'
+export type { Hmac, SignedRequest } from './domain/signature.js'
+export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
+export type { Webhook } from './domain/webhook.js'
+export { webhookSecretContext } from './domain/webhook.js'
+export type { AgentRuntime, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent } from './ports/agent-runtime.js'
+export type { AgentChange, AgentStore, StateChange } from './ports/agent-store.js'
+export type { CredentialStore, Project } from './ports/credential-store.js'
+export type {
+  AttemptRecord,
+  ClaimDue,
+  ClaimedDelivery,
+  DeliveryDetail,
+  DeliveryFilter,
+  DeliveryStore,
+  Outgoing,
+} from './ports/delivery-store.js'
+export type {
+  Accepted,
+  ClaimedMessage,
+  Held,
+  Lane,
+  MessageFilter,
+  MessageRef,
+  MessageStore,
+  NewMessage,
+  RecordedRun,
+} from './ports/message-store.js'
+export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
+export type { ResponseSignal } from './ports/response-signal.js'
+export type { Lease, Page, PageOf, Storage, Stored, Unavailable } from './ports/storage.js'
+export type { Fact, Telemetry } from './ports/telemetry.js'
+export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
+export type { WebhookChange, WebhookStore } from './ports/webhook-store.js'

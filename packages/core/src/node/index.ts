@@ -1,0 +1,67 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { v7 } from 'uuid'
+import type { Sealed } from '../domain/sealed.js'
+import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
+
+export type NodePlatform = { readonly clock: Clock; readonly random: Random; readonly ids: Ids; readonly crypto: Crypto }
+
+/** Clock, Random, Ids and Crypto on Node. `masterKey`: 32 bytes that seal secrets and run tokens; losing it loses those. */
+export const nodePlatform = (options: { readonly masterKey: Uint8Array }): NodePlatform => ({
+  clock: systemClock,
+  random: { next: () => Math.random() },
+  ids: { next: () => v7() },
+  crypto: nodeCrypto(options.masterKey),
+})
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => delay(Math.min(ms, MAX_TIMER_MS), undefined, signal && { signal }).catch(() => undefined),
+}
+
+/** Node fires a longer timer at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+const MASTER_KEY_BYTES = 32
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** AES-256-GCM, HMAC and SHA-256 of node:crypto. */
+export function nodeCrypto(masterKey: Uint8Array): Crypto {
+  if (masterKey.length !== MASTER_KEY_BYTES) throw new RangeError(`the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`)
+  const sealKey = deriveKey(masterKey, 'seal')
+  const macKey = deriveKey(masterKey, 'mac')
+  const sha256 = (data: string) => createHash('sha256').update(data).digest()
+  return {
+    randomBytes: (length) => randomBytes(length),
+    sha256: (data) => sha256(data).toString('hex'),
+    hmacSha256: (key, data, encoding) => createHmac('sha256', key).update(data).digest(encoding),
+    mac: (purpose, data) => createHmac('sha256', macKey).update(`${purpose}\0${data}`).digest('base64url'),
+    // Digests have one length, so timingSafeEqual cannot throw and the length of a secret does not show.
+    equal: (a, b) => timingSafeEqual(sha256(a), sha256(b)),
+    seal: (plain, context) => seal(sealKey, plain, context),
+    unseal: (sealed, context) => unseal(sealKey, sealed, context),
+  }
+}
+
+const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', masterKey, '', `agent-messaging ${purpose}`, 32))
+
+function seal(key: Buffer, plain: string, context: string): Sealed {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(context))
+  const encrypted = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+  return `v1.${Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url')}` as Sealed
+}
+
+function unseal(key: Buffer, sealed: Sealed, context: string): string | undefined {
+  const [version, encoded] = sealed.split('.')
+  const bytes = Buffer.from(encoded ?? '', 'base64url')
+  if (version !== 'v1' || bytes.length < IV_BYTES + TAG_BYTES) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+  try {
+    return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    return undefined
+  }
+}

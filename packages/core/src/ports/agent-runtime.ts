@@ -1,0 +1,51 @@
+import type { Result } from 'neverthrow'
+import type { Agent } from '../domain/agent.js'
+import type { JsonObject } from '../domain/json.js'
+import type { ExecutionPrincipal } from '../domain/principal.js'
+import type { RunError, RunOutcome } from '../domain/run.js'
+
+/** Brings agents of one kind to life. */
+export interface AgentRuntime {
+  /** Names the runtime in an agent's `runtime.kind`. */
+  readonly kind: string
+  /** Whether requests to such an agent are signed: each agent then gets a signing secret of its own, shown once. */
+  readonly signsRequests: boolean
+  /**
+   * Checks the options of a create or update request and takes what is secret out of what may be shown. Each error is a
+   * sentence for the caller that starts with the field's name. Options come from requests: they name entries of the
+   * operator's configuration, never a program or an argument.
+   */
+  parseOptions(options: JsonObject): Promise<Result<ParsedOptions, string>>
+  /** Ok once the agent takes runs. `onExit` is called at most once, after that, when it ends without having been stopped. */
+  start(agent: RuntimeAgent, onExit: (error: RunError) => void): Promise<Result<RunningAgent, RunError>>
+}
+
+export type ParsedOptions = { readonly options: JsonObject; readonly secrets: JsonObject }
+
+export type RuntimeAgent = {
+  readonly agent: Agent
+  /** What `parseOptions` took out, decrypted; and `signingSecret` when the runtime signs. */
+  readonly secrets: JsonObject
+}
+
+/** An agent that takes runs; never two at once in one session. */
+export interface RunningAgent {
+  /** One turn. Never rejects, whatever the agent does, and ends soon after `signal` aborts. */
+  run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome>
+  health(signal: AbortSignal): Promise<{ ok: boolean; detail?: string }>
+  /** Ends every run and leaves no process, socket or timer behind. Never rejects. */
+  stop(): Promise<void>
+}
+
+export type RunRequest = {
+  readonly messageId: string
+  readonly agentId: string
+  readonly sessionId: string
+  readonly message: string
+  readonly metadata?: JsonObject
+  readonly executionPrincipal: ExecutionPrincipal
+  /** 1-based; above 1 an earlier run of this message was lost or failed. */
+  readonly attempt: number
+  /** Opens the callback route for this run alone. */
+  readonly runToken: string
+}

@@ -1,0 +1,24 @@
+import type { ApiKey } from '../domain/api-key.js'
+import type { Instant } from '../domain/instant.js'
+import type { Page, PageOf, Stored } from './storage.js'
+
+export type Project = { readonly id: string; readonly name: string; readonly createdAt: Instant }
+
+/** Projects and API keys; a key is known by its digest (SHA-256, hex) only. */
+export interface CredentialStore {
+  createProject(project: Project): Stored<void>
+  getProject(id: string): Stored<Project | undefined>
+  /** Oldest first. */
+  listProjects(page: PageOf): Stored<Page<Project>>
+  /** `digest_taken`: a key with this digest exists already, in whatever project. */
+  createKey(key: ApiKey, digest: string): Stored<'created' | 'digest_taken' | 'project_not_found'>
+  /** Finds revoked and expired keys too: the use case refuses them in the same words as unknown ones. */
+  findByDigest(digest: string): Stored<ApiKey | undefined>
+  /** Newest first. */
+  listKeys(projectId: string, page: PageOf): Stored<Page<ApiKey>>
+  revokeKey(projectId: string, id: string, now: Instant): Stored<boolean>
+  /** Something that the service keeps about itself, such as the canary that tells a wrong master key. */
+  readSetting(name: string): Stored<string | undefined>
+  /** Sets it only if it has no value yet; answers the value that holds. */
+  initSetting(name: string, value: string): Stored<string>
+}

@@ -1,0 +1,66 @@
+import type { Instant } from '../domain/instant.js'
+import type { AfterRun, DeferredState, Message, MessageStateKind, RunningMessage } from '../domain/message.js'
+import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
+import type { Lease, Page, PageOf, Stored } from './storage.js'
+
+/**
+ * Messages, and the sessions that they queue in. A session is the queue and the lock: it hands out one message at a time,
+ * in the order of acceptance, and the next only when that one is final.
+ */
+export interface MessageStore {
+  /**
+   * Finds the message of the idempotency key, else checks that the agent exists in the project, that it runs and that the
+   * session has room, and commits the message; all in one snapshot. With `claimUntil` and an idle session it is born
+   * running, under a lease. Repeated with the same id it answers `existing`.
+   */
+  accept(message: NewMessage): Stored<Accepted>
+  /**
+   * Claims the heads of due sessions: queued, backed off, past a deferral's deadline, or of a dead process. Oldest due
+   * first, at most `free` a lane; no two callers get the same one. A claim counts an attempt.
+   */
+  claimRunnable(query: { lanes: readonly Lane[]; now: Instant; until: Instant }): Stored<ClaimedMessage[]>
+  /** Moves every lease that still holds to `until`; answers the ids of those that do not, whose runs are to be aborted. */
+  extendLeases(held: readonly Held[], until: Instant): Stored<string[]>
+  /** The runtime answers later: the session stays held, without a lease, until `state.deadlineAt`; the token stays good. */
+  defer(deferral: Held & { readonly state: DeferredState }): Stored<'deferred' | 'lease_lost'>
+  /** State, event, deliveries and the session's next head in one commit; or none of them, and `lease_lost`. */
+  recordRun(run: Held & { readonly state: AfterRun; readonly now: Instant; readonly outgoing?: Outgoing }): Stored<RecordedRun>
+  get(ref: MessageRef): Stored<Message | undefined>
+  /** Any project's message; for a caller that proves its right by a run token. */
+  getHeld(messageId: string): Stored<{ message: Message; token: number } | undefined>
+  /** Those of the ids that are final. One query, however many. */
+  findFinal(messageIds: readonly string[]): Stored<Message[]>
+  /** Newest first. */
+  list(filter: MessageFilter, page: PageOf): Stored<Page<Message>>
+}
+
+export type NewMessage = Omit<Message, 'attempt' | 'state' | 'createdAt'> & {
+  readonly idempotencyKey?: string
+  readonly now: Instant
+  readonly claimUntil?: Instant
+}
+
+export type Accepted =
+  | { readonly kind: 'created'; readonly message: Message }
+  | { readonly kind: 'claimed'; readonly claimed: ClaimedMessage }
+  | { readonly kind: 'existing'; readonly message: Message }
+  | { readonly kind: 'agent_not_found' | 'agent_not_running' | 'session_full' }
+
+/** An agent that this process runs, and how many more runs it can take now. */
+export type Lane = { readonly agentId: string; readonly free: number }
+export type Held = { readonly messageId: string; readonly token: number }
+export type MessageRef = { readonly projectId: string; readonly agentId: string; readonly messageId: string }
+/** `lost` says what an earlier run left undone: it died, or its callback never came. */
+export type ClaimedMessage = { readonly message: RunningMessage; readonly lease: Lease; readonly lost?: 'running' | 'deferred' }
+
+export type RecordedRun =
+  | { readonly kind: 'recorded'; readonly message: Message; readonly deliveries: readonly ClaimedDelivery[]; readonly sessionWaits: boolean }
+  | { readonly kind: 'lease_lost' }
+
+export type MessageFilter = {
+  readonly projectId: string
+  readonly agentId: string
+  readonly sessionId?: string
+  readonly status?: 'pending' | 'responded'
+  readonly state?: MessageStateKind
+}

@@ -1,0 +1,35 @@
+import type { ResultAsync } from 'neverthrow'
+import type { AgentStore } from './agent-store.js'
+import type { CredentialStore } from './credential-store.js'
+import type { DeliveryStore } from './delivery-store.js'
+import type { MessageStore } from './message-store.js'
+import type { WebhookStore } from './webhook-store.js'
+
+/**
+ * Everything that is kept. Each method of each store is one atomic meaning: it happens whole and durably before its
+ * result is Ok, or not at all. The core never opens a transaction and never batches; adapters coalesce concurrent calls.
+ * Every write may be repeated after `Unavailable`. A row of another project answers as a missing one.
+ */
+export interface Storage {
+  readonly messages: MessageStore
+  readonly deliveries: DeliveryStore
+  readonly webhooks: WebhookStore
+  readonly agents: AgentStore
+  readonly credentials: CredentialStore
+  /** Whether reads and writes work now. */
+  ping(): Stored<void>
+  /** Waits for writes under way; later calls are `Unavailable`. */
+  close(): Promise<void>
+}
+
+/** The queue is full or the database away: the write may or may not have happened. */
+export type Unavailable = { readonly kind: 'unavailable'; readonly reason: string }
+export type Stored<T> = ResultAsync<T, Unavailable>
+
+/** `nextCursor` is the id of the page's last row, or null on the last page. */
+export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
+/** `cursor` is a UUID: rows follow the one that has it, or its place if it is gone. */
+export type PageOf = { readonly limit: number; readonly cursor?: string }
+
+/** The time-bounded right to work on a row. The token is the row's claim count: a write under an older one is refused. */
+export type Lease = { readonly token: number; readonly until: number }

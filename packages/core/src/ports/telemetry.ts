@@ -1,0 +1,21 @@
+import type { Json } from '../domain/json.js'
+
+/**
+ * One wide fact per thing that happened; adapters make log lines, metrics and spans of it.
+ * Never throws and never waits. Facts hold ids, durations and outcomes, never message text, secrets or keys.
+ */
+export interface Telemetry {
+  record(fact: Fact): void
+}
+
+export type Fact = {
+  readonly name:
+    | 'message.accepted'
+    | 'run.finished'
+    | 'run.refused' // its lease was lost, or it ended more than once
+    | 'delivery.attempted'
+    | 'delivery.refused' // its lease was lost and its outcome changes nothing
+    | 'agent.changed'
+    | 'store.unavailable'
+    | 'worker.failed' // a defect: something threw that must not
+} & { readonly [detail: string]: Json | undefined }

@@ -1,0 +1,24 @@
+import type { Webhook } from '../domain/webhook.js'
+import type { Page, PageOf, Stored } from './storage.js'
+
+/** Receivers. What changes here holds for the next event and the next claim. */
+export interface WebhookStore {
+  /** `limit_reached` when the project has `limit` webhooks already. */
+  create(webhook: Webhook, limit: number): Stored<'created' | 'limit_reached'>
+  get(projectId: string, id: string): Stored<Webhook | undefined>
+  /** Newest first. */
+  list(projectId: string, page: PageOf): Stored<Page<Webhook>>
+  update(projectId: string, id: string, change: WebhookChange): Stored<Webhook | undefined>
+  /** At once and cheap, whatever its backlog: its open deliveries are never claimed again, and `cancelOrphans` ends them. */
+  delete(projectId: string, id: string): Stored<boolean>
+}
+
+/** Absent: left as it is. `null` clears an optional field. */
+export type WebhookChange = {
+  readonly url?: Webhook['url']
+  readonly events?: Webhook['events']
+  readonly agentId?: string | null
+  readonly description?: string | null
+  readonly status?: Webhook['status']
+  readonly updatedAt: Webhook['updatedAt']
+}
