@@ -63,3 +63,25 @@ export type { Lease, Page, PageOf, Storage, Stored, Unavailable } from './ports/
 export type { Fact, Telemetry } from './ports/telemetry.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { WebhookChange, WebhookStore } from './ports/webhook-store.js'
+export type { AgentFunction } from './runtimes/function-runtime.js'
+export { functionRuntime } from './runtimes/function-runtime.js'
+export type { MessagingService, ServiceOptions } from './service.js'
+export { createService, defaultPolicy } from './service.js'
+export type { AnswerError, AnswerInput } from './use-cases/answer-run.js'
+export type { AgentChanges, AgentSettings, CreateAgentError, CreateAgentInput, CreatedAgent } from './use-cases/create-agent.js'
+export type { DeliverPolicy, Policy } from './use-cases/deps.js'
+export type { Invalid, Issue } from './use-cases/invalid.js'
+export type { AgentRef, DeleteAgentInput, UpdateAgentError, UpdateAgentInput } from './use-cases/manage-agents.js'
+export type { CreatedKey, CreateKeyError, CreateKeyInput } from './use-cases/manage-credentials.js'
+export type {
+  CreatedWebhook,
+  CreateWebhookError,
+  CreateWebhookInput,
+  UpdateWebhookInput,
+  WebhookChanges,
+  WebhookRef,
+  WebhookSettings,
+} from './use-cases/manage-webhooks.js'
+export type { GetMessageError, GetMessageInput, ListMessagesInput } from './use-cases/read-messages.js'
+export type { SendError, SendInput, Sent } from './use-cases/send-message.js'
+export type { Pass } from './workers/pass.js'

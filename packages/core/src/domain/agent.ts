@@ -1,4 +1,5 @@
-import type { Instant } from './instant.js'
+import type { EventPayload } from './event.js'
+import { toIso, type Instant } from './instant.js'
 import type { JsonObject } from './json.js'
 import type { DefaultExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
@@ -50,3 +51,17 @@ const RESTART_DELAYS_MS = [1_000, 5_000, 30_000, 60_000] as const
 /** When an agent that failed to start, or whose runtime ended, is tried again. `failures` counts from 1. */
 export const decideRestartAt = (failures: number, now: Instant): Instant =>
   now + (RESTART_DELAYS_MS[Math.min(failures, RESTART_DELAYS_MS.length) - 1] ?? 60_000)
+
+/** What webhooks are told when `agent` goes from the state it has to `to`. */
+export function agentEvent(agent: Agent, to: AgentState, now: Instant): EventPayload | undefined {
+  const { id: agentId, runtime } = agent
+  if (to.kind === 'running') return { event: 'agent.started', data: { agentId, runtime: runtime.kind, startedAt: toIso(to.startedAt) } }
+  if (to.kind === 'error') return { event: 'agent.error', data: { agentId, error: to.lastError } }
+  if (to.kind === 'stopped' && agent.state.kind === 'stopping') {
+    return { event: 'agent.stopped', data: { agentId, runtime: runtime.kind, stoppedAt: toIso(now) } }
+  }
+  return undefined
+}
+
+/** What sealed runtime secrets are bound to. */
+export const runtimeSecretsContext = (agentId: string): string => `agents/${agentId}/runtime`

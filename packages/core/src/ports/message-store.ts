@@ -44,7 +44,9 @@ export type Accepted =
   | { readonly kind: 'created'; readonly message: Message }
   | { readonly kind: 'claimed'; readonly claimed: ClaimedMessage }
   | { readonly kind: 'existing'; readonly message: Message }
-  | { readonly kind: 'agent_not_found' | 'agent_not_running' | 'session_full' }
+  | { readonly kind: 'agent_not_found' }
+  | { readonly kind: 'agent_not_running' }
+  | { readonly kind: 'session_full' }
 
 /** An agent that this process runs, and how many more runs it can take now. */
 export type Lane = { readonly agentId: string; readonly free: number }

@@ -1,0 +1,48 @@
+import { err, ok } from 'neverthrow'
+import { isStorableText } from '../domain/json.js'
+import { failedRun, type RunOutcome } from '../domain/run.js'
+import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runtime.js'
+
+/** An agent as a function. What it throws fails the run; only an error whose `retryable` is true is tried again. */
+export type AgentFunction = (request: RunRequest & { readonly signal: AbortSignal }) => string | Promise<string>
+
+const MAX_ERROR_LENGTH = 1_000
+
+/** Agents that run in this process. An agent's option `handler` names one of `handlers`; requests cannot bring code of their own. */
+export function functionRuntime(handlers: Readonly<Record<string, AgentFunction>>): AgentRuntime {
+  const find = (name: unknown): AgentFunction | undefined =>
+    typeof name === 'string' && Object.hasOwn(handlers, name) ? handlers[name] : undefined
+  const known = Object.keys(handlers).join(', ')
+  return {
+    kind: 'function',
+    signsRequests: false,
+    parseOptions: async ({ handler, ...rest }) => {
+      if (find(handler) === undefined) return err(`handler must be one of: ${known}`)
+      const stray = Object.keys(rest)[0]
+      return stray === undefined ? ok({ options: { handler: handler as string }, secrets: {} }) : err(`${stray} is not an option of function agents`)
+    },
+    start: async ({ agent }) => {
+      const { handler } = agent.runtime.options
+      const run = find(handler)
+      return run ? ok(runningFunction(run)) : err({ code: 'RUNTIME_EXITED', message: `this process has no handler "${String(handler)}"` })
+    },
+  }
+}
+
+const runningFunction = (agentFunction: AgentFunction): RunningAgent => ({
+  run: async (request, signal) => {
+    try {
+      return { kind: 'answered', response: await agentFunction({ ...request, signal }) }
+    } catch (error) {
+      return thrown(error)
+    }
+  },
+  health: async () => ({ ok: true }),
+  stop: async () => undefined,
+})
+
+function thrown(error: unknown): RunOutcome {
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH)
+  const retryable = typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === true
+  return failedRun('RUNTIME_ERROR', isStorableText(message) ? message : 'the agent failed', retryable)
+}

@@ -1,0 +1,113 @@
+import { defaultRetryPolicy } from './domain/delivery.js'
+import { defaultLimits } from './domain/limits.js'
+import { defaultDispatchPolicy } from './domain/message.js'
+import type { AgentRuntime } from './ports/agent-runtime.js'
+import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
+import type { ResponseSignal } from './ports/response-signal.js'
+import type { Storage } from './ports/storage.js'
+import type { Telemetry } from './ports/telemetry.js'
+import type { WebhookSender } from './ports/webhook-sender.js'
+import { answerRun } from './use-cases/answer-run.js'
+import { createAgent } from './use-cases/create-agent.js'
+import type { Deps, Platform, Policy } from './use-cases/deps.js'
+import { deleteAgent, getAgent, listAgents, startAgent, stopAgent, updateAgent } from './use-cases/manage-agents.js'
+import { authenticate, createKey, createProject, listKeys, listProjects, revokeKey } from './use-cases/manage-credentials.js'
+import { createWebhook, deleteWebhook, getWebhook, listWebhooks, updateWebhook } from './use-cases/manage-webhooks.js'
+import { getDelivery, listDeliveries } from './use-cases/read-deliveries.js'
+import { getMessage, listMessages } from './use-cases/read-messages.js'
+import { sendMessage } from './use-cases/send-message.js'
+import { createDeliveryWorker } from './workers/delivery-worker.js'
+import { createDispatcher } from './workers/dispatcher.js'
+import { localSignal } from './workers/local-signal.js'
+import { runPass } from './workers/pass.js'
+import { createSupervisor } from './workers/supervisor.js'
+import { createWaitingRoom } from './workers/waiting-room.js'
+
+export type ServiceOptions = {
+  readonly storage: Storage
+  readonly sender: WebhookSender
+  readonly runtimes: readonly AgentRuntime[]
+  /** These four come from `nodePlatform` in `./node`, or from `./testing`. */
+  readonly clock: Clock
+  readonly random: Random
+  readonly ids: Ids
+  readonly crypto: Crypto
+  /** Wakes callers in this process when absent. */
+  readonly signal?: ResponseSignal
+  /** Records nothing when absent. */
+  readonly telemetry?: Telemetry
+  readonly policy?: Partial<Policy>
+}
+
+/** The service, ready to be embedded or put behind HTTP. Every call gives a neverthrow Result with a closed union of errors. */
+export type MessagingService = ReturnType<typeof createService>
+
+export const defaultPolicy: Policy = {
+  limits: defaultLimits,
+  syncWaitMs: 30_000,
+  pollMs: 500,
+  maxWaitingPerProject: 5_000,
+  onKeyMismatch: 'reuse',
+  dispatch: defaultDispatchPolicy,
+  runLeaseMs: 30_000,
+  retry: defaultRetryPolicy,
+  deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 256 },
+  headerPrefix: 'X-Service',
+}
+
+/** Puts the use cases and the workers together over the given ports. Nothing runs before `start` or `tick`. */
+export function createService(options: ServiceOptions) {
+  const d = assemble(options)
+  return {
+    messages: { send: sendMessage(d), get: getMessage(d), list: listMessages(d), answer: answerRun(d) },
+    agents: {
+      create: createAgent(d),
+      get: getAgent(d),
+      list: listAgents(d),
+      update: updateAgent(d),
+      delete: deleteAgent(d),
+      start: startAgent(d),
+      stop: stopAgent(d),
+    },
+    webhooks: { create: createWebhook(d), get: getWebhook(d), list: listWebhooks(d), update: updateWebhook(d), delete: deleteWebhook(d) },
+    deliveries: { get: getDelivery(d), list: listDeliveries(d) },
+    projects: { create: createProject(d), list: listProjects(d) },
+    keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
+    policy: d.policy,
+    ping: () => d.storage.ping(),
+    /** Starts the workers; resolves when the agents that should run have been looked at once. */
+    async start(): Promise<void> {
+      d.deliveryWorker.start()
+      d.dispatcher.start()
+      await d.supervisor.tick()
+      d.supervisor.start()
+    },
+    /** One bounded pass of everything due, for hosts without timers of their own and for the cron route. */
+    tick: runPass(d),
+    /**
+     * Drains: waiting callers are answered as they stand, nothing new begins, and what is under way gets `graceMs`; then
+     * runs are aborted and handed back for another process or the next start. The storage stays open: it is the caller's.
+     */
+    async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+      const end = d.clock.now() + graceMs
+      d.waitingRoom.close()
+      await d.dispatcher.stop(graceMs)
+      await d.supervisor.stop()
+      await d.deliveryWorker.stop(Math.max(0, end - d.clock.now()))
+    },
+  }
+}
+
+function assemble(options: ServiceOptions): Deps {
+  const platform: Platform = {
+    ...options,
+    runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
+    signal: options.signal ?? localSignal(),
+    telemetry: options.telemetry ?? { record: () => undefined },
+    policy: { ...defaultPolicy, ...options.policy },
+  }
+  const deliveryWorker = createDeliveryWorker(platform)
+  const dispatcher = createDispatcher({ ...platform, deliveryWorker })
+  const supervisor = createSupervisor({ ...platform, deliveryWorker, dispatcher })
+  return { ...platform, deliveryWorker, dispatcher, supervisor, waitingRoom: createWaitingRoom(platform) }
+}

@@ -1,0 +1,103 @@
+import { ok, ResultAsync, safeTry } from 'neverthrow'
+import { agentDefaults, isAgentName, runtimeSecretsContext, type Agent, type AgentRuntimeConfig } from '../domain/agent.js'
+import { fail } from '../domain/fail.js'
+import { jsonProblem, type JsonObject } from '../domain/json.js'
+import { defaultPrincipalProblem, type DefaultExecutionPrincipal } from '../domain/principal.js'
+import { newSecret } from '../domain/signature.js'
+import type { Stored, Unavailable } from '../ports/storage.js'
+import type { Deps } from './deps.js'
+import { broken, invalid, type Invalid, type Rule } from './invalid.js'
+import { integerRule } from './text-rule.js'
+
+export type AgentSettings = {
+  readonly name: string
+  readonly runtime: { readonly kind: string } & JsonObject
+  readonly defaultExecutionPrincipal?: DefaultExecutionPrincipal | undefined
+  readonly concurrency?: number | undefined
+  readonly maxAttempts?: number | undefined
+  readonly maxQueued?: number | undefined
+}
+export type CreateAgentInput = AgentSettings & { readonly projectId: string; readonly desiredState?: Agent['desiredState'] | undefined }
+export type CreateAgentError = Invalid | Unavailable | { readonly kind: 'name_taken' }
+/** `signingSecret`: of a runtime that gets signed requests; this is the only time that it is shown. */
+export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
+
+/** Creates an agent, stopped unless `desiredState` is `running`: then its start is under way when this resolves. */
+export const createAgent =
+  (d: Pick<Deps, 'storage' | 'runtimes' | 'supervisor' | 'clock' | 'ids' | 'crypto'>) =>
+  (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>
+    safeTry(async function* () {
+      const problem = broken(agentRules(input))
+      if (problem) return problem
+      const id = d.ids.next()
+      const now = d.clock.now()
+      const { runtime, signingSecret } = yield* (await runtimeConfig(d, id, input.runtime))
+      const agent: Agent = {
+        id,
+        projectId: input.projectId,
+        name: input.name,
+        defaultExecutionPrincipal: input.defaultExecutionPrincipal ?? { type: 'service' },
+        runtime,
+        desiredState: input.desiredState ?? 'stopped',
+        state: { kind: 'stopped' },
+        concurrency: input.concurrency ?? agentDefaults.concurrency,
+        maxAttempts: input.maxAttempts ?? agentDefaults.maxAttempts,
+        maxQueued: input.maxQueued ?? agentDefaults.maxQueued,
+        createdAt: now,
+        updatedAt: now,
+      }
+      const created = yield* d.storage.agents.create(agent)
+      if (created === 'name_taken') return fail('name_taken')
+      const settled = agent.desiredState === 'running' ? yield* settleAgent(d, agent) : agent
+      return ok({ agent: settled ?? agent, ...(signingSecret !== undefined && { signingSecret }) })
+    })
+
+/** A start or stop that is quick is seen whole in the answer; a slow one goes on behind it. */
+const SETTLE_MS = 2_000
+
+/** Gives the supervisor a moment to do what was asked of the agent; answers the agent as it is then. */
+export const settleAgent = (
+  d: Pick<Deps, 'storage' | 'supervisor' | 'clock'>,
+  { projectId, id }: Pick<Agent, 'projectId' | 'id'>,
+): Stored<Agent | undefined> => {
+  const done = new AbortController()
+  const looked = d.supervisor.look(projectId, id).finally(() => done.abort())
+  const settled = Promise.race([looked, d.clock.sleep(SETTLE_MS, done.signal)])
+  return ResultAsync.fromSafePromise(settled).andThen(() => d.storage.agents.get(projectId, id))
+}
+
+export type AgentChanges = { readonly [K in keyof AgentSettings]?: AgentSettings[K] | undefined }
+
+export function agentRules(settings: AgentChanges): Record<string, Rule> {
+  const { name, defaultExecutionPrincipal: principal, concurrency, maxAttempts, maxQueued } = settings
+  const optional = (value: unknown, rule: Rule): Rule => (value === undefined ? undefined : rule)
+  return {
+    name: optional(name, isAgentName(name ?? '') ? undefined : 'must be 1 to 63 of a-z, 0-9 and -, begin and end with one of a-z, 0-9, and not be a UUID'),
+    defaultExecutionPrincipal: optional(principal, defaultPrincipalProblem(principal)),
+    concurrency: optional(concurrency, integerRule(concurrency, 1, 1_000)),
+    maxAttempts: optional(maxAttempts, integerRule(maxAttempts, 1, 100)),
+    maxQueued: optional(maxQueued, integerRule(maxQueued, 0, 100_000)),
+  }
+}
+
+const MAX_OPTIONS_DEPTH = 8
+
+/** The runtime's own adapter checks the options; what is secret among them is sealed for the agent's row. */
+export async function runtimeConfig(
+  d: Pick<Deps, 'runtimes' | 'crypto'>,
+  agentId: string,
+  { kind, ...options }: AgentSettings['runtime'],
+  keptSigningSecret?: string,
+) {
+  const runtime = d.runtimes.get(kind)
+  if (!runtime) return invalid('runtime.kind', `must be one of: ${[...d.runtimes.keys()].join(', ')}`)
+  const problem = jsonProblem(options, MAX_OPTIONS_DEPTH)
+  if (problem !== undefined) return invalid('runtime', problem)
+  const parsed = await runtime.parseOptions(options)
+  if (parsed.isErr()) return invalid('runtime', parsed.error)
+  const signingSecret = runtime.signsRequests ? (keptSigningSecret ?? newSecret(d.crypto.randomBytes)) : undefined
+  const secrets = { ...parsed.value.secrets, ...(signingSecret !== undefined && { signingSecret }) }
+  const sealed = Object.keys(secrets).length > 0 && d.crypto.seal(JSON.stringify(secrets), runtimeSecretsContext(agentId))
+  const config: AgentRuntimeConfig = { kind, options: parsed.value.options, ...(sealed && { secrets: sealed }) }
+  return ok({ runtime: config, ...(signingSecret !== undefined && { signingSecret }) })
+}

@@ -1,0 +1,65 @@
+import type { RetryPolicy } from '../domain/delivery.js'
+import type { Limits } from '../domain/limits.js'
+import type { DispatchPolicy } from '../domain/message.js'
+import type { AgentRuntime } from '../ports/agent-runtime.js'
+import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
+import type { ResponseSignal } from '../ports/response-signal.js'
+import type { Storage } from '../ports/storage.js'
+import type { Telemetry } from '../ports/telemetry.js'
+import type { WebhookSender } from '../ports/webhook-sender.js'
+import type { DeliveryWorker } from '../workers/delivery-worker.js'
+import type { Dispatcher } from '../workers/dispatcher.js'
+import type { Supervisor } from '../workers/supervisor.js'
+import type { WaitingRoom } from '../workers/waiting-room.js'
+
+/** What the service is made of, from outside. */
+export type Platform = {
+  readonly storage: Storage
+  readonly sender: WebhookSender
+  readonly runtimes: ReadonlyMap<string, AgentRuntime>
+  readonly signal: ResponseSignal
+  readonly clock: Clock
+  readonly random: Random
+  readonly ids: Ids
+  readonly crypto: Crypto
+  readonly telemetry: Telemetry
+  readonly policy: Policy
+}
+
+/** Every use case and worker takes its own `Pick` of this. */
+export type Deps = Platform & {
+  readonly dispatcher: Dispatcher
+  readonly deliveryWorker: DeliveryWorker
+  readonly supervisor: Supervisor
+  readonly waitingRoom: WaitingRoom
+}
+
+/** Numbers and choices of the operator. */
+export type Policy = {
+  readonly limits: Limits
+  /** How long a send waits for its answer when the caller does not say (S§8). */
+  readonly syncWaitMs: number
+  /** The fallback poll of waiting callers (S§8), and of the workers. */
+  readonly pollMs: number
+  /** Callers of one project that wait at once; one more is answered without waiting. */
+  readonly maxWaitingPerProject: number
+  /** A key reused with another request: `reuse` its message (S§4.1 rule 4) or `reject`. */
+  readonly onKeyMismatch: 'reuse' | 'reject'
+  readonly dispatch: DispatchPolicy
+  readonly runLeaseMs: number
+  readonly retry: RetryPolicy
+  readonly deliver: DeliverPolicy
+  /** Of the three headers of S§6. */
+  readonly headerPrefix: string
+}
+
+export type DeliverPolicy = {
+  /** One total deadline of an attempt: DNS, connect and body. */
+  readonly deadlineMs: number
+  /** Longer than the deadline; what a dead process was sending is due again after it. */
+  readonly leaseMs: number
+  readonly maxInFlight: number
+  readonly maxInFlightPerWebhook: number
+  /** Deliveries claimed ahead of their turn. */
+  readonly prefetch: number
+}

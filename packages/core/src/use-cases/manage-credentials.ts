@@ -1,0 +1,85 @@
+import { ok, okAsync, safeTry, type ResultAsync } from 'neverthrow'
+import { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS, type ApiKey, type Permission } from '../domain/api-key.js'
+import { fail } from '../domain/fail.js'
+import type { Project } from '../ports/credential-store.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
+import type { Deps } from './deps.js'
+import { broken, type Invalid, type Rule } from './invalid.js'
+import { textRule } from './text-rule.js'
+
+const MAX_NAME = 100
+
+export const createProject =
+  (d: Pick<Deps, 'storage' | 'clock' | 'ids'>) =>
+  ({ name }: { readonly name: string }): ResultAsync<Project, Invalid | Unavailable> =>
+    safeTry(async function* () {
+      const problem = broken({ name: textRule(name, MAX_NAME) })
+      if (problem) return problem
+      const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
+      return d.storage.credentials.createProject(project).map(() => project)
+    })
+
+export const listProjects =
+  (d: Pick<Deps, 'storage'>) =>
+  (page: PageOf): Stored<Page<Project>> =>
+    d.storage.credentials.listProjects(page)
+
+export type CreateKeyInput = {
+  readonly projectId: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  readonly expiresAt?: number | undefined
+  /** The operator's own key text, 20 or more printable characters, for tests and containers. Made when absent. */
+  readonly key?: string | undefined
+}
+/** `key` is shown this once. */
+export type CreatedKey = { readonly apiKey: ApiKey; readonly key: string }
+export type CreateKeyError = Invalid | Unavailable | { readonly kind: 'project_not_found' | 'key_taken' }
+
+export const createKey =
+  (d: Pick<Deps, 'storage' | 'clock' | 'ids' | 'crypto'>) =>
+  (input: CreateKeyInput): ResultAsync<CreatedKey, CreateKeyError> =>
+    safeTry(async function* () {
+      const now = d.clock.now()
+      const problem = broken(keyRules(input, now))
+      if (problem) return problem
+      const key = input.key ?? newApiKey(d.crypto.randomBytes)
+      const { projectId, name, permissions, expiresAt } = input
+      const apiKey: ApiKey = {
+        ...{ id: d.ids.next(), projectId, name, permissions: [...new Set(permissions)], createdAt: now },
+        ...(expiresAt !== undefined && { expiresAt }),
+      }
+      const created = yield* d.storage.credentials.createKey(apiKey, d.crypto.sha256(key))
+      if (created === 'project_not_found') return fail('project_not_found')
+      return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
+    })
+
+export const listKeys =
+  (d: Pick<Deps, 'storage'>) =>
+  (projectId: string, page: PageOf): Stored<Page<ApiKey>> =>
+    d.storage.credentials.listKeys(projectId, page)
+
+/** At once for new requests. Revoking a revoked key is fine. */
+export const revokeKey =
+  (d: Pick<Deps, 'storage' | 'clock'>) =>
+  (projectId: string, keyId: string): ResultAsync<void, Unavailable | { readonly kind: 'key_not_found' }> =>
+    d.storage.credentials.revokeKey(projectId, keyId, d.clock.now()).andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
+
+/** The key's project and permissions. Unknown, mistyped, revoked and expired keys are refused in the same words. */
+export const authenticate =
+  (d: Pick<Deps, 'storage' | 'clock' | 'crypto'>) =>
+  (key: string): ResultAsync<ApiKey, Unavailable | { readonly kind: 'unauthorized' }> =>
+    (isMistyped(key) ? okAsync(undefined) : d.storage.credentials.findByDigest(d.crypto.sha256(key))).andThen((apiKey) => {
+      const isGood = apiKey && apiKey.revokedAt === undefined && (apiKey.expiresAt ?? Infinity) > d.clock.now()
+      return isGood ? ok(apiKey) : fail('unauthorized')
+    })
+
+function keyRules({ name, permissions, expiresAt, key }: CreateKeyInput, now: number): Record<string, Rule> {
+  const known = permissions.length > 0 && permissions.every((permission) => PERMISSIONS.includes(permission))
+  return {
+    name: textRule(name, MAX_NAME),
+    permissions: known ? undefined : `must name one or more of: ${PERMISSIONS.join(', ')}`,
+    expiresAt: expiresAt === undefined || expiresAt > now ? undefined : 'must be in the future',
+    key: key === undefined || isBootstrapKey(key) ? undefined : 'must be 20 to 255 printable ASCII characters without space and comma',
+  }
+}

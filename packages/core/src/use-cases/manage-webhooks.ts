@@ -1,0 +1,125 @@
+import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import { EVENT_NAMES, type EventName } from '../domain/event.js'
+import { fail } from '../domain/fail.js'
+import { isSecret, newSecret } from '../domain/signature.js'
+import { webhookSecretContext, type Webhook } from '../domain/webhook.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
+import type { WebhookChange } from '../ports/webhook-store.js'
+import type { Deps } from './deps.js'
+import { broken, invalid, type Invalid, type Rule } from './invalid.js'
+import { textRule } from './text-rule.js'
+
+export type WebhookSettings = {
+  readonly url: string
+  /** Event names, or `'*'` for all, those of later versions too. */
+  readonly events: readonly (EventName | '*')[]
+  /** Only this agent's events: its id. */
+  readonly agentId?: string | null | undefined
+  readonly description?: string | null | undefined
+  readonly enabled?: boolean | undefined
+}
+export type CreateWebhookInput = WebhookSettings & {
+  readonly projectId: string
+  /** The caller's own: `whsec_` and base64 of 24 to 64 bytes. Made when absent. */
+  readonly secret?: string | undefined
+}
+/** `secret` is shown this once (S§2). */
+export type CreatedWebhook = { readonly webhook: Webhook; readonly secret: string }
+export type CreateWebhookError = Invalid | Unavailable | { readonly kind: 'too_many_webhooks' }
+
+export const createWebhook =
+  (d: Pick<Deps, 'storage' | 'sender' | 'clock' | 'ids' | 'crypto' | 'policy'>) =>
+  (input: CreateWebhookInput): ResultAsync<CreatedWebhook, CreateWebhookError> =>
+    safeTry(async function* () {
+      yield* await check(d, input.projectId, input)
+      if (input.secret !== undefined && !isSecret(input.secret)) {
+        return invalid('secret', 'must be whsec_ followed by base64 of 24 to 64 bytes')
+      }
+      const secret = input.secret ?? newSecret(d.crypto.randomBytes)
+      const id = d.ids.next()
+      const now = d.clock.now()
+      const webhook: Webhook = {
+        id,
+        projectId: input.projectId,
+        url: input.url,
+        events: [...new Set(input.events)],
+        ...(typeof input.agentId === 'string' && { agentId: input.agentId }),
+        ...(typeof input.description === 'string' && { description: input.description }),
+        secret: d.crypto.seal(secret, webhookSecretContext(id)),
+        status: statusFor(input.enabled ?? true, now),
+        createdAt: now,
+        updatedAt: now,
+      }
+      const created = yield* d.storage.webhooks.create(webhook, d.policy.limits.webhooksPerProject)
+      return created === 'limit_reached' ? fail('too_many_webhooks') : ok({ webhook, secret })
+    })
+
+export type WebhookRef = { readonly projectId: string; readonly webhookId: string }
+type NotFound = { readonly kind: 'webhook_not_found' }
+
+export const getWebhook =
+  (d: Pick<Deps, 'storage'>) =>
+  ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
+    d.storage.webhooks.get(projectId, webhookId).andThen((found) => (found ? ok(found) : fail('webhook_not_found')))
+
+export const listWebhooks =
+  (d: Pick<Deps, 'storage'>) =>
+  (projectId: string, page: PageOf): Stored<Page<Webhook>> =>
+    d.storage.webhooks.list(projectId, page)
+
+export type WebhookChanges = { readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined }
+export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges }
+
+/** Changes what is given; holds for the next event and the next attempt. Enabling sends what was kept meanwhile. */
+export const updateWebhook =
+  (d: Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock'>) =>
+  ({ projectId, webhookId, change }: UpdateWebhookInput): ResultAsync<Webhook, Invalid | Unavailable | NotFound> =>
+    safeTry(async function* () {
+      yield* await check(d, projectId, change)
+      const before = yield* getWebhook(d)({ projectId, webhookId })
+      const updated = yield* d.storage.webhooks.update(projectId, webhookId, changeOf(change, before, d.clock.now()))
+      if (!updated) return fail('webhook_not_found')
+      if (updated.status.kind === 'enabled' && before.status.kind === 'disabled') d.deliveryWorker.wake()
+      return ok(updated)
+    })
+
+/** Its open deliveries are cancelled; what it was sent stays on record. */
+export const deleteWebhook =
+  (d: Pick<Deps, 'storage'>) =>
+  ({ projectId, webhookId }: WebhookRef): ResultAsync<void, Unavailable | NotFound> =>
+    d.storage.webhooks.delete(projectId, webhookId).andThen((deleted) => (deleted ? ok(undefined) : fail('webhook_not_found')))
+
+const MAX_DESCRIPTION = 500
+const MAX_URL = 2_048
+
+async function check(d: Pick<Deps, 'storage' | 'sender'>, projectId: string, { url, events, agentId, description }: WebhookChanges) {
+  const problem = broken({
+    url: url === undefined ? undefined : textRule(url, MAX_URL),
+    events: events === undefined ? undefined : eventsRule(events),
+    description: description === undefined || description === null ? undefined : textRule(description, MAX_DESCRIPTION),
+  })
+  if (problem) return problem
+  if (url !== undefined) {
+    const vetted = await d.sender.vet(url)
+    if (vetted.isErr()) return invalid('url', vetted.error)
+  }
+  if (typeof agentId !== 'string') return ok(undefined)
+  const agent = await d.storage.agents.get(projectId, agentId)
+  if (agent.isErr()) return err(agent.error)
+  return agent.value?.id === agentId ? ok(undefined) : invalid('agentId', 'must be the id of an agent of this project')
+}
+
+function eventsRule(events: readonly string[]): Rule {
+  const known: readonly string[] = ['*', ...EVENT_NAMES]
+  const fits = events.length > 0 && events.every((name) => known.includes(name))
+  return fits ? undefined : `must name one or more of: ${known.join(', ')}`
+}
+
+const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
+  enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }
+
+function changeOf({ enabled, ...settings }: WebhookChanges, before: Webhook, now: number): WebhookChange {
+  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+  const toggled = enabled !== undefined && enabled !== (before.status.kind === 'enabled')
+  return { ...given, ...(toggled && { status: statusFor(enabled, now) }), updatedAt: now }
+}

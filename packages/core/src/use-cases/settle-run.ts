@@ -1,0 +1,53 @@
+import { freezeEvent, type EventPayload } from '../domain/event.js'
+import { isStorableText } from '../domain/json.js'
+import { decideAfterRun, type RunningMessage } from '../domain/message.js'
+import { failedRun, type FinishedRun } from '../domain/run.js'
+import type { Outgoing } from '../ports/delivery-store.js'
+import type { Held, RecordedRun } from '../ports/message-store.js'
+import { insist } from '../workers/insist.js'
+import type { Deps } from './deps.js'
+
+type SettleDeps = Pick<Deps, 'storage' | 'signal' | 'deliveryWorker' | 'clock' | 'random' | 'ids' | 'telemetry' | 'policy'>
+export type Settled = { readonly held: Held; readonly message: RunningMessage; readonly run: FinishedRun; readonly maxAttempts: number }
+
+/**
+ * Records what a run came to: answer, new try or failure, with its event and deliveries, in one commit. A result in hand
+ * is never dropped while the store is away; the lease's token makes that safe, however late it comes back.
+ */
+export const settleRun =
+  (d: SettleDeps) =>
+  async ({ held, message, run, maxAttempts }: Settled): Promise<RecordedRun> => {
+    const now = d.clock.now()
+    const checked = checkedResponse(run, d.policy.limits.responseLength)
+    const { state, event } = decideAfterRun(message, checked, { ...d.policy.dispatch, maxAttempts }, now, d.random.next())
+    const outgoing = event && outgoingOf(d, event, message.projectId)
+    const recorded = await insist(d, () => d.storage.messages.recordRun({ ...held, state, now, ...(outgoing && { outgoing }) }))
+    const facts = { messageId: message.id, agentId: message.agentId, attempt: message.attempt }
+    if (recorded.kind === 'lease_lost') {
+      d.telemetry.record({ name: 'run.refused', ...facts })
+      return recorded
+    }
+    d.telemetry.record({ name: 'run.finished', ...facts, state: state.kind, ...(checked.kind === 'failed' && { error: checked.error.code }) })
+    d.signal.notify(recorded.message)
+    d.deliveryWorker.take(recorded.deliveries)
+    return recorded
+  }
+
+/** An event ready to be committed; its deliveries are born claimed if the delivery worker has room for them. */
+export function outgoingOf(
+  d: Pick<Deps, 'clock' | 'ids' | 'deliveryWorker'>,
+  payload: EventPayload,
+  projectId: string,
+): Outgoing {
+  const claim = d.deliveryWorker.admit()
+  const event = freezeEvent(payload, d.ids.next(), projectId, d.clock.now())
+  return { event, nextDeliveryId: () => d.ids.next(), ...(claim && { claim }) }
+}
+
+function checkedResponse(run: FinishedRun, maxLength: number): FinishedRun {
+  if (run.kind === 'failed') return run
+  const { response } = run
+  if (typeof response !== 'string') return failedRun('RESPONSE_INVALID', 'the answer is not a string')
+  if (response.length > maxLength) return failedRun('RESPONSE_INVALID', `the answer has more than ${maxLength} characters`)
+  return isStorableText(response) ? run : failedRun('RESPONSE_INVALID', 'the answer holds NUL or a lone surrogate')
+}

@@ -1,0 +1,49 @@
+import { decideNextState, type Outcome } from '../domain/delivery.js'
+import { signatureHeaders } from '../domain/signature.js'
+import { webhookSecretContext } from '../domain/webhook.js'
+import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { Platform } from '../use-cases/deps.js'
+import { insist } from './insist.js'
+
+export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'crypto' | 'telemetry' | 'policy'>
+
+/** One attempt: sign, send, decide, record. Never rejects; an outcome in hand is recorded however long the store is away. */
+export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook, body }: ClaimedDelivery): Promise<void> {
+  const startedAt = d.clock.now()
+  const outcome = await send(d, { delivery, lease, webhook, body })
+  const now = d.clock.now()
+  const durationMs = Math.max(0, now - startedAt)
+  const state = decideNextState(delivery, outcome, d.policy.retry, now, d.random.next())
+  const attempt = { startedAt, durationMs, outcome }
+  const record = { deliveryId: delivery.id, token: lease.token, attempt, state }
+  const recorded = await insist(d, () => d.storage.deliveries.recordAttempt(record))
+  d.telemetry.record({
+    name: recorded === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
+    deliveryId: delivery.id,
+    webhookId: webhook.id,
+    projectId: delivery.projectId,
+    event: delivery.event,
+    attemptNumber: delivery.attemptCount + 1,
+    durationMs,
+    outcome: outcome.kind,
+    ...('statusCode' in outcome ? { statusCode: outcome.statusCode } : { error: outcome.error, detail: outcome.detail }),
+    state: state.kind,
+    ...(state.kind === 'pending' && { nextAttemptAt: state.nextAttemptAt }),
+  })
+}
+
+async function send(d: AttemptDeps, { delivery, webhook, body }: ClaimedDelivery): Promise<Outcome> {
+  const secret = d.crypto.unseal(webhook.secret, webhookSecretContext(webhook.id))
+  if (secret === undefined) {
+    return { kind: 'unreachable', error: 'unsealable_secret', detail: 'the webhook secret was sealed with another master key' }
+  }
+  const { headerPrefix, deliver } = d.policy
+  const signed = { id: delivery.id, event: delivery.event, body, secret, at: d.clock.now(), headerPrefix }
+  const headers = signatureHeaders(d.crypto.hmacSha256, signed)
+  try {
+    return await d.sender.send({ url: webhook.url, headers, body, deadlineMs: deliver.deadlineMs })
+  } catch (error) {
+    // The port forbids a rejection; an adapter with a bug costs an attempt, not the worker.
+    return { kind: 'unreachable', error: 'protocol', detail: String(error) }
+  }
+}

@@ -1,0 +1,167 @@
+import type { Agent } from '../domain/agent.js'
+import type { Instant } from '../domain/instant.js'
+import type { RunningAgent } from '../ports/agent-runtime.js'
+import type { ClaimedMessage } from '../ports/message-store.js'
+import { createLoop } from './loop.js'
+import { createRun, type Run } from './run.js'
+
+/**
+ * Runs messages on the agents of this process. An agent that it runs is a lane with `concurrency` slots. It claims due
+ * sessions when woken, at every poll, and when a slot frees of a lane that had none left; and it extends the leases of what
+ * it runs. Order within a session is the store's affair: it hands out one message of it at a time.
+ */
+export type Dispatcher = {
+  /** Opens the agent's lane, or takes over its changed settings. */
+  openLane(agent: Agent, running: RunningAgent): void
+  /** Takes no more runs for it; resolves when those under way have ended. */
+  closeLane(agentId: string): Promise<void>
+  /** A slot for a message that is about to be accepted; undefined when it cannot be run here and now. */
+  reserve(agentId: string): Slot | undefined
+  wake(): void
+  /** Extends the leases of what runs and ends what is overdue. */
+  tend(): Promise<void>
+  /** One round: tends, and claims for all free slots. Gives the runs that it began. */
+  tick(): Promise<Promise<void>[]>
+  start(): void
+  /** Begins nothing more; runs get `graceMs` to end, then they are aborted and handed back. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** Exactly one of the two is to be called, once. */
+export type Slot = { run(claimed: ClaimedMessage): void; release(): void }
+
+/** `starved`: something may be due that found no free slot. `whenIdle`: called once nothing runs or is about to. */
+type Lane = {
+  agent: Agent
+  running: RunningAgent
+  readonly runs: Set<Run>
+  reserved: number
+  starved: boolean
+  closed: boolean
+  readonly whenIdle: (() => void)[]
+}
+
+export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher {
+  const lanes = new Map<string, Lane>()
+  let phase: 'stopped' | 'started' | 'draining' = 'stopped'
+  let beatenAt: Instant = -Infinity
+  const loop = createLoop(d, 'dispatcher', d.policy.pollMs, tick)
+
+  const allRuns = (): Run[] => [...lanes.values()].flatMap((lane) => [...lane.runs])
+
+  function freeSlots(lane: Lane): number {
+    if (lane.closed || phase === 'draining') return 0
+    const free = Math.max(0, lane.agent.concurrency - lane.runs.size - lane.reserved)
+    lane.starved ||= free === 0
+    return free
+  }
+
+  function unreserve(lane: Lane, slots: number): void {
+    lane.reserved -= slots
+    if (isIdle(lane)) for (const tell of lane.whenIdle.splice(0)) tell()
+  }
+
+  async function begin(lane: Lane, claimed: ClaimedMessage): Promise<void> {
+    const run = createRun(d, lane.agent, lane.running, claimed)
+    lane.runs.add(run)
+    unreserve(lane, 1)
+    const { sessionWaits } = await run.ended
+    lane.runs.delete(run)
+    if (sessionWaits || lane.starved) loop.wake()
+    unreserve(lane, 0)
+  }
+
+  async function tick(): Promise<Promise<void>[]> {
+    await tend()
+    const now = d.clock.now()
+    const wanted = [...lanes.values()].map((lane) => ({ lane, free: freeSlots(lane) })).filter(({ free }) => free > 0)
+    if (wanted.length === 0) return []
+    for (const { lane, free } of wanted) {
+      lane.reserved += free
+      lane.starved = false
+    }
+    const query = wanted.map(({ lane, free }) => ({ agentId: lane.agent.id, free }))
+    const claims = await d.storage.messages.claimRunnable({ lanes: query, now, until: now + d.policy.runLeaseMs })
+    if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
+    const claimed = claims.unwrapOr([])
+    return wanted.flatMap(({ lane, free }) => {
+      const mine = claimed.filter(({ message }) => message.agentId === lane.agent.id)
+      const begun = mine.map((claim) => begin(lane, claim))
+      unreserve(lane, free - mine.length)
+      lane.starved ||= mine.length === free
+      return begun
+    })
+  }
+
+  async function tend(): Promise<void> {
+    const now = d.clock.now()
+    for (const run of allRuns()) run.enforceDeadline(now)
+    await beat(now)
+  }
+
+  /** Every third of a lease, so that one beat may be missed. A run whose lease is another's is aborted. */
+  async function beat(now: Instant): Promise<void> {
+    const runs = allRuns()
+    if (runs.length === 0 || now < beatenAt + d.policy.runLeaseMs / 3) return
+    beatenAt = now
+    const beaten = await d.storage.messages.extendLeases(
+      runs.map((run) => run.held),
+      now + d.policy.runLeaseMs,
+    )
+    const lost = new Set(beaten.unwrapOr([]))
+    for (const run of runs) if (lost.has(run.held.messageId)) run.abort('lost')
+  }
+
+  function idle(): Promise<unknown> {
+    return Promise.all([...lanes.values()].map(laneIdle))
+  }
+
+  return {
+    openLane(agent, running) {
+      const lane = lanes.get(agent.id)
+      if (lane && !lane.closed) Object.assign(lane, { agent, running })
+      else lanes.set(agent.id, { agent, running, runs: new Set(), reserved: 0, starved: false, closed: false, whenIdle: [] })
+      loop.wake()
+    },
+    async closeLane(agentId) {
+      const lane = lanes.get(agentId)
+      if (!lane) return
+      lane.closed = true
+      await laneIdle(lane)
+      if (lanes.get(agentId) === lane) lanes.delete(agentId)
+    },
+    reserve(agentId) {
+      const lane = lanes.get(agentId)
+      if (phase !== 'started' || !lane || freeSlots(lane) === 0) return undefined
+      lane.reserved++
+      return { run: (claimed) => void begin(lane, claimed), release: () => unreserve(lane, 1) }
+    },
+    wake: loop.wake,
+    tend,
+    tick,
+    start() {
+      phase = 'started'
+      loop.start()
+    },
+    async stop(graceMs) {
+      phase = 'draining'
+      await loop.stop()
+      const end = d.clock.now() + graceMs
+      const ended = new AbortController()
+      void idle().then(() => ended.abort())
+      while (!ended.signal.aborted) {
+        if (d.clock.now() >= end) for (const run of allRuns()) run.abort('drain')
+        await d.clock.sleep(Math.min(d.policy.pollMs, Math.max(1, end - d.clock.now())), ended.signal)
+        await tend()
+      }
+    },
+  }
+}
+
+const isIdle = (lane: Lane): boolean => lane.runs.size === 0 && lane.reserved === 0
+
+const laneIdle = (lane: Lane): Promise<void> =>
+  new Promise((resolve) => {
+    if (isIdle(lane)) resolve()
+    else lane.whenIdle.push(resolve)
+  })

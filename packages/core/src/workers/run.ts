@@ -1,0 +1,106 @@
+import type { Agent } from '../domain/agent.js'
+import type { Instant } from '../domain/instant.js'
+import { failedRun, type FinishedRun, type RunOutcome } from '../domain/run.js'
+import type { RunningAgent, RunRequest } from '../ports/agent-runtime.js'
+import type { ClaimedMessage, Held } from '../ports/message-store.js'
+import type { Platform } from '../use-cases/deps.js'
+import { runTokenOf } from '../use-cases/run-token.js'
+import { settleRun } from '../use-cases/settle-run.js'
+import { insist } from './insist.js'
+
+/** One try of an agent at a message, from its claim to the record of what it came to. */
+export type Run = {
+  readonly held: Held
+  /** Tells the agent to end. The first reason counts. */
+  abort(reason: AbortReason): void
+  /** Aborts the run when its time is over, and gives up on an agent that does not end after an abort. */
+  enforceDeadline(now: Instant): void
+  /** Never rejects. */
+  readonly ended: Promise<{ readonly sessionWaits: boolean }>
+}
+
+/** `lost`: its lease is another's now. `drain`: the process is about to stop. */
+export type AbortReason = 'timeout' | 'lost' | 'drain'
+
+type RunDeps = Parameters<typeof settleRun>[0] & Pick<Platform, 'crypto'>
+
+/** How long an aborted agent may take to end before the run goes on without it. */
+const ABORT_GRACE_MS = 5_000
+
+export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claimed: ClaimedMessage): Run {
+  const { message, lease } = claimed
+  const held: Held = { messageId: message.id, token: lease.token }
+  const deadlineAt = message.state.startedAt + d.policy.dispatch.runTimeoutMs
+  const aborter = new AbortController()
+  let reason: AbortReason | undefined
+  let abortedAt: Instant = Infinity
+  let giveUp = (): void => undefined
+  const givenUp = new Promise<undefined>((resolve) => {
+    giveUp = () => resolve(undefined)
+  })
+
+  function abort(why: AbortReason): void {
+    if (reason) return
+    reason = why
+    abortedAt = d.clock.now()
+    aborter.abort(new Error(`run aborted: ${why}`))
+  }
+
+  async function execute(): Promise<{ sessionWaits: boolean }> {
+    const nothingWaits = { sessionWaits: false }
+    const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([guarded(), givenUp])
+    if (reason === 'lost') {
+      d.telemetry.record({ name: 'run.refused', messageId: message.id, agentId: agent.id, attempt: message.attempt })
+      return nothingWaits
+    }
+    if (outcome?.kind === 'deferred') {
+      await defer(outcome.deadlineMs ?? d.policy.dispatch.deferredTimeoutMs)
+      return nothingWaits
+    }
+    const run = outcome?.kind === 'answered' ? outcome : reason ? abortedRun(reason, d.policy.dispatch.runTimeoutMs) : outcome
+    const recorded = await settleRun(d)({ held, message, run: run ?? failedRun('RUNTIME_LOST', 'the run was given up'), maxAttempts: agent.maxAttempts })
+    return recorded.kind === 'recorded' ? recorded : nothingWaits
+  }
+
+  /** The port forbids a rejection; an adapter with a bug must not take the worker down with it. */
+  async function guarded(): Promise<RunOutcome> {
+    try {
+      return await running.run(requestOf(d, claimed), aborter.signal)
+    } catch (error) {
+      return failedRun('RUNTIME_ERROR', String(error))
+    }
+  }
+
+  async function defer(deadlineMs: number): Promise<void> {
+    const deadlineAt = d.clock.now() + Math.min(deadlineMs, d.policy.dispatch.deferredTimeoutMs)
+    const state = { kind: 'deferred', startedAt: message.state.startedAt, deadlineAt } as const
+    // `lease_lost` is no fault: the callback may have come before the runtime's 202.
+    await insist(d, () => d.storage.messages.defer({ ...held, state }))
+  }
+
+  return {
+    held,
+    abort,
+    enforceDeadline: (now) => {
+      if (now >= deadlineAt) abort('timeout')
+      if (now >= abortedAt + ABORT_GRACE_MS) giveUp()
+    },
+    ended: execute(),
+  }
+}
+
+function requestOf(d: RunDeps, { message, lease }: ClaimedMessage): RunRequest {
+  const { id: messageId, agentId, sessionId, message: text, metadata, executionPrincipal, attempt } = message
+  const runToken = runTokenOf(d.crypto, messageId, lease.token)
+  return { messageId, agentId, sessionId, message: text, executionPrincipal, attempt, runToken, ...(metadata && { metadata }) }
+}
+
+const lostForGood = ({ lost }: ClaimedMessage): FinishedRun =>
+  lost === 'deferred'
+    ? failedRun('RUNTIME_TIMEOUT', 'the runtime did not call back in time')
+    : failedRun('RUNTIME_LOST', 'the process that ran it ended')
+
+const abortedRun = (reason: AbortReason, timeoutMs: number): FinishedRun =>
+  reason === 'timeout'
+    ? failedRun('RUNTIME_TIMEOUT', `no answer within ${timeoutMs} ms`, true)
+    : failedRun('RUNTIME_LOST', 'the server stopped during the run', true)

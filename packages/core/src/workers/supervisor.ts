@@ -1,0 +1,158 @@
+import { agentEvent, decideRestartAt, runtimeSecretsContext, type Agent, type AgentState } from '../domain/agent.js'
+import { isJsonObject, type JsonObject } from '../domain/json.js'
+import type { RunError } from '../domain/run.js'
+import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
+import type { Platform } from '../use-cases/deps.js'
+import { outgoingOf } from '../use-cases/settle-run.js'
+import type { DeliveryWorker } from './delivery-worker.js'
+import type { Dispatcher } from './dispatcher.js'
+import { createLoop } from './loop.js'
+
+/**
+ * Makes what is observed of agents what is wanted of them: starts and stops their runtimes in this process, tries failed
+ * ones again, and reports each change of state once, whichever process makes it.
+ */
+export type Supervisor = {
+  /** Looks at one agent now; resolves when there is nothing left to do for it at this moment. */
+  look(projectId: string, agentId: string): Promise<void>
+  /** Looks at every agent that should run or is not stopped. */
+  tick(): Promise<void>
+  start(): void
+  /** Stops this process's runtimes. Agents keep their state and desired state: the next process takes them over. */
+  stop(): Promise<void>
+}
+
+type SupervisorDeps = Pick<Platform, 'storage' | 'runtimes' | 'clock' | 'ids' | 'crypto' | 'telemetry'> & {
+  readonly dispatcher: Dispatcher
+  readonly deliveryWorker: DeliveryWorker
+}
+
+const INTERVAL_MS = 1_000
+
+export function createSupervisor(d: SupervisorDeps): Supervisor {
+  const here = new Map<string, RunningAgent>()
+  const failures = new Map<string, number>()
+  const looking = new Map<string, Promise<void>>()
+  const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
+
+  /** One look at a time for each agent; a second one waits for the first and then looks again. */
+  function inTurn(agentId: string, work: () => Promise<void>): Promise<void> {
+    const turn = (looking.get(agentId) ?? Promise.resolve()).then(work).finally(() => {
+      if (looking.get(agentId) === turn) looking.delete(agentId)
+    })
+    looking.set(agentId, turn)
+    return turn
+  }
+
+  async function settle(agent: Agent): Promise<void> {
+    for (let next: Agent | undefined = agent; next; ) next = await step(next)
+  }
+
+  /** Does what the agent's two states call for; gives the agent in its new state, or undefined when it may stay as it is. */
+  async function step(agent: Agent): Promise<Agent | undefined> {
+    const wanted = agent.desiredState === 'running'
+    switch (agent.state.kind) {
+      case 'stopped':
+        await close(agent.id)
+        return wanted ? change(agent, { kind: 'starting' }) : undefined
+      case 'starting':
+        return wanted ? bringUp(agent) : change(agent, { kind: 'stopped' })
+      case 'running':
+        return wanted ? bringUp(agent) : change(agent, { kind: 'stopping' })
+      case 'stopping':
+        await close(agent.id)
+        return change(agent, { kind: 'stopped' })
+      case 'error':
+        await close(agent.id)
+        if (!wanted) return change(agent, { kind: 'stopped' })
+        return agent.state.retryAt <= d.clock.now() ? change(agent, { kind: 'starting' }) : undefined
+    }
+  }
+
+  /** Starts the runtime here if it is not here yet. A kind that this process does not have is another's to start. */
+  async function bringUp(agent: Agent): Promise<Agent | undefined> {
+    const runtime = d.runtimes.get(agent.runtime.kind)
+    if (!runtime) return undefined
+    const running = here.get(agent.id)
+    const error = running ? undefined : await start(runtime, agent)
+    if (error) return change(agent, failed(agent.id, error))
+    failures.delete(agent.id)
+    d.dispatcher.openLane(agent, here.get(agent.id) ?? (running as RunningAgent))
+    return agent.state.kind === 'starting' ? change(agent, { kind: 'running', startedAt: d.clock.now() }) : undefined
+  }
+
+  async function start(runtime: AgentRuntime, agent: Agent): Promise<RunError | undefined> {
+    const secrets = unsealed(agent)
+    if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
+    const started = await runtime.start({ agent, secrets }, (error) => {
+      void inTurn(agent.id, () => exited(agent, error))
+    })
+    if (started.isErr()) return started.error
+    here.set(agent.id, started.value)
+    return undefined
+  }
+
+  async function exited(agent: Agent, error: RunError): Promise<void> {
+    here.delete(agent.id)
+    void d.dispatcher.closeLane(agent.id)
+    await change({ ...agent, state: { kind: 'running', startedAt: 0 } }, failed(agent.id, error))
+  }
+
+  async function close(agentId: string): Promise<void> {
+    await d.dispatcher.closeLane(agentId)
+    await here.get(agentId)?.stop()
+    here.delete(agentId)
+  }
+
+  function failed(agentId: string, lastError: RunError): AgentState {
+    const count = (failures.get(agentId) ?? 0) + 1
+    failures.set(agentId, count)
+    return { kind: 'error', lastError, retryAt: decideRestartAt(count, d.clock.now()) }
+  }
+
+  /** Undefined when another process was first, or the store is away: the next look sees what holds. */
+  async function change(agent: Agent, to: AgentState): Promise<Agent | undefined> {
+    const now = d.clock.now()
+    const event = agentEvent(agent, to, now)
+    const outgoing = event && outgoingOf(d, event, agent.projectId)
+    const from = agent.state.kind
+    const result = await d.storage.agents.changeState({ agentId: agent.id, from, to, now, ...(outgoing && { outgoing }) })
+    if (result.isErr() || !result.value.changed) return undefined
+    d.deliveryWorker.take(result.value.deliveries)
+    d.telemetry.record({ name: 'agent.changed', agentId: agent.id, projectId: agent.projectId, from, to: to.kind })
+    return { ...agent, state: to }
+  }
+
+  function unsealed({ id, runtime }: Agent): JsonObject | undefined {
+    if (runtime.secrets === undefined) return {}
+    const text = d.crypto.unseal(runtime.secrets, runtimeSecretsContext(id))
+    const secrets: unknown = text === undefined ? undefined : JSON.parse(text)
+    return isJsonObject(secrets) ? secrets : undefined
+  }
+
+  async function tick(): Promise<void> {
+    const active = await d.storage.agents.listActive()
+    if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
+    const ids = new Set(active.value.map((agent) => agent.id))
+    const gone = [...here.keys()].filter((agentId) => !ids.has(agentId))
+    await Promise.all([
+      ...active.value.map((agent) => inTurn(agent.id, () => settle(agent))),
+      ...gone.map((agentId) => inTurn(agentId, () => close(agentId))),
+    ])
+  }
+
+  return {
+    look: (projectId, agentId) =>
+      inTurn(agentId, async () => {
+        const agent = await d.storage.agents.get(projectId, agentId)
+        if (agent.isErr()) return
+        await (agent.value ? settle(agent.value) : close(agentId))
+      }),
+    tick,
+    start: loop.start,
+    async stop() {
+      await loop.stop()
+      await Promise.all([...here.keys()].map(close))
+    },
+  }
+}

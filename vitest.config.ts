@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config'
+
+const everyLine = { lines: 100, branches: 100 }
+
+export default defineConfig({
+  resolve: { conditions: ['@org/source'] },
+  ssr: { resolve: { conditions: ['@org/source', 'node', 'import', 'default'] } },
+  test: {
+    include: ['{packages,examples}/*/{src,test}/**/*.test.ts', 'examples/*/*.test.ts', '{benchmarks,scripts}/**/*.test.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+    reporters: ['default', './scripts/left-out-reporter.ts'],
+    coverage: {
+      include: ['packages/*/src/**/*.ts'],
+      exclude: ['**/*.test.ts', 'packages/core/src/contract/**'],
+      reporter: ['text-summary', 'html'],
+      thresholds: { 'packages/core/src/domain/**': everyLine, 'packages/core/src/use-cases/**': everyLine },
+    },
+  },
+})
