@@ -45,12 +45,13 @@ export const isAgentName = (text: string): boolean => SLUG.test(text) && !isUuid
 
 export const agentDefaults = { concurrency: 16, maxAttempts: 3, maxQueued: 100 } as const
 
-/** Waits before the n-th new try to bring up an agent that should run (ms); the last one repeats. */
-const RESTART_DELAYS_MS = [1_000, 5_000, 30_000, 60_000] as const
+/** Waits before the first new tries to bring up an agent that should run (ms); after those it is a minute each time. */
+const RESTART_DELAYS_MS: readonly number[] = [1_000, 5_000, 30_000]
+const LATER_RESTART_DELAY_MS = 60_000
 
 /** When an agent that failed to start, or whose runtime ended, is tried again. `failures` counts from 1. */
 export const decideRestartAt = (failures: number, now: Instant): Instant =>
-  now + (RESTART_DELAYS_MS[Math.min(failures, RESTART_DELAYS_MS.length) - 1] ?? 60_000)
+  now + (RESTART_DELAYS_MS[failures - 1] ?? LATER_RESTART_DELAY_MS)
 
 /** What webhooks are told when `agent` goes from the state it has to `to`. */
 export function agentEvent(agent: Agent, to: AgentState, now: Instant): EventPayload | undefined {

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { decideNextState, defaultRetryPolicy, deliveryStatusOf, type Outcome, type SendingDelivery } from './delivery.js'
+
+const sending = (step: number): SendingDelivery => ({
+  ...{ id: 'd', projectId: 'p', webhookId: 'w', eventId: 'e', event: 'agent.error', attemptCount: 0, createdAt: 0 },
+  state: { kind: 'sending', leaseUntil: 99, step },
+})
+const refused = (retryAfterMs?: number): Outcome => ({
+  ...{ kind: 'refused', statusCode: 503, responseBody: '' },
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+})
+const policy = { delaysMs: [1_000, 60_000], jitter: 0.2, maxRetryAfterMs: 3_600_000 }
+
+describe('what becomes of a delivery after an attempt', () => {
+  it('is delivered once the receiver accepted it', () => {
+    const accepted: Outcome = { kind: 'accepted', statusCode: 204, responseBody: '' }
+    expect(decideNextState(sending(0), accepted, policy, 5_000, 0)).toEqual({ kind: 'delivered', deliveredAt: 5_000 })
+  })
+  it('is tried again after the delay of its step', () => {
+    expect(decideNextState(sending(0), refused(), policy, 5_000, 0)).toEqual({ kind: 'pending', nextAttemptAt: 6_000, step: 1 })
+    expect(decideNextState(sending(1), refused(), policy, 5_000, 0)).toEqual({ kind: 'pending', nextAttemptAt: 65_000, step: 2 })
+  })
+  it('is exhausted when the schedule ends', () => {
+    expect(decideNextState(sending(2), refused(), policy, 5_000, 0)).toEqual({ kind: 'exhausted', exhaustedAt: 5_000 })
+  })
+  it('lengthens a delay by jitter and never shortens it', () => {
+    expect(decideNextState(sending(0), refused(), policy, 0, 0.5)).toMatchObject({ nextAttemptAt: 1_100 })
+  })
+  it('takes Retry-After as a floor, up to its cap', () => {
+    expect(decideNextState(sending(0), refused(120_000), policy, 0, 0)).toMatchObject({ nextAttemptAt: 120_000 })
+    expect(decideNextState(sending(1), refused(10), policy, 0, 0)).toMatchObject({ nextAttemptAt: 60_000 })
+    expect(decideNextState(sending(0), refused(1e12), policy, 0, 0)).toMatchObject({ nextAttemptAt: 3_600_000 })
+  })
+  it('counts an unreachable receiver as a failure like any other', () => {
+    const unreachable: Outcome = { kind: 'unreachable', error: 'connect', detail: '' }
+    expect(decideNextState(sending(0), unreachable, policy, 0, 0)).toEqual({ kind: 'pending', nextAttemptAt: 1_000, step: 1 })
+  })
+  it('has the published schedule: nine retries in about three days', () => {
+    const delays = defaultRetryPolicy.delaysMs.map((ms) => ms / 1_000)
+    expect(delays).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])
+  })
+})
+
+it('shows a claimed delivery as pending', () => {
+  expect(deliveryStatusOf(sending(0).state)).toBe('pending')
+  expect(deliveryStatusOf({ kind: 'exhausted', exhaustedAt: 1 })).toBe('exhausted')
+})

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import type { JsonObject } from './json.js'
+import { decideAfterRun, isFinal, statusOf, type MessageState, type RunningMessage } from './message.js'
+import { failedRun } from './run.js'
+
+const policy = { backoffMs: [1_000, 5_000], jitter: 0.2, runTimeoutMs: 1, deferredTimeoutMs: 1, maxAttempts: 4 }
+const running = (attempt: number, metadata?: JsonObject): RunningMessage => ({
+  ...{ id: 'm', projectId: 'p', agentId: 'a', sessionId: 's', message: 'hi', attempt, createdAt: 0 },
+  executionPrincipal: { type: 'end_user', endUserId: 'u' },
+  state: { kind: 'running', startedAt: 1_000 },
+  ...(metadata && { metadata }),
+})
+
+describe('what becomes of a message after a run', () => {
+  it('is responded when answered, and tells the receivers with metadata, channel and correlationId (S§6)', () => {
+    const metadata = { source: 'x', channel: 'C1', correlationId: { any: ['json'] } }
+    const { state, event } = decideAfterRun(running(1, metadata), { kind: 'answered', response: 'hello' }, policy, 1_250, 0)
+    expect(state).toEqual({ kind: 'responded', response: 'hello', respondedAt: 1_250, responseTimeMs: 250 })
+    expect(event).toEqual({
+      event: 'message.responded',
+      data: {
+        ...{ messageId: 'm', agentId: 'a', sessionId: 's', response: 'hello', responseTimeMs: 250 },
+        executionPrincipal: { type: 'end_user', endUserId: 'u' },
+        ...{ metadata, channel: 'C1', correlationId: { any: ['json'] } },
+      },
+    })
+  })
+  it('echoes an empty metadata, and no channel, when none was sent', () => {
+    const { event } = decideAfterRun(running(1), { kind: 'answered', response: '' }, policy, 1_000, 0)
+    expect(event?.data).toMatchObject({ metadata: {} })
+    expect(event?.data).not.toHaveProperty('channel')
+    expect(event?.data).not.toHaveProperty('correlationId')
+  })
+  it('echoes a channel of null, for the key was there', () => {
+    const { event } = decideAfterRun(running(1, { channel: null, correlationId: null }), failedRun('RUNTIME_ERROR', 'x'), policy, 0, 0)
+    expect(event?.data).toMatchObject({ channel: null, correlationId: null })
+  })
+  it('never has a negative response time when the clock went back', () => {
+    expect(decideAfterRun(running(1), { kind: 'answered', response: '' }, policy, 0, 0).state).toMatchObject({ responseTimeMs: 0 })
+  })
+  it('is queued again after a retryable failure, later each time, and nobody is told', () => {
+    const failure = failedRun('RUNTIME_TIMEOUT', 'slow', true)
+    expect(decideAfterRun(running(1), failure, policy, 0, 0)).toEqual({ state: { kind: 'queued', notBefore: 1_000 } })
+    expect(decideAfterRun(running(2), failure, policy, 0, 0.5)).toEqual({ state: { kind: 'queued', notBefore: 5_500 } })
+    expect(decideAfterRun(running(3), failure, policy, 0, 0)).toEqual({ state: { kind: 'queued', notBefore: 5_000 } })
+  })
+  it('fails when no attempt is left or the failure is for good, and the receivers hear agent.error', () => {
+    const expected = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'boom' }, failedAt: 7 }
+    expect(decideAfterRun(running(4), failedRun('RUNTIME_ERROR', 'boom', true), policy, 7, 0).state).toEqual(expected)
+    const { state, event } = decideAfterRun(running(1, { channel: 'c' }), failedRun('RUNTIME_ERROR', 'boom'), policy, 7, 0)
+    expect(state).toEqual(expected)
+    expect(event).toEqual({
+      event: 'agent.error',
+      data: { agentId: 'a', error: expected.error, messageId: 'm', sessionId: 's', metadata: { channel: 'c' }, channel: 'c' },
+    })
+  })
+  it('retries at once when no backoff is configured', () => {
+    const { state } = decideAfterRun(running(1), failedRun('RUNTIME_LOST', 'x', true), { ...policy, backoffMs: [] }, 9, 1)
+    expect(state).toEqual({ kind: 'queued', notBefore: 9 })
+  })
+})
+
+it('knows two words on the wire (S§3) and which states are final', () => {
+  const states: MessageState[] = [
+    { kind: 'queued', notBefore: 0 },
+    { kind: 'running', startedAt: 0 },
+    { kind: 'deferred', startedAt: 0, deadlineAt: 0 },
+    { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: '' }, failedAt: 0 },
+    { kind: 'responded', response: '', respondedAt: 0, responseTimeMs: 0 },
+  ]
+  expect(states.map(statusOf)).toEqual(['pending', 'pending', 'pending', 'pending', 'responded'])
+  expect(states.map(isFinal)).toEqual([false, false, false, true, true])
+})

@@ -1,0 +1,44 @@
+import { verify } from '@octokit/webhooks-methods'
+import { Webhook as StandardWebhook } from 'standardwebhooks'
+import { describe, expect, it } from 'vitest'
+import { nodeCrypto } from '../node/index.js'
+import { isSecret, newSecret, signatureHeaders } from './signature.js'
+
+const crypto = nodeCrypto(new Uint8Array(32).fill(7))
+const secret = newSecret(crypto.randomBytes)
+const body = '{"event":"message.responded","data":{"response":"grüße 😀"}}'
+const now = Math.floor(Date.now() / 1000) * 1000 // the Standard Webhooks verifier reads the real clock
+const headers = signatureHeaders(crypto.hmacSha256, {
+  ...{ id: 'dlv-1', event: 'message.responded', body, secret, at: now, headerPrefix: 'X-Service' },
+})
+
+describe('a signed request', () => {
+  it('carries the three headers of S§6, as third parties verify them', async () => {
+    expect(headers['X-Service-Delivery']).toBe('dlv-1')
+    expect(headers['X-Service-Event']).toBe('message.responded')
+    expect(headers['X-Service-Signature']).toMatch(/^sha256=[0-9a-f]{64}$/)
+    expect(await verify(secret, body, headers['X-Service-Signature'] ?? '')).toBe(true)
+    expect(await verify(secret, `${body} `, headers['X-Service-Signature'] ?? '')).toBe(false)
+  })
+  it('carries the Standard Webhooks headers beside them', () => {
+    expect(new StandardWebhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
+    expect(() => new StandardWebhook(newSecret(crypto.randomBytes)).verify(body, headers)).toThrow()
+  })
+  it('names its headers as the operator likes', () => {
+    const named = signatureHeaders(crypto.hmacSha256, { id: 'i', event: 'e', body, secret, at: now, headerPrefix: 'X-Acme' })
+    expect(Object.keys(named).slice(0, 3)).toEqual(['X-Acme-Delivery', 'X-Acme-Event', 'X-Acme-Signature'])
+  })
+})
+
+describe('a secret', () => {
+  const ofBytes = (length: number) => `whsec_${Buffer.alloc(length, 1).toString('base64')}`
+
+  it('is made in the form that it is checked for', () => expect(isSecret(secret)).toBe(true))
+  it('has 24 to 64 bytes', () => {
+    expect([23, 24, 64, 65].map((length) => isSecret(ofBytes(length)))).toEqual([false, true, true, false])
+  })
+  it.each(['', 'whsec_', 'secret', `${ofBytes(32)}!`, ofBytes(32).replace('=', ''), ofBytes(32).slice('whsec_'.length)])(
+    'is never %j',
+    (text) => expect(isSecret(text)).toBe(false),
+  )
+})

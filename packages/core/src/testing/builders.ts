@@ -1,0 +1,77 @@
+import { agentDefaults, type Agent } from '../domain/agent.js'
+import type { ApiKey } from '../domain/api-key.js'
+import { freezeEvent, type WebhookEvent } from '../domain/event.js'
+import { toIso, type Instant } from '../domain/instant.js'
+import type { Message } from '../domain/message.js'
+import type { Sealed } from '../domain/sealed.js'
+import type { Webhook } from '../domain/webhook.js'
+import type { Project } from '../ports/credential-store.js'
+import type { NewMessage } from '../ports/message-store.js'
+import { fakeIds } from './fake-ids.js'
+
+/** Where everything built belongs unless it is told otherwise. */
+export const PROJECT_ID = '00000000-0000-7fff-8000-000000000000'
+/** When everything was built: 1 January 2030. The fake clock starts there too. */
+export const BUILT_AT: Instant = Date.UTC(2030, 0, 1)
+
+/** A series of their own: no built row has an id that a test's `fakeIds()` makes. */
+const ids = fakeIds(0xb1d)
+
+export const aProject = (project: Partial<Project> = {}): Project => ({ id: PROJECT_ID, name: 'a project', createdAt: BUILT_AT, ...project })
+
+/** A running agent of kind `fake`. Each has a name of its own. */
+export function anAgent(agent: Partial<Agent> = {}): Agent {
+  const id = ids.next()
+  return {
+    ...{ id, projectId: PROJECT_ID, name: `agent-${id.slice(0, 13)}`, ...agentDefaults },
+    defaultExecutionPrincipal: { type: 'service' },
+    runtime: { kind: 'fake', options: {} },
+    desiredState: 'running',
+    state: { kind: 'running', startedAt: BUILT_AT },
+    createdAt: BUILT_AT,
+    updatedAt: BUILT_AT,
+    ...agent,
+  }
+}
+
+type AgentRef = Pick<Agent, 'id' | 'projectId'>
+
+/** What a send hands to the store, for this agent. */
+export const newMessage = (agent: AgentRef, message: Partial<NewMessage> = {}): NewMessage => ({
+  ...{ id: ids.next(), projectId: agent.projectId, agentId: agent.id, sessionId: 'session', message: 'Hello?' },
+  executionPrincipal: { type: 'service' },
+  now: BUILT_AT,
+  ...message,
+})
+
+/** A queued message of this agent, as the store gives it. */
+export const aMessage = (agent: AgentRef, message: Partial<Message> = {}): Message => ({
+  ...{ id: ids.next(), projectId: agent.projectId, agentId: agent.id, sessionId: 'session', message: 'Hello?' },
+  executionPrincipal: { type: 'service' },
+  attempt: 0,
+  state: { kind: 'queued', notBefore: BUILT_AT },
+  createdAt: BUILT_AT,
+  ...message,
+})
+
+/** An enabled webhook that wants every event. Its secret is not sealed by anything: give one that your Crypto sealed to sign with it. */
+export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
+  ...{ id: ids.next(), projectId: PROJECT_ID, url: 'https://receiver.example/hook', events: ['*'] },
+  secret: 'not sealed' as Sealed,
+  status: { kind: 'enabled' },
+  createdAt: BUILT_AT,
+  updatedAt: BUILT_AT,
+  ...webhook,
+})
+
+/** `agent.started`, of this agent. */
+export function anEvent(agent: AgentRef, event: Partial<WebhookEvent> = {}): WebhookEvent {
+  const data = { agentId: agent.id, runtime: 'fake', startedAt: toIso(BUILT_AT) }
+  return { ...freezeEvent({ event: 'agent.started', data }, ids.next(), agent.projectId, BUILT_AT), ...event }
+}
+
+/** A key with permission to send messages. */
+export const anApiKey = (key: Partial<ApiKey> = {}): ApiKey => ({
+  ...{ id: ids.next(), projectId: PROJECT_ID, name: 'a key', permissions: ['project:message'], createdAt: BUILT_AT },
+  ...key,
+})

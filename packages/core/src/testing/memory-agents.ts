@@ -1,0 +1,64 @@
+import type { Agent } from '../domain/agent.js'
+import type { AgentStore } from '../ports/agent-store.js'
+import { ofProject, type Immediate, type Memory } from './memory.js'
+import { publish } from './memory-outbox.js'
+import { newestFirst } from './memory-page.js'
+
+export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
+  create(agent) {
+    if (isNameTaken(memory, agent)) return 'name_taken'
+    if (!memory.agents.has(agent.id)) memory.agents.set(agent.id, agent)
+    return 'created'
+  },
+
+  get(projectId, idOrName) {
+    const agents = [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
+    return agents.find(({ id, name }) => id === idOrName || name === idOrName)
+  },
+
+  list(projectId, page) {
+    return newestFirst([...memory.agents.values()].filter((agent) => agent.projectId === projectId), page)
+  },
+
+  update(projectId, id, change) {
+    const agent = ofProject(memory.agents.get(id), projectId)
+    if (!agent) return undefined
+    const changed = { ...agent, ...change }
+    if (isNameTaken(memory, changed)) return 'name_taken'
+    memory.agents.set(id, changed)
+    return changed
+  },
+
+  delete(projectId, id, { force }) {
+    if (!ofProject(memory.agents.get(id), projectId)) return undefined
+    if (!force && hasOpenMessages(memory, id)) return 'busy'
+    memory.agents.delete(id)
+    deleteConversations(memory, id)
+    return 'deleted'
+  },
+
+  changeState({ agentId, from, to, outgoing }) {
+    const agent = memory.agents.get(agentId)
+    if (agent?.state.kind !== from) return { changed: false, deliveries: [] }
+    memory.agents.set(agentId, { ...agent, state: to })
+    return { changed: true, deliveries: outgoing ? publish(memory, outgoing) : [] }
+  },
+
+  listActive() {
+    return [...memory.agents.values()].filter(({ desiredState, state }) => desiredState === 'running' || state.kind !== 'stopped')
+  },
+})
+
+const isNameTaken = (memory: Memory, { id, projectId, name }: Agent): boolean =>
+  [...memory.agents.values()].some((other) => other.id !== id && other.projectId === projectId && other.name === name)
+
+const hasOpenMessages = (memory: Memory, agentId: string): boolean =>
+  [...memory.sessions.values()].some(({ open }) => open[0]?.message.agentId === agentId)
+
+/** Sessions, messages and idempotency keys. A run under way finds its message gone: its lease is lost. */
+function deleteConversations(memory: Memory, agentId: string): void {
+  for (const rows of [memory.messages, memory.idempotencyKeys]) {
+    for (const [key, { message }] of rows) if (message.agentId === agentId) rows.delete(key)
+  }
+  for (const [key, { open }] of memory.sessions) if (open[0]?.message.agentId === agentId) memory.sessions.delete(key)
+}

@@ -1,0 +1,107 @@
+import { isFinal, statusOf, type Message, type MessageState } from '../domain/message.js'
+import type { Held, MessageFilter, MessageStore, NewMessage } from '../ports/message-store.js'
+import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
+import { publish } from './memory-outbox.js'
+import { newestFirst } from './memory-page.js'
+import { append, claimHead, dueSessions, removeHead, sessionOf } from './memory-sessions.js'
+
+export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
+  accept(message) {
+    const existing = findByKey(memory, message) ?? memory.messages.get(message.id)
+    if (existing) return { kind: 'existing', message: existing.message }
+    const agent = ofProject(memory.agents.get(message.agentId), message.projectId)
+    if (!agent) return { kind: 'agent_not_found' }
+    if (agent.state.kind !== 'running') return { kind: 'agent_not_running' }
+    const session = sessionOf(memory, message)
+    if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
+
+    const row = insert(memory, message)
+    append(session, row, message.now)
+    const { now, claimUntil } = message
+    if (claimUntil === undefined || session.open[0] !== row) return { kind: 'created', message: row.message }
+    return { kind: 'claimed', claimed: claimHead(memory, session, row, now, claimUntil) }
+  },
+
+  claimRunnable({ lanes, now, until }) {
+    return lanes.flatMap(({ agentId, free }) =>
+      dueSessions(memory, agentId, now)
+        .slice(0, free)
+        .map(({ session, head }) => claimHead(memory, session, head, now, until)),
+    )
+  },
+
+  extendLeases(held, until) {
+    return held.filter((claim) => !extend(memory, claim, until)).map(({ messageId }) => messageId)
+  },
+
+  defer(deferral) {
+    const row = findHeld(memory, deferral)
+    if (!row) return 'lease_lost'
+    row.message = { ...row.message, state: deferral.state }
+    sessionOf(memory, row.message).dueAt = deferral.state.deadlineAt
+    return 'deferred'
+  },
+
+  recordRun({ state, now, outgoing, ...held }) {
+    const row = findHeld(memory, held)
+    if (!row) return { kind: 'lease_lost' }
+    row.message = { ...row.message, state }
+    const session = sessionOf(memory, row.message)
+    if (state.kind === 'queued') session.dueAt = state.notBefore
+    else removeHead(session, now)
+    const deliveries = outgoing ? publish(memory, outgoing) : []
+    return { kind: 'recorded', message: row.message, deliveries, sessionWaits: session.open.length > 0 }
+  },
+
+  get({ projectId, agentId, messageId }) {
+    const message = ofProject(memory.messages.get(messageId)?.message, projectId)
+    return message?.agentId === agentId ? message : undefined
+  },
+
+  getHeld: (messageId) => memory.messages.get(messageId),
+
+  findFinal(messageIds) {
+    const found = messageIds.flatMap((id) => memory.messages.get(id)?.message ?? [])
+    return found.filter(({ state }) => isFinal(state))
+  },
+
+  list(filter, page) {
+    const messages = [...memory.messages.values()].map(({ message }) => message)
+    return newestFirst(messages.filter((message) => matches(message, filter)), page)
+  },
+})
+
+const keyOf = ({ projectId, agentId }: NewMessage, idempotencyKey: string): string => `${projectId} ${agentId} ${idempotencyKey}`
+
+const findByKey = (memory: Memory, message: NewMessage): MessageRow | undefined =>
+  message.idempotencyKey === undefined ? undefined : memory.idempotencyKeys.get(keyOf(message, message.idempotencyKey))
+
+function insert(memory: Memory, accepted: NewMessage): MessageRow {
+  const { idempotencyKey, now, claimUntil: _, ...facts } = accepted
+  const row: MessageRow = { message: { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now }, createdAt: now }, token: 0 }
+  memory.messages.set(accepted.id, row)
+  if (idempotencyKey !== undefined) memory.idempotencyKeys.set(keyOf(accepted, idempotencyKey), row)
+  return row
+}
+
+/** The message that this token still has the right to: under a lease, or deferred. Time plays no part. */
+function findHeld(memory: Memory, { messageId, token }: Held): MessageRow | undefined {
+  const row = memory.messages.get(messageId)
+  return row?.token === token && isHeld(row.message.state) ? row : undefined
+}
+
+const isHeld = ({ kind }: MessageState): boolean => kind === 'running' || kind === 'deferred'
+
+function extend(memory: Memory, claim: Held, until: number): boolean {
+  const row = findHeld(memory, claim)
+  if (row?.message.state.kind !== 'running') return false
+  sessionOf(memory, row.message).dueAt = until
+  return true
+}
+
+const matches = (message: Message, { projectId, agentId, sessionId, status, state }: MessageFilter): boolean =>
+  message.projectId === projectId &&
+  message.agentId === agentId &&
+  (sessionId === undefined || message.sessionId === sessionId) &&
+  (status === undefined || statusOf(message.state) === status) &&
+  (state === undefined || message.state.kind === state)

@@ -1,0 +1,40 @@
+import type { WebhookEvent } from '../domain/event.js'
+import type { Instant } from '../domain/instant.js'
+import type { Webhook } from '../domain/webhook.js'
+import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
+import type { DeliveryRow, Memory } from './memory.js'
+
+/** Keeps the event and makes its deliveries, one per subscribed webhook; answers those that are born claimed. */
+export function publish(memory: Memory, { event, nextDeliveryId, claim }: Outgoing): ClaimedDelivery[] {
+  memory.events.set(event.id, event)
+  const subscribed = [...memory.webhooks.values()].filter((webhook) => isSubscribed(webhook, event))
+  return subscribed.flatMap((webhook) => {
+    const row = newDelivery(nextDeliveryId(), webhook, event)
+    memory.deliveries.set(row.delivery.id, row)
+    if (!claim || webhook.status.kind === 'disabled' || claim.except.has(webhook.id)) return []
+    return [claimDelivery(memory, row, webhook, claim.until)]
+  })
+}
+
+const isSubscribed = ({ projectId, events, agentId }: Webhook, event: WebhookEvent): boolean =>
+  projectId === event.projectId &&
+  events.some((name) => name === '*' || name === event.name) &&
+  (agentId === undefined || agentId === event.agentId)
+
+function newDelivery(id: string, webhook: Webhook, event: WebhookEvent): DeliveryRow {
+  const state = { kind: 'pending', nextAttemptAt: event.createdAt, step: 0 } as const
+  const { projectId, createdAt } = event
+  const delivery = { id, projectId, webhookId: webhook.id, eventId: event.id, event: event.name, attemptCount: 0, state, createdAt }
+  return { delivery, token: 0, attempts: [] }
+}
+
+/** The right to send it, under a new token, which supersedes the older ones. The place in the schedule stays. */
+export function claimDelivery(memory: Memory, row: DeliveryRow, webhook: Webhook, until: Instant): ClaimedDelivery {
+  const step = 'step' in row.delivery.state ? row.delivery.state.step : 0
+  const delivery = { ...row.delivery, state: { kind: 'sending', leaseUntil: until, step } } as const
+  row.delivery = delivery
+  row.token = ++memory.lastToken
+  return { delivery, lease: { token: row.token, until }, webhook, body: bodyOf(memory, row) }
+}
+
+export const bodyOf = (memory: Memory, { delivery }: DeliveryRow): string => memory.events.get(delivery.eventId)?.body ?? ''

@@ -1,0 +1,40 @@
+import type { WebhookChange, WebhookStore } from '../ports/webhook-store.js'
+import type { Webhook } from '../domain/webhook.js'
+import { ofProject, type Immediate, type Memory } from './memory.js'
+import { newestFirst } from './memory-page.js'
+
+export const memoryWebhooks = (memory: Memory): Immediate<WebhookStore> => ({
+  create(webhook, limit) {
+    if (memory.webhooks.has(webhook.id)) return 'created'
+    if (webhooksOf(memory, webhook.projectId).length >= limit) return 'limit_reached'
+    memory.webhooks.set(webhook.id, webhook)
+    return 'created'
+  },
+
+  get: (projectId, id) => ofProject(memory.webhooks.get(id), projectId),
+  list: (projectId, page) => newestFirst(webhooksOf(memory, projectId), page),
+
+  update(projectId, id, change) {
+    const webhook = ofProject(memory.webhooks.get(id), projectId)
+    if (!webhook) return undefined
+    const changed = apply(webhook, change)
+    memory.webhooks.set(id, changed)
+    return changed
+  },
+
+  delete: (projectId, id) => ofProject(memory.webhooks.get(id), projectId) !== undefined && memory.webhooks.delete(id),
+})
+
+const webhooksOf = (memory: Memory, projectId: string): Webhook[] =>
+  [...memory.webhooks.values()].filter((webhook) => webhook.projectId === projectId)
+
+/** `null` clears: the field is then absent, not null. */
+function apply({ agentId, description, ...webhook }: Webhook, change: WebhookChange): Webhook {
+  const { agentId: newAgentId = agentId, description: newDescription = description, ...rest } = change
+  return {
+    ...webhook,
+    ...rest,
+    ...(newAgentId != null && { agentId: newAgentId }),
+    ...(newDescription != null && { description: newDescription }),
+  }
+}

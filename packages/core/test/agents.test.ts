@@ -1,0 +1,305 @@
+import { err, errAsync, ok } from 'neverthrow'
+import { describe, expect, it } from 'vitest'
+import { createService, isUuid } from '@org/agent-messaging-core'
+import { fakeCrypto, fakeRuntime } from '@org/agent-messaging-core/testing'
+import { scene } from './scene.js'
+
+const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const eventsOf = (deliveries: readonly { body: string }[]) => deliveries.map(({ body }) => (JSON.parse(body) as { event: string }).event)
+
+describe('creating an agent', () => {
+  it('leaves it stopped unless told otherwise', async () => {
+    const { service, project } = await scene()
+    const created = await service.agents.create({ projectId: project.id, name: 'idle', runtime: { kind: 'fake' } })
+    expect(created._unsafeUnwrap()).toMatchObject({
+      agent: { name: 'idle', desiredState: 'stopped', state: { kind: 'stopped' }, defaultExecutionPrincipal: { type: 'service' }, maxAttempts: 3 },
+    })
+  })
+  it('starts it when asked to, and shows that it runs', async () => {
+    const { bot, runtime, clock } = await scene()
+    expect(bot).toMatchObject({ state: { kind: 'running', startedAt: clock.now() } })
+    expect(runtime.starts).toHaveLength(1)
+  })
+  it.each([
+    ['name', { name: 'Not A Slug' }],
+    ['runtime.kind', { runtime: { kind: 'python' } }],
+    ['runtime', { runtime: { kind: 'fake', deep: JSON.parse('['.repeat(20) + ']'.repeat(20)) as never } }],
+    ['defaultExecutionPrincipal', { defaultExecutionPrincipal: { type: 'root' } as never }],
+    ['concurrency', { concurrency: 0 }],
+    ['maxAttempts', { maxAttempts: 1.5 }],
+    ['maxQueued', { maxQueued: -1 }],
+  ])('refuses a bad %s', async (path, settings) => {
+    const { service, project } = await scene()
+    const input = { projectId: project.id, name: 'x', runtime: { kind: 'fake' }, ...settings }
+    expect((await service.agents.create(input))._unsafeUnwrapErr()).toMatchObject({ kind: 'invalid', issues: [{ path }] })
+  })
+  it('refuses options that the runtime does not take, in its words', async () => {
+    const fussy = fakeRuntime({ kind: 'fussy', parseOptions: async () => err('url must be https') })
+    const fakes = await scene()
+    const service = createService({ ...fakes, runtimes: [fussy] })
+    const input = { projectId: fakes.project.id, name: 'x', runtime: { kind: 'fussy' } }
+    expect((await service.agents.create(input))._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: 'runtime', message: 'url must be https' }] })
+  })
+  it('refuses a name that is taken in the project', async () => {
+    const { service, project } = await scene()
+    const again = { projectId: project.id, name: 'bot', runtime: { kind: 'fake' } }
+    expect((await service.agents.create(again))._unsafeUnwrapErr().kind).toBe('name_taken')
+  })
+})
+
+describe('an agent whose runtime signs and has secrets', () => {
+  const secretive = () =>
+    fakeRuntime({ kind: 'http', signsRequests: true, ...echo, parseOptions: async ({ token, ...options }) => ok({ options, secrets: { token: token ?? '' } }) })
+
+  async function withSecrets() {
+    const runtime = secretive()
+    const fakes = await scene()
+    const service = createService({ ...fakes, runtimes: [runtime] })
+    await service.start()
+    const input = { projectId: fakes.project.id, name: 'remote', runtime: { kind: 'http', url: 'u', token: 'hush' }, desiredState: 'running' } as const
+    return { ...fakes, service, runtime, created: (await service.agents.create(input))._unsafeUnwrap(), ref: { ...fakes.ref, agent: 'remote' } }
+  }
+
+  it('shows its signing secret once, hides the others, and hands both to the runtime', async () => {
+    const { created, runtime, service, ref } = await withSecrets()
+    expect(created.signingSecret).toMatch(/^whsec_/)
+    expect(created.agent.runtime).toEqual({ kind: 'http', options: { url: 'u' }, secrets: expect.any(String) as string })
+    expect(runtime.starts[0]?.secrets).toEqual({ token: 'hush', signingSecret: created.signingSecret })
+    expect((await service.agents.get(ref))._unsafeUnwrap()).not.toHaveProperty('signingSecret')
+  })
+  it('keeps its signing secret when its options change, and gets one when its kind does', async () => {
+    const { created, runtime, service, ref, crypto } = await withSecrets()
+    await service.agents.stop(ref)
+    const same = (await service.agents.update({ ...ref, change: { runtime: { kind: 'http', url: 'v', token: 'new' } } }))._unsafeUnwrap()
+    expect(same).toMatchObject({ agent: { runtime: { options: { url: 'v' } } } })
+    expect(same).not.toHaveProperty('signingSecret')
+    await service.agents.start(ref)
+    expect(runtime.starts.at(-1)?.secrets).toEqual({ token: 'new', signingSecret: created.signingSecret })
+
+    const fakes = await scene()
+    const both = createService({ ...fakes, crypto, runtimes: [fakes.runtime, secretive()] })
+    await both.agents.stop(fakes.ref)
+    const turned = await both.agents.update({ ...fakes.ref, change: { runtime: { kind: 'http', url: 'u' } } })
+    expect(turned._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
+    const lost = createService({ ...fakes, crypto: fakeCrypto('another key'), runtimes: [secretive()] })
+    const renewed = await lost.agents.update({ ...fakes.ref, change: { runtime: { kind: 'http', url: 'u' } } })
+    expect(renewed._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
+    expect(renewed._unsafeUnwrap().signingSecret).not.toBe(turned._unsafeUnwrap().signingSecret)
+  })
+  it('does not start under another master key, and says why', async () => {
+    const fakes = await withSecrets()
+    const other = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key'), runtimes: [secretive()] })
+    await other.start()
+    expect((await other.agents.get(fakes.ref))._unsafeUnwrap().state).toMatchObject({
+      kind: 'error',
+      lastError: { message: 'its secrets were sealed with another master key' },
+    })
+  })
+})
+
+describe('starting and stopping', () => {
+  it('is reported once for each change (S§6)', async () => {
+    const { service, ref, hook, deliveries, clock } = await scene()
+    await hook()
+    for (const action of ['stop', 'stop', 'start', 'start'] as const) await service.agents[action](ref)
+    await clock.advance(5_000)
+    expect(eventsOf(await deliveries())).toEqual(['agent.stopped', 'agent.started'])
+  })
+  it('lets running runs finish, and keeps queued messages for the next start', async () => {
+    const { service, ref, post, runtime, clock, state } = await scene()
+    const [running, queued] = [await post('1'), await post('2')]
+    const stopping = service.agents.stop(ref)
+    await clock.advance(2_000)
+    expect((await stopping)._unsafeUnwrap().state.kind).toBe('stopping')
+    runtime.answer(running.id, 'finished')
+    await clock.advance(5_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+    expect(await state(running.id)).toMatchObject({ kind: 'responded' })
+    expect(await state(queued.id)).toMatchObject({ kind: 'queued' })
+    await service.agents.start(ref)
+    await clock.until(() => runtime.openRuns.includes(queued.id))
+  })
+  it('can be reversed while it stops', async () => {
+    const { service, ref, post, runtime, clock } = await scene()
+    const { id } = await post()
+    const stopping = service.agents.stop(ref)
+    await clock.advance(2_000)
+    await stopping
+    const starting = service.agents.start(ref)
+    await clock.advance(2_000)
+    await starting
+    runtime.answer(id, 'ok')
+    await clock.advance(1_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect(runtime.starts).toHaveLength(2)
+  })
+  it('is only noted where no workers run, and done by the next pass', async () => {
+    const { service, ref, another } = await scene()
+    await service.stop()
+    const other = another()
+    await other.agents.stop(ref)
+    await other.tick({ budgetMs: 1_000 })
+    expect((await other.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+  })
+  it('is not found for an unknown agent', async () => {
+    const { service, ref } = await scene()
+    const nobody = { ...ref, agent: 'nobody' }
+    const { start, stop, get, delete: remove } = service.agents
+    for (const action of [start, stop, get, remove]) expect((await action(nobody))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+  })
+})
+
+describe('an agent that fails', () => {
+  it('to start is in error, tells why, and is tried again later and later', async () => {
+    const { service, ref, runtime, clock, hook, deliveries } = await scene()
+    await hook()
+    await service.agents.stop(ref)
+    runtime.failStart('no such program')
+    const failed = (await service.agents.start(ref))._unsafeUnwrap()
+    expect(failed.state).toEqual({
+      kind: 'error',
+      lastError: { code: 'RUNTIME_EXITED', message: 'no such program' },
+      retryAt: clock.now() + 1_000,
+    })
+    await clock.advance(3_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect(eventsOf(await deliveries())).toEqual(['agent.stopped', 'agent.error', 'agent.started'])
+  })
+  it('by itself is in error, its runs are lost, and it is started again', async () => {
+    const { service, ref, bot, post, runtime, clock, state } = await scene()
+    const { id } = await post()
+    runtime.exit(bot.id, 'segmentation fault')
+    await clock.advance(0)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'error', lastError: { message: 'segmentation fault' } })
+    expect(await state(id)).toMatchObject({ kind: 'queued' })
+    await clock.until(() => runtime.openRuns.includes(id))
+  })
+  it('can be stopped', async () => {
+    const { service, ref, bot, runtime, clock } = await scene()
+    runtime.exit(bot.id)
+    await clock.advance(0)
+    expect((await service.agents.stop(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+  })
+  it('is stopped rather than started when that was wanted meanwhile', async () => {
+    const { service, ref, storage, bot, clock } = await scene()
+    await service.agents.stop(ref)
+    await storage.agents.changeState({ agentId: bot.id, from: 'stopped', to: { kind: 'starting' }, now: clock.now() })
+    await clock.advance(1_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+  })
+})
+
+describe('the supervisor', () => {
+  it('takes over running agents at a start, without an event', async () => {
+    const { another, service, runtime, ref, deliveries, hook } = await scene()
+    await hook()
+    await service.stop()
+    const next = another()
+    await next.start()
+    expect(runtime.starts).toHaveLength(2)
+    expect((await next.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect(await deliveries()).toEqual([])
+  })
+  it('leaves kinds that it does not have to other processes', async () => {
+    const fakes = await scene()
+    await fakes.service.stop()
+    const other = createService({ ...fakes, storage: fakes.storage.reopen(), runtimes: [] })
+    await other.start()
+    expect((await other.agents.get(fakes.ref))._unsafeUnwrap().state.kind).toBe('running')
+  })
+  it('notices what another process wanted, and what it deleted', async () => {
+    const { another, ref, service, clock, runtime } = await scene()
+    const elsewhere = another()
+    await elsewhere.agents.stop(ref)
+    await clock.advance(1_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+    await elsewhere.agents.start(ref)
+    await clock.advance(1_000)
+    await elsewhere.agents.delete(ref)
+    await clock.advance(1_000)
+    expect(runtime.starts.length).toBeGreaterThan(1)
+    expect((await service.messages.send({ ...ref, sessionId: 's', message: 'x' }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+  })
+  it('goes on when the storage was away, and when its own work throws', async () => {
+    const { service, storage, clock, telemetry, another, ref } = await scene()
+    storage.fail('agents.listActive')
+    await clock.advance(1_000)
+    expect(telemetry.named('store.unavailable')).toHaveLength(1)
+    const { listActive } = storage.agents
+    Object.assign(storage.agents, { listActive: () => { throw new TypeError('a bug') } })
+    await clock.advance(1_000)
+    expect(telemetry.named('worker.failed')).toMatchObject([{ worker: 'supervisor', reason: 'TypeError: a bug' }])
+    Object.assign(storage.agents, { listActive })
+    await another().agents.stop(ref)
+    await clock.advance(1_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+  })
+  it('is not confused by a read that fails while it looks', async () => {
+    const { service, storage, ref } = await scene()
+    const { get } = storage.agents
+    let calls = 0
+    Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => (++calls === 2 ? errAsync({ kind: 'unavailable', reason: 'x' }) : get(...args)) })
+    expect((await service.agents.stop(ref))._unsafeUnwrap().desiredState).toBe('stopped')
+  })
+})
+
+describe('changing an agent', () => {
+  it('holds for the next message', async () => {
+    const { service, ref, send } = await scene(echo)
+    const change = { name: 'robot', defaultExecutionPrincipal: { type: 'end_user' }, concurrency: 1, maxAttempts: undefined } as const
+    const { agent } = (await service.agents.update({ ...ref, change }))._unsafeUnwrap()
+    expect(agent).toMatchObject({ name: 'robot', concurrency: 1, maxAttempts: 3 })
+    expect((await send('hi', { agent: 'robot' }))._unsafeUnwrapErr().kind).toBe('end_user_id_required')
+  })
+  it('refuses what is bad, taken, missing or running', async () => {
+    const { service, ref, project } = await scene()
+    await service.agents.create({ projectId: project.id, name: 'other', runtime: { kind: 'fake' } })
+    const kindOf = async (change: object, agent = 'bot') => (await service.agents.update({ ...ref, agent, change }))._unsafeUnwrapErr().kind
+    expect(await kindOf({ name: '' })).toBe('invalid')
+    expect(await kindOf({ name: 'other' })).toBe('name_taken')
+    expect(await kindOf({ name: 'x' }, 'nobody')).toBe('agent_not_found')
+    expect(await kindOf({ runtime: { kind: 'fake' } })).toBe('agent_not_stopped')
+    await service.agents.stop(ref)
+    expect(await kindOf({ runtime: { kind: 'nope' } })).toBe('invalid')
+  })
+})
+
+describe('deleting an agent', () => {
+  it('is refused while messages are open, unless forced', async () => {
+    const { service, ref, post, clock, runtime } = await scene()
+    const { id } = await post()
+    expect((await service.agents.delete(ref))._unsafeUnwrapErr().kind).toBe('agent_busy')
+    expect((await service.agents.delete({ ...ref, force: true })).isOk()).toBe(true)
+    runtime.answer(id, 'nobody hears it')
+    await clock.advance(1_000)
+    expect((await service.agents.list(ref.projectId, { limit: 10 }))._unsafeUnwrap().data).toEqual([])
+  })
+})
+
+it.each(['start', 'stop', 'update', 'delete'] as const)('%s answers not found when the agent goes away meanwhile', async (action) => {
+  const { service, storage, ref, bot } = await scene()
+  const { get } = storage.agents
+  Object.assign(storage.agents, {
+    get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id, { force: true })),
+  })
+  expect((await service.agents[action]({ ...ref, change: {} }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+})
+
+it.each(['create', 'start', 'stop', 'update'] as const)('%s answers with what it did when the agent goes away right after', async (action) => {
+  const { service, storage, ref, project } = await scene()
+  const { get, create, update } = storage.agents
+  const vanish = () => Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined) })
+  Object.assign(storage.agents, {
+    create: (...args: Parameters<typeof create>) => create(...args).andTee(vanish),
+    update: (...args: Parameters<typeof update>) => update(...args).andTee(vanish),
+  })
+  const input = { projectId: project.id, name: 'short-lived', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+  expect((await service.agents[action]({ ...input, ...ref, change: {} })).isOk()).toBe(true)
+})
+
+it('has an id that is a UUID, by which it is found as well as by name', async () => {
+  const { service, ref, bot } = await scene()
+  expect(isUuid(bot.id)).toBe(true)
+  expect((await service.agents.get({ ...ref, agent: bot.id }))._unsafeUnwrap().name).toBe('bot')
+})
+

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { scene } from './scene.js'
+
+describe('an API key', () => {
+  it('opens its project with its permissions, and is kept as a digest only', async () => {
+    const { service, project, storage } = await scene()
+    const input = { projectId: project.id, name: 'ci', permissions: ['project:message', 'project:message'] } as const
+    const { key, apiKey } = (await service.keys.create(input))._unsafeUnwrap()
+    expect(apiKey).toMatchObject({ projectId: project.id, permissions: ['project:message'] })
+    expect((await service.keys.authenticate(key))._unsafeUnwrap()).toEqual(apiKey)
+    expect(JSON.stringify((await storage.credentials.listKeys(project.id, { limit: 10 }))._unsafeUnwrap())).not.toContain(key)
+  })
+  it('that is unknown, mistyped, revoked or expired is refused in the same words', async () => {
+    const { service, project, clock } = await scene()
+    const input = { projectId: project.id, name: 'k', permissions: ['project:agents'] } as const
+    const revoked = (await service.keys.create(input))._unsafeUnwrap()
+    const expired = (await service.keys.create({ ...input, expiresAt: clock.now() + 1_000 }))._unsafeUnwrap()
+    expect((await service.keys.authenticate(expired.key)).isOk()).toBe(true)
+    expect((await service.keys.revoke(project.id, revoked.apiKey.id)).isOk()).toBe(true)
+    await clock.advance(1_000)
+    for (const key of [revoked.key, expired.key, `${revoked.key.slice(0, -1)}_`, 'an unknown key of another form']) {
+      expect((await service.keys.authenticate(key))._unsafeUnwrapErr()).toEqual({ kind: 'unauthorized' })
+    }
+  })
+  it('with a wrong checksum costs no read', async () => {
+    const { service, storage } = await scene()
+    storage.fail('credentials.findByDigest', { times: Infinity })
+    expect((await service.keys.authenticate('amk_mistyped'))._unsafeUnwrapErr().kind).toBe('unauthorized')
+    expect((await service.keys.authenticate('not of our form'))._unsafeUnwrapErr().kind).toBe('unavailable')
+  })
+  it('may be the own text of the operator, once', async () => {
+    const { service, project } = await scene()
+    const input = { projectId: project.id, name: 'bootstrap', permissions: ['project:admin'], key: 'a-key-of-my-own-choice' } as const
+    expect((await service.keys.create(input))._unsafeUnwrap().key).toBe(input.key)
+    expect((await service.keys.create(input))._unsafeUnwrapErr().kind).toBe('key_taken')
+    expect((await service.keys.authenticate(input.key)).isOk()).toBe(true)
+  })
+  it.each([
+    ['name', { name: '' }],
+    ['permissions', { permissions: [] }],
+    ['permissions', { permissions: ['project:everything' as never] }],
+    ['expiresAt', { expiresAt: 1 }],
+    ['key', { key: 'too short' }],
+  ])('is not made with a bad %s', async (path, more) => {
+    const { service, project } = await scene()
+    const input = { projectId: project.id, name: 'k', permissions: ['project:message'] as const, ...more }
+    expect((await service.keys.create(input))._unsafeUnwrapErr()).toMatchObject({ kind: 'invalid', issues: [{ path }] })
+  })
+  it('is not made for a project, or revoked, that does not exist', async () => {
+    const { service, project } = await scene()
+    const nowhere = project.id.replace(/^0/, 'f')
+    const created = await service.keys.create({ projectId: nowhere, name: 'k', permissions: ['project:admin'] })
+    expect(created._unsafeUnwrapErr().kind).toBe('project_not_found')
+    expect((await service.keys.revoke(project.id, nowhere))._unsafeUnwrapErr().kind).toBe('key_not_found')
+  })
+})
+
+describe('projects', () => {
+  it('have a name and are listed', async () => {
+    const { service, project } = await scene()
+    expect((await service.projects.list({ limit: 10 }))._unsafeUnwrap().data).toEqual([project])
+    expect((await service.projects.create({ name: '' }))._unsafeUnwrapErr().kind).toBe('invalid')
+    expect((await service.keys.list(project.id, { limit: 10 }))._unsafeUnwrap().data).toEqual([])
+  })
+})

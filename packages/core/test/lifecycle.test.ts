@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import { createService } from '@org/agent-messaging-core'
+import { refused } from '@org/agent-messaging-core/testing'
+import { scene } from './scene.js'
+
+const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+
+describe('stopping the service', () => {
+  it('answers who waits, lets runs finish within the grace, and begins nothing new', async () => {
+    const { send, service, clock, runtime, state } = await scene()
+    const waiting = send('first')
+    const behind = send('second')
+    await clock.advance(100)
+    const stopping = service.stop({ graceMs: 5_000 })
+    const [first, second] = [(await waiting)._unsafeUnwrap().message, (await behind)._unsafeUnwrap().message]
+    expect(first.state.kind).toBe('running')
+    await clock.advance(1_000)
+    runtime.answer(first.id, 'in time')
+    await clock.advance(5_000)
+    await stopping
+    expect(await state(first.id)).toMatchObject({ kind: 'responded' })
+    expect(await state(second.id)).toMatchObject({ kind: 'queued' })
+    expect(runtime.requests).toHaveLength(1)
+    const late = (await send('third'))._unsafeUnwrap()
+    expect(late.message.state.kind).toBe('queued') // accepted, durable, and left to the next start
+    expect(clock.sleepers).toBe(0)
+  })
+  it('hands back what does not finish, for the next start to run', async () => {
+    const { post, service, clock, runtime, another, state } = await scene()
+    const { id } = await post()
+    const stopping = service.stop({ graceMs: 1_000 })
+    await clock.advance(1_500)
+    await stopping
+    expect(await state(id)).toMatchObject({ kind: 'queued' })
+    await another().start()
+    await clock.advance(2_000)
+    expect(runtime.requests[1]).toMatchObject({ messageId: id, attempt: 2 })
+  })
+  it('never runs a message twice that may run once only', async () => {
+    const { post, service, clock, state } = await scene({ agent: { maxAttempts: 1 } })
+    const { id } = await post()
+    const stopping = service.stop({ graceMs: 0 })
+    await clock.advance(500)
+    await stopping
+    expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_LOST' } })
+  })
+  it('keeps the leases of runs that use a long grace', async () => {
+    const { post, service, clock, runtime, another } = await scene()
+    const { id } = await post()
+    const stopping = service.stop({ graceMs: 120_000 })
+    await another().start()
+    await clock.advance(100_000)
+    expect(runtime.requests).toHaveLength(1)
+    runtime.answer(id, 'ok')
+    await clock.advance(500)
+    await stopping
+  })
+  it('waits for attempts under way, and no longer than the grace', async () => {
+    const { send, hook, service, sender, clock } = await scene(echo)
+    await hook()
+    sender.hold()
+    await send()
+    const stopping = service.stop({ graceMs: 3_000 })
+    await clock.advance(3_500)
+    await stopping
+    expect(sender.held).toBe(1)
+  })
+})
+
+describe('one bounded pass, for a host without timers', () => {
+  it('runs queued messages and delivers their answers, and says what it did', async () => {
+    const { service, post, hook, sender, state } = await scene({ ...echo, idle: true })
+    await hook()
+    const ids = [await post('1'), await post('2')].map(({ id }) => id)
+    expect(await state(ids[0] ?? '')).toMatchObject({ kind: 'queued' })
+    const pass = await service.tick({ budgetMs: 10_000 })
+    expect(pass).toEqual({ messages: 2, deliveries: 2, cancelled: 0 })
+    expect(sender.requests).toHaveLength(2)
+    expect(await service.tick({ budgetMs: 10_000 })).toEqual({ messages: 0, deliveries: 0, cancelled: 0 })
+  })
+  it('attempts each due delivery once, however many passes run at once in however many processes', async () => {
+    const { service, another, send, hook, sender, clock } = await scene(echo)
+    await hook()
+    sender.script(...Array.from({ length: 30 }, () => refused(500)))
+    for (let n = 0; n < 30; n++) await send(String(n))
+    await service.stop({ graceMs: 0 })
+    await clock.advance(6_000)
+    const other = another()
+    const passes = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? other : service).tick({ budgetMs: 5_000 })))
+    expect(sender.requests).toHaveLength(60)
+    expect(passes.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(30)
+  })
+  it('ends when its budget is used, and what it began goes on, its leases kept until then', async () => {
+    const fakes = await scene({ idle: true, policy: { runLeaseMs: 3_000 } })
+    const { id } = await fakes.post()
+    const passing = fakes.service.tick({ budgetMs: 10_000 })
+    await fakes.clock.advance(9_000)
+    const other = createService({ ...fakes, storage: fakes.storage.reopen(), policy: { runLeaseMs: 3_000 } })
+    expect(await other.tick({ budgetMs: 100 })).toMatchObject({ messages: 0 })
+    await fakes.clock.advance(1_000)
+    expect(await passing).toMatchObject({ messages: 1 })
+    fakes.runtime.answer(id, 'after the pass')
+    await fakes.clock.advance(0)
+    expect(await fakes.state(id)).toMatchObject({ kind: 'responded' })
+  })
+  it('gets on with the rest when a part of the storage is away', async () => {
+    const { service, post, storage } = await scene({ ...echo, idle: true })
+    await post()
+    storage.fail('deliveries.cancelOrphans')
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ messages: 1, cancelled: 0 })
+  })
+})
+
+describe('reading messages', () => {
+  it('long-polls for the answer', async () => {
+    const { post, service, ref, runtime, clock } = await scene()
+    const { id } = await post()
+    const reading = service.messages.get({ ...ref, messageId: id, waitMs: 5_000 })
+    await clock.advance(1_000)
+    runtime.answer(id, 'ok')
+    expect((await reading)._unsafeUnwrap().state.kind).toBe('responded')
+    expect((await service.messages.get({ ...ref, messageId: id, waitMs: 5_000 }))._unsafeUnwrap().state.kind).toBe('responded')
+  })
+  it('shows at its end what the message has become meanwhile, short of an answer', async () => {
+    const { post, service, ref, runtime, clock } = await scene()
+    const { id } = await post()
+    const reading = service.messages.get({ ...ref, messageId: id, waitMs: 5_000 })
+    await clock.advance(1_000)
+    runtime.defer(id)
+    await clock.advance(4_000)
+    expect((await reading)._unsafeUnwrap().state.kind).toBe('deferred')
+  })
+  it('gives what it saw when the message is deleted while it waits', async () => {
+    const { post, service, ref, clock } = await scene()
+    const { id } = await post()
+    const reading = service.messages.get({ ...ref, messageId: id, waitMs: 1_000 })
+    await clock.advance(500)
+    await service.agents.delete({ ...ref, force: true })
+    await clock.advance(500)
+    expect((await reading)._unsafeUnwrap().id).toBe(id)
+  })
+  it('lists by session, status and state, newest first', async () => {
+    const { service, ref, send, runtime, post } = await scene()
+    const ids = [await post('1'), await post('2', { sessionId: 't' })].map(({ id }) => id)
+    runtime.answer(ids[0] ?? '', 'ok')
+    await send('3', { waitMs: 0 })
+    const list = async (filter: object) =>
+      (await service.messages.list({ ...ref, ...filter, page: { limit: 10 } }))._unsafeUnwrap().data.map(({ message }) => message)
+    expect(await list({})).toEqual(['3', '2', '1'])
+    expect(await list({ sessionId: 't' })).toEqual(['2'])
+    expect(await list({ status: 'responded' })).toEqual(['1'])
+    expect(await list({ state: 'running' })).toEqual(['3', '2'])
+  })
+  it('does not find what is not there', async () => {
+    const { service, ref, project, post } = await scene()
+    const { id } = await post()
+    expect((await service.messages.get({ ...ref, messageId: project.id }))._unsafeUnwrapErr().kind).toBe('message_not_found')
+    expect((await service.messages.get({ ...ref, agent: 'nobody', messageId: id }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+    expect((await service.messages.list({ ...ref, agent: 'nobody', page: { limit: 1 } }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+  })
+})
+
+it('says whether the storage works', async () => {
+  const { service, storage } = await scene()
+  expect((await service.ping()).isOk()).toBe(true)
+  await storage.close()
+  expect((await service.ping()).isErr()).toBe(true)
+})

@@ -1,0 +1,301 @@
+import { describe, expect, it } from 'vitest'
+import type { AgentRuntime, RunOutcome } from '@org/agent-messaging-core'
+import { failedRun } from '@org/agent-messaging-core'
+import { scene } from './scene.js'
+
+const responses = (answer: unknown) => ({ handler: () => ({ kind: 'answered', response: answer }) as RunOutcome })
+
+describe('a session', () => {
+  it('runs one message at a time, in the order of acceptance', async () => {
+    const { post, clock, runtime } = await scene()
+    const ids = [await post('1'), await post('2'), await post('3')].map(({ id }) => id)
+    for (const id of ids) {
+      await clock.until(() => runtime.openRuns.length > 0)
+      expect(runtime.openRuns).toEqual([id])
+      runtime.answer(id, 'ok')
+    }
+    await clock.advance(0)
+    expect(runtime.requests.map(({ message }) => message)).toEqual(['1', '2', '3'])
+  })
+  it('runs beside others, up to the concurrency of the agent, and the rest as slots free', async () => {
+    const { post, clock, runtime } = await scene({ agent: { concurrency: 2 } })
+    for (const sessionId of ['a', 'b', 'c', 'd']) await post('hi', { sessionId })
+    await clock.advance(1_000)
+    expect(runtime.openRuns).toHaveLength(2)
+    runtime.answer(runtime.openRuns[0] ?? '', 'ok')
+    await clock.advance(0) // at once, not at the next poll
+    expect(runtime.requests).toHaveLength(3)
+    expect(runtime.openRuns).toHaveLength(2)
+  })
+})
+
+describe('a run that fails', () => {
+  it('is tried again after a backoff when it may be, with the attempt handed over, and blocks its session', async () => {
+    const { post, clock, runtime, state } = await scene()
+    const [first, second] = [await post('1'), await post('2')]
+    await clock.advance(0)
+    runtime.fail(first.id, 'busy', { retryable: true })
+    await clock.advance(999)
+    expect(await state(first.id)).toMatchObject({ kind: 'queued' })
+    expect(runtime.openRuns).toEqual([])
+    await clock.until(() => runtime.openRuns.length === 1)
+    expect(runtime.requests.at(-1)).toMatchObject({ messageId: first.id, attempt: 2 })
+    runtime.answer(first.id, 'ok')
+    await clock.until(() => runtime.openRuns[0] === second.id)
+  })
+  it('fails the message for good after maxAttempts, and tells webhooks and callers', async () => {
+    const handler = () => failedRun('RUNTIME_ERROR', 'boom', true)
+    const { send, clock, hook, deliveries, state } = await scene({ handler, agent: { maxAttempts: 2 } })
+    await hook()
+    const sending = send('hi', { metadata: { correlationId: 'c1' } })
+    await clock.advance(5_000)
+    const { message } = (await sending)._unsafeUnwrap()
+    expect(message.state).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'boom' } })
+    expect(await state(message.id)).toEqual(message.state)
+    const { body } = (await deliveries()).find(({ delivery }) => delivery.event === 'agent.error') ?? {}
+    expect(JSON.parse(body ?? '')).toMatchObject({ event: 'agent.error', data: { messageId: message.id, sessionId: 's', correlationId: 'c1' } })
+  })
+  it('is attached to at once, for there is nothing to wait for', async () => {
+    const { send } = await scene({ handler: () => failedRun('RUNTIME_ERROR', 'boom') })
+    await send('hi', { idempotencyKey: 'k' })
+    expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()).toMatchObject({ attached: true, message: { state: { kind: 'failed' } } })
+  })
+  it.each([
+    ['not a string', 7],
+    ['longer than the limit', 'x'.repeat(11)],
+    ['not storable', 'a\0'],
+  ])('when its answer is %s', async (_, answer) => {
+    const { defaultLimits } = await import('@org/agent-messaging-core')
+    const { send } = await scene({ ...responses(answer), policy: { limits: { ...defaultLimits, responseLength: 10 } } })
+    expect((await send())._unsafeUnwrap().message.state).toMatchObject({ kind: 'failed', error: { code: 'RESPONSE_INVALID' } })
+  })
+  it('when the runtime breaks its promise never to reject', async () => {
+    const rude: AgentRuntime['start'] = async () => {
+      const { ok } = await import('neverthrow')
+      return ok({ run: () => Promise.reject(new Error('rude')), health: async () => ({ ok: true }), stop: async () => undefined })
+    }
+    const { post, service, ref, runtime, clock, state } = await scene({ agent: { maxAttempts: 1 } })
+    await service.agents.stop(ref)
+    Object.assign(runtime, { start: rude })
+    await service.agents.start(ref)
+    const { id } = await post()
+    await clock.advance(0)
+    expect(await state(id)).toMatchObject({ kind: 'failed', error: { message: 'Error: rude' } })
+  })
+})
+
+describe('a run that takes too long', () => {
+  const policy = { dispatch: { backoffMs: [0], jitter: 0, runTimeoutMs: 60_000, deferredTimeoutMs: 3_600_000 } }
+
+  it('is aborted at its deadline and tried again', async () => {
+    const { post, clock, runtime } = await scene({ policy })
+    const { id } = await post()
+    await clock.advance(61_000)
+    await clock.until(() => runtime.requests.length === 2)
+    expect(runtime.requests[1]).toMatchObject({ messageId: id, attempt: 2 })
+  })
+  it('counts its answer when it gives one in spite of the abort', async () => {
+    const handler = (_: unknown, signal: AbortSignal) =>
+      new Promise<RunOutcome>((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'answered', response: 'just in time' })))
+    const { post, clock, state } = await scene({ policy, handler })
+    const { id } = await post()
+    await clock.advance(61_000)
+    expect(await state(id)).toMatchObject({ kind: 'responded', response: 'just in time' })
+  })
+  it('is given up when it ignores the abort, and its late answer changes nothing', async () => {
+    let answer = (_: RunOutcome): void => undefined
+    const handler = () => new Promise<RunOutcome>((resolve) => (answer = resolve))
+    const { post, clock, state } = await scene({ policy, handler, agent: { maxAttempts: 1 } })
+    const { id } = await post()
+    await clock.advance(66_000)
+    const failed = { kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } }
+    expect(await state(id)).toMatchObject(failed)
+    answer({ kind: 'answered', response: 'too late' })
+    await clock.advance(1_000)
+    expect(await state(id)).toMatchObject(failed)
+  })
+})
+
+describe('the lease of a run', () => {
+  it('is kept for as long as the run takes', async () => {
+    const { post, clock, runtime, another, state } = await scene()
+    const other = another()
+    await other.start()
+    const { id } = await post()
+    await clock.advance(300_000)
+    runtime.answer(id, 'after five minutes')
+    await clock.advance(0)
+    expect(runtime.requests).toHaveLength(1)
+    expect(await state(id)).toMatchObject({ kind: 'responded' })
+  })
+  it('of a dead process runs out, and another process runs the message, with the attempt counted', async () => {
+    const dead = await scene()
+    const { id } = await dead.post()
+    dead.storage.fail('messages.extendLeases', { times: Infinity }) // the process is gone: it beats no more
+    dead.storage.fail('messages.claimRunnable', { times: Infinity })
+    const other = dead.another()
+    await other.start()
+    await dead.clock.advance(29_000)
+    expect(dead.runtime.requests).toHaveLength(1)
+    await dead.clock.advance(2_000)
+    expect(dead.runtime.requests[1]).toMatchObject({ messageId: id, attempt: 2 })
+  })
+  it('that is lost ends the run, and its result is refused', async () => {
+    const { post, clock, runtime, storage, another, telemetry, state } = await scene()
+    const { id } = await post()
+    storage.fail('messages.extendLeases', { times: 3 }) // stopped for longer than its lease, then continued
+    storage.fail('messages.claimRunnable', { times: 100 })
+    const other = another()
+    await other.start()
+    await clock.advance(45_000)
+    expect(runtime.requests).toHaveLength(2)
+    expect(telemetry.named('run.refused')).toHaveLength(1)
+    runtime.answer(id, 'from the second run')
+    await clock.advance(0)
+    expect(await state(id)).toMatchObject({ kind: 'responded', response: 'from the second run' })
+  })
+  it('lost with no attempt left fails the message without another run', async () => {
+    const dead = await scene({ agent: { maxAttempts: 1 } })
+    const { id } = await dead.post()
+    dead.storage.fail('messages.extendLeases', { times: Infinity })
+    dead.storage.fail('messages.claimRunnable', { times: Infinity })
+    await dead.another().start()
+    await dead.clock.advance(31_000)
+    expect(dead.runtime.requests).toHaveLength(1)
+    expect(await dead.state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_LOST' } })
+  })
+  it('keeps a result in hand until the storage is back', async () => {
+    const { post, clock, runtime, storage, state } = await scene()
+    const { id } = await post()
+    storage.fail('messages.recordRun', { times: 6 })
+    runtime.answer(id, 'kept')
+    await clock.advance(10_000)
+    expect(await state(id)).toMatchObject({ kind: 'responded', response: 'kept' })
+  })
+  it('makes a write whose answer was lost harmless to repeat', async () => {
+    const { post, clock, runtime, storage, state, hook, deliveries } = await scene()
+    await hook()
+    const { id } = await post()
+    storage.fail('messages.recordRun', { takesEffect: true })
+    runtime.answer(id, 'once')
+    await clock.advance(60_000)
+    expect(await state(id)).toMatchObject({ kind: 'responded', response: 'once' })
+    expect(await deliveries()).toMatchObject([{ delivery: { state: { kind: 'delivered' } } }])
+  })
+})
+
+describe('a deferred run', () => {
+  const policy = { dispatch: { backoffMs: [0], jitter: 0, runTimeoutMs: 60_000, deferredTimeoutMs: 600_000 } }
+
+  it('holds its session and is answered by the callback, with its run token alone', async () => {
+    const { post, clock, runtime, service, state } = await scene({ policy })
+    const [first, second] = [await post('1'), await post('2')]
+    runtime.defer(first.id)
+    await clock.advance(120_000)
+    expect(await state(first.id)).toMatchObject({ kind: 'deferred' })
+    expect(runtime.openRuns).toEqual([])
+    const { runToken } = runtime.requests[0] ?? { runToken: '' }
+    const run = { kind: 'answered', response: 'later' } as const
+    const answered = (await service.messages.answer({ messageId: first.id, runToken, run }))._unsafeUnwrap()
+    expect(answered.state).toMatchObject({ kind: 'responded', responseTimeMs: 120_000 })
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual([second.id])
+    expect((await service.messages.answer({ messageId: first.id, runToken, run })).isOk()).toBe(true) // a repeat is fine
+    const other = { ...run, response: 'another' }
+    expect((await service.messages.answer({ messageId: first.id, runToken, run: other }))._unsafeUnwrapErr().kind).toBe('run_superseded')
+  })
+  it('wakes the caller that still waits', async () => {
+    const { send, clock, runtime, service } = await scene({ policy })
+    const sending = send()
+    await clock.advance(10)
+    const { messageId = '', runToken = '' } = runtime.requests[0] ?? {}
+    runtime.defer(messageId)
+    await clock.advance(1_000)
+    await service.messages.answer({ messageId, runToken, run: { kind: 'answered', response: 'later' } })
+    expect((await sending)._unsafeUnwrap().message.state).toMatchObject({ response: 'later' })
+  })
+  it('may be answered before the runtime has said that it defers', async () => {
+    const { post, clock, runtime, service, state } = await scene({ policy })
+    const { id } = await post()
+    const { runToken = '' } = runtime.requests[0] ?? {}
+    await service.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'fast' } })
+    runtime.defer(id)
+    await clock.advance(1_000)
+    expect(await state(id)).toMatchObject({ kind: 'responded', response: 'fast' })
+  })
+  it('survives a restart', async () => {
+    const { post, clock, runtime, service, another, state } = await scene({ policy })
+    const { id } = await post()
+    const { runToken = '' } = runtime.requests[0] ?? {}
+    runtime.defer(id)
+    await clock.advance(0)
+    await service.stop({ graceMs: 0 })
+    const next = another()
+    await next.start()
+    await clock.advance(60_000)
+    await next.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'ok' } })
+    expect(await state(id)).toMatchObject({ kind: 'responded' })
+  })
+  it('whose callback never comes is run again, and its old token is refused', async () => {
+    const { post, clock, runtime, service, state } = await scene({ policy, agent: { maxAttempts: 2 } })
+    const { id } = await post()
+    const { runToken = '' } = runtime.requests[0] ?? {}
+    runtime.defer(id, 5_000) // the runtime's own, shorter deadline
+    await clock.until(() => runtime.requests.length === 2)
+    const run = { kind: 'answered', response: 'too late' } as const
+    expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('run_superseded')
+    runtime.defer(id)
+    await clock.advance(600_500)
+    expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
+  })
+  it('that may be retried is not, by a callback that finds its agent gone', async () => {
+    const { post, runtime, service, clock, storage } = await scene({ policy })
+    const { id } = await post()
+    const { runToken = '' } = runtime.requests[0] ?? {}
+    runtime.defer(id)
+    await clock.advance(0)
+    const { get } = storage.agents
+    Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined) })
+    const run = failedRun('RUNTIME_ERROR', 'no', true)
+    expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrap().state.kind).toBe('failed')
+  })
+  it('may fail by callback', async () => {
+    const { post, runtime, service, clock } = await scene({ policy })
+    const { id } = await post()
+    const { runToken = '' } = runtime.requests[0] ?? {}
+    runtime.defer(id)
+    await clock.advance(0)
+    const failed = (await service.messages.answer({ messageId: id, runToken, run: failedRun('RUNTIME_ERROR', 'no') }))._unsafeUnwrap()
+    expect(failed.state).toMatchObject({ kind: 'failed', error: { message: 'no' } })
+  })
+})
+
+describe('a callback is refused', () => {
+  const run = { kind: 'answered', response: 'x' } as const
+
+  it('with a token that is forged, of another message or nonsense', async () => {
+    const { post, runtime, service } = await scene()
+    const [first] = [await post('1'), await post('2', { sessionId: 't' })]
+    const [, other] = runtime.requests
+    for (const runToken of [other?.runToken ?? '', 'amr_1_forged', 'amr_99999999999999999999_x', '', 'nonsense']) {
+      const error = (await service.messages.answer({ messageId: first.id, runToken, run }))._unsafeUnwrapErr()
+      expect(error.kind).toBe('run_token_invalid')
+    }
+  })
+  it('for a message that was deleted', async () => {
+    const { post, runtime, service, ref } = await scene()
+    const { id } = await post()
+    const { runToken = '' } = runtime.requests[0] ?? {}
+    await service.agents.delete({ ...ref, force: true })
+    expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('message_not_found')
+  })
+  it('when the run was superseded between the check and the commit', async () => {
+    const { post, runtime, service, storage, clock } = await scene()
+    const { id } = await post()
+    const { runToken = '' } = runtime.requests[0] ?? {}
+    storage.fail('messages.recordRun', { takesEffect: true }) // it commits, its answer is lost, and it is repeated
+    const answering = service.messages.answer({ messageId: id, runToken, run })
+    await clock.advance(100)
+    expect((await answering)._unsafeUnwrapErr().kind).toBe('run_superseded')
+  })
+})

@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest'
+import { createService } from '@org/agent-messaging-core'
+import { scene } from './scene.js'
+
+const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: `re: ${message}` }) as const }
+
+describe('sending a message', () => {
+  it('gives the answer as soon as the agent has it', async () => {
+    const { send } = await scene(echo)
+    const { message, attached } = (await send('hi'))._unsafeUnwrap()
+    expect(attached).toBe(false)
+    expect(message.state).toMatchObject({ kind: 'responded', response: 're: hi' })
+  })
+
+  it('gives the pending message after 30 seconds, and the answer later (S§4.1, S§8)', async () => {
+    const { send, clock, runtime, state } = await scene()
+    const sending = send()
+    await clock.advance(29_999)
+    expect(runtime.openRuns).toHaveLength(1)
+    await clock.advance(1)
+    const { message } = (await sending)._unsafeUnwrap()
+    expect(message.state.kind).toBe('running')
+    runtime.answer(message.id, 'late')
+    await clock.advance(0)
+    expect(await state(message.id)).toMatchObject({ kind: 'responded', response: 'late', responseTimeMs: 30_000 })
+  })
+
+  it('waits shorter when asked to, and never longer than the policy', async () => {
+    const { send, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
+    const short = send('a', { waitMs: 1_000 })
+    const long = send('b', { waitMs: 60_000 })
+    await clock.advance(1_000)
+    expect((await short).isOk()).toBe(true)
+    await clock.advance(4_000)
+    expect((await long).isOk()).toBe(true)
+  })
+
+  it('goes on when the caller leaves', async () => {
+    const { send, clock, runtime, state } = await scene()
+    const caller = new AbortController()
+    const sending = send('hi', { abort: caller.signal })
+    await clock.advance(100)
+    caller.abort()
+    const { message } = (await sending)._unsafeUnwrap()
+    runtime.answer(message.id, 'done')
+    await clock.advance(0)
+    expect(await state(message.id)).toMatchObject({ kind: 'responded' })
+  })
+
+  it('stores the resolved principal and the metadata (S§4.1 rule 4)', async () => {
+    const { send, runtime } = await scene({ ...echo, agent: { defaultExecutionPrincipal: { type: 'end_user' } } })
+    const executionPrincipal = { type: 'end_user', endUserId: 'u1' } as const
+    const { message } = (await send('hi', { executionPrincipal, metadata: { source: 'x' } }))._unsafeUnwrap()
+    expect(message).toMatchObject({ executionPrincipal, metadata: { source: 'x' } })
+    expect(runtime.requests[0]).toMatchObject({ executionPrincipal, metadata: { source: 'x' }, attempt: 1 })
+  })
+})
+
+describe('an idempotency key', () => {
+  it('attaches every later and concurrent send to the first message, and to its answer', async () => {
+    const { send, clock, runtime } = await scene()
+    const sends = Array.from({ length: 100 }, () => send('hi', { idempotencyKey: 'k' }))
+    await clock.advance(600)
+    runtime.answer(runtime.openRuns[0] ?? '', 'once')
+    const sent = (await Promise.all(sends)).map((result) => result._unsafeUnwrap())
+    expect(new Set(sent.map(({ message }) => message.id)).size).toBe(1)
+    expect(sent.filter(({ attached }) => !attached)).toHaveLength(1)
+    expect(sent.every(({ message }) => message.state.kind === 'responded')).toBe(true)
+    expect(runtime.requests).toHaveLength(1)
+  })
+
+  it('reuses the message even when the agent has stopped since, and whatever the body says', async () => {
+    const { send, service, ref } = await scene(echo)
+    const first = (await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()
+    await service.agents.stop(ref)
+    const again = (await send('something else', { idempotencyKey: 'k' }))._unsafeUnwrap()
+    expect(again).toEqual({ message: first.message, attached: true })
+  })
+
+  it('can refuse another request under the same key, and sees through order and white space', async () => {
+    const { send } = await scene({ ...echo, policy: { onKeyMismatch: 'reject' } })
+    const key = { idempotencyKey: 'k' }
+    await send('hi', { ...key, metadata: { a: 1, b: 2 } })
+    expect((await send('hi', { ...key, metadata: { b: 2, a: 1 } })).isOk()).toBe(true)
+    expect((await send('ho', { ...key, metadata: { a: 1, b: 2 } }))._unsafeUnwrapErr().kind).toBe('idempotency_mismatch')
+    expect((await send('hi', { ...key, executionPrincipal: { type: 'service' } }))._unsafeUnwrapErr().kind).toBe('idempotency_mismatch')
+  })
+
+  it('is not burnt by a refused request', async () => {
+    const { send, service, ref } = await scene(echo)
+    await service.agents.stop(ref)
+    expect((await send('hi', { idempotencyKey: 'k' })).isErr()).toBe(true)
+    await service.agents.start(ref)
+    expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap().attached).toBe(false)
+  })
+})
+
+describe('a send is refused, and nothing is stored,', () => {
+  const refused = async (more: object, options: Parameters<typeof scene>[0] = {}) => {
+    const { send, service, ref } = await scene({ ...echo, ...options })
+    const error = (await send('hi', more))._unsafeUnwrapErr()
+    const page = { limit: 10 }
+    expect((await service.messages.list({ ...ref, page }))._unsafeUnwrap().data).toEqual([])
+    return error
+  }
+
+  it('for an unknown agent or another project', async () => {
+    expect((await refused({ agent: 'nobody' })).kind).toBe('agent_not_found')
+    expect((await refused({ projectId: '00000000-0000-7000-8000-000000000000' })).kind).toBe('agent_not_found')
+  })
+  it('for a principal that is missing or invalid', async () => {
+    const needsEndUser = { agent: { defaultExecutionPrincipal: { type: 'end_user' } } } as const
+    expect((await refused({}, needsEndUser)).kind).toBe('end_user_id_required')
+    expect((await refused({ executionPrincipal: { type: 'root' } })).kind).toBe('principal_invalid')
+  })
+  it.each([
+    ['sessionId', { sessionId: '' }],
+    ['sessionId', { sessionId: 'x'.repeat(257) }],
+    ['message', { message: 7 }],
+    ['message', { message: 'x'.repeat(64 * 1024 + 1) }],
+    ['message', { message: 'a\0b' }],
+    ['metadata', { metadata: [] }],
+    ['metadata', { metadata: { a: 'x'.repeat(16 * 1024) } }],
+    ['metadata', { metadata: { a: 1e999 } }],
+    ['Idempotency-Key', { idempotencyKey: '' }],
+    ['Idempotency-Key', { idempotencyKey: 'x'.repeat(256) }],
+    ['Idempotency-Key', { idempotencyKey: 'ü' }],
+  ])('for a bad %s', async (path, more) => {
+    const error = await refused(more)
+    expect(error.kind === 'invalid' && error.issues.map((issue) => issue.path)).toEqual([path])
+  })
+  it('takes each limit exactly', async () => {
+    const { send } = await scene(echo)
+    const metadata = { a: 'x'.repeat(16 * 1024 - '{"a":""}'.length) }
+    const sent = await send('x'.repeat(64 * 1024), { sessionId: 'x'.repeat(256), idempotencyKey: '~'.repeat(255), metadata })
+    expect(sent.isOk()).toBe(true)
+  })
+  it('when the agent does not run, telling its state', async () => {
+    const { send, service, ref, runtime } = await scene(echo)
+    await service.agents.stop(ref)
+    expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'stopped' })
+    runtime.failStart()
+    await service.agents.start(ref)
+    expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'error' })
+  })
+  it('when the agent is deleted between the look-up and the commit', async () => {
+    const { send, storage, ref, bot } = await scene(echo)
+    const get = storage.agents.get
+    Object.assign(storage.agents, {
+      get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id, { force: true })),
+    })
+    expect((await send())._unsafeUnwrapErr().kind).toBe('agent_not_found')
+  })
+  it('when the session is full', async () => {
+    const { send, post, service, ref } = await scene({ agent: { maxQueued: 1 } })
+    await post('runs')
+    await post('waits')
+    expect((await send('too many'))._unsafeUnwrapErr().kind).toBe('session_full')
+    expect((await send('another session', { sessionId: 't', waitMs: 0 })).isOk()).toBe(true)
+    expect((await service.messages.list({ ...ref, page: { limit: 10 } }))._unsafeUnwrap().data).toHaveLength(3)
+  })
+  it('while the storage is away, and its slot is free again', async () => {
+    const { send, storage } = await scene({ ...echo, agent: { concurrency: 1 } })
+    storage.fail('messages.accept')
+    expect((await send())._unsafeUnwrapErr().kind).toBe('unavailable')
+    expect((await send())._unsafeUnwrap().message.state.kind).toBe('responded')
+  })
+})
+
+describe('the waiting room', () => {
+  it('hears of an answer that another process commits, at the next poll', async () => {
+    const { send, another, clock, runtime, state } = await scene({ idle: true })
+    const other = another()
+    await other.start()
+    await clock.advance(1_000)
+    const sending = send() // this process runs nothing itself
+    await clock.until(() => runtime.openRuns.length === 1)
+    const [id = ''] = runtime.openRuns
+    runtime.answer(id, 'from elsewhere')
+    await clock.advance(0)
+    expect(await state(id)).toMatchObject({ kind: 'responded' })
+    await clock.advance(500)
+    expect((await sending)._unsafeUnwrap().message.state).toMatchObject({ response: 'from elsewhere' })
+  })
+  it('is woken without the message by a signal from afar, and looks for itself', async () => {
+    const fakes = await scene()
+    let ring = (): void => undefined
+    const signal = { notify: () => undefined, listen: (_: string, hear: (message: undefined) => void) => ((ring = () => hear(undefined)), () => undefined) }
+    const near = createService({ ...fakes, storage: fakes.storage.reopen(), signal })
+    const sending = near.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
+    await fakes.clock.until(() => fakes.runtime.openRuns.length === 1)
+    ring() // too early: nothing is final yet
+    fakes.runtime.answer(fakes.runtime.openRuns[0] ?? '', 'ok')
+    await fakes.clock.advance(0)
+    ring()
+    expect((await sending)._unsafeUnwrap().message.state.kind).toBe('responded')
+  })
+  it('answers at once when it is full', async () => {
+    const { send, clock } = await scene({ policy: { maxWaitingPerProject: 1 } })
+    const waits = send('a')
+    await clock.advance(1)
+    expect((await send('b'))._unsafeUnwrap().message.state.kind).toBe('queued')
+    await clock.advance(30_000)
+    expect((await waits).isOk()).toBe(true)
+  })
+  it('goes on polling when the storage was away for a moment', async () => {
+    const { send, clock, runtime, storage, another } = await scene({ idle: true })
+    const other = another()
+    await other.start()
+    await clock.advance(1_000)
+    const sending = send()
+    await clock.until(() => runtime.openRuns.length === 1)
+    storage.fail('messages.findFinal', { times: 2 })
+    runtime.answer(runtime.openRuns[0] ?? '', 'ok')
+    await clock.advance(2_000)
+    expect((await sending)._unsafeUnwrap().message.state.kind).toBe('responded')
+  })
+})

@@ -1,0 +1,275 @@
+import { verify } from '@octokit/webhooks-methods'
+import { describe, expect, it } from 'vitest'
+import { createService } from '@org/agent-messaging-core'
+import { nodeCrypto } from '@org/agent-messaging-core/node'
+import { fakeCrypto, fakePlatform, refused, unreachable } from '@org/agent-messaging-core/testing'
+import { scene } from './scene.js'
+
+const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const OWN_SECRET = `whsec_${btoa('x'.repeat(32))}`
+
+describe('a delivery', () => {
+  it('is sent right after the commit of the answer, for a 200 as well as for a late answer', async () => {
+    const { send, hook, sender, deliveries, clock } = await scene(echo)
+    const { webhook } = await hook()
+    const { message } = (await send('hi', { metadata: { channel: 'C' } }))._unsafeUnwrap()
+    await clock.advance(0)
+    expect(sender.requests).toHaveLength(1)
+    const [{ delivery, body, attempts } = {} as never] = await deliveries()
+    expect(sender.requests[0]).toMatchObject({ url: webhook.url, body, deadlineMs: 15_000, headers: { 'X-Service-Delivery': delivery.id } })
+    expect(JSON.parse(body)).toMatchObject({
+      event: 'message.responded',
+      data: { messageId: message.id, response: 'hi', metadata: { channel: 'C' }, channel: 'C', executionPrincipal: { type: 'service' } },
+    })
+    expect(delivery).toMatchObject({ state: { kind: 'delivered' }, attemptCount: 1 })
+    expect(attempts).toMatchObject([{ attemptNumber: 1, outcome: { kind: 'accepted', statusCode: 200 } }])
+  })
+
+  it('is retried on the schedule with the same id and bytes, until it is exhausted', async () => {
+    const policy = { retry: { delaysMs: [5_000, 300_000], jitter: 0.2, maxRetryAfterMs: 86_400_000 } }
+    const { send, hook, sender, deliveries, clock, telemetry } = await scene({ ...echo, policy })
+    await hook()
+    sender.script(refused(500), refused(503, 600_000), unreachable('timeout'))
+    await send()
+    await clock.advance(4_999)
+    expect(sender.requests).toHaveLength(1)
+    await clock.advance(501)
+    expect(sender.requests).toHaveLength(2)
+    await clock.advance(599_000)
+    expect(sender.requests).toHaveLength(2) // Retry-After is longer than the schedule
+    await clock.advance(2_000)
+    expect(sender.requests).toHaveLength(3)
+    const [{ delivery, attempts } = {} as never] = await deliveries()
+    expect(delivery).toMatchObject({ state: { kind: 'exhausted' }, attemptCount: 3 })
+    expect(attempts.map(({ attemptNumber, outcome }) => [attemptNumber, outcome.kind])).toEqual([
+      [1, 'refused'],
+      [2, 'refused'],
+      [3, 'unreachable'],
+    ])
+    expect(new Set(sender.requests.map(({ body }) => body)).size).toBe(1)
+    expect(new Set(sender.requests.map(({ headers }) => headers['X-Service-Delivery'])).size).toBe(1)
+    expect(telemetry.named('delivery.attempted')).toMatchObject([{ statusCode: 500, state: 'pending' }, {}, { error: 'timeout', state: 'exhausted' }])
+  })
+
+  it('of a process that died is sent again after its lease, with the same bytes', async () => {
+    const { send, hook, sender, another, clock, deliveries, storage } = await scene(echo)
+    await hook()
+    sender.hold()
+    await send()
+    storage.fail('deliveries.recordAttempt', { times: Infinity }) // it sent, and died before it could write that down
+    storage.fail('deliveries.claimDue', { times: Infinity })
+    sender.release()
+    await another().start()
+    await clock.advance(29_000)
+    expect(sender.requests).toHaveLength(1)
+    await clock.advance(2_000)
+    expect(sender.requests).toHaveLength(2)
+    expect(sender.requests[1]?.body).toBe(sender.requests[0]?.body)
+    expect(await deliveries()).toMatchObject([{ delivery: { state: { kind: 'delivered' }, attemptCount: 1 } }])
+  })
+
+  it('whose lease was superseded is not recorded twice', async () => {
+    const { send, hook, sender, another, clock, telemetry, deliveries } = await scene(echo)
+    await hook()
+    sender.hold()
+    await send()
+    await clock.advance(29_000)
+    await another().start()
+    await clock.advance(2_000) // the other process claimed it, and is held too
+    sender.release(refused(500))
+    await clock.advance(0)
+    expect(telemetry.named('delivery.refused')).toHaveLength(1)
+    expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 1 } }])
+  })
+
+  it('is never sent unsigned: a secret of another master key is an outcome', async () => {
+    const fakes = await scene(echo)
+    const { hook, deliveries, clock, sender } = fakes
+    await hook()
+    await fakes.service.stop()
+    const other = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key') })
+    await other.start()
+    await other.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
+    await clock.advance(0)
+    expect(sender.requests).toEqual([])
+    expect(await deliveries()).toMatchObject([{ attempts: [{ outcome: { kind: 'unreachable', error: 'unsealable_secret' } }] }])
+  })
+
+  it('survives a sender that breaks its promise never to reject', async () => {
+    const { send, hook, sender, deliveries, clock } = await scene(echo)
+    await hook()
+    Object.assign(sender, { send: () => Promise.reject(new Error('rude')) })
+    await send()
+    await clock.advance(0)
+    expect(await deliveries()).toMatchObject([{ attempts: [{ outcome: { error: 'protocol', detail: 'Error: rude' } }] }])
+  })
+
+  it('is signed so that third parties can verify it', async () => {
+    const crypto = nodeCrypto(new Uint8Array(32))
+    const platform = fakePlatform(echo)
+    const service = createService({ ...platform, crypto })
+    await service.start()
+    const { id: projectId } = (await service.projects.create({ name: 'p' }))._unsafeUnwrap()
+    await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+    const url = 'https://receiver.example'
+    const { secret } = (await service.webhooks.create({ projectId, url, events: ['message.responded'] }))._unsafeUnwrap()
+    await service.messages.send({ projectId, agent: 'bot', sessionId: 's', message: 'grüße' })
+    const [{ headers, body } = {} as never] = platform.sender.requests
+    expect(await verify(secret, body, headers['X-Service-Signature'] ?? '')).toBe(true)
+  })
+})
+
+describe('many deliveries', () => {
+  const deliver = { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 4, maxInFlightPerWebhook: 2, prefetch: 8 }
+
+  it('to a receiver that hangs do not delay the others', async () => {
+    const { send, hook, sender, clock } = await scene({ ...echo, policy: { deliver } })
+    await hook('https://hangs.example')
+    await hook('https://works.example')
+    const { send: answer } = sender
+    Object.assign(sender, {
+      send: (request: Parameters<typeof answer>[0]) => (request.url.includes('hangs') ? new Promise(() => undefined) : answer(request)),
+    })
+    for (let n = 0; n < 20; n++) await send(String(n))
+    await clock.advance(1_000)
+    expect(sender.requests).toHaveLength(20)
+  })
+  it('drain from a backlog without waiting for a poll each time', async () => {
+    const { send, hook, sender, clock, service, ref } = await scene({ ...echo, policy: { deliver } })
+    const { webhook } = await hook()
+    await service.webhooks.update({ projectId: ref.projectId, webhookId: webhook.id, change: { enabled: false } })
+    for (let n = 0; n < 50; n++) await send(String(n))
+    await clock.advance(2_000)
+    expect(sender.requests).toEqual([])
+    await service.webhooks.update({ projectId: ref.projectId, webhookId: webhook.id, change: { enabled: true } })
+    await clock.advance(0)
+    expect(sender.requests).toHaveLength(50)
+  })
+  it('that waited too long for their lease are let go, and claimed again', async () => {
+    const { send, hook, sender, clock } = await scene({ ...echo, policy: { deliver } })
+    await hook()
+    sender.hold()
+    for (let n = 0; n < 3; n++) await send(String(n))
+    await clock.advance(20_000) // two hang; the third waits behind them, its lease now shorter than an attempt
+    expect(sender.requests).toHaveLength(2)
+    sender.release()
+    await clock.advance(0)
+    expect(sender.requests).toHaveLength(2)
+    await clock.advance(11_000)
+    expect(sender.requests).toHaveLength(3)
+  })
+  it('go on when the storage was away', async () => {
+    const { hook, send, sender, storage, clock, telemetry } = await scene(echo)
+    await hook()
+    sender.script(refused(500))
+    await send()
+    storage.fail('deliveries.claimDue', { times: 20 })
+    await clock.advance(20_000)
+    expect(sender.requests).toHaveLength(2)
+    expect(telemetry.named('store.unavailable').length).toBe(20)
+  })
+})
+
+describe('registering a webhook', () => {
+  const input = { url: 'https://receiver.example', events: ['message.responded'] as const }
+
+  it('shows the secret once, made or the own one', async () => {
+    const { service, project } = await scene()
+    const made = (await service.webhooks.create({ ...input, projectId: project.id }))._unsafeUnwrap()
+    expect(made.secret).toMatch(/^whsec_/)
+    expect(JSON.stringify(made.webhook)).not.toContain(made.secret)
+    const own = (await service.webhooks.create({ ...input, projectId: project.id, secret: OWN_SECRET, description: 'mine' }))._unsafeUnwrap()
+    expect(own).toMatchObject({ secret: OWN_SECRET, webhook: { description: 'mine', status: { kind: 'enabled' } } })
+  })
+  it.each([
+    ['url', { url: '' }],
+    ['url', { url: 'https://refused.example' }],
+    ['events', { events: [] }],
+    ['events', { events: ['message.sent' as never] }],
+    ['secret', { secret: 'short' }],
+    ['agentId', { agentId: 'bot' }],
+    ['description', { description: 'x'.repeat(501) }],
+  ])('refuses a bad %s', async (path, more) => {
+    const { service, project, sender } = await scene()
+    sender.refuse('https://refused.example', 'it is private')
+    const error = (await service.webhooks.create({ ...input, projectId: project.id, ...more }))._unsafeUnwrapErr()
+    expect(error).toMatchObject({ kind: 'invalid', issues: [{ path }] })
+  })
+  it('refuses more than the project may have', async () => {
+    const { defaultLimits } = await import('@org/agent-messaging-core')
+    const { service, project } = await scene({ policy: { limits: { ...defaultLimits, webhooksPerProject: 1 } } })
+    await service.webhooks.create({ ...input, projectId: project.id })
+    expect((await service.webhooks.create({ ...input, projectId: project.id }))._unsafeUnwrapErr().kind).toBe('too_many_webhooks')
+  })
+  it('can be for one agent alone', async () => {
+    const { service, project, bot, send, sender, clock } = await scene(echo)
+    const { agent } = (await service.agents.create({ projectId: project.id, name: 'other', runtime: { kind: 'fake' }, desiredState: 'running' }))._unsafeUnwrap()
+    await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id })
+    await send('a', { agent: agent.name })
+    await send('b')
+    await clock.advance(0)
+    expect(sender.requests).toHaveLength(1)
+  })
+  it('tells when the storage is away', async () => {
+    const { service, project, storage, bot } = await scene()
+    storage.fail('agents.get')
+    expect((await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id }))._unsafeUnwrapErr().kind).toBe('unavailable')
+  })
+})
+
+describe('changing a webhook', () => {
+  it('holds for what is sent from then on', async () => {
+    const { service, ref, hook, send, sender, clock } = await scene(echo)
+    const { webhook } = await hook()
+    const which = { projectId: ref.projectId, webhookId: webhook.id }
+    const change = { url: 'https://new.example', events: ['agent.error'] as const, description: 'x', agentId: null }
+    expect((await service.webhooks.update({ ...which, change }))._unsafeUnwrap()).toMatchObject({ url: 'https://new.example', description: 'x' })
+    const cleared = (await service.webhooks.update({ ...which, change: { description: null, enabled: true } }))._unsafeUnwrap()
+    expect(cleared).not.toHaveProperty('description')
+    await send()
+    await clock.advance(0)
+    expect(sender.requests).toEqual([])
+  })
+  it('is refused when the change is bad or the webhook is not there', async () => {
+    const { service, ref, hook, storage } = await scene()
+    const { webhook } = await hook()
+    const kindOf = async (change: object, webhookId = webhook.id) =>
+      (await service.webhooks.update({ projectId: ref.projectId, webhookId, change }))._unsafeUnwrapErr().kind
+    expect(await kindOf({ events: [] })).toBe('invalid')
+    expect(await kindOf({}, ref.projectId)).toBe('webhook_not_found')
+    const { get } = storage.webhooks
+    Object.assign(storage.webhooks, { get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.webhooks.delete(...args)) })
+    expect(await kindOf({})).toBe('webhook_not_found')
+  })
+})
+
+describe('deleting a webhook', () => {
+  it('cancels what it was still to get, and keeps what it got on record', async () => {
+    const { service, ref, hook, send, sender, deliveries, clock } = await scene(echo)
+    const { webhook } = await hook()
+    await send('delivered')
+    await clock.advance(0)
+    sender.script(refused(500))
+    await send('to be cancelled')
+    await clock.advance(0)
+    const which = { projectId: ref.projectId, webhookId: webhook.id }
+    expect((await service.webhooks.delete(which)).isOk()).toBe(true)
+    expect((await service.webhooks.delete(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    expect((await service.webhooks.get(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    expect((await service.webhooks.list(ref.projectId, { limit: 10 }))._unsafeUnwrap().data).toEqual([])
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ cancelled: 1 })
+    expect((await deliveries()).map(({ delivery }) => delivery.state.kind)).toEqual(['delivered', 'cancelled'])
+    await clock.advance(600_000)
+    expect(sender.requests).toHaveLength(2)
+  })
+})
+
+it('does not find a delivery of another project', async () => {
+  const { send, hook, deliveries, service, clock } = await scene(echo)
+  await hook()
+  await send()
+  await clock.advance(0)
+  const [{ delivery } = {} as never] = await deliveries()
+  const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+  expect((await service.deliveries.get(other.id, delivery.id))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
+})
