@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentRuntime, RunOutcome } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core'
-import { scene } from './scene.js'
+import { runOf, scene } from './scene.js'
 
 const responses = (answer: unknown) => ({ handler: () => ({ kind: 'answered', response: answer }) as RunOutcome })
 
@@ -194,7 +194,7 @@ describe('a deferred run', () => {
     await clock.advance(120_000)
     expect(await state(first.id)).toMatchObject({ kind: 'deferred' })
     expect(runtime.openRuns).toEqual([])
-    const { runToken } = runtime.requests[0] ?? { runToken: '' }
+    const { runToken } = runOf(runtime)
     const run = { kind: 'answered', response: 'later' } as const
     const answered = (await service.messages.answer({ messageId: first.id, runToken, run }))._unsafeUnwrap()
     expect(answered.state).toMatchObject({ kind: 'responded', responseTimeMs: 120_000 })
@@ -208,7 +208,7 @@ describe('a deferred run', () => {
     const { send, clock, runtime, service } = await scene({ policy })
     const sending = send()
     await clock.advance(10)
-    const { messageId = '', runToken = '' } = runtime.requests[0] ?? {}
+    const { messageId, runToken } = runOf(runtime)
     runtime.defer(messageId)
     await clock.advance(1_000)
     await service.messages.answer({ messageId, runToken, run: { kind: 'answered', response: 'later' } })
@@ -217,7 +217,7 @@ describe('a deferred run', () => {
   it('may be answered before the runtime has said that it defers', async () => {
     const { post, clock, runtime, service, state } = await scene({ policy })
     const { id } = await post()
-    const { runToken = '' } = runtime.requests[0] ?? {}
+    const { runToken } = runOf(runtime)
     await service.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'fast' } })
     runtime.defer(id)
     await clock.advance(1_000)
@@ -226,7 +226,7 @@ describe('a deferred run', () => {
   it('survives a restart', async () => {
     const { post, clock, runtime, service, another, state } = await scene({ policy })
     const { id } = await post()
-    const { runToken = '' } = runtime.requests[0] ?? {}
+    const { runToken } = runOf(runtime)
     runtime.defer(id)
     await clock.advance(0)
     await service.stop({ graceMs: 0 })
@@ -239,7 +239,7 @@ describe('a deferred run', () => {
   it('whose callback never comes is run again, and its old token is refused', async () => {
     const { post, clock, runtime, service, state } = await scene({ policy, agent: { maxAttempts: 2 } })
     const { id } = await post()
-    const { runToken = '' } = runtime.requests[0] ?? {}
+    const { runToken } = runOf(runtime)
     runtime.defer(id, 5_000) // the runtime's own, shorter deadline
     await clock.until(() => runtime.requests.length === 2)
     const run = { kind: 'answered', response: 'too late' } as const
@@ -251,7 +251,7 @@ describe('a deferred run', () => {
   it('that may be retried is not, by a callback that finds its agent gone', async () => {
     const { post, runtime, service, clock, storage } = await scene({ policy })
     const { id } = await post()
-    const { runToken = '' } = runtime.requests[0] ?? {}
+    const { runToken } = runOf(runtime)
     runtime.defer(id)
     await clock.advance(0)
     const { get } = storage.agents
@@ -262,7 +262,7 @@ describe('a deferred run', () => {
   it('may fail by callback', async () => {
     const { post, runtime, service, clock } = await scene({ policy })
     const { id } = await post()
-    const { runToken = '' } = runtime.requests[0] ?? {}
+    const { runToken } = runOf(runtime)
     runtime.defer(id)
     await clock.advance(0)
     const failed = (await service.messages.answer({ messageId: id, runToken, run: failedRun('RUNTIME_ERROR', 'no') }))._unsafeUnwrap()
@@ -285,14 +285,14 @@ describe('a callback is refused', () => {
   it('for a message that was deleted', async () => {
     const { post, runtime, service, ref } = await scene()
     const { id } = await post()
-    const { runToken = '' } = runtime.requests[0] ?? {}
+    const { runToken } = runOf(runtime)
     await service.agents.delete({ ...ref, force: true })
     expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('message_not_found')
   })
   it('when the run was superseded between the check and the commit', async () => {
     const { post, runtime, service, storage, clock } = await scene()
     const { id } = await post()
-    const { runToken = '' } = runtime.requests[0] ?? {}
+    const { runToken } = runOf(runtime)
     storage.fail('messages.recordRun', { takesEffect: true }) // it commits, its answer is lost, and it is repeated
     const answering = service.messages.answer({ messageId: id, runToken, run })
     await clock.advance(100)

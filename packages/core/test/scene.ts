@@ -1,5 +1,5 @@
 import { createService, type AgentSettings, type Policy, type SendInput } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform, type FakeRuntime } from '@org/agent-messaging-core/testing'
 
 type Handler = NonNullable<Parameters<typeof fakePlatform>[0]>['handler']
 type SceneOptions = { readonly policy?: Partial<Policy>; readonly handler?: Handler; readonly agent?: Partial<AgentSettings>; readonly idle?: boolean }
@@ -33,4 +33,11 @@ export async function scene({ policy = {}, handler, agent = {}, idle = false }: 
     /** The same storage, clock and runtime under a new service: the process that starts after a crash, or beside this one. */
     another: (more: Partial<Policy> = {}) => createService({ ...platform, storage: platform.storage.reopen(), policy: { ...policy, ...more } }),
   }
+}
+
+/** The first run that was asked for. */
+export function runOf(runtime: FakeRuntime) {
+  const [run] = runtime.requests
+  if (!run) throw new Error('nothing has run')
+  return run
 }

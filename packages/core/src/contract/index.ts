@@ -1,1 +1,53 @@
-export {}
+import { describe } from 'vitest'
+import { acceptSuite } from './accept.js'
+import { agentsSuite } from './agents.js'
+import { attemptsSuite } from './attempts.js'
+import { claimDueSuite } from './claim-due.js'
+import { claimRunnableSuite } from './claim-runnable.js'
+import { concurrencySuite } from './concurrency.js'
+import { credentialsSuite } from './credentials.js'
+import { deletedWebhooksSuite } from './deleted-webhooks.js'
+import { fencingSuite } from './fencing.js'
+import { idempotencySuite } from './idempotency.js'
+import { instancesSuite } from './instances.js'
+import { isolationSuite } from './isolation.js'
+import { leasesSuite } from './leases.js'
+import { outboxSuite } from './outbox.js'
+import { pagingSuite } from './paging.js'
+import { readingSuite } from './reading.js'
+import { sessionOrderSuite } from './session-order.js'
+import { storageTest, type OpenStorage } from './storage-test.js'
+import { subscriptionsSuite } from './subscriptions.js'
+import { webhooksSuite } from './webhooks.js'
+
+export type { OpenStorage, StorageUnderTest } from './storage-test.js'
+
+/**
+ * What every storage must do, as vitest tests: call it at the top of a test file. `open` gives an empty storage for each
+ * test, and in `second`, if the adapter can, another instance on the same data, as another process would have. All times are
+ * handed in, so nothing here waits. A title's G1 to G6 is the guarantee of the README that the test stands for.
+ */
+export function describeStorageContract(name: string, open: OpenStorage): void {
+  const it = storageTest(open)
+  describe(`${name} keeps the storage contract`, () => {
+    describe('accepting messages', () => acceptSuite(it))
+    describe('idempotency keys', () => idempotencySuite(it))
+    describe('claiming runs', () => claimRunnableSuite(it))
+    describe('order within a session', () => sessionOrderSuite(it))
+    describe('tokens that fence', () => fencingSuite(it))
+    describe('leases and deferrals', () => leasesSuite(it))
+    describe('reading messages', () => readingSuite(it))
+    describe('the outbox', () => outboxSuite(it))
+    describe('who gets an event', () => subscriptionsSuite(it))
+    describe('claiming deliveries', () => claimDueSuite(it))
+    describe('recording attempts', () => attemptsSuite(it))
+    describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))
+    describe('agents', () => agentsSuite(it))
+    describe('webhooks', () => webhooksSuite(it))
+    describe('projects, API keys and settings', () => credentialsSuite(it))
+    describe('isolation of projects', () => isolationSuite(it))
+    describe('pages', () => pagingSuite(it))
+    describe('instances', () => instancesSuite(it))
+    describe('everything at once', () => concurrencySuite(it))
+  })
+}

@@ -24,7 +24,7 @@ export function functionRuntime(handlers: Readonly<Record<string, AgentFunction>
     start: async ({ agent }) => {
       const { handler } = agent.runtime.options
       const run = find(handler)
-      return run ? ok(runningFunction(run)) : err({ code: 'RUNTIME_EXITED', message: `this process has no handler "${String(handler)}"` })
+      return run ? ok(runningFunction(run)) : err({ code: 'RUNTIME_EXITED', message: `this process has no handler ${JSON.stringify(handler)}` })
     },
   }
 }

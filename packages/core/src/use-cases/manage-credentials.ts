@@ -1,4 +1,4 @@
-import { ok, okAsync, safeTry, type ResultAsync } from 'neverthrow'
+import { errAsync, ok, okAsync, safeTry, type ResultAsync } from 'neverthrow'
 import { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS, type ApiKey, type Permission } from '../domain/api-key.js'
 import { fail } from '../domain/fail.js'
 import type { Project } from '../ports/credential-store.js'
@@ -11,13 +11,12 @@ const MAX_NAME = 100
 
 export const createProject =
   (d: Pick<Deps, 'storage' | 'clock' | 'ids'>) =>
-  ({ name }: { readonly name: string }): ResultAsync<Project, Invalid | Unavailable> =>
-    safeTry(async function* () {
-      const problem = broken({ name: textRule(name, MAX_NAME) })
-      if (problem) return problem
-      const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
-      return d.storage.credentials.createProject(project).map(() => project)
-    })
+  ({ name }: { readonly name: string }): ResultAsync<Project, Invalid | Unavailable> => {
+    const problem = broken({ name: textRule(name, MAX_NAME) })
+    if (problem) return errAsync(problem.error)
+    const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
+    return d.storage.credentials.createProject(project).map(() => project)
+  }
 
 export const listProjects =
   (d: Pick<Deps, 'storage'>) =>

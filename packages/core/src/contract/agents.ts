@@ -1,0 +1,118 @@
+import { expect } from 'vitest'
+import type { Agent } from '../domain/agent.js'
+import type { Sealed } from '../domain/sealed.js'
+import { anAgent, newMessage, PROJECT_ID } from '../testing/builders.js'
+import { heldBy, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import type { StorageTest } from './storage-test.js'
+
+const FULL: Partial<Agent> = {
+  defaultExecutionPrincipal: { type: 'end_user', endUserId: 'user 1' },
+  runtime: { kind: 'http', options: { url: 'https://agent.example', deep: { list: [1, null, 'é'] } }, secrets: 'v1.sealed' as Sealed },
+  desiredState: 'stopped',
+  state: { kind: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, retryAt: NOW + MINUTE },
+  ...{ concurrency: 3, maxAttempts: 1, maxQueued: 0, createdAt: NOW + 1, updatedAt: NOW + 2 },
+}
+
+export function agentsSuite(it: StorageTest): void {
+  it('keeps an agent and reads it back whole, by id and by name', async ({ storage: { agents } }) => {
+    for (const agent of [anAgent(FULL), anAgent(), anAgent({ defaultExecutionPrincipal: { type: 'end_user' }, state: { kind: 'starting' } })]) {
+      expect(await agents.create(agent)).toBe('created')
+      expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
+      expect(await agents.get(PROJECT_ID, agent.name)).toEqual(agent)
+    }
+    expect(await agents.get(PROJECT_ID, UNKNOWN_ID)).toBeUndefined()
+    expect(await agents.get(PROJECT_ID, 'nobody')).toBeUndefined()
+  })
+
+  it('refuses a second agent of one name, but not the same one again', async ({ storage: { agents } }) => {
+    const agent = anAgent({ name: 'echo' })
+    expect(await agents.create(agent)).toBe('created')
+    expect(await agents.create(agent)).toBe('created')
+    expect(await agents.create(anAgent({ name: 'echo' }))).toBe('name_taken')
+    expect((await agents.list(PROJECT_ID, { limit: 10 })).data).toEqual([agent])
+  })
+
+  it('changes what it is told and leaves the rest', async ({ storage: { agents }, scene }) => {
+    const agent = await scene.agent()
+    const change = { name: 'renamed', runtime: { kind: 'http', options: { url: 'https://new.example' } }, maxQueued: 7, updatedAt: NOW + 5 }
+    expect(await agents.update(PROJECT_ID, agent.id, change)).toEqual({ ...agent, ...change })
+    expect(await agents.get(PROJECT_ID, 'renamed')).toEqual({ ...agent, ...change })
+    expect(await agents.get(PROJECT_ID, agent.name)).toBeUndefined()
+    expect(await agents.update(PROJECT_ID, UNKNOWN_ID, change)).toBeUndefined()
+  })
+
+  it('refuses the name of another agent, and takes its own', async ({ storage: { agents }, scene }) => {
+    const [agent, other] = [await scene.agent({ name: 'one' }), await scene.agent({ name: 'two' })]
+    expect(await agents.update(PROJECT_ID, agent.id, { name: other.name, maxQueued: 1, updatedAt: NOW })).toBe('name_taken')
+    expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
+    expect(await agents.update(PROJECT_ID, agent.id, { name: 'one', updatedAt: NOW })).toMatchObject({ name: 'one' })
+  })
+
+  it('changes the state only from the one that was expected', async ({ storage: { agents }, scene }) => {
+    const agent = await scene.agent({ state: { kind: 'stopped' } })
+    const running = { kind: 'running', startedAt: NOW } as const
+    const change = { agentId: agent.id, to: running, now: NOW }
+    expect(await agents.changeState({ ...change, from: 'starting' })).toEqual({ changed: false, deliveries: [] })
+    expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
+    expect(await agents.changeState({ ...change, from: 'stopped' })).toEqual({ changed: true, deliveries: [] })
+    expect(await agents.get(PROJECT_ID, agent.id)).toMatchObject({ state: running })
+    expect(await agents.changeState({ ...change, agentId: UNKNOWN_ID, from: 'stopped' })).toMatchObject({ changed: false })
+  })
+
+  it('lists those that should run or are not stopped, of every project', async ({ storage: { agents }, scene }) => {
+    const stopped = { kind: 'stopped' } as const
+    const active = [
+      await scene.agent({ desiredState: 'running', state: stopped }),
+      await scene.agent({ desiredState: 'stopped' }),
+      await scene.agent({ desiredState: 'stopped', state: { kind: 'stopping' } }),
+      await scene.agent({ projectId: OTHER_PROJECT_ID }),
+    ]
+    await scene.agent({ desiredState: 'stopped', state: stopped })
+    const listed = await agents.listActive()
+    expect(listed).toHaveLength(active.length)
+    expect(listed).toEqual(expect.arrayContaining(active))
+  })
+
+  it('refuses to delete an agent with open messages, of whatever kind', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const run = await scene.run(agent)
+    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
+    await storage.messages.defer({ ...heldBy(run), state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW } })
+    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
+    await storage.messages.recordRun({ ...heldBy(run), state: { kind: 'queued', notBefore: NOW }, now: NOW })
+    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
+    expect(await storage.agents.get(PROJECT_ID, agent.id)).toEqual(agent)
+  })
+
+  it('deletes an agent with its messages; the deliveries of its events stay', async ({ storage, scene }) => {
+    const [agent] = [await scene.agent(), await scene.webhook()]
+    const run = await scene.run(agent, { idempotencyKey: 'k' })
+    await scene.answer(run)
+    await scene.publish(agent)
+    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('deleted')
+    expect(await storage.agents.get(PROJECT_ID, agent.id)).toBeUndefined()
+    expect(await scene.reread(run.message)).toBeUndefined()
+    expect(await storage.messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'agent_not_found' })
+    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBeUndefined()
+    expect(await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 9, perWebhook: 9, except: new Set() })).toHaveLength(1)
+  })
+
+  it('deletes by force what is still open: its runs have lost their leases and nothing is left to claim', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const run = await scene.run(agent)
+    await scene.send(agent, { sessionId: 'other' })
+    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: true })).toBe('deleted')
+    expect(await scene.answer(run)).toEqual({ kind: 'lease_lost' })
+    expect(await storage.messages.extendLeases([heldBy(run)], NOW + MINUTE)).toEqual([run.message.id])
+    expect(await scene.claim(agent, NOW + MINUTE)).toEqual([])
+  })
+
+  it('frees the name of a deleted agent, and its sessions start afresh', async ({ storage: { agents }, scene }) => {
+    const agent = await scene.agent({ name: 'echo' })
+    await scene.run(agent)
+    await agents.delete(PROJECT_ID, agent.id, { force: true })
+    const successor = anAgent({ name: 'echo' })
+    expect(await agents.create(successor)).toBe('created')
+    expect((await scene.run(successor)).message.attempt).toBe(1)
+  })
+}

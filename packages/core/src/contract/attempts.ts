@@ -1,0 +1,154 @@
+import { expect } from 'vitest'
+import type { AfterAttempt, Outcome } from '../domain/delivery.js'
+import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import { accepted, refused, unreachable } from '../testing/fake-sender.js'
+import { LEASE_MS, MINUTE, NOW, SECOND, UNKNOWN_ID, type Scene } from './scene.js'
+import type { StorageTest } from './storage-test.js'
+import type { UnwrappedStorage } from './unwrapped.js'
+
+const delivered = { kind: 'delivered', deliveredAt: NOW + 1 } as const
+const exhausted = { kind: 'exhausted', exhaustedAt: NOW + 1 } as const
+const pending = { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 } as const
+
+const OUTCOMES: readonly Outcome[] = [
+  { kind: 'accepted', statusCode: 204, responseBody: '' },
+  { kind: 'refused', statusCode: 503, responseBody: 'é\u{1F600} later', retryAfterMs: 5_000 },
+  { kind: 'refused', statusCode: 302, responseBody: '' },
+  { kind: 'unreachable', error: 'address_blocked', detail: '127.0.0.1 is not public' },
+]
+
+/** A delivery that is born claimed. */
+async function sending(scene: Scene): Promise<ClaimedDelivery> {
+  await scene.webhook()
+  const [claimed] = await scene.publish(await scene.agent(), {}, { until: NOW + LEASE_MS, except: new Set() })
+  if (!claimed) throw new Error('no delivery was born claimed')
+  return claimed
+}
+
+const record = ({ deliveries }: UnwrappedStorage, { delivery, lease }: ClaimedDelivery, outcome: Outcome, state: AfterAttempt) =>
+  deliveries.recordAttempt({ deliveryId: delivery.id, token: lease.token, attempt: { startedAt: NOW, durationMs: 12, outcome }, state })
+
+async function claimAgain({ deliveries }: UnwrappedStorage, now: number): Promise<ClaimedDelivery> {
+  const [claimed] = await deliveries.claimDue({ now, until: now + LEASE_MS, limit: 1, perWebhook: 1, except: new Set() })
+  if (!claimed) throw new Error(`nothing is due at ${now}`)
+  return claimed
+}
+
+const reread = ({ deliveries }: UnwrappedStorage, { delivery }: ClaimedDelivery) => deliveries.get(delivery.projectId, delivery.id)
+
+export function attemptsSuite(it: StorageTest): void {
+  it.for(OUTCOMES)('keeps the attempt with its outcome: %j', async (outcome, { storage, scene }) => {
+    const claimed = await sending(scene)
+    const state = outcome.kind === 'accepted' ? delivered : exhausted
+    expect(await record(storage, claimed, outcome, state)).toBe('recorded')
+    expect(await reread(storage, claimed)).toEqual({
+      delivery: { ...claimed.delivery, attemptCount: 1, state },
+      body: claimed.body,
+      attempts: [{ attemptNumber: 1, startedAt: NOW, durationMs: 12, outcome }],
+    })
+  })
+
+  it('G4: retries at the time that was decided, with the same id and body, and numbers the attempts from 1', async ({ storage, scene }) => {
+    const first = await sending(scene)
+    await record(storage, first, unreachable(), pending)
+    const claims = { until: NOW + LEASE_MS, limit: 1, perWebhook: 1, except: new Set<string>() }
+    expect(await storage.deliveries.claimDue({ ...claims, now: NOW + MINUTE - 1 })).toEqual([])
+
+    const second = await claimAgain(storage, NOW + MINUTE)
+    expect(second).toMatchObject({ body: first.body, delivery: { id: first.delivery.id, attemptCount: 1, state: { kind: 'sending', step: 1 } } })
+    await record(storage, second, refused(), { ...pending, nextAttemptAt: NOW + 2 * MINUTE, step: 2 })
+    await record(storage, await claimAgain(storage, NOW + 2 * MINUTE), accepted(), delivered)
+    const detail = await reread(storage, first)
+    expect(detail?.attempts.map(({ attemptNumber, outcome }) => [attemptNumber, outcome.kind])).toEqual([[1, 'unreachable'], [2, 'refused'], [3, 'accepted']])
+    expect(detail?.delivery).toMatchObject({ attemptCount: 3, state: delivered })
+  })
+
+  it('counts an attempt once, however often its record is repeated', async ({ storage, scene }) => {
+    const claimed = await sending(scene)
+    expect(await record(storage, claimed, refused(), pending)).toBe('recorded')
+    expect(await record(storage, claimed, refused(), pending)).toBe('lease_lost')
+    expect(await reread(storage, claimed)).toMatchObject({ delivery: { attemptCount: 1 }, attempts: [{ attemptNumber: 1 }] })
+  })
+
+  it('records an attempt after the end of its lease, as long as nobody claimed the delivery since', async ({ storage, scene }) => {
+    const claimed = await sending(scene)
+    expect(await record(storage, claimed, refused(), { ...pending, nextAttemptAt: NOW + 9 * MINUTE })).toBe('recorded')
+    expect(await reread(storage, claimed)).toMatchObject({ delivery: { state: { kind: 'pending', nextAttemptAt: NOW + 9 * MINUTE } } })
+  })
+
+  it.for([refused(), unreachable('timeout')])('refuses a failed attempt of a lease that is lost: %j', async (outcome, { storage, scene }) => {
+    const late = await sending(scene)
+    const newer = await claimAgain(storage, NOW + LEASE_MS)
+    expect(await record(storage, late, outcome, pending)).toBe('lease_lost')
+    expect(await reread(storage, late)).toMatchObject({ delivery: newer.delivery, attempts: [] })
+    expect(await record(storage, newer, accepted(), delivered)).toBe('recorded')
+  })
+
+  it('G4: counts what a receiver took, however late we learn it', async ({ storage, scene }) => {
+    const late = await sending(scene)
+    const newer = await claimAgain(storage, NOW + LEASE_MS)
+    expect(await record(storage, late, accepted(), delivered)).toBe('recorded')
+    expect(await record(storage, newer, refused(), pending)).toBe('lease_lost')
+    expect(await reread(storage, late)).toMatchObject({ delivery: { state: delivered, attemptCount: 1 } })
+  })
+
+  it('G4: counts it also when another attempt has failed meanwhile', async ({ storage, scene }) => {
+    const late = await sending(scene)
+    await record(storage, await claimAgain(storage, NOW + LEASE_MS), refused(), pending)
+    expect(await record(storage, late, accepted(), delivered)).toBe('recorded')
+    const detail = await reread(storage, late)
+    expect(detail?.attempts.map(({ attemptNumber }) => attemptNumber)).toEqual([1, 2])
+    expect(detail?.delivery.state).toEqual(delivered)
+    await expect(claimAgain(storage, NOW + 9 * MINUTE)).rejects.toThrow('nothing is due')
+  })
+
+  it.for([delivered, exhausted])('never changes a delivery that is final: $kind', async (state, { storage, scene }) => {
+    const late = await sending(scene)
+    const newer = await claimAgain(storage, NOW + LEASE_MS)
+    await record(storage, newer, state === delivered ? accepted() : refused(), state)
+    const kept = await reread(storage, late)
+    for (const claimed of [late, newer]) {
+      expect(await record(storage, claimed, accepted(), { kind: 'delivered', deliveredAt: NOW + SECOND })).toBe('lease_lost')
+      expect(await record(storage, claimed, refused(), pending)).toBe('lease_lost')
+    }
+    expect(await reread(storage, late)).toEqual(kept)
+    await expect(claimAgain(storage, NOW + 9 * MINUTE)).rejects.toThrow('nothing is due')
+  })
+
+  it('refuses an attempt of no delivery', async ({ storage, scene }) => {
+    const claimed = await sending(scene)
+    const unknown = { ...claimed, delivery: { ...claimed.delivery, id: UNKNOWN_ID } }
+    expect(await record(storage, unknown, accepted(), delivered)).toBe('lease_lost')
+  })
+
+  it('G4: records one of many attempts under one token that come at once', async ({ storage, second, scene }) => {
+    const claimed = await sending(scene)
+    const records = Array.from({ length: 10 }, (_, i) => record(i % 2 ? storage : second, claimed, refused(), pending))
+    expect((await Promise.all(records)).filter((answer) => answer === 'recorded')).toHaveLength(1)
+    expect((await reread(storage, claimed))?.attempts).toHaveLength(1)
+  })
+
+  it('lists deliveries, newest first, by webhook, event and status; one that is being sent is pending', async ({ storage, scene }) => {
+    const [agent, webhook] = [await scene.agent(), await scene.webhook()]
+    const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
+    const states = [delivered, exhausted, pending]
+    for (const state of states) {
+      const [claimed] = await scene.publish(agent, { name: 'agent.error' }, claim)
+      if (claimed) await record(storage, claimed, state === delivered ? accepted() : refused(), state)
+    }
+    await scene.publish(agent, { name: 'agent.stopped' }, claim)
+    const other = await scene.webhook({ events: ['agent.started'] })
+    await scene.publish(agent, { name: 'agent.started' })
+    const kinds = async (filter: object): Promise<string[]> => {
+      const { data } = await storage.deliveries.list({ projectId: agent.projectId, ...filter }, { limit: 50 })
+      return data.map(({ state }) => state.kind)
+    }
+    expect(await kinds({ webhookId: webhook.id })).toEqual(['pending', 'sending', 'pending', 'exhausted', 'delivered'])
+    expect(await kinds({ webhookId: webhook.id, status: 'pending' })).toEqual(['pending', 'sending', 'pending'])
+    expect(await kinds({ status: 'delivered' })).toEqual(['delivered'])
+    expect(await kinds({ status: 'exhausted', event: 'agent.error' })).toEqual(['exhausted'])
+    expect(await kinds({ status: 'cancelled' })).toEqual([])
+    expect(await kinds({ event: 'agent.stopped' })).toEqual(['sending'])
+    expect(await kinds({ webhookId: other.id })).toEqual(['pending'])
+  })
+}

@@ -1,0 +1,69 @@
+import { expect } from 'vitest'
+import { anApiKey, aProject, PROJECT_ID } from '../testing/builders.js'
+import { MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import type { StorageTest } from './storage-test.js'
+
+const DIGEST = 'ab'.repeat(32)
+
+export function credentialsSuite(it: StorageTest): void {
+  it('keeps a project, and the same one once', async ({ storage: { credentials } }) => {
+    const project = aProject({ id: UNKNOWN_ID, name: "the customer's é", createdAt: NOW + 3 })
+    expect(await credentials.getProject(project.id)).toBeUndefined()
+    await credentials.createProject(project)
+    await credentials.createProject(project)
+    expect(await credentials.getProject(project.id)).toEqual(project)
+    expect((await credentials.listProjects({ limit: 10 })).data.filter(({ id }) => id === project.id)).toEqual([project])
+  })
+
+  it('keeps a key, reads it back whole and finds it by its digest', async ({ storage: { credentials } }) => {
+    const plain = anApiKey()
+    const full = anApiKey({ name: 'é', permissions: ['project:message', 'project:admin'], expiresAt: NOW + MINUTE, revokedAt: NOW + 1 })
+    expect(await credentials.createKey(plain, DIGEST)).toBe('created')
+    expect(await credentials.createKey(full, 'cd'.repeat(32))).toBe('created')
+    expect(await credentials.findByDigest(DIGEST)).toEqual(plain)
+    expect(await credentials.findByDigest('cd'.repeat(32))).toEqual(full)
+    expect(await credentials.findByDigest('ef'.repeat(32))).toBeUndefined()
+    expect(await credentials.findByDigest('')).toBeUndefined()
+    expect((await credentials.listKeys(PROJECT_ID, { limit: 10 })).data).toEqual([full, plain])
+  })
+
+  it('refuses the digest of another key, in whatever project, but not the same key again', async ({ storage: { credentials } }) => {
+    const key = anApiKey()
+    expect(await credentials.createKey(key, DIGEST)).toBe('created')
+    expect(await credentials.createKey(key, DIGEST)).toBe('created')
+    expect(await credentials.createKey(anApiKey(), DIGEST)).toBe('digest_taken')
+    expect(await credentials.createKey(anApiKey({ projectId: OTHER_PROJECT_ID }), DIGEST)).toBe('digest_taken')
+    expect(await credentials.findByDigest(DIGEST)).toEqual(key)
+  })
+
+  it('refuses a key for a project that is not there', async ({ storage: { credentials } }) => {
+    expect(await credentials.createKey(anApiKey({ projectId: UNKNOWN_ID }), DIGEST)).toBe('project_not_found')
+    expect(await credentials.findByDigest(DIGEST)).toBeUndefined()
+  })
+
+  it('revokes a key, which is still found', async ({ storage: { credentials } }) => {
+    const key = anApiKey()
+    await credentials.createKey(key, DIGEST)
+    expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)).toBe(true)
+    expect(await credentials.findByDigest(DIGEST)).toEqual({ ...key, revokedAt: NOW + 9 })
+    expect(await credentials.revokeKey(PROJECT_ID, UNKNOWN_ID, NOW)).toBe(false)
+  })
+
+  it('revokes a key again without harm: the first time stays', async ({ storage: { credentials } }) => {
+    const key = anApiKey()
+    await credentials.createKey(key, DIGEST)
+    await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)
+    expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + MINUTE)).toBe(true)
+    expect(await credentials.findByDigest(DIGEST)).toMatchObject({ revokedAt: NOW + 9 })
+  })
+
+  it('a setting keeps the first value that it was given', async ({ storage, second }) => {
+    expect(await storage.credentials.readSetting('canary')).toBeUndefined()
+    const values = Array.from({ length: 6 }, (_, i) => (i % 2 ? storage : second).credentials.initSetting('canary', `value ${i}`))
+    const [held] = new Set(await Promise.all(values))
+    expect(new Set(await Promise.all(values)).size).toBe(1)
+    expect(await second.credentials.readSetting('canary')).toBe(held)
+    expect(await storage.credentials.initSetting('other', '')).toBe('')
+    expect(await storage.credentials.readSetting('other')).toBe('')
+  })
+}

@@ -1,0 +1,118 @@
+import type { Agent } from '../domain/agent.js'
+import type { AfterAttempt } from '../domain/delivery.js'
+import type { Instant } from '../domain/instant.js'
+import type { AfterRun } from '../domain/message.js'
+import type { AttemptRecord, ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
+import type { ClaimedMessage } from '../ports/message-store.js'
+import { anEvent, newMessage } from '../testing/builders.js'
+import { fakeIds } from '../testing/fake-ids.js'
+import { accepted, refused } from '../testing/fake-sender.js'
+import type { Dice } from './dice.js'
+import type { RecordedCalls } from './recorder.js'
+import { heldBy, SECOND } from './scene.js'
+
+/** What one process has in hand. It is late with much of it at any time, and forgets all of it when it crashes. */
+export type Process = { readonly calls: RecordedCalls; runs: ClaimedMessage[]; deliveries: ClaimedDelivery[] }
+
+/** One thing that a process may do next. */
+export type Deed = (process: Process, now: Instant) => Promise<void>
+
+const SESSIONS = 4
+const KEYS_AT_A_TIME = 5
+/** How long the same keys are used. */
+const KEY_PERIOD_MS = 20 * SECOND
+const LEASE_MS = 10 * SECOND
+export const LONGEST_WAIT_MS = 60 * SECOND
+
+const ids = fakeIds(0xc0d)
+
+/** What processes do, and how often. */
+export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [weight: number, deed: Deed])[] {
+  /** Now and then a call is repeated, as after a lost answer. */
+  const perhapsTwice = <T>(call: () => Promise<T>): Promise<T[]> => Promise.all(dice.chance(0.1) ? [call(), call()] : [call()])
+
+  const send: Deed = async ({ calls, runs }, now) => {
+    const message = newMessage(dice.oneOf(agents), {
+      ...{ id: ids.next(), sessionId: `session ${dice.below(SESSIONS)}`, now },
+      ...(dice.chance(0.5) && { idempotencyKey: `key ${dice.below(KEYS_AT_A_TIME)} of ${Math.floor(now / KEY_PERIOD_MS)}` }),
+      ...(dice.chance(0.6) && { claimUntil: now + LEASE_MS }),
+    })
+    for (const claimed of await perhapsTwice(() => calls.accept(message))) if (claimed) runs.push(claimed)
+  }
+
+  const claimRuns: Deed = async ({ calls, runs }, now) => {
+    const lanes = agents.map(({ id }) => ({ agentId: id, free: 1 + dice.below(3) }))
+    runs.push(...(await calls.claimRunnable({ lanes, now, until: now + LEASE_MS })))
+  }
+
+  const finishRun: Deed = async ({ calls, runs, deliveries }, now) => {
+    const run = dice.takeOne(runs)
+    if (!run) return
+    const state = dice.weighted(AFTER_RUN)(run, now)
+    const claim = dice.chance(0.5) ? { until: now + LEASE_MS, except: new Set<string>() } : undefined
+    const answers = await perhapsTwice(() => calls.recordRun({ ...heldBy(run), state, now, ...outgoingOf(run, state, now, claim) }))
+    for (const answer of answers) if (answer.kind === 'recorded') deliveries.push(...answer.deliveries)
+  }
+
+  const defer: Deed = async ({ calls, runs }, now) => {
+    if (runs.length === 0) return
+    const run = dice.oneOf(runs)
+    const state = { kind: 'deferred', startedAt: run.message.state.startedAt, deadlineAt: now + dice.below(LONGEST_WAIT_MS) } as const
+    await calls.defer({ ...heldBy(run), state })
+  }
+
+  const extend: Deed = async (process, now) => {
+    const notices = dice.chance(0.5) // otherwise it goes on with what it has lost, and comes too late
+    // The answer names messages, so of two claims of one message only the newer is asked for.
+    const held = new Map(process.runs.map((run) => [run.message.id, heldBy(run)]))
+    const lost = await process.calls.extendLeases([...held.values()], now + LEASE_MS)
+    if (notices) process.runs = process.runs.filter(({ message }) => !lost.includes(message.id))
+  }
+
+  const claimDeliveries: Deed = async ({ calls, deliveries }, now) => {
+    const query = { now, until: now + LEASE_MS, limit: 1 + dice.below(6), perWebhook: 1 + dice.below(3), except: new Set<string>() }
+    deliveries.push(...(await calls.claimDue(query)))
+  }
+
+  const finishDelivery: Deed = async ({ calls, deliveries }, now) => {
+    const claimed = dice.takeOne(deliveries)
+    if (!claimed) return
+    const isTaken = dice.chance(0.6)
+    await perhapsTwice(() => calls.recordAttempt(attemptOf(claimed, now, isTaken)))
+  }
+
+  const crash: Deed = async (process) => {
+    process.runs = []
+    process.deliveries = []
+  }
+
+  return [[30, send], [15, claimRuns], [30, finishRun], [5, defer], [8, extend], [12, claimDeliveries], [30, finishDelivery], [2, crash]]
+}
+
+const AFTER_RUN: readonly (readonly [weight: number, decide: (run: ClaimedMessage, now: Instant) => AfterRun])[] = [
+  [70, (run, now) => answerOf(run, now)],
+  [15, (_, now) => ({ kind: 'queued', notBefore: now + 3 * SECOND })],
+  [15, ({ message }, now) => ({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: `attempt ${message.attempt}` }, failedAt: now })],
+]
+
+/** Each run has an answer of its own. */
+export const answerOf = ({ message }: ClaimedMessage, now: Instant): AfterRun => ({
+  ...{ kind: 'responded', response: `${message.id}, attempt ${message.attempt}` },
+  ...{ respondedAt: now, responseTimeMs: 1 },
+})
+
+/** A final state comes with its event; no two runs have the same one, nor the same body. */
+export function outgoingOf({ message }: ClaimedMessage, state: AfterRun, now: Instant, claim?: Outgoing['claim']): { outgoing?: Outgoing } {
+  if (state.kind === 'queued') return {}
+  const name = state.kind === 'responded' ? 'message.responded' : 'agent.error'
+  const body = `${name} of ${message.id}, attempt ${message.attempt}`
+  const event = anEvent({ id: message.agentId, projectId: message.projectId }, { id: ids.next(), name, body, createdAt: now })
+  return { outgoing: { event, nextDeliveryId: ids.next, ...(claim && { claim }) } }
+}
+
+export function attemptOf({ delivery, lease }: ClaimedDelivery, now: Instant, isTaken: boolean): AttemptRecord {
+  const pending: AfterAttempt = { kind: 'pending', nextAttemptAt: now + 2 * SECOND, step: delivery.state.step + 1 }
+  const state: AfterAttempt = isTaken ? { kind: 'delivered', deliveredAt: now } : pending
+  const attempt = { startedAt: now, durationMs: 1, outcome: isTaken ? accepted() : refused() }
+  return { deliveryId: delivery.id, token: lease.token, attempt, state }
+}

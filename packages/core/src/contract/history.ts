@@ -1,0 +1,55 @@
+import type { Outcome } from '../domain/delivery.js'
+import type { EventName } from '../domain/event.js'
+import type { Instant } from '../domain/instant.js'
+import type { AfterRun, Message } from '../domain/message.js'
+import type { Webhook } from '../domain/webhook.js'
+import type { AttemptRecord, ClaimedDelivery, DeliveryDetail } from '../ports/delivery-store.js'
+import type { ClaimedMessage, Held } from '../ports/message-store.js'
+
+/** What a workload asked of the stores, what they answered, and what was left in the end. */
+export type History = {
+  readonly sends: readonly Send[]
+  readonly runs: readonly RunStep[]
+  readonly deliveries: readonly DeliveryStep[]
+  readonly webhooks: readonly Webhook[]
+  readonly messagesLeft: readonly Message[]
+  readonly deliveriesLeft: readonly DeliveryDetail[]
+}
+
+/** When a call began and when it was answered, counted over all calls: what overlaps may have happened in either order. */
+export type Span = { readonly from: number; readonly to: number }
+export const isBefore = (a: Span, b: Span): boolean => a.to < b.from
+
+/** `messageId` is the id that was answered, if any; `ownId` the one that was handed in. */
+export type Send = Span & {
+  readonly agentId: string
+  readonly sessionId: string
+  readonly key: string | undefined
+  readonly ownId: string
+  readonly messageId: string | undefined
+  readonly isNew: boolean
+}
+
+/** `ok` is false for `lease_lost`. */
+export type RunStep = Span & Held & RunFact
+export type RunFact =
+  | { readonly kind: 'claimed'; readonly now: Instant; readonly claimed: ClaimedMessage }
+  | { readonly kind: 'extended'; readonly until: Instant; readonly ok: boolean }
+  | { readonly kind: 'deferred'; readonly deadlineAt: Instant; readonly ok: boolean }
+  | { readonly kind: 'recorded'; readonly state: AfterRun; readonly event: EventFact | undefined; readonly ok: boolean }
+export type EventFact = { readonly id: string; readonly name: EventName; readonly body: string }
+
+export type DeliveryStep = Span & { readonly deliveryId: string; readonly token: number } & DeliveryFact
+export type DeliveryFact =
+  | { readonly kind: 'claimed'; readonly now: Instant; readonly claimed: ClaimedDelivery }
+  | { readonly kind: 'attempted'; readonly outcome: Outcome; readonly state: AttemptRecord['state']; readonly ok: boolean }
+
+/** The steps of one kind. */
+export const ofKind = <S extends { readonly kind: string }, K extends S['kind']>(steps: readonly S[], kind: K): Extract<S, { kind: K }>[] =>
+  steps.filter((step): step is Extract<S, { kind: K }> => step.kind === kind)
+
+export const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> => {
+  const groups = new Map<string, T[]>()
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
+  return groups
+}

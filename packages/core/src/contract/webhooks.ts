@@ -1,0 +1,71 @@
+import { expect } from 'vitest'
+import type { Sealed } from '../domain/sealed.js'
+import { aWebhook, PROJECT_ID } from '../testing/builders.js'
+import { NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import type { StorageTest } from './storage-test.js'
+
+export function webhooksSuite(it: StorageTest): void {
+  it('keeps a webhook and reads it back whole', async ({ storage: { webhooks }, scene }) => {
+    const { id: agentId } = await scene.agent()
+    const optional = { agentId, description: "the customer's é" }
+    const disabled = { kind: 'disabled', reason: 'operator', at: NOW } as const
+    const facts = { url: 'https://receiver.example/ü?a=b#c', secret: 'v1.sealed' as Sealed, createdAt: NOW + 1, updatedAt: NOW + 2 }
+    for (const webhook of [aWebhook(), aWebhook({ ...facts, ...optional, events: ['agent.error', 'agent.started'], status: disabled })]) {
+      expect(await webhooks.create(webhook, 10)).toBe('created')
+      expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
+    }
+    expect(await webhooks.get(PROJECT_ID, UNKNOWN_ID)).toBeUndefined()
+  })
+
+  it('takes at most so many of a project, and a repeated one is none more', async ({ storage: { webhooks } }) => {
+    const last = aWebhook()
+    expect(await webhooks.create(aWebhook(), 2)).toBe('created')
+    expect(await webhooks.create(last, 2)).toBe('created')
+    expect(await webhooks.create(last, 2)).toBe('created')
+    expect(await webhooks.create(aWebhook(), 2)).toBe('limit_reached')
+    expect(await webhooks.create(aWebhook({ projectId: OTHER_PROJECT_ID }), 2)).toBe('created')
+    expect((await webhooks.list(PROJECT_ID, { limit: 10 })).data).toHaveLength(2)
+  })
+
+  it('keeps the limit when many are created at once', async ({ storage, second }) => {
+    const creates = Array.from({ length: 10 }, (_, i) => (i % 2 ? storage : second).webhooks.create(aWebhook(), 3))
+    expect((await Promise.all(creates)).filter((answer) => answer === 'created')).toHaveLength(3)
+  })
+
+  it('changes what it is told and leaves the rest', async ({ storage: { webhooks }, scene }) => {
+    const { id: agentId } = await scene.agent()
+    const webhook = await scene.webhook({ description: 'old' })
+    const change = { url: 'https://new.example', events: ['agent.error'], agentId, description: 'new', updatedAt: NOW + 5 } as const
+    expect(await webhooks.update(PROJECT_ID, webhook.id, change)).toEqual({ ...webhook, ...change })
+    const disabled = { status: { kind: 'disabled', reason: 'operator', at: NOW }, updatedAt: NOW + 6 } as const
+    expect(await webhooks.update(PROJECT_ID, webhook.id, disabled)).toEqual({ ...webhook, ...change, ...disabled })
+    expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual({ ...webhook, ...change, ...disabled })
+    expect(await webhooks.update(PROJECT_ID, UNKNOWN_ID, change)).toBeUndefined()
+  })
+
+  it('clears an optional field that is changed to null', async ({ storage: { webhooks }, scene }) => {
+    const { id: agentId } = await scene.agent()
+    const { agentId: _a, description: _d, ...webhook } = await scene.webhook({ agentId, description: 'old' })
+    const changed = await webhooks.update(PROJECT_ID, webhook.id, { agentId: null, description: null, updatedAt: NOW + 5 })
+    expect(changed).toEqual({ ...webhook, updatedAt: NOW + 5 })
+    expect(changed).not.toHaveProperty('agentId')
+    expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(changed)
+  })
+
+  it('deletes a webhook once', async ({ storage: { webhooks }, scene }) => {
+    const { id } = await scene.webhook()
+    expect(await webhooks.delete(PROJECT_ID, UNKNOWN_ID)).toBe(false)
+    expect(await webhooks.delete(PROJECT_ID, id)).toBe(true)
+    expect(await webhooks.get(PROJECT_ID, id)).toBeUndefined()
+    expect((await webhooks.list(PROJECT_ID, { limit: 10 })).data).toEqual([])
+    expect(await webhooks.update(PROJECT_ID, id, { updatedAt: NOW })).toBeUndefined()
+    expect(await webhooks.delete(PROJECT_ID, id)).toBe(false)
+  })
+
+  it('a deleted webhook leaves room for another', async ({ storage: { webhooks }, scene }) => {
+    const { id } = await scene.webhook()
+    expect(await webhooks.create(aWebhook(), 1)).toBe('limit_reached')
+    await webhooks.delete(PROJECT_ID, id)
+    expect(await webhooks.create(aWebhook(), 1)).toBe('created')
+  })
+}
