@@ -78,6 +78,7 @@ describe('an agent whose runtime signs and has secrets', () => {
 
     const fakes = await scene()
     const both = createService({ ...fakes, crypto, runtimes: [fakes.runtime, secretive()] })
+    await both.tick({ budgetMs: 0 })
     await both.agents.stop(fakes.ref)
     const turned = await both.agents.update({ ...fakes.ref, change: { runtime: { kind: 'http', url: 'u' } } })
     expect(turned._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
@@ -133,13 +134,22 @@ describe('starting and stopping', () => {
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(runtime.starts).toHaveLength(2)
   })
-  it('is only noted where no workers run, and done by the next pass', async () => {
-    const { service, ref, another } = await scene()
-    await service.stop()
-    const other = another()
-    await other.agents.stop(ref)
-    await other.tick({ budgetMs: 1_000 })
-    expect((await other.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+  it('is only noted where no workers run, and done where they do', async () => {
+    const { service, ref, another, runtime, clock } = await scene()
+    const admin = another()
+    expect((await admin.agents.stop(ref))._unsafeUnwrap()).toMatchObject({ desiredState: 'stopped', state: { kind: 'running' } })
+    await clock.advance(1_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+    expect((await admin.agents.start(ref))._unsafeUnwrap()).toMatchObject({ desiredState: 'running', state: { kind: 'stopped' } })
+    await clock.advance(1_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect(runtime.starts).toHaveLength(2)
+  })
+  it('is done by the next pass in a host without timers', async () => {
+    const { service, ref } = await scene({ idle: true })
+    await service.agents.stop(ref)
+    await service.tick({ budgetMs: 1_000 })
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
   })
   it('is not found for an unknown agent', async () => {
     const { service, ref } = await scene()

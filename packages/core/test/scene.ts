@@ -4,7 +4,7 @@ import { fakePlatform, type FakeRuntime } from '@org/agent-messaging-core/testin
 type Handler = NonNullable<Parameters<typeof fakePlatform>[0]>['handler']
 type SceneOptions = { readonly policy?: Partial<Policy>; readonly handler?: Handler; readonly agent?: Partial<AgentSettings>; readonly idle?: boolean }
 
-/** A service on fakes with one project and one running agent, `bot`. With `idle` its workers are not started. */
+/** A service on fakes with one project and one running agent, `bot`. With `idle` its workers are not started: work is done in passes. */
 export async function scene({ policy = {}, handler, agent = {}, idle = false }: SceneOptions = {}) {
   const platform = fakePlatform(handler && { handler })
   const service = createService({ ...platform, policy })
@@ -12,6 +12,7 @@ export async function scene({ policy = {}, handler, agent = {}, idle = false }: 
   const project = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
   const settings = { projectId: project.id, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running', ...agent } as const
   const { agent: bot } = (await service.agents.create(settings))._unsafeUnwrap()
+  if (idle) await service.tick({ budgetMs: 0 }) // brings the agent up, and nothing else
   const ref = { projectId: project.id, agent: 'bot' }
   return {
     ...platform,

@@ -4,7 +4,7 @@ import { newMessage } from '../testing/builders.js'
 import { heldBy, LEASE_MS, NOW, SECOND, UNKNOWN_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
-const TEXTS = ['a\u{1F600}\u2028é', '\uFEFFbyte order mark', " padded\t\n", `'; drop table messages; --`, '%_*?[a]', 'x'.repeat(65_536)]
+const TEXTS = ['a\u{1F600}\u2028é', '\uFEFFbyte order mark', ' padded\t\n', `'; drop table messages; --`, '%_*?[a]', 'x'.repeat(65_536)]
 const METADATA = '{"__proto__":{"a":1},"channel":null,"nested":[{"deep":[true,1.5,-1e21]}],"":"","ключ":"\\u2028"}'
 
 export function acceptSuite(it: StorageTest): void {
@@ -51,13 +51,16 @@ export function acceptSuite(it: StorageTest): void {
     expect(await messages.accept(newMessage(agent))).toEqual({ kind: 'agent_not_found' })
   })
 
-  it.for(['stopped', 'starting', 'stopping', 'error'] as const)('stores nothing for an agent that is %s', async (kind, { storage, scene }) => {
-    const error = { lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, retryAt: NOW } as const
-    const agent = await scene.agent({ state: kind === 'error' ? { kind, ...error } : { kind } })
-    const sent = newMessage(agent)
-    expect(await storage.messages.accept(sent)).toEqual({ kind: 'agent_not_running' })
-    expect(await scene.reread(sent)).toBeUndefined()
-  })
+  it.for(['stopped', 'starting', 'stopping', 'error'] as const)(
+    'stores nothing for an agent that is %s',
+    async (kind, { storage, scene }) => {
+      const error = { lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, retryAt: NOW } as const
+      const agent = await scene.agent({ state: kind === 'error' ? { kind, ...error } : { kind } })
+      const sent = newMessage(agent)
+      expect(await storage.messages.accept(sent)).toEqual({ kind: 'agent_not_running' })
+      expect(await scene.reread(sent)).toBeUndefined()
+    },
+  )
 
   it('lets at most maxQueued open messages be ahead of a new one', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent({ maxQueued: 2 })

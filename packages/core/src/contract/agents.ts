@@ -15,7 +15,11 @@ const FULL: Partial<Agent> = {
 
 export function agentsSuite(it: StorageTest): void {
   it('keeps an agent and reads it back whole, by id and by name', async ({ storage: { agents } }) => {
-    for (const agent of [anAgent(FULL), anAgent(), anAgent({ defaultExecutionPrincipal: { type: 'end_user' }, state: { kind: 'starting' } })]) {
+    for (const agent of [
+      anAgent(FULL),
+      anAgent(),
+      anAgent({ defaultExecutionPrincipal: { type: 'end_user' }, state: { kind: 'starting' } }),
+    ]) {
       expect(await agents.create(agent)).toBe('created')
       expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
       expect(await agents.get(PROJECT_ID, agent.name)).toEqual(agent)
@@ -30,6 +34,13 @@ export function agentsSuite(it: StorageTest): void {
     expect(await agents.create(agent)).toBe('created')
     expect(await agents.create(anAgent({ name: 'echo' }))).toBe('name_taken')
     expect((await agents.list(PROJECT_ID, { limit: 10 })).data).toEqual([agent])
+  })
+
+  it('a creation that is repeated late undoes no change', async ({ storage: { agents }, scene }) => {
+    const agent = await scene.agent()
+    const changed = await agents.update(PROJECT_ID, agent.id, { maxQueued: 7, updatedAt: NOW + 5 })
+    expect(await agents.create(agent)).toBe('created')
+    expect(await agents.get(PROJECT_ID, agent.id)).toEqual(changed)
   })
 
   it('changes what it is told and leaves the rest', async ({ storage: { agents }, scene }) => {
@@ -55,7 +66,7 @@ export function agentsSuite(it: StorageTest): void {
     expect(await agents.changeState({ ...change, from: 'starting' })).toEqual({ changed: false, deliveries: [] })
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
     expect(await agents.changeState({ ...change, from: 'stopped' })).toEqual({ changed: true, deliveries: [] })
-    expect(await agents.get(PROJECT_ID, agent.id)).toMatchObject({ state: running })
+    expect(await agents.get(PROJECT_ID, agent.id)).toEqual({ ...agent, state: running })
     expect(await agents.changeState({ ...change, agentId: UNKNOWN_ID, from: 'stopped' })).toMatchObject({ changed: false })
   })
 
@@ -94,7 +105,9 @@ export function agentsSuite(it: StorageTest): void {
     expect(await scene.reread(run.message)).toBeUndefined()
     expect(await storage.messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'agent_not_found' })
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBeUndefined()
-    expect(await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 9, perWebhook: 9, except: new Set() })).toHaveLength(1)
+    expect(await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 9, perWebhook: 9, except: new Set() })).toHaveLength(
+      1,
+    )
   })
 
   it('deletes by force what is still open: its runs have lost their leases and nothing is left to claim', async ({ storage, scene }) => {

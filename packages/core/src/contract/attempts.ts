@@ -55,11 +55,18 @@ export function attemptsSuite(it: StorageTest): void {
     expect(await storage.deliveries.claimDue({ ...claims, now: NOW + MINUTE - 1 })).toEqual([])
 
     const second = await claimAgain(storage, NOW + MINUTE)
-    expect(second).toMatchObject({ body: first.body, delivery: { id: first.delivery.id, attemptCount: 1, state: { kind: 'sending', step: 1 } } })
+    expect(second).toMatchObject({
+      body: first.body,
+      delivery: { id: first.delivery.id, attemptCount: 1, state: { kind: 'sending', step: 1 } },
+    })
     await record(storage, second, refused(), { ...pending, nextAttemptAt: NOW + 2 * MINUTE, step: 2 })
     await record(storage, await claimAgain(storage, NOW + 2 * MINUTE), accepted(), delivered)
     const detail = await reread(storage, first)
-    expect(detail?.attempts.map(({ attemptNumber, outcome }) => [attemptNumber, outcome.kind])).toEqual([[1, 'unreachable'], [2, 'refused'], [3, 'accepted']])
+    expect(detail?.attempts.map(({ attemptNumber, outcome }) => [attemptNumber, outcome.kind])).toEqual([
+      [1, 'unreachable'],
+      [2, 'refused'],
+      [3, 'accepted'],
+    ])
     expect(detail?.delivery).toMatchObject({ attemptCount: 3, state: delivered })
   })
 
@@ -76,13 +83,16 @@ export function attemptsSuite(it: StorageTest): void {
     expect(await reread(storage, claimed)).toMatchObject({ delivery: { state: { kind: 'pending', nextAttemptAt: NOW + 9 * MINUTE } } })
   })
 
-  it.for([refused(), unreachable('timeout')])('refuses a failed attempt of a lease that is lost: %j', async (outcome, { storage, scene }) => {
-    const late = await sending(scene)
-    const newer = await claimAgain(storage, NOW + LEASE_MS)
-    expect(await record(storage, late, outcome, pending)).toBe('lease_lost')
-    expect(await reread(storage, late)).toMatchObject({ delivery: newer.delivery, attempts: [] })
-    expect(await record(storage, newer, accepted(), delivered)).toBe('recorded')
-  })
+  it.for([refused(), unreachable('timeout')])(
+    'refuses a failed attempt of a lease that is lost: %j',
+    async (outcome, { storage, scene }) => {
+      const late = await sending(scene)
+      const newer = await claimAgain(storage, NOW + LEASE_MS)
+      expect(await record(storage, late, outcome, pending)).toBe('lease_lost')
+      expect(await reread(storage, late)).toMatchObject({ delivery: newer.delivery, attempts: [] })
+      expect(await record(storage, newer, accepted(), delivered)).toBe('recorded')
+    },
+  )
 
   it('G4: counts what a receiver took, however late we learn it', async ({ storage, scene }) => {
     const late = await sending(scene)

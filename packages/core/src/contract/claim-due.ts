@@ -9,7 +9,7 @@ const claimDue = (storage: UnwrappedStorage, query: Partial<ClaimDue> = {}): Pro
   storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 1_000, perWebhook: 1_000, except: new Set(), ...query })
 
 async function publishTimes(scene: Scene, agent: Agent, times: number, createdAt = NOW): Promise<void> {
-  for (let i = 0; i < times; i++) await scene.publish(agent, { createdAt })
+  await Promise.all(Array.from({ length: times }, () => scene.publish(agent, { createdAt })))
 }
 
 const webhookIds = (claimed: readonly ClaimedDelivery[]): string[] => claimed.map(({ webhook }) => webhook.id)

@@ -8,7 +8,10 @@ export function claimRunnableSuite(it: StorageTest): void {
     const agent = await scene.agent()
     const message = await scene.send(agent)
     const [claimed] = await scene.claim(agent, NOW + 5)
-    expect(claimed).toMatchObject({ message: { id: message.id, attempt: 1, state: { kind: 'running', startedAt: NOW + 5 } }, lease: { until: NOW + 5 + LEASE_MS } })
+    expect(claimed).toMatchObject({
+      message: { id: message.id, attempt: 1, state: { kind: 'running', startedAt: NOW + 5 } },
+      lease: { until: NOW + 5 + LEASE_MS },
+    })
     expect(claimed?.lost).toBeUndefined()
     expect(await scene.reread(message)).toEqual(claimed?.message)
   })
@@ -55,7 +58,12 @@ export function claimRunnableSuite(it: StorageTest): void {
 
   it('claims the session that is due for longest first', async ({ scene }) => {
     const agent = await scene.agent()
-    for (const [sessionId, now] of [['b', NOW + 2], ['c', NOW + 3], ['a', NOW + 1]] as const) await scene.send(agent, { sessionId, now })
+    for (const [sessionId, now] of [
+      ['b', NOW + 2],
+      ['c', NOW + 3],
+      ['a', NOW + 1],
+    ] as const)
+      await scene.send(agent, { sessionId, now })
     const order = []
     for (let turn = 0; turn < 3; turn++) order.push((await scene.claim(agent, NOW + SECOND, 1))[0]?.message.sessionId)
     expect(order).toEqual(['a', 'b', 'c'])
@@ -84,7 +92,11 @@ export function claimRunnableSuite(it: StorageTest): void {
 
   it('gives all that a run needs', async ({ scene }) => {
     const agent = await scene.agent()
-    const given = { metadata: { source: 'test' }, executionPrincipal: { type: 'end_user', endUserId: 'u' }, message: 'What is new?' } as const
+    const given = {
+      metadata: { source: 'test' },
+      executionPrincipal: { type: 'end_user', endUserId: 'u' },
+      message: 'What is new?',
+    } as const
     await scene.send(agent, newMessage(agent, given))
     const [claimed] = await scene.claim(agent)
     expect(claimed?.message).toMatchObject({ ...given, projectId: agent.projectId, agentId: agent.id, sessionId: 'session' })

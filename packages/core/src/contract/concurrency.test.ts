@@ -6,7 +6,8 @@ import { violations } from './concurrency.js'
 import { SECOND } from './scene.js'
 import { runWorkload } from './workload.js'
 
-const findViolations = async (storage: Storage): Promise<string[]> => violations(await runWorkload({ storages: [storage], seed: 1, rounds: 200 }))
+const findViolations = async (storage: Storage): Promise<string[]> =>
+  violations(await runWorkload({ storages: [storage], seed: 1, rounds: 200 }))
 
 /** Bugs that an adapter may have, each of them put in front of a storage that has none. */
 const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly plant: (storage: Storage) => Partial<Storage> }[] = [
@@ -16,14 +17,17 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
     plant: ({ messages }) => ({
       messages: {
         ...messages,
-        recordRun: (run) => messages.getHeld(run.messageId).andThen((held) => messages.recordRun({ ...run, token: held?.token ?? run.token })),
+        recordRun: (run) =>
+          messages.getHeld(run.messageId).andThen((held) => messages.recordRun({ ...run, token: held?.token ?? run.token })),
       },
     }),
   },
   {
     bug: 'extendLeases says that lost leases hold',
     seen: /was extended after attempt \d+ had begun/,
-    plant: ({ messages }) => ({ messages: { ...messages, extendLeases: (held, until) => messages.extendLeases(held, until).map(() => []) } }),
+    plant: ({ messages }) => ({
+      messages: { ...messages, extendLeases: (held, until) => messages.extendLeases(held, until).map(() => []) },
+    }),
   },
   {
     bug: 'extendLeases extends nothing',
@@ -53,7 +57,9 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
   {
     bug: 'accept answers for a message that it did not keep',
     seen: /was answered and is there 0 times/,
-    plant: ({ messages }) => ({ messages: { ...messages, list: (filter, page) => messages.list({ ...filter, sessionId: 'session 0' }, page) } }),
+    plant: ({ messages }) => ({
+      messages: { ...messages, list: (filter, page) => messages.list({ ...filter, sessionId: 'session 0' }, page) },
+    }),
   },
   {
     bug: 'claimRunnable takes runs whose lease lasts',
@@ -66,7 +72,10 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
     bug: 'claimRunnable hands out nothing that was ever running',
     seen: /was left running/,
     plant: ({ messages }) => ({
-      messages: { ...messages, claimRunnable: (query) => messages.claimRunnable(query).map((claims) => claims.filter(({ lost }) => !lost)) },
+      messages: {
+        ...messages,
+        claimRunnable: (query) => messages.claimRunnable(query).map((claims) => claims.filter(({ lost }) => !lost)),
+      },
     }),
   },
   {
@@ -90,11 +99,13 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
           ...messages,
           recordRun: (run) => {
             if (++calls % 10 !== 0) return messages.recordRun(run)
-            return messages.getHeld(run.messageId).andThen((held) =>
-              held?.token === run.token && held.message.state.kind === 'running'
-                ? okAsync({ kind: 'recorded', message: held.message, deliveries: [], sessionWaits: true } as const)
-                : messages.recordRun(run),
-            )
+            return messages
+              .getHeld(run.messageId)
+              .andThen((held) =>
+                held?.token === run.token && held.message.state.kind === 'running'
+                  ? okAsync({ kind: 'recorded', message: held.message, deliveries: [], sessionWaits: true } as const)
+                  : messages.recordRun(run),
+              )
           },
         },
       }

@@ -17,10 +17,13 @@ export const violations = (history: History): string[] => [
 ]
 
 export function concurrencySuite(it: StorageTest): void {
-  it.for(SEEDS)('G1 to G5 hold for processes that crash, stall and repeat themselves (seed %i)', async (seed, { opened: { storage, second = storage } }) => {
-    const history = await runWorkload({ storages: [storage, second], seed, rounds: ROUNDS })
-    expect(violations(history)).toEqual([])
-    expect(history.messagesLeft.length, 'messages').toBeGreaterThan(ROUNDS)
-    expect(history.deliveriesLeft.length, 'deliveries').toBeGreaterThan(ROUNDS)
-  })
+  it.for(SEEDS)(
+    'G1 to G5 hold for processes that crash, stall and repeat themselves (seed %i)',
+    async (seed, { opened: { storage, second = storage } }) => {
+      const history = await runWorkload({ storages: [storage, second], seed, rounds: ROUNDS })
+      expect(violations(history)).toEqual([])
+      expect(history.messagesLeft.length, 'messages').toBeGreaterThan(ROUNDS)
+      expect(history.deliveriesLeft.length, 'deliveries').toBeGreaterThan(ROUNDS)
+    },
+  )
 }

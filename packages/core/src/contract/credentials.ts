@@ -64,6 +64,7 @@ export function credentialsSuite(it: StorageTest): void {
     expect(new Set(await Promise.all(values)).size).toBe(1)
     expect(await second.credentials.readSetting('canary')).toBe(held)
     expect(await storage.credentials.initSetting('other', '')).toBe('')
+    expect(await storage.credentials.initSetting('other', 'later')).toBe('')
     expect(await storage.credentials.readSetting('other')).toBe('')
   })
 }

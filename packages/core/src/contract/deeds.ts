@@ -86,7 +86,16 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
     process.deliveries = []
   }
 
-  return [[30, send], [15, claimRuns], [30, finishRun], [5, defer], [8, extend], [12, claimDeliveries], [30, finishDelivery], [2, crash]]
+  return [
+    [30, send],
+    [15, claimRuns],
+    [30, finishRun],
+    [5, defer],
+    [8, extend],
+    [12, claimDeliveries],
+    [30, finishDelivery],
+    [2, crash],
+  ]
 }
 
 const AFTER_RUN: readonly (readonly [weight: number, decide: (run: ClaimedMessage, now: Instant) => AfterRun])[] = [

@@ -55,7 +55,10 @@ export function deletedWebhooksSuite(it: StorageTest): void {
     await storage.webhooks.delete(PROJECT_ID, webhook.id)
     expect(await storage.deliveries.recordAttempt({ ...held, attempt, state: { kind: 'delivered', deliveredAt: NOW } })).toBe('recorded')
     expect(await storage.deliveries.cancelOrphans({ now: NOW + MINUTE, limit: 10 })).toBe(0)
-    expect(await storage.deliveries.get(PROJECT_ID, held.deliveryId)).toMatchObject({ delivery: { state: { kind: 'delivered' } }, attempts: [attempt] })
+    expect(await storage.deliveries.get(PROJECT_ID, held.deliveryId)).toMatchObject({
+      delivery: { state: { kind: 'delivered' } },
+      attempts: [attempt],
+    })
   })
 
   it('take no attempt once they are cancelled', async ({ storage, scene }) => {
@@ -66,7 +69,12 @@ export function deletedWebhooksSuite(it: StorageTest): void {
     await storage.webhooks.delete(PROJECT_ID, webhook.id)
     await storage.deliveries.cancelOrphans({ now: NOW + LEASE_MS, limit: 10 })
     const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
-    const record = { deliveryId: claimed.delivery.id, token: claimed.lease.token, attempt, state: { kind: 'delivered', deliveredAt: NOW } } as const
+    const record = {
+      deliveryId: claimed.delivery.id,
+      token: claimed.lease.token,
+      attempt,
+      state: { kind: 'delivered', deliveredAt: NOW },
+    } as const
     expect(await storage.deliveries.recordAttempt(record)).toBe('lease_lost')
     expect((await listAll(storage))[0]?.state.kind).toBe('cancelled')
   })

@@ -20,7 +20,9 @@ function violationsOfOutbox({ runs, webhooks, deliveriesLeft }: History): string
   const wrong = events.flatMap((event) => {
     const expected = webhooks.filter((webhook) => isSubscribed(webhook, event)).map(({ id }) => id)
     const made = (left.get(event.id) ?? []).filter(({ body }) => body === event.body).map(({ delivery }) => delivery.webhookId)
-    return String(made.sort()) === String(expected.sort()) ? [] : [`event ${event.id} has ${made.length} deliveries in place of ${expected.length}`]
+    return String(made.sort()) === String(expected.sort())
+      ? []
+      : [`event ${event.id} has ${made.length} deliveries in place of ${expected.length}`]
   })
   const committed = new Set(events.map(({ id }) => id))
   const stray = [...left.keys()].filter((id) => !committed.has(id)).map((id) => `event ${id} was not committed and has deliveries`)
@@ -39,7 +41,9 @@ function violationsOfAttempts({ delivery, attempts }: DeliveryDetail, taken: rea
   return [
     ...(areNumbered ? [] : [`delivery ${delivery.id} counts ${delivery.attemptCount} attempts, numbered ${numbers.join(', ')}`]),
     ...(taken.length === attempts.length ? [] : [`delivery ${delivery.id} took ${taken.length} attempts and keeps ${attempts.length}`]),
-    ...(delivery.state.kind === 'delivered' && successes.length === 1 ? [] : [`delivery ${delivery.id} is ${delivery.state.kind} after ${successes.length} successes`]),
+    ...(delivery.state.kind === 'delivered' && successes.length === 1
+      ? []
+      : [`delivery ${delivery.id} is ${delivery.state.kind} after ${successes.length} successes`]),
     ...afterTheEnd.map(() => `delivery ${delivery.id} took an attempt after it was delivered`),
   ]
 }

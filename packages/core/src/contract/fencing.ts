@@ -71,7 +71,9 @@ export function fencingSuite(it: StorageTest): void {
     const next = await scene.send(agent)
     await scene.answer(run)
     await scene.claim(agent)
-    expect(await messages.recordRun({ messageId: next.id, token: run.lease.token, state: queued, now: NOW })).toEqual({ kind: 'lease_lost' })
+    expect(await messages.recordRun({ messageId: next.id, token: run.lease.token, state: queued, now: NOW })).toEqual({
+      kind: 'lease_lost',
+    })
     expect(await scene.answer(run)).toEqual({ kind: 'lease_lost' })
   })
 

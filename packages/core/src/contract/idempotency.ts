@@ -7,7 +7,13 @@ export function idempotencySuite(it: StorageTest): void {
   it('G2: answers the message of the key, whatever else the second send holds', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent()
     const message = await scene.send(agent, { idempotencyKey: 'k', fingerprint: 'first' })
-    const again = newMessage(agent, { idempotencyKey: 'k', fingerprint: 'second', sessionId: 'other', message: 'other', claimUntil: NOW + LEASE_MS })
+    const again = newMessage(agent, {
+      idempotencyKey: 'k',
+      fingerprint: 'second',
+      sessionId: 'other',
+      message: 'other',
+      claimUntil: NOW + LEASE_MS,
+    })
     expect(await messages.accept(again)).toEqual({ kind: 'existing', message })
     expect(await scene.reread(again)).toBeUndefined()
   })

@@ -22,7 +22,9 @@ export function instancesSuite(it: StorageTest): void {
 
   it('G5: of many sends that want to be born running in one session, one is', async ({ storage, second, scene }) => {
     const agent = await scene.agent()
-    const sends = Array.from({ length: 20 }, (_, i) => (i % 2 ? storage : second).messages.accept(newMessage(agent, { claimUntil: NOW + 1 })))
+    const sends = Array.from({ length: 20 }, (_, i) =>
+      (i % 2 ? storage : second).messages.accept(newMessage(agent, { claimUntil: NOW + 1 })),
+    )
     const kinds = (await Promise.all(sends)).map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'claimed')).toHaveLength(1)
     expect(kinds.filter((kind) => kind === 'created')).toHaveLength(19)
@@ -32,7 +34,10 @@ export function instancesSuite(it: StorageTest): void {
     expect((await opened.storage.ping()).isOk()).toBe(true)
   })
 
-  it('G1: a write under way when it closes is made, and later calls are Unavailable', async ({ opened: { storage, second = storage }, scene }) => {
+  it('G1: a write under way when it closes is made, and later calls are Unavailable', async ({
+    opened: { storage, second = storage },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const last = newMessage(agent)
     const accepting = storage.messages.accept(last)

@@ -9,7 +9,10 @@ export function leaseViolations({ runs, deliveries }: History): string[] {
   ]
 }
 
-type Step = Span & { readonly token: number } & ({ readonly kind: 'claimed'; readonly now: Instant } | { readonly kind: string; readonly now?: never })
+type Step = Span & { readonly token: number } & (
+    | { readonly kind: 'claimed'; readonly now: Instant }
+    | { readonly kind: string; readonly now?: never }
+  )
 
 /**
  * Each claim must come when what was done under the claim before it is over. Where other steps overlap with it, either order

@@ -55,7 +55,10 @@ export function leasesSuite(it: StorageTest): void {
     const run = await scene.run(agent)
     await messages.defer({ ...heldBy(run), state: deferred })
     const [again] = await scene.claim(agent, NOW + MINUTE)
-    expect(again).toMatchObject({ lost: 'deferred', message: { id: run.message.id, attempt: 2, state: { kind: 'running', startedAt: NOW + MINUTE } } })
+    expect(again).toMatchObject({
+      lost: 'deferred',
+      message: { id: run.message.id, attempt: 2, state: { kind: 'running', startedAt: NOW + MINUTE } },
+    })
     expect(await scene.answer(run, NOW + MINUTE)).toEqual({ kind: 'lease_lost' })
   })
 
@@ -78,7 +81,10 @@ export function leasesSuite(it: StorageTest): void {
 }
 
 /** One run that still holds its lease, and one for each way to lose it; each in the session of that name. */
-async function createLostRuns({ messages }: UnwrappedStorage, scene: Scene): Promise<{ agent: Agent; lost: ClaimedMessage[]; holding: ClaimedMessage }> {
+async function createLostRuns(
+  { messages }: UnwrappedStorage,
+  scene: Scene,
+): Promise<{ agent: Agent; lost: ClaimedMessage[]; holding: ClaimedMessage }> {
   const agent = await scene.agent()
   const superseded = await scene.run(agent, { sessionId: 'superseded' })
   await scene.claim(agent, NOW + LEASE_MS)

@@ -31,7 +31,9 @@ function violationsOfOneMessagePerKey({ sends }: History): string[] {
 function violationsOfDurability({ sends, messagesLeft }: History): string[] {
   const known = new Set(sends.flatMap(({ messageId }) => messageId ?? []))
   const left = groupBy(messagesLeft, ({ id }) => id)
-  const lost = [...known].filter((id) => left.get(id)?.length !== 1).map((id) => `message ${id} was answered and is there ${left.get(id)?.length ?? 0} times`)
+  const lost = [...known]
+    .filter((id) => left.get(id)?.length !== 1)
+    .map((id) => `message ${id} was answered and is there ${left.get(id)?.length ?? 0} times`)
   const unknown = [...left.keys()].filter((id) => !known.has(id)).map((id) => `message ${id} came from nowhere`)
   const open = messagesLeft.filter(({ state }) => !isFinal(state)).map(({ id, state }) => `message ${id} was left ${state.kind}`)
   return [...lost, ...unknown, ...open]
@@ -63,7 +65,9 @@ function violationsOfFencing({ runs }: History): string[] {
     const claims = newest.get(step.messageId) ?? []
     const own = claims.find(({ token }) => token === step.token)
     const newer = claims.find((claim) => own && attemptOf(claim) > attemptOf(own) && isBefore(claim, step))
-    return newer ? [`message ${step.messageId}: attempt ${own && attemptOf(own)} was ${step.kind} after attempt ${attemptOf(newer)} had begun`] : []
+    return newer
+      ? [`message ${step.messageId}: attempt ${own && attemptOf(own)} was ${step.kind} after attempt ${attemptOf(newer)} had begun`]
+      : []
   })
 }
 
@@ -71,12 +75,16 @@ function violationsOfFencing({ runs }: History): string[] {
 function violationsOfOrder({ sends, runs }: History): string[] {
   const claims = groupBy(ofKind(runs, 'claimed'), ({ messageId }) => messageId)
   const finals = new Map(finalRecords(runs).map((record) => [record.messageId, record]))
-  const sessions = groupBy(sends.filter(({ isNew }) => isNew), ({ agentId, sessionId }) => `${agentId} ${sessionId}`)
+  const sessions = groupBy(
+    sends.filter(({ isNew }) => isNew),
+    ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
+  )
   return [...sessions.values()].flatMap((session) =>
     session.flatMap((later) => {
       const ownClaims = claims.get(idOf(later)) ?? []
       return ownClaims.flatMap((claim) => {
-        const isAhead = (other: Send): boolean => isBefore(other, later) || (claims.get(idOf(other)) ?? []).some((held) => isBefore(held, claim))
+        const isAhead = (other: Send): boolean =>
+          isBefore(other, later) || (claims.get(idOf(other)) ?? []).some((held) => isBefore(held, claim))
         const isStillOpen = (other: Send): boolean => (finals.get(idOf(other))?.from ?? Infinity) > claim.to
         const open = session.find((other) => other !== later && isAhead(other) && isStillOpen(other))
         return open ? [`message ${idOf(later)} was handed out while ${idOf(open)} of its session was open`] : []

@@ -29,7 +29,10 @@ export function outboxSuite(it: StorageTest): void {
     expect(claimed?.body).toBe(body)
   })
 
-  it('gives the caller the deliveries that are born claimed, with all that an attempt needs', async ({ storage: { deliveries }, scene }) => {
+  it('gives the caller the deliveries that are born claimed, with all that an attempt needs', async ({
+    storage: { deliveries },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const webhook = await scene.webhook({ url: 'https://receiver.example/a?b=c', description: 'mine' })
     const event = anEvent(agent)
@@ -44,7 +47,10 @@ export function outboxSuite(it: StorageTest): void {
     expect(await deliveries.claimDue({ ...due, now: NOW + LEASE_MS })).toHaveLength(1)
   })
 
-  it('leaves deliveries pending that are not to be born claimed: of excepted and of disabled webhooks', async ({ storage: { deliveries }, scene }) => {
+  it('leaves deliveries pending that are not to be born claimed: of excepted and of disabled webhooks', async ({
+    storage: { deliveries },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const [claimed, excepted] = [await scene.webhook(), await scene.webhook()]
     const disabled = await scene.webhook({ status: { kind: 'disabled', reason: 'operator', at: NOW } })

@@ -49,7 +49,9 @@ export function pagingSuite(it: StorageTest): void {
 
     expect(await readAll((page) => agents.list(PROJECT_ID, page), limit)).toEqual(newestFirst(createdAgents))
     expect(await readAll((page) => credentials.listKeys(PROJECT_ID, page), limit)).toEqual(newestFirst(createdKeys))
-    expect(await readAll((page) => messages.list({ projectId: PROJECT_ID, agentId: agent.id }, page), limit)).toEqual(newestFirst(createdMessages))
+    expect(await readAll((page) => messages.list({ projectId: PROJECT_ID, agentId: agent.id }, page), limit)).toEqual(
+      newestFirst(createdMessages),
+    )
     expect(await readAll((page) => webhooks.list(PROJECT_ID, page), limit)).toEqual(newestFirst(createdWebhooks))
     const deliveryIds = await readAll((page) => deliveries.list({ projectId: PROJECT_ID }, page), limit)
     expect(deliveryIds).toHaveLength(5)

@@ -45,7 +45,11 @@ export async function createScene({ messages, webhooks, agents, credentials }: U
   await credentials.createProject(aProject())
   await credentials.createProject(aProject({ id: OTHER_PROJECT_ID }))
 
-  const outgoing = (event: WebhookEvent, claim?: Outgoing['claim']): Outgoing => ({ event, nextDeliveryId: ids.next, ...(claim && { claim }) })
+  const outgoing = (event: WebhookEvent, claim?: Outgoing['claim']): Outgoing => ({
+    event,
+    nextDeliveryId: ids.next,
+    ...(claim && { claim }),
+  })
 
   async function send(agent: Agent, message?: Partial<NewMessage>): Promise<Message> {
     const accepted = await messages.accept(newMessage(agent, message))
@@ -65,8 +69,7 @@ export async function createScene({ messages, webhooks, agents, credentials }: U
       return webhook
     },
     send,
-    claim: (agent, now = NOW, free = 100) =>
-      messages.claimRunnable({ lanes: [{ agentId: agent.id, free }], now, until: now + LEASE_MS }),
+    claim: (agent, now = NOW, free = 100) => messages.claimRunnable({ lanes: [{ agentId: agent.id, free }], now, until: now + LEASE_MS }),
     run: async (agent, overrides) => {
       const accepted = await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS, ...overrides }))
       if (accepted.kind === 'claimed') return accepted.claimed

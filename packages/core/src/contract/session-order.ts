@@ -23,10 +23,16 @@ export function sessionOrderSuite(it: StorageTest): void {
     expect(order).toEqual(sent.map(({ id }) => id))
   })
 
-  it('G5: a session with a run under way takes no second one, not even one that wants to be born running', async ({ storage: { messages }, scene }) => {
+  it('G5: a session with a run under way takes no second one, not even one that wants to be born running', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.run(agent)
-    expect(await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS }))).toMatchObject({ kind: 'created', message: { attempt: 0 } })
+    expect(await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS }))).toMatchObject({
+      kind: 'created',
+      message: { attempt: 0 },
+    })
     expect(await scene.claim(agent)).toEqual([])
   })
 

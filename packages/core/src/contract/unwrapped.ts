@@ -1,7 +1,9 @@
 import type { Storage, Stored } from '../ports/storage.js'
 
 /** A store whose methods give what is in the `Ok` and throw at `Unavailable`, which no test here expects. */
-export type Unwrapped<S> = { readonly [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T> ? (...args: A) => Promise<T> : never }
+export type Unwrapped<S> = {
+  readonly [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T> ? (...args: A) => Promise<T> : never
+}
 
 type StoreName = 'messages' | 'deliveries' | 'webhooks' | 'agents' | 'credentials'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> }
@@ -17,10 +19,12 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
 /** A proxy, for the methods of a class are not its own properties. */
 const unwrappedStore = <S extends object>(store: S): Unwrapped<S> =>
   new Proxy(store, {
-    get: (target, method) => async (...args: unknown[]) => {
-      const call = Reflect.get(target, method) as (...args: unknown[]) => Stored<unknown>
-      const result = await call.apply(target, args)
-      if (result.isErr()) throw new Error(`${String(method)} is unavailable: ${result.error.reason}`)
-      return result.value
-    },
+    get:
+      (target, method) =>
+      async (...args: unknown[]) => {
+        const call = Reflect.get(target, method) as (...args: unknown[]) => Stored<unknown>
+        const result = await call.apply(target, args)
+        if (result.isErr()) throw new Error(`${String(method)} is unavailable: ${result.error.reason}`)
+        return result.value
+      },
   }) as Unwrapped<S>

@@ -32,6 +32,13 @@ export function webhooksSuite(it: StorageTest): void {
     expect((await Promise.all(creates)).filter((answer) => answer === 'created')).toHaveLength(3)
   })
 
+  it('a creation that is repeated late undoes no change', async ({ storage: { webhooks }, scene }) => {
+    const webhook = await scene.webhook()
+    const changed = await webhooks.update(PROJECT_ID, webhook.id, { url: 'https://new.example', updatedAt: NOW + 5 })
+    expect(await webhooks.create(webhook, 10)).toBe('created')
+    expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(changed)
+  })
+
   it('changes what it is told and leaves the rest', async ({ storage: { webhooks }, scene }) => {
     const { id: agentId } = await scene.agent()
     const webhook = await scene.webhook({ description: 'old' })

@@ -61,14 +61,18 @@ async function drain(calls: RecordedCalls, agents: readonly Agent[], start: Inst
   for (let round = 1; round <= DRAIN_ROUNDS; round++) {
     const now = start + round * LONGEST_WAIT_MS
     const runs = await calls.claimRunnable({ lanes, now, until: now + SECOND })
-    for (const run of runs) await calls.recordRun({ ...heldBy(run), state: answerOf(run, now), now, ...outgoingOf(run, answerOf(run, now), now) })
+    for (const run of runs)
+      await calls.recordRun({ ...heldBy(run), state: answerOf(run, now), now, ...outgoingOf(run, answerOf(run, now), now) })
     const deliveries = await calls.claimDue({ now, until: now + SECOND, limit: 100, perWebhook: 100, except: new Set() })
     for (const claimed of deliveries) await calls.recordAttempt(attemptOf(claimed, now, true))
     if (runs.length + deliveries.length === 0) return
   }
 }
 
-async function readWhatIsLeft(storage: UnwrappedStorage, agents: readonly Agent[]): Promise<{ messagesLeft: Message[]; deliveriesLeft: DeliveryDetail[] }> {
+async function readWhatIsLeft(
+  storage: UnwrappedStorage,
+  agents: readonly Agent[],
+): Promise<{ messagesLeft: Message[]; deliveriesLeft: DeliveryDetail[] }> {
   const { messages, deliveries } = storage
   const messagesLeft = []
   for (const { id } of agents) messagesLeft.push(...(await readAll((page) => messages.list({ projectId: PROJECT_ID, agentId: id }, page))))

@@ -17,7 +17,12 @@ export const BUILT_AT: Instant = Date.UTC(2030, 0, 1)
 /** A series of their own: no built row has an id that a test's `fakeIds()` makes. */
 const ids = fakeIds(0xb1d)
 
-export const aProject = (project: Partial<Project> = {}): Project => ({ id: PROJECT_ID, name: 'a project', createdAt: BUILT_AT, ...project })
+export const aProject = (project: Partial<Project> = {}): Project => ({
+  id: PROJECT_ID,
+  name: 'a project',
+  createdAt: BUILT_AT,
+  ...project,
+})
 
 /** A running agent of kind `fake`. Each has a name of its own. */
 export function anAgent(agent: Partial<Agent> = {}): Agent {

@@ -41,7 +41,7 @@ export function fakeClock(start: Instant = DEFAULT_START): FakeClock {
     for (let rounds = 0; seen !== uses; rounds++) {
       if (rounds > MAX_ROUNDS_WITHOUT_REST) throw new Error('fake clock: something keeps asking for the time without ever sleeping')
       seen = uses
-      for (let turn = 0; turn < QUIET_TURNS; turn++) await null
+      for (let turn = 0; turn < QUIET_TURNS; turn++) await Promise.resolve()
     }
   }
 
@@ -77,7 +77,9 @@ export function fakeClock(start: Instant = DEFAULT_START): FakeClock {
 
   function whoSleeps(): string {
     const next = nextSleeper()
-    return next ? `${sleepers.size} sleep, the next one for another ${next.dueAt - elapsed} ms` : 'nobody sleeps, so time alone changes nothing'
+    return next
+      ? `${sleepers.size} sleep, the next one for another ${next.dueAt - elapsed} ms`
+      : 'nobody sleeps, so time alone changes nothing'
   }
 
   return {
@@ -105,7 +107,7 @@ export function fakeClock(start: Instant = DEFAULT_START): FakeClock {
       await advance(0)
       for (let waited = 0; !(await condition()); waited += stepMs) {
         const now = toIso(startedAt + elapsed)
-        if (waited >= maxMs) throw new Error(`fake clock: after ${maxMs} ms, at ${now}, still not: ${condition}; ${whoSleeps()}`)
+        if (waited >= maxMs) throw new Error(`fake clock: after ${maxMs} ms, at ${now}, still not: ${String(condition)}; ${whoSleeps()}`)
         await advance(stepMs)
       }
     },

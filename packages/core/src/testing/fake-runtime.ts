@@ -95,7 +95,8 @@ export function fakeRuntime({ handler, kind = 'fake', signsRequests = false, par
       return [...openRuns.keys()]
     },
     answer: (messageId, response) => settle(messageId, { kind: 'answered', response }),
-    fail: (messageId, message = 'told to fail', { retryable = false } = {}) => settle(messageId, failedRun('RUNTIME_ERROR', message, retryable)),
+    fail: (messageId, message = 'told to fail', { retryable = false } = {}) =>
+      settle(messageId, failedRun('RUNTIME_ERROR', message, retryable)),
     defer: (messageId, deadlineMs) => settle(messageId, { kind: 'deferred', ...(deadlineMs !== undefined && { deadlineMs }) }),
     failStart: (message = 'told not to start') => {
       startFailure = { code: 'RUNTIME_EXITED', message }

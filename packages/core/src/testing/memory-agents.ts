@@ -17,7 +17,10 @@ export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
   },
 
   list(projectId, page) {
-    return newestFirst([...memory.agents.values()].filter((agent) => agent.projectId === projectId), page)
+    return newestFirst(
+      [...memory.agents.values()].filter((agent) => agent.projectId === projectId),
+      page,
+    )
   },
 
   update(projectId, id, change) {

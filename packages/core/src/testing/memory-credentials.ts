@@ -4,7 +4,7 @@ import { newestFirst, oldestFirst } from './memory-page.js'
 
 export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> => ({
   createProject(project) {
-    if (!memory.projects.has(project.id)) memory.projects.set(project.id, project)
+    memory.projects.set(project.id, project)
   },
   getProject: (id) => memory.projects.get(id),
   listProjects: (page) => oldestFirst([...memory.projects.values()], page),
@@ -21,7 +21,10 @@ export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> =>
 
   listKeys(projectId, page) {
     const keys = [...memory.apiKeys.values()].map(({ key }) => key)
-    return newestFirst(keys.filter((key) => key.projectId === projectId), page)
+    return newestFirst(
+      keys.filter((key) => key.projectId === projectId),
+      page,
+    )
   },
 
   revokeKey(projectId, id, now) {

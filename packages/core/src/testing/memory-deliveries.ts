@@ -9,7 +9,11 @@ import { newestFirst } from './memory-page.js'
 export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   claimDue({ now, until, limit, perWebhook, except }) {
     const lanes = goingRound(memory).filter(({ id, status }) => status.kind === 'enabled' && !except.has(id))
-    const taken = lanes.flatMap((webhook) => dueOf(memory, webhook.id, now).slice(0, perWebhook).map((row) => ({ row, webhook })))
+    const taken = lanes.flatMap((webhook) =>
+      dueOf(memory, webhook.id, now)
+        .slice(0, perWebhook)
+        .map((row) => ({ row, webhook })),
+    )
     const within = taken.slice(0, limit)
     memory.lastServedWebhook = within.at(-1)?.webhook.id ?? memory.lastServedWebhook
     return within.map(({ row, webhook }) => claimDelivery(memory, row, webhook, until))
@@ -33,11 +37,16 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
 
   list(filter, page) {
     const deliveries = [...memory.deliveries.values()].map(({ delivery }) => delivery)
-    return newestFirst(deliveries.filter((delivery) => matches(delivery, filter)), page)
+    return newestFirst(
+      deliveries.filter((delivery) => matches(delivery, filter)),
+      page,
+    )
   },
 
   cancelOrphans({ now, limit }) {
-    const orphans = [...memory.deliveries.values()].filter(({ delivery }) => isOpen(delivery.state) && !memory.webhooks.has(delivery.webhookId))
+    const orphans = [...memory.deliveries.values()].filter(
+      ({ delivery }) => isOpen(delivery.state) && !memory.webhooks.has(delivery.webhookId),
+    )
     for (const row of orphans.slice(0, limit)) {
       row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt: now, reason: 'webhook_deleted' } }
     }

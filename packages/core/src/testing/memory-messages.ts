@@ -67,7 +67,10 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
 
   list(filter, page) {
     const messages = [...memory.messages.values()].map(({ message }) => message)
-    return newestFirst(messages.filter((message) => matches(message, filter)), page)
+    return newestFirst(
+      messages.filter((message) => matches(message, filter)),
+      page,
+    )
   },
 })
 

@@ -3,12 +3,18 @@ import type { Page, PageOf } from '../ports/storage.js'
 /** Ids grow with time, so their order is that of creation, and the place of a cursor whose row is gone is known. */
 export function newestFirst<T extends { readonly id: string }>(rows: readonly T[], { limit, cursor }: PageOf): Page<T> {
   const following = rows.filter(({ id }) => cursor === undefined || id < cursor)
-  return cut(following.sort((a, b) => (a.id < b.id ? 1 : -1)), limit)
+  return cut(
+    following.sort((a, b) => (a.id < b.id ? 1 : -1)),
+    limit,
+  )
 }
 
 export function oldestFirst<T extends { readonly id: string }>(rows: readonly T[], { limit, cursor }: PageOf): Page<T> {
   const following = rows.filter(({ id }) => cursor === undefined || id > cursor)
-  return cut(following.sort((a, b) => (a.id < b.id ? -1 : 1)), limit)
+  return cut(
+    following.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    limit,
+  )
 }
 
 function cut<T extends { readonly id: string }>(rows: readonly T[], limit: number): Page<T> {

@@ -30,7 +30,7 @@ export function createLoop(d: Pick<Deps, 'clock' | 'telemetry'>, name: string, i
     },
     wake: () => {
       woken = true
-      nap.abort()
+      nap.abort('woken')
     },
     stop: async () => {
       stopped = true

@@ -13,7 +13,10 @@ import { createLoop } from './loop.js'
  * ones again, and reports each change of state once, whichever process makes it.
  */
 export type Supervisor = {
-  /** Looks at one agent now; resolves when there is nothing left to do for it at this moment. */
+  /**
+   * Looks at one agent now; resolves when there is nothing left to do for it at this moment. Does nothing in a process that
+   * neither has started its workers nor makes passes: there agents are only administered.
+   */
   look(projectId: string, agentId: string): Promise<void>
   /** Looks at every agent that should run or is not stopped. */
   tick(): Promise<void>
@@ -34,6 +37,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const failures = new Map<string, number>()
   const looking = new Map<string, Promise<void>>()
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
+  let works = false
 
   /** One look at a time for each agent; a second one waits for the first and then looks again. */
   function inTurn(agentId: string, work: () => Promise<void>): Promise<void> {
@@ -131,6 +135,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   }
 
   async function tick(): Promise<void> {
+    works = true
     const active = await d.storage.agents.listActive()
     if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
     const ids = new Set(active.value.map((agent) => agent.id))
@@ -142,15 +147,18 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   }
 
   return {
-    look: (projectId, agentId) =>
-      inTurn(agentId, async () => {
+    look: async (projectId, agentId) => {
+      if (!works) return
+      await inTurn(agentId, async () => {
         const agent = await d.storage.agents.get(projectId, agentId)
         if (agent.isErr()) return
         await (agent.value ? settle(agent.value) : close(agentId))
-      }),
+      })
+    },
     tick,
     start: loop.start,
     async stop() {
+      works = false
       await loop.stop()
       await Promise.all([...here.keys()].map(close))
     },

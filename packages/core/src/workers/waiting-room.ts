@@ -16,6 +16,9 @@ export type WaitingRoom = {
 
 type Waiter = { readonly messageId: string; readonly leave: (message?: Message) => void }
 
+/** A reason of our own: without one, every abort makes a DOMException with a stack. */
+const LEFT = 'left'
+
 export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>): WaitingRoom {
   const waiters = new Set<Waiter>()
   const perProject = new Map<string, number>()
@@ -52,7 +55,7 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
         count(perProject, message.projectId, -1)
         stopListening()
         abort?.removeEventListener('abort', onAbort)
-        timer.abort()
+        timer.abort(LEFT)
         resolve(seen)
       }
       const waiter: Waiter = { messageId: message.id, leave }
