@@ -1,0 +1,48 @@
+import { Hono } from 'hono'
+import { methodNotAllowed } from 'hono/method-not-allowed'
+import { refuse } from './errors.js'
+import { answerThrown, exchange, type Env } from './exchange.js'
+import { withDefaults, type HttpOptions } from './options.js'
+import { agentRoutes } from './routes/agents.js'
+import { cronRoutes } from './routes/cron.js'
+import { deliveryRoutes } from './routes/deliveries.js'
+import { healthRoutes } from './routes/health.js'
+import { keyRoutes } from './routes/keys.js'
+import { messageRoutes } from './routes/messages.js'
+import { runAnswerRoutes } from './routes/run-answers.js'
+import { webhookRoutes } from './routes/webhooks.js'
+
+/** Nothing here reaches beyond these paths, so that a host may mount the app at its root, among routes of its own. */
+const PATHS = ['/v1/*', '/api/cron/webhooks', '/healthz', '/readyz']
+
+/**
+ * The service as an HTTP API: serve its `fetch`, or mount it with `host.route('/', createHttpApp(…))`. A host that adds
+ * headers to its answers does so after `next()`.
+ */
+export function createHttpApp(options: HttpOptions) {
+  const d = withDefaults(options)
+  const app = new Hono<Env>()
+  const enter = exchange(d)
+  app.onError((error, c) => answerThrown(c, error, d.onError))
+  app.on('ALL', PATHS, enter, methodNotAllowed({ app, onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }) }))
+  // Only when the app is served by itself; mounted, Hono asks the host, and what is under /v1 ends in the last route below.
+  app.notFound(async (c) => {
+    await enter(c, async () => {
+      c.res = refuse(c, { kind: 'route_not_found' })
+    })
+    return c.res
+  })
+  return app
+    .route('/', messageRoutes(d))
+    .route('/', runAnswerRoutes(d))
+    .route('/', agentRoutes(d))
+    .route('/', webhookRoutes(d))
+    .route('/', deliveryRoutes(d))
+    .route('/', keyRoutes(d))
+    .route('/', cronRoutes(d))
+    .route('/', healthRoutes(d))
+    .all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
+}
+
+/** For Hono's typed client: `hc<HttpApp>(baseUrl)`. */
+export type HttpApp = ReturnType<typeof createHttpApp>

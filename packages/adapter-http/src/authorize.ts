@@ -1,0 +1,18 @@
+import type { MessagingService, Permission } from '@org/agent-messaging-core'
+import type { MiddlewareHandler } from 'hono'
+import { bearerToken } from './bearer.js'
+import { refuse } from './errors.js'
+import type { Env } from './exchange.js'
+
+/** Lets through whose API key has exactly this permission, and says which project that is. */
+export const authorize =
+  (service: MessagingService, permission: Permission): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const key = bearerToken(c.req.header('authorization'))
+    if (key === undefined) return refuse(c, { kind: 'unauthorized' })
+    const found = await service.keys.authenticate(key)
+    if (found.isErr()) return refuse(c, found.error)
+    c.set('projectId', found.value.projectId)
+    if (!found.value.permissions.includes(permission)) return refuse(c, { kind: 'forbidden', permission })
+    return next()
+  }

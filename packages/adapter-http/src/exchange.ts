@@ -1,0 +1,51 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import { routePath } from 'hono/route'
+import { refuse } from './errors.js'
+import type { HttpDeps, RequestFacts } from './options.js'
+
+/** What the handlers of one request share. */
+export type Env = {
+  Variables: {
+    requestId: string
+    /** Of the API key, once the request is authorized. */
+    projectId: string
+    /** On the route for late answers, which takes no API key. */
+    runToken: string
+    refusal?: Pick<RequestFacts, 'errorCode' | 'reason'>
+  }
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+
+/** One request and its answer: names it, and tells `onRequest` what came of it. */
+export const exchange =
+  ({ newRequestId, onRequest, onError, now }: Pick<HttpDeps, 'newRequestId' | 'onRequest' | 'onError' | 'now'>): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const startedAt = now()
+    const sent = c.req.header('x-request-id')
+    c.set('requestId', sent !== undefined && REQUEST_ID.test(sent) ? sent : newRequestId())
+    try {
+      await next()
+    } catch (thrown) {
+      // Hono gives `app.onError` what is an Error, and lets everything else through.
+      c.res = answerThrown(c, thrown, onError)
+    }
+    onRequest?.(factsOf(c, now() - startedAt))
+  }
+
+/** The answer to what a handler threw: JSON that does not parse, which Hono's validator throws, or a defect. */
+export function answerThrown(c: Context<Env>, thrown: unknown, onError: HttpDeps['onError']): Response {
+  if (thrown instanceof HTTPException && thrown.status === 400) return refuse(c, { kind: 'body_malformed', reason: 'is not valid JSON' })
+  onError?.(thrown, c.get('requestId'))
+  return refuse(c, { kind: 'internal' })
+}
+
+function factsOf(c: Context<Env>, durationMs: number): RequestFacts {
+  const projectId = c.get('projectId') as string | undefined
+  return {
+    ...{ method: c.req.method, route: routePath(c), status: c.res.status, durationMs, requestId: c.get('requestId') },
+    ...(projectId !== undefined && { projectId }),
+    ...c.get('refusal'),
+  }
+}

@@ -1,0 +1,51 @@
+/** What a caller prefers about waiting (RFC 7240 §4.1, §4.3). Other preferences, and what does not parse, count as not sent. */
+export type Preferences = { readonly waitSeconds?: number; readonly respondAsync: boolean }
+
+const NONE: Preferences = { respondAsync: false }
+
+/** Reads the `Prefer` header, or several of them joined by commas. The first mention of a preference counts. */
+export function readPrefer(header: string | undefined): Preferences {
+  if (header === undefined) return NONE
+  const preferences = new Map<string, string>()
+  for (const element of splitUnquoted(header, ',')) {
+    const [preference = ''] = splitUnquoted(element, ';')
+    const [name = '', value = ''] = splitUnquoted(preference, '=').map((part) => part.trim())
+    if (!preferences.has(name.toLowerCase())) preferences.set(name.toLowerCase(), unquoted(value))
+  }
+  const wait = preferences.get('wait')
+  return {
+    respondAsync: preferences.get('respond-async') === '',
+    ...(wait !== undefined && /^\d+$/.test(wait) && { waitSeconds: Number(wait) }),
+  }
+}
+
+/** How long to wait: `respond-async` asks for no wait, unless `wait` says how long one is welcome (RFC 7240 §4.3). */
+export const waitMsOf = ({ waitSeconds, respondAsync }: Preferences): number | undefined =>
+  waitSeconds === undefined ? (respondAsync ? 0 : undefined) : waitSeconds * 1_000
+
+/** The `Preference-Applied` header. `respond-async` applies to an answer that comes without a response, `wait` up to what the service grants. */
+export function appliedOf({ waitSeconds, respondAsync }: Preferences, { maxWaitMs, isAsync }: { maxWaitMs: number; isAsync: boolean }) {
+  const applied = []
+  if (respondAsync && isAsync) applied.push('respond-async')
+  if (waitSeconds !== undefined && waitSeconds * 1_000 <= maxWaitMs) applied.push(`wait=${waitSeconds}`)
+  return applied.length === 0 ? undefined : { 'Preference-Applied': applied.join(', ') }
+}
+
+const unquoted = (value: string): string => (/^".*"$/.test(value) ? value.slice(1, -1) : value)
+
+/** Splits at `separator`, but not inside a quoted string. */
+function splitUnquoted(text: string, separator: string): string[] {
+  const parts = ['']
+  let isQuoted = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at)
+    if (character === separator && !isQuoted) {
+      parts.push('')
+      continue
+    }
+    if (character === '"') isQuoted = !isQuoted
+    parts[parts.length - 1] += character
+    if (character === '\\' && isQuoted) parts[parts.length - 1] += text.charAt(++at)
+  }
+  return parts
+}

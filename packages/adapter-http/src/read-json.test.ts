@@ -1,0 +1,257 @@
+import { Hono } from 'hono'
+import { describe, expect, it } from 'vitest'
+import { aMessage, openScene, type Answer } from '../test/scene.js'
+
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+const withMetadata = (metadata: string) => `{"sessionId":"s","message":"m","metadata":${metadata}}`
+const bytes = (...parts: (string | number[])[]) =>
+  Uint8Array.from(parts.flatMap((part) => (typeof part === 'string' ? [...new TextEncoder().encode(part)] : part)))
+
+async function openEcho(maxBodyBytes?: number) {
+  const scene = await openScene({ http: { maxBodyBytes } })
+  const echo = {
+    projectId: scene.project.id,
+    name: 'echo',
+    runtime: { kind: 'function', handler: 'echo' },
+    desiredState: 'running',
+  } as const
+  const { agent } = (await scene.service.agents.create(echo))._unsafeUnwrap()
+  const path = `/v1/agents/${agent.id}/messages`
+  const post = (body: string | Uint8Array, headers?: Record<string, string>): Promise<Answer> =>
+    scene.ask('POST', path, { body, ...(headers && { headers }) })
+  const stored = async (): Promise<unknown[]> => (await scene.ask('GET', path)).json.data
+  return { ...scene, path, post, stored }
+}
+
+describe('V: bodies', () => {
+  it.each([
+    ['nothing', ''],
+    ['not JSON', 'sessionId=s'],
+    ['truncated', '{"sessionId":"s","message":"m'],
+    ['two values', '{}{}'],
+    ['a trailing comma', '{"sessionId":"s","message":"m",}'],
+    ['null', 'null'],
+    ['an array', '[]'],
+    ['a string', '"text"'],
+    ['a number', '7'],
+    ['invalid UTF-8', bytes('{"sessionId":"s","message":"', [0xff], '"}')],
+    ['an overlong encoding', bytes('{"sessionId":"s","message":"', [0xc0, 0x80], '"}')],
+    ['an encoded surrogate', bytes('{"sessionId":"s","message":"', [0xed, 0xa0, 0x80], '"}')],
+    ['UTF-16', bytes([0xff, 0xfe, 0x7b, 0x00])],
+    ['a byte order mark', bytes([0xef, 0xbb, 0xbf], JSON.stringify(aMessage()))],
+    ['33 levels', withMetadata(nested(32))],
+    ['5,000 levels', withMetadata(nested(5_000))],
+    ['100,000 levels', nested(100_000)],
+    ['100,000 levels that are not closed', '['.repeat(100_000)],
+    ['metadata 17 levels deep', withMetadata(`{"a":${nested(16)}}`)],
+    ['a number out of range', withMetadata('{"n":1e400}')],
+    ['NUL in the message', '{"sessionId":"s","message":"\\u0000"}'],
+    ['a lone surrogate in the message', '{"sessionId":"s","message":"\\ud800"}'],
+    ['NUL in the sessionId', '{"sessionId":"\\u0000","message":"m"}'],
+    ['a lone surrogate in a metadata key', withMetadata('{"\\udc00":1}')],
+    ['metadata null', withMetadata('null')],
+    ['metadata an array', withMetadata('[]')],
+    ['metadata a string', withMetadata('"{}"')],
+    ['no sessionId', '{"message":"m"}'],
+    ['no message', '{"sessionId":"s"}'],
+    ['an empty sessionId', '{"sessionId":"","message":"m"}'],
+    ['an empty message', '{"sessionId":"s","message":""}'],
+    ['a sessionId of another type', '{"sessionId":7,"message":"m"}'],
+    ['a message of another type', '{"sessionId":"s","message":["m"]}'],
+    ['the fields in __proto__ alone', '{"__proto__":{"sessionId":"s","message":"m"}}'],
+    ['a later duplicate that is wrong', '{"sessionId":"s","message":"m","message":7}'],
+  ])('%s is 400, and nothing is stored', async (_, body) => {
+    const { post, stored } = await openEcho()
+    const refused = await post(body)
+    expect([refused.status, refused.json.error.code]).toEqual([400, 'BAD_REQUEST'])
+    expect(await stored()).toEqual([])
+  })
+
+  it('says what is wrong, and where', async () => {
+    const { post } = await openEcho()
+    const { json } = await post('{"message":7,"metadata":null}')
+    expect(json.error).toEqual({
+      code: 'BAD_REQUEST',
+      message: 'sessionId must be a string; message must be a string; metadata must be an object',
+      issues: [
+        { path: 'sessionId', message: 'must be a string' },
+        { path: 'message', message: 'must be a string' },
+        { path: 'metadata', message: 'must be an object' },
+      ],
+    })
+    expect((await post('[]')).json.error.message).toBe('body must be a JSON object')
+    expect((await post('{')).json.error.message).toBe('The body is not valid JSON')
+  })
+
+  it('the last of duplicate keys holds, for the check, the store and the agent alike', async () => {
+    const { post, stored } = await openEcho()
+    const answer = await post('{"sessionId":"s","message":"first","message":"last"}')
+    expect(answer.json.response).toBe('last')
+    expect(await stored()).toMatchObject([{ message: 'last' }])
+  })
+
+  it.each([
+    ['a message of 65,536 characters', { message: 'm'.repeat(65_536) }, 200],
+    ['a message of 65,537 characters', { message: 'm'.repeat(65_537) }, 400],
+    ['a sessionId of 256 characters', { sessionId: 's'.repeat(256) }, 200],
+    ['a sessionId of 257 characters', { sessionId: 's'.repeat(257) }, 400],
+    ['metadata of 16,384 characters', { metadata: { a: 'x'.repeat(16_384 - 8) } }, 200],
+    ['metadata of 16,385 characters', { metadata: { a: 'x'.repeat(16_385 - 8) } }, 400],
+    ['an endUserId of 256 characters', { executionPrincipal: { type: 'end_user', endUserId: 'u'.repeat(256) } }, 200],
+    ['an endUserId of 257 characters', { executionPrincipal: { type: 'end_user', endUserId: 'u'.repeat(257) } }, 400],
+  ])('%s: %j', async (_, fields, status) => {
+    const { post } = await openEcho()
+    expect((await post(JSON.stringify(aMessage(fields)))).status).toBe(status)
+  })
+
+  it('metadata 16 levels deep is taken', async () => {
+    const { post } = await openEcho()
+    expect((await post(withMetadata(`{"a":${nested(15)}}`))).status).toBe(200)
+  })
+})
+
+describe('V: media types', () => {
+  it.each([
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'application/json; profile=x',
+  ])('takes %s', async (type) => {
+    const { post } = await openEcho()
+    expect((await post(JSON.stringify(aMessage()), { 'Content-Type': type })).status).toBe(200)
+  })
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/vnd.api+json',
+    'application/jsonp',
+    'application/json, text/plain',
+    'application/json; charset=utf-16',
+    'application/json; charset=latin1',
+    '',
+  ])('refuses %j with 415', async (type) => {
+    const { post } = await openEcho()
+    const refused = await post(JSON.stringify(aMessage()), { 'Content-Type': type })
+    expect([refused.status, refused.json.error.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
+    expect(refused.json.error.message).toContain('application/json')
+  })
+
+  it('refuses a body without a type, and one that is encoded', async () => {
+    const { app, key, path, post } = await openEcho()
+    const request = { method: 'POST', headers: { Authorization: `Bearer ${key}` }, body: bytes(JSON.stringify(aMessage())) }
+    expect((await app.request(path, request)).status).toBe(415)
+    expect((await post(JSON.stringify(aMessage()), { 'Content-Encoding': 'gzip' })).status).toBe(415)
+    expect((await post(JSON.stringify(aMessage()), { 'Content-Encoding': 'identity' })).status).toBe(200)
+  })
+})
+
+describe('L: the size of a body', () => {
+  const body = JSON.stringify(aMessage())
+
+  it('is limited by Content-Length, without reading anything', async () => {
+    const { app, key, path } = await openEcho(body.length)
+    let isRead = false
+    const stream = new ReadableStream(
+      {
+        pull: (controller) => {
+          isRead = true
+          controller.close()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Length': String(body.length + 1) }
+    const refused = await app.request(path, { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit)
+    expect([refused.status, (await refused.json()).error.code, isRead]).toEqual([413, 'PAYLOAD_TOO_LARGE', false])
+  })
+
+  it.each([true, false])('takes exactly the limit and not a byte more (Content-Length sent: %s)', async (isMeasured) => {
+    for (const [limit, status] of [
+      [body.length, 200],
+      [body.length - 1, 413],
+    ] as const) {
+      const { post } = await openEcho(limit)
+      expect((await post(body, isMeasured ? { 'Content-Length': String(body.length) } : undefined)).status).toBe(status)
+    }
+  })
+
+  it('stops reading a chunked body at the limit', async () => {
+    const { app, key, path } = await openEcho(10_000)
+    let sent = 0
+    let isCancelled = false
+    const endless = new ReadableStream({
+      pull: (controller) => {
+        sent += 1_000
+        controller.enqueue(new Uint8Array(1_000).fill(0x20))
+      },
+      cancel: () => {
+        isCancelled = true
+      },
+    })
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+    const refused = await app.request(path, { method: 'POST', headers, body: endless, duplex: 'half' } as RequestInit)
+    expect([refused.status, isCancelled]).toEqual([413, true])
+    expect(sent).toBeLessThan(20_000)
+  })
+
+  it('counts bytes even if Content-Length lied', async () => {
+    const { post } = await openEcho(body.length - 1)
+    expect((await post(body, { 'Content-Length': '3' })).status).toBe(413)
+    expect((await post(body, { 'Content-Length': 'many' })).status).toBe(413)
+  })
+
+  it('joins chunks that cut a character in two', async () => {
+    const { app, key, path } = await openEcho()
+    const whole = bytes(JSON.stringify(aMessage({ message: '😀' })))
+    const chunked = new ReadableStream({
+      start: (controller) => {
+        for (const byte of whole) controller.enqueue(Uint8Array.of(byte))
+        controller.close()
+      },
+    })
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+    const answer = await app.request(path, { method: 'POST', headers, body: chunked, duplex: 'half' } as RequestInit)
+    expect((await answer.json()).response).toBe('😀')
+  })
+})
+
+describe('a body that somebody else has read', () => {
+  it('is named as the reason', async () => {
+    const { app, key, path } = await openEcho()
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+    const read = new Request(`http://localhost${path}`, { method: 'POST', headers, body: '{}' })
+    await read.text()
+    const locked = new Request(`http://localhost${path}`, { method: 'POST', headers, body: '{}' })
+    locked.body?.getReader()
+    for (const request of [read, locked]) {
+      const answer = await app.request(request)
+      expect(answer.status).toBe(500)
+      expect((await answer.json()).error.message).toContain('express.json()')
+    }
+  })
+
+  it('is used all the same if Hono keeps it', async () => {
+    const { app, key, path } = await openEcho()
+    for (const read of ['text', 'json', 'arrayBuffer'] as const) {
+      const host = new Hono()
+      host.use(async (c, next) => {
+        await c.req[read]()
+        await next()
+      })
+      host.route('/', app)
+      const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+      const answer = await host.request(path, { method: 'POST', headers, body: JSON.stringify(aMessage({ message: read })) })
+      expect((await answer.json()).response).toBe(read)
+    }
+  })
+
+  it('is 400 when the sender left in the middle', async () => {
+    const { app, key, path } = await openEcho()
+    const broken = new ReadableStream({ start: (controller) => controller.error(new Error('aborted')) })
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+    const answer = await app.request(path, { method: 'POST', headers, body: broken, duplex: 'half' } as RequestInit)
+    expect([answer.status, (await answer.json()).error.message]).toEqual([400, 'The body ended early'])
+  })
+})

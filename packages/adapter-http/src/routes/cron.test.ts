@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { refused } from '@org/agent-messaging-core/testing'
+import { aMessage, CRON_SECRET, openScene, type Scene } from '../../test/scene.js'
+
+const PATH = '/api/cron/webhooks'
+const run = ({ ask }: Scene, key = CRON_SECRET, method = 'POST') => ask(method, PATH, { key })
+
+/** A service that works only when it is called, with a message that waits and a webhook that wants its answer. */
+async function openQuietScene(): Promise<Scene> {
+  const scene = await openScene({ isStarted: false })
+  await scene.ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/', events: ['message.responded'] } })
+  const agent = await scene.createAgent()
+  await run(scene) // brings the agent up
+  const sent = await scene.ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+  if (sent.status !== 202) throw new Error(`not accepted: ${sent.text}`)
+  return scene
+}
+
+describe('C: /api/cron/webhooks', () => {
+  it.each(['GET', 'POST'])('%s makes one pass and answers what it did', async (method) => {
+    const scene = await openQuietScene()
+    const answer = await run(scene, CRON_SECRET, method)
+    expect(answer.status).toBe(200)
+    expect(answer.json).toEqual({ messages: 1, deliveries: 1, cancelled: 0 })
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(scene.sender.requests).toHaveLength(1)
+    expect((await run(scene, CRON_SECRET, method)).json).toEqual({ messages: 0, deliveries: 0, cancelled: 0 })
+  })
+
+  it('retries a failed delivery once it is due', async () => {
+    const scene = await openQuietScene()
+    scene.sender.script(refused(500))
+    await run(scene)
+    expect((await run(scene)).json.deliveries).toBe(0)
+    await scene.clock.advance(10_000)
+    expect((await run(scene)).json.deliveries).toBe(1)
+    expect(scene.sender.requests).toHaveLength(2)
+  })
+
+  it('20 calls at once do everything once', async () => {
+    const scene = await openQuietScene()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => run(scene)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    const total = (count: string) => answers.reduce((sum, { json }) => sum + json[count], 0)
+    expect([total('messages'), total('deliveries'), scene.sender.requests.length]).toEqual([1, 1, 1])
+  })
+
+  it('a pass ends when its budget is used, whatever hangs', async () => {
+    const scene = await openQuietScene()
+    scene.sender.hold()
+    const passing = run(scene)
+    await scene.clock.until(() => scene.sender.held === 1)
+    await scene.clock.advance(10_000)
+    expect((await passing).json).toEqual({ messages: 1, deliveries: 1, cancelled: 0 })
+    expect(scene.sender.held).toBe(1)
+  })
+
+  it.each(['', 'wrong', CRON_SECRET.slice(0, -1), `${CRON_SECRET}x`, CRON_SECRET.toUpperCase()])(
+    'refuses the secret %j',
+    async (secret) => {
+      const refusal = await run(await openScene(), secret)
+      expect(refusal.status).toBe(401)
+      expect(refusal.headers.get('www-authenticate')).toBe('Bearer')
+      expect(refusal.headers.get('cache-control')).toBe('no-store')
+      expect(refusal.text).not.toContain(CRON_SECRET)
+    },
+  )
+
+  it('refuses an API key, even one that may do everything', async () => {
+    const scene = await openScene()
+    expect((await run(scene, scene.key)).status).toBe(401)
+  })
+
+  it.each([undefined, ''])('without a secret (%j) it is shut, and answers as it does to a wrong one', async (cronSecret) => {
+    const scene = await openScene({ http: { cronSecret } })
+    const wrong = await run(await openScene(), 'wrong')
+    for (const secret of ['', 'wrong', 'undefined', CRON_SECRET]) {
+      const answer = await run(scene, secret)
+      expect([answer.status, answer.json.error]).toEqual([wrong.status, wrong.json.error])
+    }
+  })
+
+  it('HEAD is 405 and runs nothing; so are the other methods', async () => {
+    const scene = await openQuietScene()
+    for (const method of ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const answer = await run(scene, CRON_SECRET, method)
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST'])
+    }
+    expect((await run(scene)).json).toEqual({ messages: 1, deliveries: 1, cancelled: 0 })
+  })
+
+  it('runs nothing for a wrong secret', async () => {
+    const scene = await openQuietScene()
+    await run(scene, 'wrong')
+    expect((await run(scene)).json).toEqual({ messages: 1, deliveries: 1, cancelled: 0 })
+  })
+})

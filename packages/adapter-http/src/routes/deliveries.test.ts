@@ -1,0 +1,111 @@
+import type { Policy } from '@org/agent-messaging-core'
+import { refused, unreachable } from '@org/agent-messaging-core/testing'
+import { describe, expect, it } from 'vitest'
+import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
+
+const url = 'https://receiver.example/hook'
+
+async function openDelivered(policy: Partial<Policy> = {}) {
+  const scene = await openScene({ policy })
+  const { ask, clock, createAgent, sender } = scene
+  sender.script(refused(503, 60_000), unreachable('dns'))
+  const webhook = (await ask('POST', '/v1/webhooks', { body: { url, events: ['message.responded'] } })).json
+  const agent = await createAgent()
+  const sent = (await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage({ metadata: { channel: 'c' } }) })).json
+  await clock.until(() => sender.requests.length === 1)
+  await clock.advance(0)
+  const [delivery] = (await ask('GET', '/v1/deliveries')).json.data
+  return { ...scene, agent, delivery, sent, webhook }
+}
+
+describe('GET /v1/deliveries/:id', () => {
+  it('shows every attempt and the bytes that were sent', async () => {
+    const { ask, clock, delivery, sender, webhook } = await openDelivered()
+    const listed = { id: delivery.id, webhookId: webhook.id, eventId: expect.any(String), event: 'message.responded' }
+    const pending = {
+      ...listed,
+      status: 'pending',
+      attemptCount: 1,
+      nextAttemptAt: '2030-01-01T00:01:00.000Z',
+      createdAt: '2030-01-01T00:00:00.000Z',
+    }
+    expect(delivery).toEqual(pending)
+    const refusal = {
+      attemptNumber: 1,
+      startedAt: '2030-01-01T00:00:00.000Z',
+      durationMs: 0,
+      outcome: 'refused',
+      statusCode: 503,
+      responseBody: '',
+    }
+    const path = `/v1/deliveries/${delivery.id}`
+    expect((await ask('GET', path)).json).toEqual({ ...pending, body: sender.requests[0]?.body, attempts: [refusal] })
+
+    await clock.until(async () => (await ask('GET', path)).json.status === 'delivered', { maxMs: 600_000, stepMs: 1_000 })
+    const { json } = await ask('GET', path)
+    expect(json).toMatchObject({ status: 'delivered', attemptCount: 3, deliveredAt: expect.any(String) })
+    expect(json).not.toHaveProperty('nextAttemptAt')
+    expect(json.attempts).toMatchObject([
+      refusal,
+      { attemptNumber: 2, outcome: 'unreachable', error: 'dns', detail: 'told: dns' },
+      { outcome: 'accepted', statusCode: 200 },
+    ])
+    expect(new Set(sender.requests.map(({ body }) => body))).toEqual(new Set([json.body]))
+    expect(JSON.parse(json.body)).toMatchObject({ event: 'message.responded', data: { channel: 'c' } })
+  })
+
+  it('shows one that is being sent as pending', async () => {
+    const { ask, clock, sender, webhook } = await openDelivered()
+    sender.hold()
+    await clock.until(() => sender.held === 1, { maxMs: 120_000, stepMs: 1_000 })
+    const [delivery] = (await ask('GET', `/v1/deliveries?webhookId=${webhook.id}`)).json.data
+    expect(delivery.status).toBe('pending')
+    expect(delivery).not.toHaveProperty('nextAttemptAt')
+  })
+
+  it('shows one whose webhook was deleted as cancelled, with the reason', async () => {
+    const { ask, clock, delivery, service, webhook } = await openDelivered()
+    await ask('DELETE', `/v1/webhooks/${webhook.id}`)
+    await clock.advance(0)
+    await service.tick({ budgetMs: 1 })
+    const { json } = await ask('GET', `/v1/deliveries/${delivery.id}`)
+    expect(json).toMatchObject({ status: 'cancelled', cancelledAt: expect.any(String), cancelledReason: 'webhook_deleted' })
+  })
+
+  it('shows one whose schedule has ended as exhausted', async () => {
+    const { ask, clock, delivery } = await openDelivered({ retry: { delaysMs: [1_000], jitter: 0, maxRetryAfterMs: 0 } })
+    const path = `/v1/deliveries/${delivery.id}`
+    await clock.until(async () => (await ask('GET', path)).json.status === 'exhausted')
+    expect((await ask('GET', path)).json).toMatchObject({ attemptCount: 2, exhaustedAt: expect.any(String) })
+  })
+
+  it('answers 404 for one that is missing', async () => {
+    const { ask } = await openScene()
+    for (const id of [UNKNOWN_ID, 'x']) expect((await ask('GET', `/v1/deliveries/${id}`)).json.error.message).toBe('No such delivery')
+  })
+})
+
+describe('GET /v1/deliveries', () => {
+  it('lists newest first, by webhook, event and status, without bodies', async () => {
+    const { agent, ask, clock, delivery, sender } = await openDelivered()
+    const all = (await ask('POST', '/v1/webhooks', { body: { url, events: ['*'] } })).json
+    await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
+    await clock.until(() => sender.requests.length === 3)
+    await clock.advance(0)
+    const listed = async (query: string) => (await ask('GET', `/v1/deliveries?${query}`)).json.data
+    expect(await listed('')).toHaveLength(3)
+    expect((await listed(''))[2]).toEqual(delivery)
+    expect(await listed(`webhookId=${all.id.toUpperCase()}`)).toHaveLength(1)
+    expect(await listed('event=agent.stopped')).toEqual([])
+    expect(await listed('event=message.responded&status=delivered')).toHaveLength(1)
+    const page = (await ask('GET', '/v1/deliveries?limit=2')).json
+    expect((await ask('GET', `/v1/deliveries?cursor=${page.nextCursor}`)).json).toEqual({ data: [delivery], nextCursor: null })
+  })
+
+  it.each(['webhookId=x', 'event=message.lost', 'status=sending', 'cursor=%FF', 'limit=-1'])('refuses ?%s', async (query) => {
+    const { ask } = await openScene()
+    expect((await ask('GET', `/v1/deliveries?${query}`)).json.error.issues).toEqual([
+      { path: query.split('=')[0], message: expect.any(String) },
+    ])
+  })
+})

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { openScene, UNKNOWN_ID } from '../../test/scene.js'
+
+const wanted = { name: 'ci', permissions: ['project:message'] }
+
+describe('/v1/keys', () => {
+  it('shows a key in the answer of create and never again', async () => {
+    const { ask } = await openScene()
+    const created = await ask('POST', '/v1/keys', { body: { ...wanted, expiresAt: '2030-01-31T01:00:00+01:00' } })
+    expect(created.status).toBe(201)
+    const shown = {
+      id: expect.any(String),
+      ...wanted,
+      createdAt: '2030-01-01T00:00:00.000Z',
+      expiresAt: '2030-01-31T00:00:00.000Z',
+    }
+    expect(created.json).toEqual({ ...shown, key: expect.stringMatching(/^amk_[0-9A-Za-z]{38}$/) })
+    const listed = await ask('GET', '/v1/keys')
+    expect(listed.json.data).toContainEqual(shown)
+    expect(listed.text).not.toContain(created.json.key)
+    expect((await ask('GET', '/v1/agents/a/messages', { key: created.json.key })).status).toBe(404)
+  })
+
+  it('revokes one at once', async () => {
+    const { ask } = await openScene()
+    const { id, key } = (await ask('POST', '/v1/keys', { body: wanted })).json
+    for (const _ of ['first', 'again']) expect((await ask('DELETE', `/v1/keys/${id}`)).status).toBe(204)
+    expect((await ask('GET', '/v1/agents/a/messages', { key })).status).toBe(401)
+    const [revoked] = (await ask('GET', '/v1/keys?limit=1')).json.data
+    expect(revoked).toMatchObject({ id, revokedAt: '2030-01-01T00:00:00.000Z' })
+    expect((await ask('DELETE', `/v1/keys/${UNKNOWN_ID}`)).json.error.message).toBe('No such API key')
+  })
+
+  it.each([
+    ['no name', { permissions: wanted.permissions }, 'name'],
+    ['an empty name', { ...wanted, name: '' }, 'name'],
+    ['no permissions', { name: 'ci' }, 'permissions'],
+    ['an empty list', { ...wanted, permissions: [] }, 'permissions'],
+    ['an unknown permission', { ...wanted, permissions: ['project:message', 'project:*'] }, 'permissions.1'],
+    ['a past expiry', { ...wanted, expiresAt: '2029-12-31T23:59:59Z' }, 'expiresAt'],
+    ['an expiry that is no instant', { ...wanted, expiresAt: 'tomorrow' }, 'expiresAt'],
+    ['an expiry without an offset', { ...wanted, expiresAt: '2031-01-01T00:00:00' }, 'expiresAt'],
+  ])('refuses %s', async (_, body, path) => {
+    const { ask } = await openScene()
+    const refused = await ask('POST', '/v1/keys', { body })
+    expect([refused.status, refused.json.error.issues]).toEqual([400, [{ path, message: expect.any(String) }]])
+  })
+
+  it('takes no key of the caller’s own', async () => {
+    const { ask } = await openScene()
+    const { key } = (await ask('POST', '/v1/keys', { body: { ...wanted, key: 'a-key-of-my-own-choosing' } })).json
+    expect(key).toMatch(/^amk_/)
+  })
+})

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
+
+/** A message whose runtime took it and answers later. */
+async function openDeferred() {
+  const scene = await openScene()
+  const { ask, clock, createSlowAgent, runtime } = scene
+  const agent = await createSlowAgent({ maxAttempts: 2 })
+  const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+  await clock.until(() => runtime.openRuns.length === 1)
+  runtime.defer(sent.json.messageId)
+  await clock.advance(0)
+  const path = sent.headers.get('location') ?? ''
+  const runToken = runtime.requests[0]?.runToken ?? ''
+  const answer = (body: unknown, key = runToken) => ask('POST', `${path}/response`, { key, body })
+  const message = async () => (await ask('GET', path)).json
+  return { ...scene, path, runToken, answer, message }
+}
+
+describe('POST …/messages/:messageId/response', () => {
+  it('takes an answer with the run token alone, and once more if it is repeated', async () => {
+    const { answer, message } = await openDeferred()
+    expect((await message()).state).toBe('deferred')
+    for (const _ of ['first', 'repeated']) {
+      const taken = await answer({ response: 'at last' })
+      expect([taken.status, taken.text, taken.headers.get('cache-control')]).toEqual([204, '', 'no-store'])
+    }
+    expect(await message()).toMatchObject({ status: 'responded', response: 'at last' })
+  })
+
+  it('wakes who waits for it', async () => {
+    const { answer, ask, clock, path } = await openDeferred()
+    const waiting = ask('GET', path, { headers: { Prefer: 'wait=10' } })
+    await clock.advance(100)
+    await answer({ response: 'at last' })
+    expect((await waiting).json.response).toBe('at last')
+  })
+
+  it('takes an empty answer', async () => {
+    const { answer, message } = await openDeferred()
+    expect((await answer({ response: '' })).status).toBe(204)
+    expect(await message()).toMatchObject({ status: 'responded', response: '' })
+  })
+
+  it('takes a failure', async () => {
+    const { answer, message } = await openDeferred()
+    expect((await answer({ error: { message: 'no idea' } })).status).toBe(204)
+    expect(await message()).toMatchObject({ status: 'pending', state: 'failed', error: { code: 'RUNTIME_ERROR', message: 'no idea' } })
+  })
+
+  it('takes a failure that may be tried again: its token is superseded then', async () => {
+    const { answer, clock, message, runtime, runToken } = await openDeferred()
+    expect((await answer({ error: { message: 'busy', retryable: true } })).status).toBe(204)
+    expect((await message()).state).toBe('queued')
+    await clock.until(() => runtime.requests.length === 2)
+    const refused = await answer({ response: 'too late' }, runToken)
+    expect([refused.status, refused.json.error.code]).toEqual([409, 'CONFLICT'])
+    expect((await answer({ response: 'in time' }, runtime.requests[1]?.runToken)).status).toBe(204)
+  })
+
+  it('cuts a long failure, but not inside a character', async () => {
+    const { answer, message } = await openDeferred()
+    expect((await answer({ error: { message: `${'x'.repeat(999)}😀` } })).status).toBe(204)
+    expect((await message()).error.message).toBe('x'.repeat(999))
+  })
+
+  it('refuses another answer', async () => {
+    const { answer, message } = await openDeferred()
+    await answer({ response: 'one' })
+    expect((await answer({ response: 'two' })).json.error.code).toBe('CONFLICT')
+    expect((await message()).response).toBe('one')
+  })
+
+  it.each([
+    ['none', () => ''],
+    ['an API key', (_: string, key: string) => key],
+    ['an altered token', (token: string) => `${token}x`],
+    ['a token of another lease', (token: string) => token.replace('amr_1_', 'amr_2_')],
+    ['a token of no lease', () => 'amr_'],
+  ])('refuses %s with 401', async (_, tokenOf) => {
+    const { answer, key, message, runToken } = await openDeferred()
+    const refused = await answer({ response: 'forged' }, tokenOf(runToken, key))
+    expect([refused.status, refused.json.error.code, refused.headers.get('www-authenticate')]).toEqual([401, 'UNAUTHORIZED', 'Bearer'])
+    expect((await message()).state).toBe('deferred')
+  })
+
+  it('refuses the token of one message for another, which may not even exist', async () => {
+    const { ask, path, runToken } = await openDeferred()
+    for (const id of [UNKNOWN_ID, 'x', '%00']) {
+      const other = path.replace(/[^/]+$/, id)
+      expect((await ask('POST', `${other}/response`, { key: runToken, body: { response: 'r' } })).status).toBe(401)
+    }
+  })
+
+  it.each([
+    {},
+    { response: 7 },
+    { response: null },
+    { response: 'r', error: { message: 'm' } },
+    { error: 'm' },
+    { error: {} },
+    { error: { message: '\0' } },
+    [],
+  ])('refuses the body %j', async (body) => {
+    const { answer, message } = await openDeferred()
+    const refused = await answer(body)
+    expect([refused.status, refused.json.error.code]).toEqual([400, 'BAD_REQUEST'])
+    expect((await message()).state).toBe('deferred')
+  })
+
+  it('has room for an answer of 1 MiB characters, each escaped; a longer one fails the run', async () => {
+    const escaped = (characters: number) => `{"response":"${'\\u00e9'.repeat(characters)}"}`
+    const fits = await openDeferred()
+    expect((await fits.answer(escaped(1024 * 1024))).status).toBe(204)
+    expect((await fits.message()).response).toHaveLength(1024 * 1024)
+    const tooLong = await openDeferred()
+    expect((await tooLong.answer(escaped(1024 * 1024 + 1))).status).toBe(204)
+    expect(await tooLong.message()).toMatchObject({ state: 'failed', error: { code: 'RESPONSE_INVALID' } })
+    expect((await tooLong.answer(escaped(1_100_000))).status).toBe(413)
+  })
+})

@@ -1,0 +1,56 @@
+import { failedRun, isStorableText, type FinishedRun } from '@org/agent-messaging-core'
+import { Hono } from 'hono'
+import type { MiddlewareHandler } from 'hono'
+import { z } from 'zod'
+import { replyEmpty } from '../answer.js'
+import { bearerToken } from '../bearer.js'
+import { refuse } from '../errors.js'
+import type { Env } from '../exchange.js'
+import type { HttpDeps } from '../options.js'
+import { idIn } from '../path-id.js'
+import { readJson } from '../read-json.js'
+import { boolean, text } from '../schemas.js'
+import { validBody } from '../validate.js'
+
+const MAX_ERROR_LENGTH = 1_000
+
+const error = z.object(
+  { message: text.refine(isStorableText, 'must not hold NUL or lone surrogates'), retryable: boolean.optional() },
+  'must be an object',
+)
+
+const runAnswer = z
+  .object({ response: text.optional(), error: error.optional() }, 'must be a JSON object')
+  .refine((sent) => (sent.response === undefined) !== (sent.error === undefined), 'must hold either response or error')
+
+/** A runtime that took a message for later answers here. It needs no API key: the run token opens this one message. */
+export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
+  new Hono<Env>().post(
+    '/v1/agents/:id/messages/:messageId/response',
+    withRunToken,
+    readJson(maxAnswerBytes),
+    validBody(runAnswer),
+    async (c) => {
+      const answered = await service.messages.answer({
+        messageId: idIn(c.req.param('messageId')),
+        runToken: c.get('runToken'),
+        run: finishedRun(c.req.valid('json')),
+      })
+      return answered.isErr() ? refuse(c, answered.error) : replyEmpty(c)
+    },
+  )
+
+/** Reads nothing for a caller that has not even something like a run token. */
+const withRunToken: MiddlewareHandler<Env> = async (c, next) => {
+  const token = bearerToken(c.req.header('authorization'))
+  if (!token?.startsWith('amr_')) return refuse(c, { kind: 'run_token_invalid' })
+  c.set('runToken', token)
+  return next()
+}
+
+function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRun {
+  if (error === undefined) return { kind: 'answered', response: response ?? '' }
+  // A cut between the halves of a surrogate pair would leave text that no store takes.
+  const message = error.message.slice(0, MAX_ERROR_LENGTH).replace(/[\uD800-\uDBFF]$/, '')
+  return failedRun('RUNTIME_ERROR', message, error.retryable)
+}

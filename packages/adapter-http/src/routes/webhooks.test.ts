@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { openScene, UNKNOWN_ID } from '../../test/scene.js'
+
+const url = 'https://receiver.example/hook'
+const hook = { url, events: ['message.responded'] }
+
+describe('POST /v1/webhooks', () => {
+  it('shows the secret in its answer and never again', async () => {
+    const { ask } = await openScene()
+    const created = await ask('POST', '/v1/webhooks', { body: hook })
+    expect(created.status).toBe(201)
+    expect(created.headers.get('location')).toBe(`/v1/webhooks/${created.json.id}`)
+    expect(created.json).toEqual({
+      id: expect.any(String),
+      url,
+      events: ['message.responded'],
+      enabled: true,
+      createdAt: '2030-01-01T00:00:00.000Z',
+      updatedAt: '2030-01-01T00:00:00.000Z',
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+    })
+    const { secret, ...shown } = created.json
+    const path = `/v1/webhooks/${shown.id}`
+    expect((await ask('GET', path)).json).toEqual(shown)
+    expect((await ask('GET', '/v1/webhooks')).json).toEqual({ data: [shown], nextCursor: null })
+    expect((await ask('PATCH', path, { body: { description: 'd', secret: 'whsec_other' } })).text).not.toContain('secret')
+    expect(secret).toBeDefined()
+  })
+
+  it('takes a secret of the caller’s own, an agent and a description', async () => {
+    const { ask, createAgent } = await openScene()
+    const agent = await createAgent()
+    const secret = `whsec_${btoa('x'.repeat(24))}`
+    const body = { ...hook, secret, agentId: agent.id, description: 'mine', enabled: false }
+    const { json } = await ask('POST', '/v1/webhooks', { body })
+    expect(json).toMatchObject({ secret, agentId: agent.id, description: 'mine', enabled: false, disabledReason: 'operator' })
+  })
+
+  it.each([
+    ['no url', { events: ['*'] }, 'url'],
+    ['no events', { url }, 'events'],
+    ['an empty list of events', { url, events: [] }, 'events'],
+    ['an unknown event', { url, events: ['message.responded', 'message.lost'] }, 'events'],
+    ['events as text', { url, events: 'message.responded' }, 'events'],
+    ['events of other types', { url, events: [7] }, 'events'],
+    ['a short secret', { ...hook, secret: `whsec_${btoa('short')}` }, 'secret'],
+    ['an agent that is missing', { ...hook, agentId: UNKNOWN_ID }, 'agentId'],
+    ['an agent id that is none', { ...hook, agentId: '\0' }, 'agentId'],
+    ['a description of another type', { ...hook, description: 7 }, 'description'],
+  ])('refuses %s', async (_, body, path) => {
+    const { ask } = await openScene()
+    const refused = await ask('POST', '/v1/webhooks', { body })
+    expect([refused.status, refused.json.error.code]).toEqual([400, 'BAD_REQUEST'])
+    expect(refused.json.error.issues).toEqual([{ path, message: expect.any(String) }])
+  })
+
+  it('refuses a url that the sender refuses, with its reason', async () => {
+    const { ask, sender } = await openScene()
+    sender.refuse('http://127.0.0.1/', 'is not a public address')
+    const { json } = await ask('POST', '/v1/webhooks', { body: { ...hook, url: 'http://127.0.0.1/' } })
+    expect(json.error.issues).toEqual([{ path: 'url', message: 'is not a public address' }])
+  })
+
+  it('refuses one too many', async () => {
+    const { ask, service } = await openScene()
+    const max = service.policy.limits.webhooksPerProject
+    for (let n = 0; n < max; n++) expect((await ask('POST', '/v1/webhooks', { body: hook })).status).toBe(201)
+    expect((await ask('POST', '/v1/webhooks', { body: hook })).json.error.code).toBe('CONFLICT')
+  })
+})
+
+describe('the life of a webhook', () => {
+  it('changes what is given; null clears what is optional', async () => {
+    const { ask } = await openScene()
+    const { secret: _, ...created } = (await ask('POST', '/v1/webhooks', { body: { ...hook, description: 'd' } })).json
+    const path = `/v1/webhooks/${created.id}`
+    const disabled = await ask('PATCH', path, { body: { enabled: false, events: ['*'] } })
+    expect([disabled.status, disabled.json]).toEqual([200, { ...created, events: ['*'], enabled: false, disabledReason: 'operator' }])
+    const { description: __, ...cleared } = created
+    expect((await ask('PATCH', path, { body: { enabled: true, events: hook.events, description: null } })).json).toEqual(cleared)
+    expect((await ask('PATCH', path, { body: { url: null } })).status).toBe(400)
+  })
+
+  it('is deleted', async () => {
+    const { ask } = await openScene()
+    const path = `/v1/webhooks/${(await ask('POST', '/v1/webhooks', { body: hook })).json.id}`
+    const deleted = await ask('DELETE', path)
+    expect([deleted.status, deleted.text]).toEqual([204, ''])
+    for (const method of ['GET', 'PATCH', 'DELETE'])
+      expect((await ask(method, path, { ...(method === 'PATCH' && { body: {} }) })).status).toBe(404)
+  })
+})

@@ -1,0 +1,61 @@
+import type { WebhookSettings } from '@org/agent-messaging-core'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { located, reply, replyEmpty } from '../answer.js'
+import { authorize } from '../authorize.js'
+import { refuse } from '../errors.js'
+import type { Env } from '../exchange.js'
+import type { HttpDeps } from '../options.js'
+import { idIn } from '../path-id.js'
+import { readJson } from '../read-json.js'
+import { boolean, id, pageOf, paging, text } from '../schemas.js'
+import { validBody, validQuery } from '../validate.js'
+import { pageBody } from '../wire/page.js'
+import { webhookBody } from '../wire/webhook.js'
+
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string')
+
+const settings = z.object(
+  {
+    url: text,
+    // Which names there are is the service's to say.
+    events: z.custom<WebhookSettings['events']>(isTexts, 'must be an array of event names'),
+    agentId: id.nullish(),
+    description: text.nullish(),
+    enabled: boolean.optional(),
+  },
+  'must be a JSON object',
+)
+const create = settings.extend({ secret: text.optional() })
+
+export const webhookRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
+  const mayManage = authorize(service, 'project:webhooks')
+  return new Hono<Env>()
+    .post('/v1/webhooks', mayManage, readJson(maxBodyBytes), validBody(create), async (c) => {
+      const created = await service.webhooks.create({ projectId: c.get('projectId'), ...c.req.valid('json') })
+      if (created.isErr()) return refuse(c, created.error)
+      const { webhook, secret } = created.value
+      return reply(c, 201, { ...webhookBody(webhook), secret }, { Location: located(c, `/v1/webhooks/${webhook.id}`) })
+    })
+
+    .get('/v1/webhooks', mayManage, validQuery(z.object(paging)), async (c) => {
+      const found = await service.webhooks.list(c.get('projectId'), pageOf(c.req.valid('query')))
+      return found.isErr() ? refuse(c, found.error) : reply(c, 200, pageBody(found.value, webhookBody))
+    })
+
+    .get('/v1/webhooks/:id', mayManage, async (c) => {
+      const found = await service.webhooks.get({ projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) })
+      return found.isErr() ? refuse(c, found.error) : reply(c, 200, webhookBody(found.value))
+    })
+
+    .patch('/v1/webhooks/:id', mayManage, readJson(maxBodyBytes), validBody(settings.partial()), async (c) => {
+      const change = c.req.valid('json')
+      const updated = await service.webhooks.update({ projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')), change })
+      return updated.isErr() ? refuse(c, updated.error) : reply(c, 200, webhookBody(updated.value))
+    })
+
+    .delete('/v1/webhooks/:id', mayManage, async (c) => {
+      const deleted = await service.webhooks.delete({ projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) })
+      return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
+    })
+}

@@ -1,0 +1,73 @@
+import { createService, functionRuntime, PERMISSIONS, type Permission, type Policy } from '@org/agent-messaging-core'
+import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { createHttpApp } from '../src/app.js'
+import type { HttpOptions } from '../src/options.js'
+
+export const CRON_SECRET = 'a cron secret that nobody guesses'.replaceAll(' ', '-')
+
+type Ask = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string>; readonly signal?: AbortSignal }
+// oxlint-disable-next-line typescript/no-explicit-any -- what tests look at is checked by what they expect of it
+export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: any }
+
+/** `isStarted: false`: a service without workers, as in a serverless host: it does something when the cron route is called. */
+type SceneOptions = { readonly http?: Partial<HttpOptions>; readonly policy?: Partial<Policy>; readonly isStarted?: boolean }
+
+/**
+ * The app over a service made of fakes, with one project and a key that may do everything. Agents of kind `fake` are
+ * answered by the test; those of kind `function` with handler `echo` at once.
+ */
+export async function openScene({ http = {}, policy = {}, isStarted = true }: SceneOptions = {}) {
+  const platform = fakePlatform()
+  const echo = functionRuntime({ echo: ({ message }) => message })
+  const service = createService({ ...platform, runtimes: [platform.runtime, echo], policy })
+  if (isStarted) await service.start()
+
+  const project = (await service.projects.create({ name: 'a project' }))._unsafeUnwrap()
+  const keyWith = async (permissions: readonly Permission[], projectId = project.id, expiresAt?: number) =>
+    (await service.keys.create({ projectId, name: 'a key', permissions, expiresAt }))._unsafeUnwrap()
+  const { key } = await keyWith(PERMISSIONS)
+  const otherProject = (await service.projects.create({ name: 'another project' }))._unsafeUnwrap()
+  const otherKey = (await keyWith(PERMISSIONS, otherProject.id)).key
+
+  let requests = 0
+  const app = createHttpApp({
+    service,
+    crypto: platform.crypto,
+    newRequestId: () => `request-${++requests}`,
+    cronSecret: CRON_SECRET,
+    ...http,
+  })
+
+  /** A request with the scene's key unless told otherwise; `body` is sent as JSON, or as it is when it is text or bytes. */
+  async function ask(method: string, path: string, { key: asked = key, body, headers, signal }: Ask = {}): Promise<Answer> {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array
+    const response = await app.request(path, {
+      method,
+      headers: {
+        ...(asked !== '' && { Authorization: `Bearer ${asked}` }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: (isRaw ? body : JSON.stringify(body)) as BodyInit }),
+      ...(signal && { signal }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: text === '' ? undefined : JSON.parse(text) }
+  }
+
+  let agents = 0
+  const createAgent = async (settings: Record<string, unknown> = {}): Promise<Answer['json']> => {
+    const body = { name: `agent-${++agents}`, runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running', ...settings }
+    return (await ask('POST', '/v1/agents', { body })).json
+  }
+  /** An agent whose runs the test answers through `platform.runtime`. */
+  const createSlowAgent = (settings: Record<string, unknown> = {}) => createAgent({ runtime: { kind: 'fake' }, ...settings })
+
+  return { ...platform, service, project, otherKey, key, keyWith, app, ask, createAgent, createSlowAgent }
+}
+export type Scene = Awaited<ReturnType<typeof openScene>>
+
+export const aMessage = (overrides: Record<string, unknown> = {}) => ({ sessionId: 'session', message: 'Hello?', ...overrides })
+
+/** An id that nothing has. */
+export const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead'
