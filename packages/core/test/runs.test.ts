@@ -154,6 +154,17 @@ describe('the lease of a run', () => {
     await clock.advance(0)
     expect(await state(id)).toMatchObject({ kind: 'responded', response: 'from the second run' })
   })
+  it('that its own process claims anew ends the earlier run, and leaves the new one alone', async () => {
+    const { post, clock, runtime, storage, state } = await scene()
+    const { id } = await post()
+    storage.fail('messages.extendLeases', { times: 3 })
+    await clock.until(() => runtime.requests.length === 2)
+    await clock.advance(60_000) // beats of the new lease
+    runtime.answer(id, 'from the second run')
+    await clock.advance(0)
+    expect(runtime.requests).toHaveLength(2)
+    expect(await state(id)).toMatchObject({ kind: 'responded', response: 'from the second run' })
+  })
   it('lost with no attempt left fails the message without another run', async () => {
     const dead = await scene({ agent: { maxAttempts: 1 } })
     const { id } = await dead.post()

@@ -137,28 +137,4 @@ export function attemptsSuite(it: StorageTest): void {
     expect((await Promise.all(records)).filter((answer) => answer === 'recorded')).toHaveLength(1)
     expect((await reread(storage, claimed))?.attempts).toHaveLength(1)
   })
-
-  it('lists deliveries, newest first, by webhook, event and status; one that is being sent is pending', async ({ storage, scene }) => {
-    const [agent, webhook] = [await scene.agent(), await scene.webhook()]
-    const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
-    const states = [delivered, exhausted, pending]
-    for (const state of states) {
-      const [claimed] = await scene.publish(agent, { name: 'agent.error' }, claim)
-      if (claimed) await record(storage, claimed, state === delivered ? accepted() : refused(), state)
-    }
-    await scene.publish(agent, { name: 'agent.stopped' }, claim)
-    const other = await scene.webhook({ events: ['agent.started'] })
-    await scene.publish(agent, { name: 'agent.started' })
-    const kinds = async (filter: object): Promise<string[]> => {
-      const { data } = await storage.deliveries.list({ projectId: agent.projectId, ...filter }, { limit: 50 })
-      return data.map(({ state }) => state.kind)
-    }
-    expect(await kinds({ webhookId: webhook.id })).toEqual(['pending', 'sending', 'pending', 'exhausted', 'delivered'])
-    expect(await kinds({ webhookId: webhook.id, status: 'pending' })).toEqual(['pending', 'sending', 'pending'])
-    expect(await kinds({ status: 'delivered' })).toEqual(['delivered'])
-    expect(await kinds({ status: 'exhausted', event: 'agent.error' })).toEqual(['exhausted'])
-    expect(await kinds({ status: 'cancelled' })).toEqual([])
-    expect(await kinds({ event: 'agent.stopped' })).toEqual(['sending'])
-    expect(await kinds({ webhookId: other.id })).toEqual(['pending'])
-  })
 }

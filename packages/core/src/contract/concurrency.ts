@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { deliveryViolations } from './delivery-checks.js'
-import type { History } from './history.js'
+import { ofKind, type History } from './history.js'
 import { leaseViolations } from './lease-checks.js'
 import { messageViolations } from './message-checks.js'
 import type { StorageTest } from './storage-test.js'
@@ -8,6 +8,8 @@ import { runWorkload } from './workload.js'
 
 const SEEDS = [1, 2, 3]
 const ROUNDS = 150
+/** For a database far away; in memory it takes a fraction of a second. */
+const TIMEOUT_MS = 60_000
 
 /** Sentences about each promise that this history breaks. */
 export const violations = (history: History): string[] => [
@@ -19,11 +21,20 @@ export const violations = (history: History): string[] => [
 export function concurrencySuite(it: StorageTest): void {
   it.for(SEEDS)(
     'G1 to G5 hold for processes that crash, stall and repeat themselves (seed %i)',
+    { timeout: TIMEOUT_MS },
     async (seed, { opened: { storage, second = storage } }) => {
       const history = await runWorkload({ storages: [storage, second], seed, rounds: ROUNDS })
       expect(violations(history)).toEqual([])
-      expect(history.messagesLeft.length, 'messages').toBeGreaterThan(ROUNDS)
-      expect(history.deliveriesLeft.length, 'deliveries').toBeGreaterThan(ROUNDS)
+      const nothing = Object.entries(countsOf(history)).filter(([, count]) => count === 0)
+      expect(nothing, 'what never happened, so that the history proves little').toEqual([])
     },
   )
 }
+
+const countsOf = ({ sends, runs, deliveries, deliveriesLeft }: History): Record<string, number> => ({
+  attachedSends: sends.filter(({ messageId, isNew }) => messageId !== undefined && !isNew).length,
+  lostRuns: ofKind(runs, 'claimed').filter(({ claimed }) => claimed.lost === 'running').length,
+  lateResults: ofKind(runs, 'recorded').filter(({ ok }) => !ok).length,
+  lateAttempts: ofKind(deliveries, 'attempted').filter(({ ok }) => !ok).length,
+  deliveries: deliveriesLeft.length,
+})

@@ -98,17 +98,19 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
   ]
 }
 
+/** Each run has an answer of its own. */
+export const answerOf = ({ message }: ClaimedMessage, now: Instant): AfterRun => ({
+  kind: 'responded',
+  response: `${message.id}, attempt ${message.attempt}`,
+  respondedAt: now,
+  responseTimeMs: 1,
+})
+
 const AFTER_RUN: readonly (readonly [weight: number, decide: (run: ClaimedMessage, now: Instant) => AfterRun])[] = [
-  [70, (run, now) => answerOf(run, now)],
+  [70, answerOf],
   [15, (_, now) => ({ kind: 'queued', notBefore: now + 3 * SECOND })],
   [15, ({ message }, now) => ({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: `attempt ${message.attempt}` }, failedAt: now })],
 ]
-
-/** Each run has an answer of its own. */
-export const answerOf = ({ message }: ClaimedMessage, now: Instant): AfterRun => ({
-  ...{ kind: 'responded', response: `${message.id}, attempt ${message.attempt}` },
-  ...{ respondedAt: now, responseTimeMs: 1 },
-})
 
 /** A final state comes with its event; no two runs have the same one, nor the same body. */
 export function outgoingOf({ message }: ClaimedMessage, state: AfterRun, now: Instant, claim?: Outgoing['claim']): { outgoing?: Outgoing } {

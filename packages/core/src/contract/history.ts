@@ -32,7 +32,7 @@ export type Send = Span & {
 
 /** `ok` is false for `lease_lost`. */
 export type RunStep = Span & Held & RunFact
-export type RunFact =
+type RunFact =
   | { readonly kind: 'claimed'; readonly now: Instant; readonly claimed: ClaimedMessage }
   | { readonly kind: 'extended'; readonly until: Instant; readonly ok: boolean }
   | { readonly kind: 'deferred'; readonly deadlineAt: Instant; readonly ok: boolean }
@@ -40,7 +40,7 @@ export type RunFact =
 export type EventFact = { readonly id: string; readonly name: EventName; readonly body: string }
 
 export type DeliveryStep = Span & { readonly deliveryId: string; readonly token: number } & DeliveryFact
-export type DeliveryFact =
+type DeliveryFact =
   | { readonly kind: 'claimed'; readonly now: Instant; readonly claimed: ClaimedDelivery }
   | { readonly kind: 'attempted'; readonly outcome: Outcome; readonly state: AttemptRecord['state']; readonly ok: boolean }
 
@@ -48,8 +48,12 @@ export type DeliveryFact =
 export const ofKind = <S extends { readonly kind: string }, K extends S['kind']>(steps: readonly S[], kind: K): Extract<S, { kind: K }>[] =>
   steps.filter((step): step is Extract<S, { kind: K }> => step.kind === kind)
 
-export const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> => {
+export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>()
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
+  for (const item of items) {
+    const group = groups.get(keyOf(item))
+    if (group) group.push(item)
+    else groups.set(keyOf(item), [item])
+  }
   return groups
 }

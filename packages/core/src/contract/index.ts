@@ -7,6 +7,7 @@ import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
 import { credentialsSuite } from './credentials.js'
 import { deletedWebhooksSuite } from './deleted-webhooks.js'
+import { deliveryListsSuite } from './delivery-lists.js'
 import { fencingSuite } from './fencing.js'
 import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
@@ -41,6 +42,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('who gets an event', () => subscriptionsSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
+    describe('lists of deliveries', () => deliveryListsSuite(it))
     describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))
     describe('agents', () => agentsSuite(it))
     describe('webhooks', () => webhooksSuite(it))

@@ -2,7 +2,7 @@ import { isFinal } from '../domain/message.js'
 import { groupBy, isBefore, ofKind, type History, type RunStep, type Send } from './history.js'
 
 type Claim = Extract<RunStep, { kind: 'claimed' }>
-type Record = Extract<RunStep, { kind: 'recorded' }>
+type Recorded = Extract<RunStep, { kind: 'recorded' }>
 
 /** What the history says against the promises about messages, one sentence each; nothing, if they were kept. */
 export function messageViolations(history: History): string[] {
@@ -31,9 +31,8 @@ function violationsOfOneMessagePerKey({ sends }: History): string[] {
 function violationsOfDurability({ sends, messagesLeft }: History): string[] {
   const known = new Set(sends.flatMap(({ messageId }) => messageId ?? []))
   const left = groupBy(messagesLeft, ({ id }) => id)
-  const lost = [...known]
-    .filter((id) => left.get(id)?.length !== 1)
-    .map((id) => `message ${id} was answered and is there ${left.get(id)?.length ?? 0} times`)
+  const counts = [...known].map((id) => ({ id, count: left.get(id)?.length ?? 0 }))
+  const lost = counts.filter(({ count }) => count !== 1).map(({ id, count }) => `message ${id} was answered and is there ${count} times`)
   const unknown = [...left.keys()].filter((id) => !known.has(id)).map((id) => `message ${id} came from nowhere`)
   const open = messagesLeft.filter(({ state }) => !isFinal(state)).map(({ id, state }) => `message ${id} was left ${state.kind}`)
   return [...lost, ...unknown, ...open]
@@ -59,15 +58,14 @@ function violationsOfAttemptNumbers({ runs }: History): string[] {
 
 /** G5. Once a newer claim was handed out, nothing of an older one is taken: no result, no deferral, no extension. */
 function violationsOfFencing({ runs }: History): string[] {
-  const newest = groupBy(ofKind(runs, 'claimed'), ({ messageId }) => messageId)
+  const claims = groupBy(ofKind(runs, 'claimed'), ({ messageId }) => messageId)
   return runs.flatMap((step) => {
     if (step.kind === 'claimed' || !step.ok) return []
-    const claims = newest.get(step.messageId) ?? []
-    const own = claims.find(({ token }) => token === step.token)
-    const newer = claims.find((claim) => own && attemptOf(claim) > attemptOf(own) && isBefore(claim, step))
-    return newer
-      ? [`message ${step.messageId}: attempt ${own && attemptOf(own)} was ${step.kind} after attempt ${attemptOf(newer)} had begun`]
-      : []
+    const all = claims.get(step.messageId) ?? []
+    const own = all.find(({ token }) => token === step.token)
+    const newer = all.find((claim) => own && attemptOf(claim) > attemptOf(own) && isBefore(claim, step))
+    if (!own || !newer) return []
+    return [`message ${step.messageId}: attempt ${attemptOf(own)} was ${step.kind} after attempt ${attemptOf(newer)} had begun`]
   })
 }
 
@@ -75,25 +73,21 @@ function violationsOfFencing({ runs }: History): string[] {
 function violationsOfOrder({ sends, runs }: History): string[] {
   const claims = groupBy(ofKind(runs, 'claimed'), ({ messageId }) => messageId)
   const finals = new Map(finalRecords(runs).map((record) => [record.messageId, record]))
-  const sessions = groupBy(
-    sends.filter(({ isNew }) => isNew),
-    ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
-  )
-  return [...sessions.values()].flatMap((session) =>
-    session.flatMap((later) => {
-      const ownClaims = claims.get(idOf(later)) ?? []
-      return ownClaims.flatMap((claim) => {
-        const isAhead = (other: Send): boolean =>
-          isBefore(other, later) || (claims.get(idOf(other)) ?? []).some((held) => isBefore(held, claim))
-        const isStillOpen = (other: Send): boolean => (finals.get(idOf(other))?.from ?? Infinity) > claim.to
-        const open = session.find((other) => other !== later && isAhead(other) && isStillOpen(other))
-        return open ? [`message ${idOf(later)} was handed out while ${idOf(open)} of its session was open`] : []
-      })
-    }),
-  )
+  const claimsOf = ({ ownId }: Send): Claim[] => claims.get(ownId) ?? []
+  const isAhead = (other: Send, send: Send, claim: Claim): boolean =>
+    other !== send && (isBefore(other, send) || claimsOf(other).some((held) => isBefore(held, claim)))
+  const isOpenAt = (claim: Claim, { ownId }: Send): boolean => (finals.get(ownId)?.from ?? Infinity) > claim.to
+
+  const overtakes = (send: Send, session: readonly Send[]): string[] =>
+    claimsOf(send).flatMap((claim) => {
+      const open = session.find((other) => isAhead(other, send, claim) && isOpenAt(claim, other))
+      return open ? [`message ${send.ownId} was handed out while ${open.ownId} of its session was open`] : []
+    })
+  const created = sends.filter(({ isNew }) => isNew)
+  const sessions = groupBy(created, ({ agentId, sessionId }) => `${agentId} ${sessionId}`)
+  return [...sessions.values()].flatMap((session) => session.flatMap((send) => overtakes(send, session)))
 }
 
 const attemptOf = ({ claimed }: Claim): number => claimed.message.attempt
-const idOf = ({ messageId, ownId }: Send): string => messageId ?? ownId
-const finalRecords = (runs: readonly RunStep[]): Record[] => ofKind(runs, 'recorded').filter(({ ok, state }) => ok && isFinal(state))
+const finalRecords = (runs: readonly RunStep[]): Recorded[] => ofKind(runs, 'recorded').filter(({ ok, state }) => ok && isFinal(state))
 const sorted = (state: object | undefined): unknown[] => Object.entries(state ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))

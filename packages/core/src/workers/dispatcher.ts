@@ -62,6 +62,8 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
   }
 
   async function begin(lane: Lane, claimed: ClaimedMessage): Promise<void> {
+    // This process lost the message, say in a long pause, and claimed it anew: its earlier run counts no more.
+    for (const earlier of lane.runs) if (earlier.held.messageId === claimed.message.id) earlier.abort('lost')
     const run = createRun(d, lane.agent, lane.running, claimed)
     lane.runs.add(run)
     unreserve(lane, 1)
