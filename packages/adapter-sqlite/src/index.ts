@@ -1,1 +1,2 @@
-export {}
+export { openSqliteStorage, type SqliteOptions, type SqliteStorage } from './open.js'
+export { SqliteOpenError } from './open-error.js'

@@ -193,7 +193,7 @@ describe('an agent that fails', () => {
   it('is stopped rather than started when that was wanted meanwhile', async () => {
     const { service, ref, storage, bot, clock } = await scene()
     await service.agents.stop(ref)
-    await storage.agents.changeState({ agentId: bot.id, from: 'stopped', to: { kind: 'starting' }, now: clock.now() })
+    await storage.agents.changeState({ agentId: bot.id, from: 'stopped', to: { kind: 'starting' } })
     await clock.advance(1_000)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
   })

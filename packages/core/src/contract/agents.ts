@@ -62,7 +62,7 @@ export function agentsSuite(it: StorageTest): void {
   it('changes the state only from the one that was expected', async ({ storage: { agents }, scene }) => {
     const agent = await scene.agent({ state: { kind: 'stopped' } })
     const running = { kind: 'running', startedAt: NOW } as const
-    const change = { agentId: agent.id, to: running, now: NOW }
+    const change = { agentId: agent.id, to: running }
     expect(await agents.changeState({ ...change, from: 'starting' })).toEqual({ changed: false, deliveries: [] })
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
     expect(await agents.changeState({ ...change, from: 'stopped' })).toEqual({ changed: true, deliveries: [] })

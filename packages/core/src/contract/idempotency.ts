@@ -76,7 +76,7 @@ export function idempotencySuite(it: StorageTest): void {
   it('still answers when the agent has stopped since', async ({ storage: { messages, agents }, scene }) => {
     const agent = await scene.agent()
     const message = await scene.send(agent, { idempotencyKey: 'k' })
-    await agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'stopped' }, now: NOW })
+    await agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'stopped' } })
     expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'existing', message })
     expect(await messages.accept(newMessage(agent, { idempotencyKey: 'new' }))).toEqual({ kind: 'agent_not_running' })
   })
@@ -91,7 +91,7 @@ export function idempotencySuite(it: StorageTest): void {
   it('a send that was refused leaves its key free', async ({ storage: { messages, agents }, scene }) => {
     const agent = await scene.agent({ state: { kind: 'starting' } })
     expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'agent_not_running' })
-    await agents.changeState({ agentId: agent.id, from: 'starting', to: { kind: 'running', startedAt: NOW }, now: NOW })
+    await agents.changeState({ agentId: agent.id, from: 'starting', to: { kind: 'running', startedAt: NOW } })
     expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toMatchObject({ kind: 'created' })
   })
 }

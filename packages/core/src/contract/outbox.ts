@@ -73,7 +73,7 @@ export function outboxSuite(it: StorageTest): void {
   it('G3: commits a change of an agent with its event, for one of many callers', async ({ storage, second, scene }) => {
     const agent = await scene.agent()
     await scene.webhook()
-    const change = { agentId: agent.id, from: 'running', to: { kind: 'stopped' }, now: NOW } as const
+    const change = { agentId: agent.id, from: 'running', to: { kind: 'stopped' } } as const
     const calls = Array.from({ length: 8 }, (_, i) => {
       const outgoing = scene.outgoing(anEvent(agent, { name: 'agent.stopped' }), { until: NOW + LEASE_MS, except: new Set() })
       return (i % 2 ? storage : second).agents.changeState({ ...change, outgoing })

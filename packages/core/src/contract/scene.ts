@@ -85,7 +85,7 @@ export async function createScene({ messages, webhooks, agents, credentials }: U
       const published = outgoing(anEvent(agent, event), claim)
       const now = published.event.createdAt
       // From running to running: the smallest fact that an event can come with.
-      const change = { agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: now }, now, outgoing: published } as const
+      const change = { agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: now }, outgoing: published } as const
       const { deliveries } = await agents.changeState(change)
       return deliveries
     },

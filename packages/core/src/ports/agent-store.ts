@@ -31,6 +31,5 @@ export type StateChange = {
   readonly agentId: string
   readonly from: AgentState['kind']
   readonly to: AgentState
-  readonly now: Instant
   readonly outgoing?: Outgoing
 }

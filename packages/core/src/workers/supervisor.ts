@@ -120,7 +120,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const event = agentEvent(agent, to, now)
     const outgoing = event && outgoingOf(d, event, agent.projectId)
     const from = agent.state.kind
-    const result = await d.storage.agents.changeState({ agentId: agent.id, from, to, now, ...(outgoing && { outgoing }) })
+    const result = await d.storage.agents.changeState({ agentId: agent.id, from, to, ...(outgoing && { outgoing }) })
     if (result.isErr() || !result.value.changed) return undefined
     d.deliveryWorker.take(result.value.deliveries)
     d.telemetry.record({ name: 'agent.changed', agentId: agent.id, projectId: agent.projectId, from, to: to.kind })

@@ -1,0 +1,82 @@
+import type { Database } from 'better-sqlite3'
+import type { Agent, AgentChange, AgentStore, Page, PageOf, StateChange } from '@org/agent-messaging-core'
+import { agentColumns, agentStateColumns, selectAgent, toAgent, type AgentRow } from './agent-row.js'
+import type { Committer } from './committer.js'
+import type { FanOut } from './fan-out.js'
+import { pageStart, toPage } from './page.js'
+import type { SessionRows } from './session-row.js'
+
+type Columns = ReturnType<typeof agentColumns>
+type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
+
+export function agentStore(db: Database, { read, write }: Committer, sessions: SessionRows, fanOut: FanOut): AgentStore {
+  const byId = db.prepare<[string, string], AgentRow>(`${selectAgent} where id = ? and project_id = ?`)
+  const byName = db.prepare<[string, string], AgentRow>(`${selectAgent} where name = ? and project_id = ?`)
+  const active = db.prepare<[], AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
+  const start = pageStart(db, 'agents')
+  const newest = db.prepare<[string, number, number], AgentRow>(`${selectAgent} where project_id = ? and seq < ? order by seq desc limit ?`)
+  const insert = db.prepare<[Columns]>(`
+    insert into agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
+      state, started_at, last_error, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
+    values (@id, @projectId, @name, @defaultPrincipal, @runtimeKind, @runtimeOptions, @runtimeSecrets, @desiredState,
+      @state, @startedAt, @lastError, @retryAt, @concurrency, @maxAttempts, @maxQueued, @createdAt, @updatedAt)`)
+  const update = db.prepare<[Columns]>(`
+    update agents set name = @name, default_principal = @defaultPrincipal, runtime_kind = @runtimeKind,
+      runtime_options = @runtimeOptions, runtime_secrets = @runtimeSecrets, desired_state = @desiredState,
+      concurrency = @concurrency, max_attempts = @maxAttempts, max_queued = @maxQueued, updated_at = @updatedAt
+    where id = @id`)
+  const setState = db.prepare<[StateColumns]>(`
+    update agents set state = @state, started_at = @startedAt, last_error = @lastError, retry_at = @retryAt
+    where id = @agentId and state = @from`)
+  const removeMessages = db.prepare<[string]>('delete from messages where agent_id = ?')
+  const removeAgent = db.prepare<[string]>('delete from agents where id = ?')
+
+  function find(projectId: string, idOrName: string): Agent | undefined {
+    const row = byId.get(idOrName, projectId) ?? byName.get(idOrName, projectId)
+    return row && toAgent(row)
+  }
+
+  function create(agent: Agent): 'created' | 'name_taken' {
+    if (byId.get(agent.id, agent.projectId)) return 'created'
+    if (byName.get(agent.name, agent.projectId)) return 'name_taken'
+    insert.run(agentColumns(agent))
+    return 'created'
+  }
+
+  function change(projectId: string, id: string, changes: AgentChange): Agent | 'name_taken' | undefined {
+    const row = byId.get(id, projectId)
+    if (!row) return undefined
+    const changed = { ...toAgent(row), ...changes }
+    const named = byName.get(changed.name, projectId)
+    if (named && named.id !== id) return 'name_taken'
+    update.run(agentColumns(changed))
+    return changed
+  }
+
+  function remove(projectId: string, id: string, force: boolean): 'deleted' | 'busy' | undefined {
+    if (!byId.get(id, projectId)) return undefined
+    if (!force && sessions.hasOpen(id)) return 'busy'
+    removeMessages.run(id)
+    sessions.deleteOf(id)
+    removeAgent.run(id)
+    return 'deleted'
+  }
+
+  function changeState({ agentId, from, to, outgoing }: StateChange): { changed: boolean; deliveries: ReturnType<FanOut> } {
+    const changed = setState.run({ ...agentStateColumns(to), agentId, from }).changes === 1
+    return { changed, deliveries: changed && outgoing ? fanOut(outgoing) : [] }
+  }
+
+  const pageOf = (projectId: string, page: PageOf): Page<Agent> =>
+    toPage(newest.all(projectId, start(page), page.limit + 1), page.limit, toAgent)
+
+  return {
+    create: (agent) => write(() => create(agent)),
+    get: (projectId, idOrName) => read(() => find(projectId, idOrName)),
+    list: (projectId, page) => read(() => pageOf(projectId, page)),
+    update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
+    delete: (projectId, id, { force }) => write(() => remove(projectId, id, force)),
+    changeState: (request) => write(() => changeState(request)),
+    listActive: () => read(() => active.all().map(toAgent)),
+  }
+}

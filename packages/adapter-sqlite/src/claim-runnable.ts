@@ -1,0 +1,28 @@
+import type { Database } from 'better-sqlite3'
+import type { ClaimedMessage, Instant, Lane } from '@org/agent-messaging-core'
+import { selectMessage, stateWriter, toMessage, type MessageRow } from './message-row.js'
+import type { SessionRows } from './session-row.js'
+
+type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
+
+/** `MessageStore.claimRunnable`, within a transaction. A lane with nothing due costs one descent of an index. */
+export function runnableClaims(db: Database, sessions: SessionRows): (query: Query) => ClaimedMessage[] {
+  const headOf = db.prepare<[number], MessageRow>(
+    `${selectMessage} where s.seq = ? and m.session_seq = s.seq and m.position = s.head_position`,
+  )
+  const writeState = stateWriter(db)
+
+  function claim(sessionSeq: number, { now, until }: Query): ClaimedMessage[] {
+    const head = headOf.get(sessionSeq)
+    if (!head) return []
+    const token = sessions.claim(sessionSeq, until)
+    const attempt = head.attempt + 1
+    const state = { kind: 'running', startedAt: now } as const
+    writeState(head.seq, attempt, state)
+    const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
+    return [{ message: { ...toMessage(head), attempt, state }, lease: { token, until }, ...(lost && { lost }) }]
+  }
+
+  return (query) =>
+    query.lanes.flatMap(({ agentId, free }) => sessions.due(agentId, query.now, free).flatMap((sessionSeq) => claim(sessionSeq, query)))
+}

@@ -1,0 +1,133 @@
+import Database from 'better-sqlite3'
+import { expect, it, onTestFinished } from 'vitest'
+import { tempFile } from '../test/temp-file.js'
+import { createCommitter } from './committer.js'
+
+/** A table of numbers, and what is done to it. */
+function numbers({ path = ':memory:', maxQueued = 1_000 } = {}) {
+  const statements: unknown[] = []
+  const db = new Database(path, { timeout: 0, verbose: (sql) => statements.push(sql) })
+  onTestFinished(() => void db.close())
+  db.exec('create table if not exists numbers (n integer primary key check (n < 1000))')
+  const insert = db.prepare<[number]>('insert into numbers values (?)')
+  return {
+    db,
+    ...createCommitter(db, maxQueued),
+    add: (n: number) => insert.run(n).changes,
+    stored: () => db.prepare('select n from numbers order by n').pluck().all(),
+    commits: () => statements.filter((sql) => sql === 'commit').length,
+  }
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
+
+it('commits the writes of concurrent callers together', async () => {
+  const { write, add, stored, commits } = numbers()
+  const written = await Promise.all(range(0, 100).map((n) => write(() => add(n))))
+  expect(written.every((result) => result.isOk())).toBe(true)
+  expect(stored()).toEqual(range(0, 100))
+  expect(commits()).toBe(1)
+})
+
+it('answers nobody before the commit, and gives everybody his own value', async () => {
+  const { db, write } = numbers()
+  const seen = await Promise.all([1, 2, 3].map((n) => write(() => n * n).map((square) => [square, db.inTransaction])))
+  expect(seen.map((result) => result._unsafeUnwrap())).toEqual([
+    [1, false],
+    [4, false],
+    [9, false],
+  ])
+})
+
+it('commits a flood in several parts, in the order in which it came', async () => {
+  const { write, stored, add, commits } = numbers()
+  const order: number[] = []
+  await Promise.all(range(0, 600).map((n) => write(() => add(n)).map(() => order.push(n))))
+  expect(order).toEqual(range(0, 600))
+  expect(stored()).toEqual(range(0, 600))
+  expect(commits()).toBe(3)
+})
+
+it.each([
+  ['that breaks a constraint', () => 1_000, 'SQLITE_CONSTRAINT_CHECK: CHECK constraint failed: n < 1000'],
+  ['with a defect', () => (undefined as unknown as { n: number }).n, 'TypeError: '],
+  ['that fails on text which is not JSON', () => JSON.parse('whsec_hush'), 'SyntaxError: a stored text is not JSON'],
+])('a write %s fails alone', async (_, poison, reason) => {
+  const { write, add, stored } = numbers()
+  const [first, failed, last] = await Promise.all([write(() => add(1)), write(() => add(poison())), write(() => add(2))])
+  expect([first, last].map((result) => result._unsafeUnwrap())).toEqual([1, 1])
+  const error = failed._unsafeUnwrapErr()
+  expect(error).toEqual({ kind: 'unavailable', reason: expect.stringContaining(reason) })
+  expect(error.reason).not.toContain('hush')
+  expect(stored()).toEqual([1, 2])
+})
+
+it('a failed write leaves nothing of itself, in company or alone', async () => {
+  const { write, add, stored } = numbers()
+  const half = () => write(() => add(7) && add(7))
+  await Promise.all([half(), write(() => add(1))])
+  await half()
+  expect(stored()).toEqual([1])
+})
+
+it('refuses writes beyond its bound, at once, and takes them again once the queue is done', async () => {
+  const { write, add, stored } = numbers({ maxQueued: 2 })
+  const results = await Promise.all([1, 2, 3].map((n) => write(() => add(n))))
+  expect(results.map((result) => result.isOk())).toEqual([true, true, false])
+  expect(results[2]?._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: '2 writes are waiting already' })
+  expect((await write(() => add(4))).isOk()).toBe(true)
+  expect(stored()).toEqual([1, 2, 4])
+})
+
+it('is unavailable while another process writes, and well again afterwards', async () => {
+  const path = tempFile()
+  const { write, add, stored } = numbers({ path })
+  const other = new Database(path)
+  other.exec('begin immediate')
+  const results = await Promise.all([1, 2].map((n) => write(() => add(n))))
+  expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(Array(2).fill('SQLITE_BUSY: database is locked'))
+  other.close()
+  expect((await write(() => add(3))).isOk()).toBe(true)
+  expect(stored()).toEqual([3])
+})
+
+it('a commit that fails stores nothing, tells everybody, and leaves no transaction open', async () => {
+  const { db, write, add, stored } = numbers()
+  db.exec('create table parents (n integer primary key); create table children (n references parents deferrable initially deferred)')
+  const orphan = () => db.prepare('insert into children values (1)').run().changes
+  const results = await Promise.all([write(() => add(1)), write(orphan)])
+  expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(
+    Array(2).fill('SQLITE_CONSTRAINT_FOREIGNKEY: FOREIGN KEY constraint failed'),
+  )
+  expect((await write(() => add(2))).isOk()).toBe(true)
+  expect(stored()).toEqual([2])
+})
+
+it('is unavailable when the disk is full, and well again when there is room', async () => {
+  const { db, write, add } = numbers({ path: tempFile() })
+  db.exec('create table texts (text)')
+  const fill = () => db.prepare('insert into texts values (?)').run('x'.repeat(100_000)).changes
+  const pages = db.pragma('page_count', { simple: true }) as number
+  db.pragma(`max_page_count = ${pages}`)
+  const results = await Promise.all([write(() => add(1)), write(fill)])
+  expect(results[0]?.isOk()).toBe(true)
+  expect(results[1]?._unsafeUnwrapErr().reason).toBe('SQLITE_FULL: database or disk is full')
+  db.pragma('max_page_count = 100000')
+  expect((await write(fill)).isOk()).toBe(true)
+})
+
+it('closing commits what is queued, and refuses what comes later', async () => {
+  const { write, read, close, add, stored } = numbers()
+  const queued = range(0, 300).map((n) => write(() => add(n)))
+  close()
+  const late = [await write(() => add(999)), await read(stored)]
+  expect((await Promise.all(queued)).every((result) => result.isOk())).toBe(true)
+  expect(stored()).toEqual(range(0, 300))
+  for (const result of late) expect(result._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: 'the storage is closed' })
+})
+
+it('a query that throws is unavailable too', async () => {
+  const { db, read } = numbers()
+  const result = await read(() => db.prepare('select * from missing').all())
+  expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_ERROR: no such table: missing')
+})

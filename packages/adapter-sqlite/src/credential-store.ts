@@ -1,0 +1,80 @@
+import type { Database } from 'better-sqlite3'
+import type { ApiKey, CredentialStore, Page, PageOf, Project } from '@org/agent-messaging-core'
+import type { Committer } from './committer.js'
+import { pageStart, toPage } from './page.js'
+
+type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
+  readonly permissions: string
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+}
+
+const selectProject = 'select id, name, created_at as createdAt from projects'
+const selectKey = `
+  select id, project_id as projectId, name, permissions, created_at as createdAt, expires_at as expiresAt, revoked_at as revokedAt
+  from api_keys`
+
+export function credentialStore(db: Database, { read, write }: Committer): CredentialStore {
+  const insertProject = db.prepare<[Project]>(
+    'insert into projects (id, name, created_at) values (@id, @name, @createdAt) on conflict do nothing',
+  )
+  const project = db.prepare<[string], Project>(`${selectProject} where id = ?`)
+  const projects = db.prepare<[string | null, number], Project>(
+    `${selectProject} where seq > coalesce((select seq from projects where id <= ? order by id desc limit 1), 0) order by seq limit ?`,
+  )
+  const insertKey = db.prepare<[KeyRow & { digest: string }]>(`
+    insert into api_keys (id, project_id, digest, name, permissions, created_at, expires_at, revoked_at)
+    values (@id, @projectId, @digest, @name, @permissions, @createdAt, @expiresAt, @revokedAt)`)
+  const keyById = db.prepare<[string], KeyRow>(`${selectKey} where id = ?`)
+  const keyByDigest = db.prepare<[string], KeyRow>(`${selectKey} where digest = ?`)
+  const start = pageStart(db, 'api_keys')
+  const keys = db.prepare<[string, number, number], KeyRow>(`${selectKey} where project_id = ? and seq < ? order by seq desc limit ?`)
+  const revoke = db.prepare<[number, string, string]>(
+    'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? and project_id = ?',
+  )
+  const setting = db.prepare<[string], string>('select value from settings where name = ?').pluck()
+  const initSetting = db.prepare<[string, string]>('insert into settings (name, value) values (?, ?) on conflict do nothing')
+
+  function createKey(key: ApiKey, digest: string): 'created' | 'digest_taken' | 'project_not_found' {
+    if (keyById.get(key.id)) return 'created'
+    if (!project.get(key.projectId)) return 'project_not_found'
+    if (keyByDigest.get(digest)) return 'digest_taken'
+    const { permissions, expiresAt = null, revokedAt = null } = key
+    insertKey.run({ ...key, digest, permissions: JSON.stringify(permissions), expiresAt, revokedAt })
+    return 'created'
+  }
+
+  function pageOfProjects({ limit, cursor = null }: { limit: number; cursor?: string | null }): Page<Project> {
+    return toPage(projects.all(cursor, limit + 1), limit, (row) => row)
+  }
+
+  const pageOfKeys = (projectId: string, page: PageOf): Page<ApiKey> =>
+    toPage(keys.all(projectId, start(page), page.limit + 1), page.limit, toKey)
+
+  return {
+    createProject: (row) => write(() => void insertProject.run(row)),
+    getProject: (id) => read(() => project.get(id)),
+    listProjects: (page) => read(() => pageOfProjects(page)),
+    createKey: (key, digest) => write(() => createKey(key, digest)),
+    findByDigest: (digest) =>
+      read(() => {
+        const row = keyByDigest.get(digest)
+        return row && toKey(row)
+      }),
+    listKeys: (projectId, page) => read(() => pageOfKeys(projectId, page)),
+    revokeKey: (projectId, id, now) => write(() => revoke.run(now, id, projectId).changes === 1),
+    readSetting: (name) => read(() => setting.get(name)),
+    initSetting: (name, value) =>
+      write(() => {
+        initSetting.run(name, value)
+        return setting.get(name) ?? value
+      }),
+  }
+}
+
+const toKey = ({ permissions, expiresAt, revokedAt, ...row }: KeyRow): ApiKey => ({
+  ...row,
+  permissions: JSON.parse(permissions) as ApiKey['permissions'],
+  ...(expiresAt !== null && { expiresAt }),
+  ...(revokedAt !== null && { revokedAt }),
+})

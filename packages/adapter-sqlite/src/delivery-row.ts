@@ -1,0 +1,55 @@
+import type { DeliveryState, EventName, WebhookDelivery } from '@org/agent-messaging-core'
+
+/** A delivery with its event's and its webhook's ids. */
+export type DeliveryRow = {
+  readonly seq: number
+  readonly id: string
+  readonly projectId: string
+  readonly webhookId: string
+  readonly eventId: string
+  readonly event: EventName
+  readonly attemptCount: number
+  readonly state: DeliveryState['kind']
+  readonly step: number
+  readonly dueAt: number | null
+  readonly lease: number
+  readonly finishedAt: number | null
+  readonly createdAt: number
+}
+
+const columns = `
+  d.seq, d.id, d.project_id as projectId, w.id as webhookId, e.id as eventId, e.name as event,
+  d.attempt_count as attemptCount, d.state, d.step, d.due_at as dueAt, d.lease, d.finished_at as finishedAt, d.created_at as createdAt`
+const joined = 'from deliveries d join events e on e.seq = d.event_seq join webhooks w on w.seq = d.webhook_seq'
+
+/** To be followed by a `where`. */
+export const selectDelivery = `select ${columns} ${joined}`
+export const selectDeliveryWithBody = `select ${columns}, e.body ${joined}`
+
+export const toDelivery = (row: DeliveryRow): WebhookDelivery => ({
+  id: row.id,
+  projectId: row.projectId,
+  webhookId: row.webhookId,
+  eventId: row.eventId,
+  event: row.event,
+  attemptCount: row.attemptCount,
+  state: toState(row),
+  createdAt: row.createdAt,
+})
+
+/** Open rows have `due_at`, final ones `finished_at`. */
+function toState(row: DeliveryRow): DeliveryState {
+  const { state: kind, step, dueAt, finishedAt } = row as DeliveryRow & { readonly dueAt: number; readonly finishedAt: number }
+  switch (kind) {
+    case 'pending':
+      return { kind, nextAttemptAt: dueAt, step }
+    case 'sending':
+      return { kind, leaseUntil: dueAt, step }
+    case 'delivered':
+      return { kind, deliveredAt: finishedAt }
+    case 'exhausted':
+      return { kind, exhaustedAt: finishedAt }
+    case 'cancelled':
+      return { kind, cancelledAt: finishedAt, reason: 'webhook_deleted' }
+  }
+}

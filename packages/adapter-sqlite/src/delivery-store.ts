@@ -1,0 +1,47 @@
+import type { Database } from 'better-sqlite3'
+import type { DeliveryAttempt, DeliveryDetail, DeliveryStore } from '@org/agent-messaging-core'
+import { dueClaims } from './claim-due.js'
+import type { Committer } from './committer.js'
+import { deliveryList } from './delivery-list.js'
+import { selectDeliveryWithBody, toDelivery, type DeliveryRow } from './delivery-row.js'
+import { attemptRecords } from './record-attempt.js'
+
+type AttemptRow = Omit<DeliveryAttempt, 'outcome'> & { readonly outcome: string }
+
+export function deliveryStore(db: Database, { read, write }: Committer): DeliveryStore {
+  const claimDue = dueClaims(db)
+  const recordAttempt = attemptRecords(db)
+  const list = deliveryList(db)
+  const one = db.prepare<[string, string], DeliveryRow & { readonly body: string }>(
+    `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
+  )
+  const attemptsOf = db.prepare<[number], AttemptRow>(`
+    select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome
+    from attempts where delivery_seq = ? order by attempt_number`)
+  const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
+    update deliveries set state = 'cancelled', due_at = null, finished_at = @now where seq in
+      (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
+       where w.is_deleted = 1 and d.due_at is not null limit @limit)`)
+
+  /** In a transaction of its own, so that another process's attempt does not come between. */
+  const getDetail = db.transaction((projectId: string, deliveryId: string): DeliveryDetail | undefined => {
+    const row = one.get(deliveryId, projectId)
+    return row && { delivery: toDelivery(row), body: row.body, attempts: attemptsOf.all(row.seq).map(toAttempt) }
+  })
+
+  return {
+    claimDue: (query) => write(() => claimDue(query)),
+    recordAttempt: (record) => write(() => recordAttempt(record)),
+    get: (projectId, deliveryId) => read(() => getDetail(projectId, deliveryId)),
+    list: (filter, page) => read(() => list(filter, page)),
+    cancelOrphans: (query) => write(() => cancelOrphans.run(query).changes),
+  }
+}
+
+const toAttempt = (row: AttemptRow): DeliveryAttempt => ({ ...row, outcome: JSON.parse(row.outcome) as DeliveryAttempt['outcome'] })
+
+/** Makes due what is being sent. */
+export function releaseDeliveries(db: Database): void {
+  // Due since they exist is past by any clock.
+  db.exec("update deliveries set state = 'pending', due_at = created_at where due_at is not null and state = 'sending'")
+}

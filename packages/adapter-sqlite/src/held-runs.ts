@@ -1,0 +1,49 @@
+import type { Database } from 'better-sqlite3'
+import type { Held, Instant, MessageStore, RecordedRun } from '@org/agent-messaging-core'
+import type { FanOut } from './fan-out.js'
+import { selectMessage, stateWriter, toMessage, type MessageRow } from './message-row.js'
+import type { SessionRows } from './session-row.js'
+
+type HeldRuns = {
+  extend(held: Held, until: Instant): boolean
+  defer(deferral: Parameters<MessageStore['defer']>[0]): 'deferred' | 'lease_lost'
+  record(run: Parameters<MessageStore['recordRun']>[0]): RecordedRun
+}
+
+/** What the holder of a lease may do, within a transaction. */
+export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): HeldRuns {
+  const byId = db.prepare<[string], MessageRow>(`${selectMessage} where m.id = ?`)
+  const writeState = stateWriter(db)
+
+  /** The message that this token still has the right to: running or deferred, and not claimed since. Time plays no part. */
+  function find({ messageId, token }: Held): MessageRow | undefined {
+    const row = byId.get(messageId)
+    const isHeld = row?.lease === token && row.position === row.headPosition && (row.state === 'running' || row.state === 'deferred')
+    return isHeld ? row : undefined
+  }
+
+  return {
+    extend: (held, until) => {
+      const row = find(held)
+      if (row?.state !== 'running') return false
+      sessions.holdUntil(row.sessionSeq, until)
+      return true
+    },
+    defer: ({ state, ...held }) => {
+      const row = find(held)
+      if (!row) return 'lease_lost'
+      writeState(row.seq, row.attempt, state)
+      sessions.holdUntil(row.sessionSeq, state.deadlineAt)
+      return 'deferred'
+    },
+    record: ({ state, now, outgoing, ...held }) => {
+      const row = find(held)
+      if (!row) return { kind: 'lease_lost' }
+      writeState(row.seq, row.attempt, state)
+      if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
+      const sessionWaits = state.kind === 'queued' || sessions.advance(row.sessionSeq, now)
+      const deliveries = outgoing ? fanOut(outgoing) : []
+      return { kind: 'recorded', message: { ...toMessage(row), state }, deliveries, sessionWaits }
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { realpathSync } from 'node:fs'
+import Database from 'better-sqlite3'
+
+/** For this long the exclusive lock is tried: enough for two that start at the same instant not to scare each other off. */
+const EXCLUSIVE_PATIENCE_MS = 20
+/** For this long the shared lock is tried, which only another's start can hold up. */
+const SHARED_PATIENCE_MS = 30_000
+
+/** `alone`: nobody else had the storage open when it was opened. */
+export type Liveness = { readonly alone: boolean; close(): void }
+
+/**
+ * Tells whether another process lives that may hold claims on the storage at `path`, and tells others that we do; see
+ * docs/decisions/0003. Everyone who has the storage open holds a shared lock on a file beside it; who gets the exclusive one
+ * is alone, and runs `whenAlone` under it. The operating system drops a process's locks however it ends.
+ *
+ * The lock file is a SQLite database, with nothing in it, for SQLite's portable locking: a rollback journal's locks are
+ * plain file locks, while in WAL mode readers and a writer do not exclude each other.
+ */
+export function openLiveness(path: string, whenAlone: () => void): Liveness {
+  // One file however it is named: SQLite follows links too.
+  const lock = new Database(`${realpathSync(path)}-lock`)
+  try {
+    const alone = tryExclusive(lock)
+    if (alone) {
+      whenAlone()
+      lock.exec('commit')
+    }
+    // Between the two locks another may find itself alone. It is right: we have claimed nothing yet.
+    holdShared(lock)
+    return { alone, close: () => lock.close() }
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+function tryExclusive(lock: Database.Database): boolean {
+  lock.pragma(`busy_timeout = ${EXCLUSIVE_PATIENCE_MS}`)
+  try {
+    lock.exec('begin exclusive')
+    return true
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return false
+    throw error
+  }
+}
+
+/** A transaction that has read holds its lock until it ends, and this one ends with the connection. */
+function holdShared(lock: Database.Database): void {
+  lock.pragma(`busy_timeout = ${SHARED_PATIENCE_MS}`)
+  lock.exec('begin; select 1 from sqlite_master')
+}

@@ -1,0 +1,158 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { anAgent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import Database from 'better-sqlite3'
+import { expect, it } from 'vitest'
+import { tempFile } from '../test/temp-file.js'
+import { openConnection } from './connection.js'
+import { driverProblem } from './driver-check.js'
+import { openSqliteStorage, SqliteOpenError } from './index.js'
+import { explainOpenFailure } from './open-error.js'
+
+const WAL_FULL = { journal_mode: 'wal', synchronous: 2, fullfsync: 1, foreign_keys: 1 }
+
+function settingsOf(path: string): unknown {
+  const db = openConnection(path, 0)
+  const settings = Object.keys(WAL_FULL).map((name) => [name, db.pragma(name, { simple: true })])
+  db.close()
+  return Object.fromEntries(settings)
+}
+
+it('G1: syncs every commit, also on a file that is opened again', async () => {
+  const path = tempFile()
+  await openSqliteStorage({ path }).close()
+  expect(settingsOf(path)).toEqual(WAL_FULL)
+  expect(settingsOf(path)).toEqual(WAL_FULL)
+})
+
+it('keeps what it was given', async () => {
+  const path = tempFile()
+  const storage = openSqliteStorage({ path })
+  const [project, agent] = [aProject(), anAgent()]
+  await storage.credentials.createProject(project)
+  await storage.agents.create(agent)
+  await storage.close()
+  const reopened = openSqliteStorage({ path })
+  expect((await reopened.credentials.getProject(project.id))._unsafeUnwrap()).toEqual(project)
+  expect((await reopened.agents.get(project.id, agent.id))._unsafeUnwrap()).toEqual(agent)
+  await reopened.close()
+})
+
+it('two in memory share nothing, and are alone', async () => {
+  const [one, other] = [openSqliteStorage({ path: ':memory:' }), openSqliteStorage({ path: ':memory:' })]
+  await one.credentials.createProject(aProject())
+  expect((await other.credentials.getProject(aProject().id))._unsafeUnwrap()).toBeUndefined()
+  expect([one.alone, other.alone]).toEqual([true, true])
+  await Promise.all([one.close(), other.close()])
+})
+
+it('answers a ping as long as it can write', async () => {
+  const path = tempFile()
+  const storage = openSqliteStorage({ path, busyTimeoutMs: 0 })
+  expect((await storage.ping()).isOk()).toBe(true)
+  const other = new Database(path)
+  other.exec('begin immediate')
+  expect((await storage.ping())._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
+  other.close()
+  await storage.close()
+  expect((await storage.ping())._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
+})
+
+it('closes twice without harm', async () => {
+  const storage = openSqliteStorage({ path: tempFile() })
+  await storage.close()
+  await expect(storage.close()).resolves.toBeUndefined()
+})
+
+it('takes as many queued writes as it is told to', async () => {
+  const storage = openSqliteStorage({ path: ':memory:', maxQueuedWrites: 1 })
+  const agent = anAgent()
+  const results = await Promise.all([storage.agents.create(agent), storage.messages.accept(newMessage(agent))])
+  expect(results.map((result) => result.isOk())).toEqual([true, false])
+  await storage.close()
+})
+
+it('erases the secret of a deleted webhook', async () => {
+  const path = tempFile()
+  const storage = openSqliteStorage({ path })
+  const webhook = aWebhook({ id: fakeIds().next() })
+  await storage.webhooks.create(webhook, 1)
+  await storage.webhooks.delete(webhook.projectId, webhook.id)
+  await storage.close()
+  const db = new Database(path, { readonly: true })
+  expect(db.prepare('select secret from webhooks').pluck().all()).toEqual([''])
+  db.close()
+})
+
+it.each([
+  ['a folder that does not exist', () => join(dirname(tempFile()), 'missing', 'storage.db'), /its folder does not exist; create it first/],
+  ['a folder that is a file', () => join(fileWith('text'), 'storage.db'), /its folder does not exist/],
+  ['a folder in the place of the file', () => folder(), /has to be a file in a folder that this process may write to/],
+  ['a file that is no database', () => fileWith('x'.repeat(10_000)), /is not a SQLite database; name another file, or move this one away/],
+  ['the database of a newer release', () => newerDatabase(), /has schema version 999, written by a newer release/],
+  ["another application's database", () => foreignDatabase(), /is a SQLite database of another application/],
+  ['no path', () => ' ', /the path of the SQLite file is empty/],
+])('refuses %s, in words for the operator', (_, make, words) => {
+  const path = make()
+  expect(() => openSqliteStorage({ path })).toThrow(SqliteOpenError)
+  expect(() => openSqliteStorage({ path })).toThrow(words)
+})
+
+it.each([
+  ['EACCES', /cannot be written; give this process write access/],
+  ['SQLITE_READONLY_DIRECTORY', /cannot be written/],
+  ['SQLITE_CORRUPT_INDEX', /is a damaged SQLite database/],
+  ['SQLITE_BUSY', /is locked by another process/],
+  ['SQLITE_FULL', /its disk is full/],
+  ['SQLITE_IOERR', /cannot be opened \(some detail\)/],
+])('says what %s means', (code, words) => {
+  expect(explainOpenFailure('a.db', Object.assign(new Error('some detail'), { code })).message).toMatch(words)
+})
+
+it.each([
+  ['built for another Node', Object.assign(new Error('was compiled against'), { code: 'ERR_DLOPEN_FAILED' })],
+  ['not built at all', new Error('Could not locate the bindings file. Tried: many places')],
+])('says what to do when the driver is %s', (_, cause) => {
+  expect(explainOpenFailure('a.db', cause).message).toMatch(/^better-sqlite3 is not built for Node .*: run npm rebuild better-sqlite3\.$/)
+})
+
+it.each([
+  ['12.11.1', { node: '20.20.2', napi: '9' }, false],
+  ['13.0.1', { node: '20.20.2', napi: '9' }, true],
+  ['13.0.1', { node: '22.14.0', napi: '10' }, false],
+  ['14.0.0', { node: '20.20.2', napi: '9' }, true],
+  ['13.0.1', { node: '20.20.2' }, true],
+])('better-sqlite3 %s on %o: a problem is %s', (driver, runtime, isProblem) => {
+  expect(driverProblem(driver, runtime)).toEqual(isProblem ? expect.stringMatching(/does not run on Node 20.20.2/) : undefined)
+})
+
+function fileWith(content: string): string {
+  const path = tempFile()
+  writeFileSync(path, content)
+  return path
+}
+
+function folder(): string {
+  const path = tempFile('folder')
+  mkdirSync(path)
+  return path
+}
+
+function newerDatabase(): string {
+  const path = tempFile()
+  void openSqliteStorage({ path }).close()
+  change(path, 'pragma user_version = 999')
+  return path
+}
+
+function foreignDatabase(): string {
+  const path = tempFile()
+  change(path, 'create table theirs (x)')
+  return path
+}
+
+function change(path: string, sql: string): void {
+  const db = new Database(path)
+  db.exec(sql)
+  db.close()
+}

@@ -1,0 +1,93 @@
+import type { Storage } from '@org/agent-messaging-core'
+import type { Database } from 'better-sqlite3'
+import { agentStore } from './agent-store.js'
+import { createCommitter, type Committer } from './committer.js'
+import { openConnection } from './connection.js'
+import { credentialStore } from './credential-store.js'
+import { deliveryStore, releaseDeliveries } from './delivery-store.js'
+import { requireFittingDriver } from './driver-check.js'
+import { fanOutOf } from './fan-out.js'
+import { openLiveness, type Liveness } from './liveness.js'
+import { messageStore } from './message-store.js'
+import { migrate } from './migrate.js'
+import { migrations } from './migrations/index.js'
+import { explainOpenFailure } from './open-error.js'
+import { releaseSessions, sessionRows } from './session-row.js'
+import { webhookStore } from './webhook-store.js'
+
+export type SqliteOptions = {
+  /** The database file, made if it is missing (its folder is not), or ':memory:'. */
+  readonly path: string
+  /** How long a commit waits for another process's, with the event loop standing still. 5,000 if absent. */
+  readonly busyTimeoutMs?: number
+  /** Writes that may wait for their commit; one more is `Unavailable`. 10,000 if absent. */
+  readonly maxQueuedWrites?: number
+}
+
+export type SqliteStorage = Storage & {
+  readonly path: string
+  /** Nobody else had the file open, so the claims of processes that died were released: their work is due at once. */
+  readonly alone: boolean
+}
+
+/**
+ * Opens the storage, and brings its schema up to date. Any number of processes of one machine may have one file open.
+ * Throws `SqliteOpenError`, whose message is for the operator, when it cannot.
+ */
+export function openSqliteStorage(options: SqliteOptions): SqliteStorage {
+  try {
+    requireFittingDriver()
+    return openStorage(options)
+  } catch (error) {
+    throw explainOpenFailure(options.path, error)
+  }
+}
+
+function openStorage({ path, busyTimeoutMs = 5_000, maxQueuedWrites = 10_000 }: SqliteOptions): SqliteStorage {
+  const db = openConnection(path, busyTimeoutMs)
+  try {
+    migrate(db, migrations)
+    const committer = createCommitter(db, maxQueuedWrites)
+    const stores = storesOf(db, committer)
+    const liveness = path === ':memory:' ? aloneInMemory : openLiveness(path, () => releaseClaims(db))
+    const close = (): void => {
+      committer.close()
+      db.close()
+      liveness.close()
+    }
+    return { ...stores, close: async () => close(), path, alone: liveness.alone }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+const aloneInMemory: Liveness = { alone: true, close: () => undefined }
+
+/** For when those who held them are known to be dead. */
+function releaseClaims(db: Database): void {
+  const release = db.transaction(() => {
+    releaseSessions(db)
+    releaseDeliveries(db)
+  })
+  release.immediate()
+}
+
+/** Each prepares its statements, once. */
+export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
+  const sessions = sessionRows(db)
+  const fanOut = fanOutOf(db)
+  return {
+    messages: messageStore(db, committer, sessions, fanOut),
+    deliveries: deliveryStore(db, committer),
+    webhooks: webhookStore(db, committer),
+    agents: agentStore(db, committer, sessions, fanOut),
+    credentials: credentialStore(db, committer),
+    ping: () => committer.write(() => rewriteVersion(db)),
+  }
+}
+
+/** A write like any other, to the disk and all, that changes nothing. */
+function rewriteVersion(db: Database): void {
+  db.pragma(`user_version = ${String(db.pragma('user_version', { simple: true }))}`)
+}

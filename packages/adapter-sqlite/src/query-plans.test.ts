@@ -1,0 +1,79 @@
+import type { Database } from 'better-sqlite3'
+import { expect, it } from 'vitest'
+import { dueSql, nextLaneSql } from './claim-due.js'
+import { createCommitter } from './committer.js'
+import { openConnection } from './connection.js'
+import { deliveryListSql } from './delivery-list.js'
+import { messageListSql } from './message-list.js'
+import { migrate } from './migrate.js'
+import { migrations } from './migrations/index.js'
+import { storesOf } from './open.js'
+import { dueSessionsSql } from './session-row.js'
+
+function database(): Database {
+  const db = openConnection(':memory:', 0)
+  migrate(db, migrations)
+  return db
+}
+
+/** One line for each step. Parameters have no part in it. */
+function planOf(db: Database, sql: string): string[] {
+  const steps = db.prepare(`explain query plan ${sql.replaceAll(/@\w+|\?/g, '1')}`).all() as { detail: string }[]
+  return steps.map(({ detail }) => detail)
+}
+
+it.each([
+  ['the due sessions of an agent', dueSessionsSql, 'SEARCH sessions USING COVERING INDEX sessions_due (agent_id=? AND due_at<?)'],
+  ['the next webhook with open deliveries', nextLaneSql, 'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq>?)'],
+  ['the due deliveries of a webhook', dueSql, 'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND due_at<?)'],
+])('%s are found by an index of open rows alone, in order', (_, sql, plan) => {
+  expect(planOf(database(), sql)).toEqual([plan])
+})
+
+/** What may be read from end to end: all agents to find those to look after, deleted webhooks, and a list that was handed in. */
+const SCANS = ['SCAN agents', 'SCAN w USING COVERING INDEX webhooks_deleted', 'SCAN json_each VIRTUAL TABLE INDEX 1:']
+
+it('no statement sorts, and none reads a table from end to end but for those that stay small', () => {
+  const statements = [...preparedStatements(), ...listStatements()]
+  expect(statements.length).toBeGreaterThan(70)
+  const db = database()
+  const steps = statements.flatMap((sql) => planOf(db, sql))
+  expect(steps.filter((step) => step.includes('TEMP B-TREE'))).toEqual([])
+  expect(new Set(steps.filter((step) => step.startsWith('SCAN')))).toEqual(new Set(SCANS))
+})
+
+it('lists by state read the rows that are not done alone', () => {
+  const db = database()
+  expect(planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' }))).toContain(
+    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid<?)',
+  )
+  expect(planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' }))).toContain(
+    'SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid<?)',
+  )
+})
+
+/** What the stores prepare when they are made. */
+function preparedStatements(): string[] {
+  const db = database()
+  const committer = createCommitter(db, 1)
+  const prepare = db.prepare.bind(db)
+  const statements: string[] = []
+  db.prepare = (sql: string) => {
+    statements.push(sql)
+    return prepare(sql)
+  }
+  storesOf(db, committer)
+  return statements
+}
+
+function listStatements(): string[] {
+  const messageFilters = [{}, { status: 'pending' }, { status: 'responded' }, { state: 'queued' }, { state: 'responded' }] as const
+  const messages = messageFilters.flatMap((filter) =>
+    [{}, { sessionId: 's' }].map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
+  )
+  const deliveryFilters = [{}, { status: 'pending' }, { status: 'delivered' }, { status: 'cancelled' }, { event: 'agent.error' }] as const
+  const deliveries = deliveryFilters.flatMap((filter) =>
+    [{}, { webhookId: 'w' }].map((webhook) => deliveryListSql({ projectId: '', ...filter, ...webhook })),
+  )
+  return [...messages, ...deliveries]
+}

@@ -1,0 +1,44 @@
+import type { Database } from 'better-sqlite3'
+import type { AfterAttempt, AttemptRecord, DeliveryState } from '@org/agent-messaging-core'
+
+type Claim = { readonly seq: number; readonly state: DeliveryState['kind']; readonly lease: number; readonly attemptCount: number }
+type Columns = { readonly dueAt: number | null; readonly finishedAt: number | null; readonly step: number | null }
+
+/** `DeliveryStore.recordAttempt`, within a transaction. */
+export function attemptRecords(db: Database): (record: AttemptRecord) => 'recorded' | 'lease_lost' {
+  const claimOf = db.prepare<[string], Claim>('select seq, state, lease, attempt_count as attemptCount from deliveries where id = ?')
+  const insert = db.prepare<[number, number, number, number, string]>(
+    'insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome) values (?, ?, ?, ?, ?)',
+  )
+  const update = db.prepare<[Columns & { seq: number; attemptNumber: number; state: string }]>(`
+    update deliveries set state = @state, step = coalesce(@step, step), due_at = @dueAt, finished_at = @finishedAt,
+      attempt_count = @attemptNumber
+    where seq = @seq`)
+
+  return (record) => {
+    const claim = claimOf.get(record.deliveryId)
+    if (!claim || !counts(record, claim)) return 'lease_lost'
+    const { startedAt, durationMs, outcome } = record.attempt
+    const attemptNumber = claim.attemptCount + 1
+    insert.run(claim.seq, attemptNumber, startedAt, durationMs, JSON.stringify(outcome))
+    update.run({ seq: claim.seq, attemptNumber, state: record.state.kind, ...columnsOf(record.state) })
+    return 'recorded'
+  }
+}
+
+/** What a receiver took is delivered, whoever learns it; anything else only the holder of the claim may say. */
+function counts({ token, attempt }: AttemptRecord, { state, lease }: Claim): boolean {
+  if (state !== 'sending' && state !== 'pending') return false
+  return attempt.outcome.kind === 'accepted' || (state === 'sending' && lease === token)
+}
+
+function columnsOf(state: AfterAttempt): Columns {
+  switch (state.kind) {
+    case 'pending':
+      return { dueAt: state.nextAttemptAt, finishedAt: null, step: state.step }
+    case 'delivered':
+      return { dueAt: null, finishedAt: state.deliveredAt, step: null }
+    case 'exhausted':
+      return { dueAt: null, finishedAt: state.exhaustedAt, step: null }
+  }
+}

@@ -1,0 +1,85 @@
+import type { Database } from 'better-sqlite3'
+import type { Instant } from '@org/agent-messaging-core'
+
+/** Where a message came to stand. `isHead`: nothing is ahead of it. */
+export type Place = { readonly sessionSeq: number; readonly position: number; readonly lease: number; readonly isHead: boolean }
+
+type Enqueue = {
+  readonly agentId: string
+  readonly sessionId: string
+  readonly now: Instant
+  readonly claimUntil: Instant | null
+  readonly maxQueued: number
+}
+
+export type SessionRows = {
+  /** The next place in the session, under a lease if `claimUntil` is given and it is the head's; undefined when the session is full. */
+  enqueue(enqueue: Enqueue): Place | undefined
+  /** Sessions of the agent whose head may be claimed, the longest due first. */
+  due(agentId: string, now: Instant, limit: number): number[]
+  /** A new lease on the head, which supersedes the older ones; gives its token. */
+  claim(sessionSeq: number, until: Instant): number
+  /** Nobody else may claim the head until then. The token stays as it is. */
+  holdUntil(sessionSeq: number, until: Instant): void
+  /** The head is final: the next one may be claimed from now on. Gives whether there is a next one. */
+  advance(sessionSeq: number, now: Instant): boolean
+  hasOpen(agentId: string): boolean
+  deleteOf(agentId: string): void
+}
+
+export const dueSessionsSql = 'select seq from sessions where agent_id = ? and due_at <= ? order by due_at limit ?'
+
+/**
+ * The session's row is the queue and the lock of all in it, and this is the only place that writes one. `head_position` says
+ * which message is next and `due_at` when somebody may claim it: at once, after a backoff, when its lease ends if its
+ * holder died, or when its callback is overdue. `lease` counts the claims: a late writer's count is too low.
+ */
+export function sessionRows(db: Database): SessionRows {
+  const enqueue = db.prepare<[Enqueue], Omit<Place, 'isHead'> & { isHead: 0 | 1 }>(`
+    insert into sessions (agent_id, session_id, last_position, head_position, due_at, lease)
+    values (@agentId, @sessionId, 1, 1, coalesce(@claimUntil, @now), @claimUntil is not null)
+    on conflict (agent_id, session_id) do update set
+      last_position = last_position + 1,
+      due_at = coalesce(due_at, excluded.due_at),
+      lease = lease + (due_at is null and @claimUntil is not null)
+      where last_position - head_position < @maxQueued
+    returning seq as sessionSeq, last_position as position, lease, head_position = last_position as isHead`)
+  const due = db.prepare<[string, Instant, number], number>(dueSessionsSql).pluck()
+  const claim = db
+    .prepare<[Instant, number], number>('update sessions set due_at = ?, lease = lease + 1 where seq = ? returning lease')
+    .pluck()
+  const hold = db.prepare<[Instant, number]>('update sessions set due_at = ? where seq = ?')
+  const advance = db
+    .prepare<[Instant, number], 0 | 1>(
+      `update sessions set head_position = head_position + 1, due_at = case when head_position < last_position then ? end
+       where seq = ? returning due_at is not null`,
+    )
+    .pluck()
+  const open = db.prepare<[string]>('select 1 from sessions where agent_id = ? and due_at is not null limit 1')
+  const remove = db.prepare<[string]>('delete from sessions where agent_id = ?')
+
+  return {
+    enqueue: (session) => {
+      const row = enqueue.get(session)
+      return row && { ...row, isHead: row.isHead === 1 }
+    },
+    due: (agentId, now, limit) => due.all(agentId, now, limit),
+    claim: (sessionSeq, until) => claim.get(until, sessionSeq) ?? gone(sessionSeq),
+    holdUntil: (sessionSeq, until) => void hold.run(until, sessionSeq),
+    advance: (sessionSeq, now) => advance.get(now, sessionSeq) === 1,
+    hasOpen: (agentId) => open.get(agentId) !== undefined,
+    deleteOf: (agentId) => void remove.run(agentId),
+  }
+}
+
+function gone(sessionSeq: number): never {
+  throw new Error(`session ${sessionSeq} is gone within a transaction`)
+}
+
+/** Ends all leases on running heads; their tokens stay good until the next claim. */
+export function releaseSessions(db: Database): void {
+  // Zero is past by any clock, and these have waited longest.
+  db.exec(`
+    update sessions set due_at = 0 where due_at is not null and exists
+      (select 1 from messages m where m.session_seq = sessions.seq and m.position = sessions.head_position and m.state = 'running')`)
+}

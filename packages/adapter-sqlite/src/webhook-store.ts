@@ -1,0 +1,88 @@
+import type { Database } from 'better-sqlite3'
+import type { Page, PageOf, Webhook, WebhookChange, WebhookStore } from '@org/agent-messaging-core'
+import type { Committer } from './committer.js'
+import { pageStart, toPage } from './page.js'
+import { selectWebhook, toWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
+
+type Columns = ReturnType<typeof webhookColumns>
+
+export function webhookStore(db: Database, { read, write }: Committer): WebhookStore {
+  const one = db.prepare<[string, string], WebhookRow>(`${selectWebhook} where w.id = ? and w.project_id = ? and w.is_deleted = 0`)
+  const exists = db.prepare<[string]>('select 1 from webhooks where id = ?')
+  const count = db.prepare<[string], number>('select count(*) from webhooks where project_id = ? and is_deleted = 0').pluck()
+  const start = pageStart(db, 'webhooks')
+  const list = db.prepare<[string, number, number], WebhookRow>(
+    `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc limit ?`,
+  )
+  const insert = db.prepare<[Columns]>(`
+    insert into webhooks (id, project_id, url, events, agent_id, description, secret, disabled_at, created_at, updated_at, is_deleted)
+    values (@id, @projectId, @url, @events, @agentId, @description, @secret, @disabledAt, @createdAt, @updatedAt, 0)`)
+  const update = db.prepare<[Columns]>(`
+    update webhooks set url = @url, events = @events, agent_id = @agentId, description = @description,
+      disabled_at = @disabledAt, updated_at = @updatedAt
+    where id = @id`)
+  const erase = db.prepare<[number]>("update webhooks set secret = '', is_deleted = 1 where seq = ?")
+  const unsubscribe = db.prepare<[string, number]>('delete from subscriptions where project_id = ? and webhook_seq = ?')
+  const subscribe = db.prepare<[string, string, string]>(
+    'insert into subscriptions (project_id, event, webhook_seq) select ?, ?, seq from webhooks where id = ?',
+  )
+
+  function subscribeTo({ id, projectId, events }: Webhook): void {
+    // One row for one delivery: the wildcard has the names in it.
+    const names = events.includes('*') ? ['*'] : new Set(events)
+    for (const name of names) subscribe.run(projectId, name, id)
+  }
+
+  function create(webhook: Webhook, limit: number): 'created' | 'limit_reached' {
+    if (exists.get(webhook.id)) return 'created'
+    if ((count.get(webhook.projectId) ?? 0) >= limit) return 'limit_reached'
+    insert.run(webhookColumns(webhook))
+    subscribeTo(webhook)
+    return 'created'
+  }
+
+  function change(projectId: string, id: string, changes: WebhookChange): Webhook | undefined {
+    const row = one.get(id, projectId)
+    if (!row) return undefined
+    const changed = applyChange(toWebhook(row), changes)
+    update.run(webhookColumns(changed))
+    unsubscribe.run(projectId, row.seq)
+    subscribeTo(changed)
+    return changed
+  }
+
+  function remove(projectId: string, id: string): boolean {
+    const row = one.get(id, projectId)
+    if (!row) return false
+    unsubscribe.run(projectId, row.seq)
+    erase.run(row.seq)
+    return true
+  }
+
+  function pageOf(projectId: string, page: PageOf): Page<Webhook> {
+    return toPage(list.all(projectId, start(page), page.limit + 1), page.limit, toWebhook)
+  }
+
+  return {
+    create: (webhook, limit) => write(() => create(webhook, limit)),
+    get: (projectId, id) =>
+      read(() => {
+        const row = one.get(id, projectId)
+        return row && toWebhook(row)
+      }),
+    list: (projectId, page) => read(() => pageOf(projectId, page)),
+    update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
+    delete: (projectId, id) => write(() => remove(projectId, id)),
+  }
+}
+
+/** `null` clears: the field is then absent. */
+function applyChange({ agentId, description, ...webhook }: Webhook, changes: WebhookChange): Webhook {
+  const { agentId: newAgentId = agentId, description: newDescription = description, ...rest } = changes
+  return {
+    ...webhook,
+    ...rest,
+    ...(newAgentId != null && { agentId: newAgentId }),
+    ...(newDescription != null && { description: newDescription }),
+  }
+}

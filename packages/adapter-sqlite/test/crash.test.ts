@@ -1,0 +1,107 @@
+import { symlinkSync } from 'node:fs'
+import type { Agent } from '@org/agent-messaging-core'
+import { anAgent, anEvent, aWebhook, BUILT_AT, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import { expect, it } from 'vitest'
+import { openSqliteStorage, type SqliteStorage } from '../src/index.js'
+import { kill, report, start } from './process.js'
+import { tempFile } from './temp-file.js'
+
+const HOLDER = new URL('./holder.mjs', import.meta.url)
+const NOW = BUILT_AT
+const HOUR = 60 * 60_000
+const ids = fakeIds()
+
+/** A storage with three queued messages of one agent, each of a session of its own, and a delivery that is due. */
+async function storageWithWork(path: string): Promise<{ agent: Agent; messages: string[] }> {
+  const storage = openSqliteStorage({ path })
+  const agent = anAgent()
+  await storage.agents.create(agent)
+  await storage.webhooks.create(aWebhook(), 1)
+  const [from, outgoing] = ['running', { event: anEvent(agent), nextDeliveryId: ids.next }] as const
+  await storage.agents.changeState({ agentId: agent.id, from, to: agent.state, outgoing })
+  const messages = ['a', 'b', 'c'].map((sessionId) => newMessage(agent, { sessionId }))
+  for (const message of messages) await storage.messages.accept(message)
+  await storage.close()
+  return { agent, messages: messages.map(({ id }) => id) }
+}
+
+async function claimAll(storage: SqliteStorage, agent: Agent, now = NOW) {
+  const until = now + HOUR
+  const messages = await storage.messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 100 }], now, until })
+  const deliveries = await storage.deliveries.claimDue({ now, until, limit: 100, perWebhook: 100, except: new Set() })
+  return { messages: messages._unsafeUnwrap(), deliveries: deliveries._unsafeUnwrap() }
+}
+
+it('what a killed process had claimed is due at once when the file is opened next', async () => {
+  const path = tempFile()
+  const { agent, messages } = await storageWithWork(path)
+  const holder = start(HOLDER, path, agent.id, NOW, NOW + HOUR)
+  expect(await report(holder)).toMatchObject({ alone: true, messages, deliveries: [expect.any(String)] })
+  await kill(holder)
+
+  const storage = openSqliteStorage({ path })
+  expect(storage.alone).toBe(true)
+  const claimed = await claimAll(storage, agent)
+  expect(claimed.messages).toMatchObject(messages.map((id) => ({ message: { id, attempt: 2 }, lost: 'running' })))
+  expect(claimed.deliveries).toMatchObject([{ lease: { token: 2 } }])
+  await storage.close()
+})
+
+it('what a living process has claimed stays its own, also by another name of the file, and after one that only looked has gone', async () => {
+  const path = tempFile()
+  const { agent } = await storageWithWork(path)
+  const holder = start(HOLDER, path, agent.id, NOW, NOW + HOUR)
+  await report(holder)
+  symlinkSync(path, `${path}.link`)
+
+  for (const name of [path, `${path}.link`]) {
+    const storage = openSqliteStorage({ path: name })
+    expect(storage.alone).toBe(false)
+    expect(await claimAll(storage, agent)).toEqual({ messages: [], deliveries: [] })
+    await storage.close()
+  }
+})
+
+it('while anyone has the file open, a killed process keeps its claims until they run out', async () => {
+  const path = tempFile()
+  const { agent } = await storageWithWork(path)
+  const bystander = openSqliteStorage({ path })
+  const holder = start(HOLDER, path, agent.id, NOW, NOW + HOUR)
+  expect(await report(holder)).toMatchObject({ alone: false })
+  await kill(holder)
+
+  const next = openSqliteStorage({ path })
+  expect(next.alone).toBe(false)
+  expect((await claimAll(next, agent)).messages).toEqual([])
+  expect((await claimAll(next, agent, NOW + HOUR)).messages).toHaveLength(3)
+  await Promise.all([bystander.close(), next.close()])
+})
+
+it('leaves what nobody works on as it is: deferred runs and backoffs', async () => {
+  const path = tempFile()
+  const { agent } = await storageWithWork(path)
+  const storage = openSqliteStorage({ path })
+  const [deferred, retried, running] = (await claimAll(storage, agent)).messages.map(({ message, lease }) => ({
+    messageId: message.id,
+    token: lease.token,
+  }))
+  if (!deferred || !retried || !running) throw new Error('three were to be claimed')
+  await storage.messages.defer({ ...deferred, state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + HOUR } })
+  await storage.messages.recordRun({ ...retried, state: { kind: 'queued', notBefore: NOW + HOUR }, now: NOW })
+  await storage.close()
+
+  const reopened = openSqliteStorage({ path })
+  expect((await claimAll(reopened, agent)).messages).toMatchObject([{ message: { id: running.messageId } }])
+  const answered = { kind: 'responded', response: 'late', respondedAt: NOW, responseTimeMs: 1 } as const
+  expect((await reopened.messages.recordRun({ ...deferred, state: answered, now: NOW }))._unsafeUnwrap()).toMatchObject({
+    kind: 'recorded',
+  })
+  await reopened.close()
+})
+
+it('of processes that start at once on a new file, all open it, and one at least is alone', async () => {
+  const path = tempFile()
+  const starting = Array.from({ length: 5 }, () => start(HOLDER, path, 'nobody', NOW, NOW + HOUR))
+  const reports = await Promise.all(starting.map(report))
+  expect(reports.some(({ alone }) => alone)).toBe(true)
+})

@@ -1,0 +1,27 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { onTestFinished } from 'vitest'
+
+export type Report = { readonly alone: boolean; readonly messages: string[]; readonly deliveries: string[] }
+
+/** Starts a program, on the built package: Node takes no TypeScript. It is dead by the end of the test. */
+export function start(program: URL, ...args: (string | number)[]): ChildProcess {
+  const child = fork(program, args.map(String), { execArgv: [] })
+  onTestFinished(() => kill(child))
+  return child
+}
+
+/** What the program says first. */
+export async function report(child: ChildProcess): Promise<Report> {
+  const exit = once(child, 'exit').then(([code, signal]) => Promise.reject(new Error(`ended without a word: ${code ?? signal}`)))
+  const [message] = await Promise.race([once(child, 'message'), exit])
+  return message as Report
+}
+
+/** As the operating system does it: at once, with nothing said or tidied up. */
+export async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}

@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+/** A path in a folder of its own, which the end of the test removes. */
+export function tempFile(name = 'storage.db'): string {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-messaging-sqlite-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, name)
+}
