@@ -41,6 +41,7 @@ describe('an API key', () => {
     ['permissions', { permissions: ['project:everything' as never] }],
     ['expiresAt', { expiresAt: 1 }],
     ['key', { key: 'too short' }],
+    ['key', { key: 'amk_looks-like-one-of-ours' }],
   ])('is not made with a bad %s', async (path, more) => {
     const { service, project } = await scene()
     const input = { projectId: project.id, name: 'k', permissions: ['project:message'] as const, ...more }

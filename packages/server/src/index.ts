@@ -1,1 +1,10 @@
-export {}
+export type { Agents } from './agents-file.js'
+export { builtInAgents, loadAgents } from './agents-file.js'
+export type { Config } from './config.js'
+export { readConfig } from './config.js'
+export type { Logger } from './logging.js'
+export { logTelemetry } from './logging.js'
+export { OperatorError } from './operator-error.js'
+export type { RunningServer, ServerOptions } from './server.js'
+export { createServer } from './server.js'
+export type { WiringOptions } from './wiring.js'

@@ -8,6 +8,7 @@ import { broken, type Invalid, type Rule } from './invalid.js'
 import { textRule } from './text-rule.js'
 
 const MAX_NAME = 100
+const OWN_KEY_RULE = 'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
 
 export const createProject =
   (d: Pick<Deps, 'storage' | 'clock' | 'ids'>) =>
@@ -79,6 +80,6 @@ function keyRules({ name, permissions, expiresAt, key }: CreateKeyInput, now: nu
     name: textRule(name, MAX_NAME),
     permissions: known ? undefined : `must name one or more of: ${PERMISSIONS.join(', ')}`,
     expiresAt: expiresAt === undefined || expiresAt > now ? undefined : 'must be in the future',
-    key: key === undefined || isBootstrapKey(key) ? undefined : 'must be 20 to 255 printable ASCII characters without space and comma',
+    key: key === undefined || (isBootstrapKey(key) && !isMistyped(key)) ? undefined : OWN_KEY_RULE,
   }
 }

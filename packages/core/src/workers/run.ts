@@ -24,8 +24,8 @@ export type AbortReason = 'timeout' | 'lost' | 'drain'
 
 type RunDeps = Parameters<typeof settleRun>[0] & Pick<Platform, 'crypto'>
 
-/** How long an aborted agent may take to end before the run goes on without it. */
-const ABORT_GRACE_MS = 5_000
+/** How long an aborted agent may take to end before the run goes on without it. Who stops the process waits for that. */
+const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = { timeout: 5_000, lost: 5_000, drain: 1_000 }
 
 export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claimed: ClaimedMessage): Run {
   const { message, lease } = claimed
@@ -33,7 +33,7 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
   const deadlineAt = message.state.startedAt + d.policy.dispatch.runTimeoutMs
   const aborter = new AbortController()
   let reason: AbortReason | undefined
-  let abortedAt: Instant = Infinity
+  let giveUpAt: Instant = Infinity
   let giveUp = (): void => undefined
   const givenUp = new Promise<undefined>((resolve) => {
     giveUp = () => resolve(undefined)
@@ -42,7 +42,7 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
   function abort(why: AbortReason): void {
     if (reason) return
     reason = why
-    abortedAt = d.clock.now()
+    giveUpAt = d.clock.now() + ABORT_GRACE_MS[why]
     aborter.abort(new Error(`run aborted: ${why}`))
   }
 
@@ -83,7 +83,7 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
     abort,
     enforceDeadline: (now) => {
       if (now >= deadlineAt) abort('timeout')
-      if (now >= abortedAt + ABORT_GRACE_MS) giveUp()
+      if (now >= giveUpAt) giveUp()
     },
     ended: execute(),
   }

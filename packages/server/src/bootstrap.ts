@@ -1,0 +1,48 @@
+import {
+  PERMISSIONS,
+  type Clock,
+  type Crypto,
+  type Ids,
+  type MessagingService,
+  type Project,
+  type Storage,
+} from '@org/agent-messaging-core'
+import { err, ok } from 'neverthrow'
+import { allPages } from './all-pages.js'
+import { OperatorError, orFail } from './operator-error.js'
+
+const CANARY = 'master-key-canary'
+const DEFAULT_PROJECT_SETTING = 'default-project'
+export const DEFAULT_PROJECT = 'default'
+
+/** Refuses to go on with another master key than the one that this database was begun with: nothing sealed could be read. */
+export async function checkMasterKey(storage: Storage, crypto: Crypto): Promise<void> {
+  const canary = crypto.mac(CANARY, 'v1')
+  const kept = await orFail(storage.credentials.initSetting(CANARY, canary), 'the database cannot be used')
+  if (!crypto.equal(kept, canary))
+    throw new OperatorError('SERVICE_MASTER_KEY is not the key that this database was begun with; it takes that one', 2)
+}
+
+/** The project `default`, made once however many processes start at the same time. */
+export async function ensureDefaultProject({ storage, clock, ids }: { storage: Storage; clock: Clock; ids: Ids }): Promise<Project> {
+  const { credentials } = storage
+  const what = 'the project "default" cannot be made'
+  const existing = (await allPages((page) => credentials.listProjects(page), what)).find(({ name }) => name === DEFAULT_PROJECT)
+  const id = await orFail(credentials.initSetting(DEFAULT_PROJECT_SETTING, existing?.id ?? ids.next()), what)
+  const kept = await orFail(credentials.getProject(id), what)
+  if (kept) return kept
+  const project = { id, name: DEFAULT_PROJECT, createdAt: clock.now() }
+  await orFail(credentials.createProject(project), what)
+  return project
+}
+
+/** Gives the project this key, with all permissions, unless it exists. `refused`: it exists, but is revoked or another project's. */
+export async function ensureKey(service: MessagingService, projectId: string, key: string): Promise<'good' | 'refused'> {
+  const created = service.keys
+    .create({ projectId, name: 'bootstrap', permissions: PERMISSIONS, key })
+    .map(() => undefined)
+    .orElse((error) => (error.kind === 'key_taken' ? ok(undefined) : err(error)))
+  await orFail(created, 'the API key of the start cannot be made')
+  const found = await service.keys.authenticate(key)
+  return found.isOk() && found.value.projectId === projectId ? 'good' : 'refused'
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+import { CommanderError } from 'commander'
+import { OperatorError } from './operator-error.js'
+import { createProgram, exitCodeOf } from './program.js'
+
+try {
+  await createProgram().parseAsync()
+} catch (error) {
+  process.exitCode = exitCodeOf(error)
+  if (error instanceof OperatorError) console.error(error.message)
+  else if (!(error instanceof CommanderError)) console.error(error)
+}

@@ -1,0 +1,29 @@
+import type { MessagingService } from '@org/agent-messaging-core'
+import { loadAgents } from '../agents-file.js'
+import { devAddresses } from '../dev.js'
+import { keptIfMade } from '../dev-files.js'
+import { loadConfig } from '../load-config.js'
+import { OperatorError } from '../operator-error.js'
+import { wire } from '../wiring.js'
+
+/**
+ * Opens the database of the configuration, or the one that `dev` made here, for the time of one command. The service is not
+ * started: it only administers, and what it asks of agents is done by the server that runs on the database, now or later.
+ */
+export async function onDatabase(work: (service: MessagingService) => Promise<void>, agentsFile?: string): Promise<void> {
+  const config = loadConfig()
+  const made = config.databasePath === undefined ? keptIfMade(config) : undefined
+  const { databasePath, masterKey } = made ?? config
+  if (databasePath === undefined)
+    throw new OperatorError('there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first', 2)
+  if (masterKey === undefined) throw new OperatorError('SERVICE_MASTER_KEY is not set; it takes the key of this database', 2)
+  const agents = agentsFile === undefined ? {} : await loadAgents(agentsFile)
+  const addresses = made ? devAddresses(config) : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
+  const { policy, publicUrl } = config
+  const wiring = await wire({ databasePath, masterKey, agents, addresses, policy }, () => publicUrl)
+  try {
+    await work(wiring.service)
+  } finally {
+    await wiring.close()
+  }
+}

@@ -1,0 +1,37 @@
+import { toIso, type Agent, type ApiKey, type Project, type Webhook } from '@org/agent-messaging-core'
+
+// What --json prints of each: the fields that the HTTP API shows.
+
+export const projectBody = ({ id, name, createdAt }: Project) => ({ id, name, createdAt: toIso(createdAt) })
+
+export const keyBody = ({ id, name, permissions, createdAt, expiresAt, revokedAt }: ApiKey) => ({
+  ...{ id, name, permissions, createdAt: toIso(createdAt) },
+  ...(expiresAt !== undefined && { expiresAt: toIso(expiresAt) }),
+  ...(revokedAt !== undefined && { revokedAt: toIso(revokedAt) }),
+})
+
+export const agentBody = ({
+  id,
+  name,
+  defaultExecutionPrincipal,
+  runtime,
+  desiredState,
+  state,
+  concurrency,
+  maxAttempts,
+  maxQueued,
+  ...at
+}: Agent) => ({
+  ...{ id, name, defaultExecutionPrincipal, runtime: { kind: runtime.kind, ...runtime.options }, desiredState, state: state.kind },
+  ...(state.kind === 'error' && { lastError: state.lastError }),
+  ...{ concurrency, maxAttempts, maxQueued, createdAt: toIso(at.createdAt), updatedAt: toIso(at.updatedAt) },
+})
+
+export const webhookBody = ({ id, url, events, agentId, description, status, createdAt, updatedAt }: Webhook) => ({
+  ...{ id, url, events },
+  ...(agentId !== undefined && { agentId }),
+  ...(description !== undefined && { description }),
+  enabled: status.kind === 'enabled',
+  ...(status.kind === 'disabled' && { disabledReason: status.reason }),
+  ...{ createdAt: toIso(createdAt), updatedAt: toIso(updatedAt) },
+})

@@ -1,0 +1,71 @@
+import { PERMISSIONS, toIso, type ApiKey, type MessagingService, type Permission } from '@org/agent-messaging-core'
+import { Option, type Command } from 'commander'
+import { allPages } from '../all-pages.js'
+import { projectNamed } from '../find.js'
+import { orFail } from '../operator-error.js'
+import { onDatabase } from './admin.js'
+import { keyBody } from './bodies.js'
+import { example, instant, jsonOption, projectOption } from './options.js'
+import { print, table } from './output.js'
+
+type Common = { readonly project: string; readonly json?: true }
+type CreateOptions = Common & { readonly permission: readonly (Permission | 'all')[]; readonly expiresAt?: number }
+
+export function addKeys(program: Command): void {
+  const keys = program.command('keys').description('create, list and revoke API keys')
+
+  keys
+    .command('create <name>')
+    .description('create an API key; it is shown this once')
+    .addOption(permissionOption())
+    .option('--expires-at <instant>', 'when it ends to work, such as 2030-01-31 (never, unless given)', instant)
+    .addOption(projectOption())
+    .addOption(jsonOption())
+    .addHelpText('after', example('agent-messaging keys create web-app --permission project:message'))
+    .action((name: string, options: CreateOptions) => onDatabase((service) => createKey(service, name, options)))
+
+  keys
+    .command('list')
+    .description('list the API keys of a project, newest first, without the keys themselves')
+    .addOption(projectOption())
+    .addOption(jsonOption())
+    .addHelpText('after', example('agent-messaging keys list --project support'))
+    .action(({ project, json }: Common) =>
+      onDatabase(async (service) => {
+        const { id } = await projectNamed(service, project)
+        const found = await allPages((page) => service.keys.list(id, page), 'the keys cannot be listed')
+        print(json, found.map(keyBody), table(found.map(keyRow), 'There is no key yet.'))
+      }),
+    )
+
+  keys
+    .command('revoke <id>')
+    .description('end an API key, at once and for good')
+    .addOption(projectOption())
+    .addHelpText('after', example('agent-messaging keys revoke 0198c2f4-7a3b-7cde-8f01-23456789abcd'))
+    .action((keyId: string, { project }: Common) =>
+      onDatabase(async (service) => {
+        const { id } = await projectNamed(service, project)
+        await orFail(service.keys.revoke(id, keyId), `the key ${keyId} cannot be revoked`)
+        console.log(`Revoked the key ${keyId}.`)
+      }),
+    )
+}
+
+/** No default: what a key may do is said by who makes it. */
+const permissionOption = () =>
+  new Option('--permission <permission...>', 'what it may do; can be given several times')
+    .choices([...PERMISSIONS, 'all'])
+    .makeOptionMandatory()
+
+async function createKey(service: MessagingService, name: string, { project, json, permission, expiresAt }: CreateOptions): Promise<void> {
+  const { id: projectId } = await projectNamed(service, project)
+  const permissions = permission.includes('all') ? PERMISSIONS : (permission as readonly Permission[])
+  const { apiKey, key } = await orFail(service.keys.create({ projectId, name, permissions, expiresAt }), 'the key cannot be created')
+  print(json, { ...keyBody(apiKey), key }, `${key}\n\nKeep it now: it is not shown again. Its id is ${apiKey.id}.`)
+}
+
+const keyRow = ({ id, name, permissions, createdAt, expiresAt, revokedAt }: ApiKey) => ({
+  ...{ id, name, permissions: permissions.join(' '), created: toIso(createdAt) },
+  state: revokedAt !== undefined ? `revoked ${toIso(revokedAt)}` : expiresAt !== undefined ? `until ${toIso(expiresAt)}` : 'good',
+})

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import path from 'node:path'
+import { InvalidArgumentError, type Command } from 'commander'
+import { loadAgents } from '../agents-file.js'
+import { configEnv, configMarkdown } from '../config-docs.js'
+import { startDev } from '../dev.js'
+import { loadConfig } from '../load-config.js'
+import { jsonLogger, plainLogger } from '../logging.js'
+import { OperatorError } from '../operator-error.js'
+import { exitOnDefect, stopOnSignal } from '../process-end.js'
+import { createReceiver } from '../receiver.js'
+import { startServer } from '../start.js'
+import { agentsOption, example, wholeNumber } from './options.js'
+
+type ServeOptions = { readonly agents?: string }
+
+export function addServe(program: Command): void {
+  program
+    .command('dev')
+    .description('run a server to try things out: makes all it needs in data/ and shows what to do')
+    .addOption(agentsOption())
+    .addHelpText('after', example('agent-messaging dev', 'agent-messaging dev --agents ./my-agents.js'))
+    .action(dev)
+
+  program
+    .command('start')
+    .description('run the server for production: all settings come from the environment')
+    .addOption(agentsOption())
+    .option('--no-worker', 'no timers: only calls of /api/cron/webhooks do work')
+    .addHelpText('after', example('SERVICE_DATABASE_URL=file:data.db SERVICE_MASTER_KEY=$(cat key) agent-messaging start'))
+    .action(start)
+
+  program
+    .command('listen')
+    .description('run a receiver of webhooks that prints what it gets')
+    .option('--port <port>', 'where to listen', port, 4000)
+    .option('--secret <secret>', "the webhook's secret, to check signatures with")
+    .option('--status <code>', 'what to answer', wholeNumber, 200)
+    .addHelpText('after', example('agent-messaging listen --secret whsec_…'))
+    .action(listen)
+
+  program
+    .command('config')
+    .description('print every setting with what it takes: as a table, or as an .env file')
+    .option('--markdown', 'a table (unless --env is given)')
+    .option('--env', 'an .env file')
+    .addHelpText('after', example('agent-messaging config --env > .env.example'))
+    .action(({ env }: { env?: true }) => console.log(env ? configEnv() : configMarkdown()))
+}
+
+async function dev(options: ServeOptions): Promise<void> {
+  const config = loadConfig()
+  const logger = plainLogger(config.logLevel ?? 'warn')
+  exitOnDefect(logger)
+  const agents = options.agents === undefined ? {} : await loadAgents(options.agents)
+  const { server, text } = await startDev({ config, agents, logger, command: ownCommand() })
+  stopOnSignal(server, config.shutdownGraceMs, logger)
+  console.log(text)
+}
+
+async function start({ agents: file, worker }: ServeOptions & { readonly worker: boolean }): Promise<void> {
+  const config = loadConfig()
+  const logger = jsonLogger(config.logLevel ?? 'info')
+  exitOnDefect(logger)
+  const agents = file === undefined ? {} : await loadAgents(file)
+  const server = await startServer({ config, agents, logger, worker })
+  stopOnSignal(server, config.shutdownGraceMs, logger)
+  logger.info({ url: server.url, worker }, 'listening')
+}
+
+async function listen({ port: number, secret, status }: { port: number; secret?: string; status: number }): Promise<void> {
+  const server = createReceiver({ secret, status, print: (lines) => console.log(lines) }).listen(number, '127.0.0.1')
+  await once(server, 'listening').catch((error: Error) => {
+    throw new OperatorError(`cannot listen on port ${number}: ${error.message}`)
+  })
+  console.log(`Listening on http://127.0.0.1:${number}/ for webhooks. Ctrl-C stops it.\n`)
+}
+
+function port(text: string): number {
+  const number = wholeNumber(text)
+  if (number > 65_535) throw new InvalidArgumentError('It takes a port, 0 to 65535.')
+  return number
+}
+
+/** What to type to call this program again, from this directory. */
+function ownCommand(): string {
+  const script = process.argv[1] ?? ''
+  if (path.basename(script) === 'agent-messaging') return script.includes('node_modules') ? 'npx agent-messaging' : 'agent-messaging'
+  const relative = path.relative('', script)
+  return `node ${relative.startsWith('..') ? script : relative}`
+}

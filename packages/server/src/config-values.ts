@@ -1,0 +1,90 @@
+import { fileURLToPath } from 'node:url'
+import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core'
+import { addressGuard } from '@org/agent-messaging-outbound'
+import { z } from 'zod'
+
+// What the text of an environment variable may be, and the value that it stands for. The sentence about what a variable takes
+// stands beside it in environment.ts; a check with more to say gives it as `why`.
+
+/** A value made of text; `undefined` refuses the text. */
+const parsed = <T>(parse: (text: string) => T | undefined) =>
+  z.string().transform((text, ctx): T => {
+    const value = parse(text)
+    if (value !== undefined) return value
+    ctx.addIssue({ code: 'custom' })
+    return z.NEVER
+  })
+
+export const whole = (min: number, max: number) => z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max))
+
+/** A name or an address to bind. */
+export const host = z.string().regex(/^[\w.:-]{1,255}$/)
+
+/** Printable ASCII without space and comma: what survives as a bearer credential. */
+export const credential = z.string().regex(/^[!-+\--~]{1,255}$/)
+
+/** A key of our own form has a checksum, and a mistyped one would never open anything. */
+export const bootstrapKey = z
+  .string()
+  .refine(isBootstrapKey, { abort: true })
+  .refine((key) => !isMistyped(key), { params: { why: 'it begins as our own keys do, but its checksum is wrong' } })
+
+export const headerToken = z.string().regex(/^[!#$%&'*+\-.^_`|~\w]{1,64}$/)
+
+const KEY_BYTES = 32
+
+/** 32 bytes as 64 hexadecimal digits, or as base64. */
+export const masterKey = parsed((text): Uint8Array | undefined => {
+  const encoding = /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64'
+  const key = Buffer.from(text, encoding)
+  const isWhole = encoding === 'hex' || /^[\w+/-]{43}=?$/.test(text)
+  return isWhole && key.length === KEY_BYTES ? key : undefined
+})
+
+/** `file:` and a path, or a `file:///` URL. Gives the path. */
+export const databaseUrl = z
+  .string()
+  .refine((text) => !/^postgres(ql)?:/.test(text), { params: { why: 'PostgreSQL is not supported yet' }, abort: true })
+  .pipe(parsed((text) => (text.startsWith('file:') ? pathOf(text) : undefined)))
+
+function pathOf(url: string): string | undefined {
+  try {
+    const path = url.startsWith('file://') ? fileURLToPath(url) : url.slice('file:'.length)
+    return path === '' || path.startsWith(':') ? undefined : path
+  } catch {
+    return undefined
+  }
+}
+
+/** The base of our own URLs as others reach us, without a slash at its end. */
+export const publicUrl = parsed((text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const fits = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ''
+  return fits ? url.href.replace(/\/+$/, '') : undefined
+})
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const MAX_DELAY_MS = 30 * 86_400_000
+const MAX_RETRIES = 50
+
+/** `5s,5m,2h` in milliseconds. */
+export const schedule = parsed((text): readonly number[] | undefined => {
+  const delays = text.split(',').map((part) => {
+    const [, amount, unit = ''] = /^\s*(\d{1,9})(ms|s|m|h|d)\s*$/.exec(part) ?? []
+    return Number(amount) * (UNIT_MS[unit] ?? NaN)
+  })
+  const fits = delays.length <= MAX_RETRIES && delays.every((delay) => delay > 0 && delay <= MAX_DELAY_MS)
+  return fits ? delays : undefined
+})
+
+/** `10.0.0.0/8,fd00::/8`, by the rules of the guard that will go by them. */
+export const cidrs = z.string().transform((text, ctx): readonly string[] => {
+  const ranges = text.split(',').map((part) => part.trim())
+  try {
+    addressGuard({ allowedCidrs: ranges })
+    return ranges
+  } catch (error) {
+    ctx.addIssue({ code: 'custom', params: { why: (error as TypeError).message } })
+    return z.NEVER
+  }
+})

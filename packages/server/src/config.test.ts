@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { readConfig, type Config } from './config.js'
+import { configEnv, configMarkdown } from './config-docs.js'
+import { environment } from './environment.js'
+import { unknownVariables } from './unknown-variables.js'
+
+const HEX = 'ab'.repeat(32)
+const good = (env: Record<string, string>): Config => readConfig(env)._unsafeUnwrap()
+const lines = (env: Record<string, string>): string[] => readConfig(env)._unsafeUnwrapErr()
+
+/** Values that each variable refuses; those in the second table are secret, and never shown. */
+const WRONG: [string, string[]][] = [
+  ['PORT', ['http', '65536', '-1', '3000.5', ' 3000']],
+  ['HOST', ['local host', 'http://localhost']],
+  ['SERVICE_DATABASE_URL', ['data.db', 'file:', 'file://otherhost/x.db', 'file::memory:', 'mysql://localhost/x']],
+  ['SERVICE_PUBLIC_URL', ['example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#a']],
+  ['SERVICE_SYNC_MESSAGE_TIMEOUT_MS', ['600001', '30s', '-1', '1e3']],
+  ['SERVICE_IDEMPOTENCY_MISMATCH', ['Reuse', 'yes']],
+  ['SERVICE_RUN_TIMEOUT_MS', ['99', '86400001']],
+  ['SERVICE_RUN_LEASE_MS', ['999', 'long']],
+  ['SERVICE_WEBHOOK_RETRY_SCHEDULE', ['5', '5s,', '0s', '31d', '5 minutes', Array(51).fill('1s').join(',')]],
+  ['SERVICE_WEBHOOK_ALLOWED_CIDRS', ['10.0.0.0', '10.0.0.1/8', '10.0.0.0/33', 'fd00::/129', 'all']],
+  ['SERVICE_DELIVERY_TIMEOUT_MS', ['99', '300001']],
+  ['SERVICE_DELIVERY_LEASE_MS', ['999', '86400001']],
+  ['SERVICE_HEADER_PREFIX', ['X Service', 'X:Service', 'Ä']],
+  ['SERVICE_LOG_LEVEL', ['verbose', 'INFO']],
+  ['SERVICE_SHUTDOWN_GRACE_MS', ['3600001', '8s']],
+]
+const WRONG_SECRETS: [string, string[]][] = [
+  ['SERVICE_MASTER_KEY', ['short', `${HEX}00`, HEX.slice(2), `${HEX.slice(1)}g`]],
+  ['CRON_SECRET', ['two words', 'a,b', 'ü']],
+  ['SERVICE_BOOTSTRAP_API_KEY', ['nineteen-characters', 'with a space in the middle of it', `amk_${'A'.repeat(38)}`]],
+]
+
+describe('the configuration', () => {
+  it('has a default for everything that is not secret or of one place', () => {
+    expect(good({})).toEqual({
+      port: 3000,
+      host: '127.0.0.1',
+      shutdownGraceMs: 8_000,
+      policy: expect.objectContaining({ syncWaitMs: 30_000, onKeyMismatch: 'reuse', runLeaseMs: 30_000, headerPrefix: 'X-Service' }),
+    })
+  })
+
+  it('has the delays of the published retry schedule', () => {
+    expect(good({}).policy.retry?.delaysMs.map((ms) => ms / 1_000)).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])
+  })
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(good({ PORT: '', SERVICE_MASTER_KEY: '', CRON_SECRET: '' })).toEqual(good({}))
+  })
+
+  it.each([
+    [{ PORT: '0' }, { port: 0 }],
+    [{ HOST: '::1' }, { host: '::1' }],
+    [{ SERVICE_DATABASE_URL: 'file:data/a.db' }, { databasePath: 'data/a.db' }],
+    [{ SERVICE_DATABASE_URL: 'file:/var/a b.db' }, { databasePath: '/var/a b.db' }],
+    [{ SERVICE_DATABASE_URL: 'file:///var/a%20b.db' }, { databasePath: '/var/a b.db' }],
+    [{ SERVICE_MASTER_KEY: HEX }, { masterKey: Buffer.from(HEX, 'hex') }],
+    [{ SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64') }, { masterKey: Buffer.from(HEX, 'hex') }],
+    [{ SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64url') }, { masterKey: Buffer.from(HEX, 'hex') }],
+    [{ SERVICE_PUBLIC_URL: 'https://example.com/base/' }, { publicUrl: 'https://example.com/base' }],
+    [{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128' }, { allowedCidrs: ['10.1.0.0/16', '::1/128'] }],
+    [{ CRON_SECRET: 'x' }, { cronSecret: 'x' }],
+    [{ SERVICE_BOOTSTRAP_API_KEY: 'a-key-of-twenty-chars' }, { bootstrapApiKey: 'a-key-of-twenty-chars' }],
+    [{ SERVICE_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  ])('reads %j', (env, expected) => {
+    expect(good(env)).toMatchObject(expected)
+  })
+
+  it('hands numbers and choices on as the policy of the service', () => {
+    const { policy } = good({
+      SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '0',
+      SERVICE_IDEMPOTENCY_MISMATCH: 'reject',
+      SERVICE_RUN_TIMEOUT_MS: '2000',
+      SERVICE_RUN_LEASE_MS: '1000',
+      SERVICE_WEBHOOK_RETRY_SCHEDULE: '100ms, 5s,2m,1h,1d',
+      SERVICE_DELIVERY_TIMEOUT_MS: '500',
+      SERVICE_DELIVERY_LEASE_MS: '1500',
+      SERVICE_HEADER_PREFIX: 'X-Acme',
+    })
+    expect(policy).toMatchObject({ syncWaitMs: 0, onKeyMismatch: 'reject', runLeaseMs: 1_000, headerPrefix: 'X-Acme' })
+    expect(policy.dispatch).toMatchObject({ runTimeoutMs: 2_000 })
+    expect(policy.retry?.delaysMs).toEqual([100, 5_000, 120_000, 3_600_000, 86_400_000])
+    expect(policy.deliver).toMatchObject({ deadlineMs: 500, leaseMs: 1_500 })
+  })
+
+  it.each(WRONG)('refuses a wrong %s with one line that shows it and says what it takes', (name, values) => {
+    for (const value of values) {
+      expect(lines({ [name]: value })).toEqual([
+        expect.stringMatching(new RegExp(`^${name} is ".*"; it takes [^()]+(\\(0: any free one\\)|\\(units .*\\)|\\(".*" .*\\))?$`)),
+      ])
+    }
+  })
+
+  it.each(WRONG_SECRETS)('refuses a wrong %s without showing it', (name, values) => {
+    for (const value of values) {
+      const [line = '', ...others] = lines({ [name]: value })
+      expect(others).toEqual([])
+      expect(line).toContain(`${name} is wrong (${value.length} characters, not shown); it takes `)
+      expect(line).not.toContain(value)
+    }
+  })
+
+  it('has wrong values of every variable in these tests', () => {
+    expect([...WRONG, ...WRONG_SECRETS].map(([name]) => name).sort()).toEqual(Object.keys(environment.shape).sort())
+  })
+
+  it('says that PostgreSQL is not supported yet, and keeps the password in its URL to itself', () => {
+    const [line] = lines({ SERVICE_DATABASE_URL: 'postgres://user:hunter2@db/app' })
+    expect(line).toBe(
+      'SERVICE_DATABASE_URL is "postgres://…@db/app"; it takes file: and a path, such as file:data/agent-messaging.db (PostgreSQL is not supported yet)',
+    )
+  })
+
+  it('stays on one line whatever the value holds, and cuts it', () => {
+    expect(lines({ PORT: 'a\nb' })).toEqual([expect.stringContaining('PORT is "a\\nb"')])
+    expect(lines({ PORT: 'x'.repeat(500) })[0]?.length).toBeLessThan(200)
+  })
+
+  it('names all wrong variables at once', () => {
+    expect(lines({ PORT: 'x', CRON_SECRET: 'a b', SERVICE_LOG_LEVEL: 'loud' })).toHaveLength(3)
+  })
+
+  it('refuses a delivery lease that ends before the attempt may', () => {
+    expect(lines({ SERVICE_DELIVERY_TIMEOUT_MS: '30000', SERVICE_DELIVERY_LEASE_MS: '30000' })).toEqual([
+      'SERVICE_DELIVERY_LEASE_MS is 30000; it takes more than SERVICE_DELIVERY_TIMEOUT_MS, which is 30000',
+    ])
+  })
+})
+
+describe('unknown variables', () => {
+  it('are named with the one that was probably meant', () => {
+    expect(unknownVariables({ SERVICE_DATABSE_URL: 'file:x', SERVICE_PUBLIC_URL: 'https://a.example', PATH: '/bin' })).toEqual([
+      'SERVICE_DATABSE_URL is no setting of this server and has no effect; did you mean SERVICE_DATABASE_URL?',
+    ])
+  })
+
+  it('are named alone when nothing is near', () => {
+    expect(unknownVariables({ SERVICE_QQQQQQQQQ: '1' })).toEqual(['SERVICE_QQQQQQQQQ is no setting of this server and has no effect'])
+  })
+})
+
+describe('the documentation of the configuration', () => {
+  it('has a row for every variable, with the default that holds', () => {
+    const table = configMarkdown()
+    for (const name of Object.keys(environment.shape)) expect(table).toContain(`| \`${name}\` | `)
+    expect(table).toContain('`30000` |')
+    expect(table).toContain('`5s,5m,30m,2h,5h,10h,14h,20h,24h` |')
+  })
+
+  it('has an .env file that gives the defaults when its lines are put in force', () => {
+    const assigned = [...configEnv().matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value])
+    expect(assigned.map(([name]) => name)).toEqual(Object.keys(environment.shape))
+    expect(good(Object.fromEntries(assigned) as Record<string, string>)).toEqual(good({}))
+  })
+})

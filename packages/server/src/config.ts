@@ -1,0 +1,63 @@
+import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
+import { err, ok, type Result } from 'neverthrow'
+import type { z } from 'zod'
+import { environment, takes, variables, type Environment, type VariableName } from './environment.js'
+
+/** The settings as the rest of the server knows them. */
+export type Config = ReturnType<typeof configOf>
+
+function configOf(env: Environment) {
+  return {
+    port: env.PORT,
+    host: env.HOST,
+    databasePath: env.SERVICE_DATABASE_URL,
+    masterKey: env.SERVICE_MASTER_KEY,
+    publicUrl: env.SERVICE_PUBLIC_URL,
+    bootstrapApiKey: env.SERVICE_BOOTSTRAP_API_KEY,
+    cronSecret: env.CRON_SECRET,
+    allowedCidrs: env.SERVICE_WEBHOOK_ALLOWED_CIDRS,
+    logLevel: env.SERVICE_LOG_LEVEL,
+    shutdownGraceMs: env.SERVICE_SHUTDOWN_GRACE_MS,
+    policy: policyOf(env),
+  }
+}
+
+const policyOf = (env: Environment): Partial<Policy> => ({
+  syncWaitMs: env.SERVICE_SYNC_MESSAGE_TIMEOUT_MS,
+  onKeyMismatch: env.SERVICE_IDEMPOTENCY_MISMATCH,
+  dispatch: { ...defaultPolicy.dispatch, runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS },
+  runLeaseMs: env.SERVICE_RUN_LEASE_MS,
+  retry: { ...defaultPolicy.retry, delaysMs: env.SERVICE_WEBHOOK_RETRY_SCHEDULE },
+  deliver: { ...defaultPolicy.deliver, deadlineMs: env.SERVICE_DELIVERY_TIMEOUT_MS, leaseMs: env.SERVICE_DELIVERY_LEASE_MS },
+  headerPrefix: env.SERVICE_HEADER_PREFIX,
+})
+
+/** Such as `process.env`. */
+export type Variables = Readonly<Record<string, string | undefined>>
+
+/** The settings, or a line for each variable that is wrong. An empty variable counts as unset. */
+export function readConfig(env: Variables): Result<Config, string[]> {
+  const set = Object.fromEntries(Object.entries(env).filter(([, text]) => text !== ''))
+  const read = environment.safeParse(set)
+  if (!read.success) return err(read.error.issues.map((issue) => complaint(issue, set)))
+  const { SERVICE_DELIVERY_LEASE_MS: lease, SERVICE_DELIVERY_TIMEOUT_MS: timeout } = read.data
+  if (lease > timeout) return ok(configOf(read.data))
+  return err([`SERVICE_DELIVERY_LEASE_MS is ${lease}; it takes more than SERVICE_DELIVERY_TIMEOUT_MS, which is ${timeout}`])
+}
+
+function complaint(issue: z.core.$ZodIssue, env: Variables): string {
+  const name = issue.path[0] as VariableName
+  const text = env[name] ?? ''
+  const isSecret = variables.get(environment.shape[name])?.isSecret
+  const got = isSecret ? `wrong (${text.length} characters, not shown)` : quoted(text)
+  const why: unknown = issue.code === 'custom' ? issue.params?.['why'] : undefined
+  return `${name} is ${got}; it takes ${takes(name)}${typeof why === 'string' ? ` (${why})` : ''}`
+}
+
+const LONGEST_SHOWN = 80
+
+/** On one line, and without the password that a URL may carry. */
+function quoted(text: string): string {
+  const shown = text.replace(/\/\/.*@/s, '//…@')
+  return JSON.stringify(shown.length > LONGEST_SHOWN ? `${shown.slice(0, LONGEST_SHOWN)}…` : shown)
+}

@@ -1,0 +1,71 @@
+import { nodeCrypto } from '@org/agent-messaging-core/node'
+import type { AddressPolicy } from '@org/agent-messaging-outbound'
+import { err, ok } from 'neverthrow'
+import type { Agents } from './agents-file.js'
+import { DEFAULT_PROJECT } from './bootstrap.js'
+import type { Config } from './config.js'
+import { devFiles, keptOrMade, type Kept } from './dev-files.js'
+import { projectNamed } from './find.js'
+import type { Logger } from './logging.js'
+import { orFail } from './operator-error.js'
+import { createServer, type RunningServer } from './server.js'
+import { welcome } from './welcome.js'
+
+export type DevOptions = {
+  readonly config: Config
+  readonly agents?: Agents | undefined
+  readonly logger?: Logger | undefined
+  /** How this program is called: `agent-messaging`, or `node …/cli.js`. */
+  readonly command: string
+}
+
+/** Loopback receivers and agents, over http: too; no other private range. */
+export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({ allowLoopback: true, allowHttp: true, allowedCidrs })
+
+/** A server to try things out with, and the text that shows how. The second start finds everything as the first one left it. */
+export async function startDev({ config, agents, logger, command }: DevOptions): Promise<{ server: RunningServer; text: string }> {
+  const kept = keptOrMade(config)
+  const server = await createServer({
+    ...{ ...config, ...kept, agents, logger },
+    bootstrapApiKey: kept.apiKey,
+    addresses: devAddresses(config),
+    publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
+  })
+  try {
+    return { server, text: textFor(config, kept, { url: server.url, command, echo: await ensureEcho(server) }) }
+  } catch (error) {
+    await server.stop({ graceMs: 0 })
+    throw error
+  }
+}
+
+function textFor(
+  config: Config,
+  { databasePath, apiKey, masterKey }: Kept,
+  seen: { url: string; command: string; echo: string | undefined },
+): string {
+  const apiKeyFile = config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined
+  return welcome({ ...seen, databasePath, apiKey, apiKeyFile, webhookSecret: exampleSecret(masterKey) })
+}
+
+const ECHO_SETTING = 'dev-echo'
+
+/** The agent `echo`, once in the life of a database: one that was stopped or deleted stays so. Gives its state. */
+async function ensureEcho({ service, storage }: RunningServer): Promise<string | undefined> {
+  const what = 'the agent "echo" cannot be made'
+  const { id: projectId } = await projectNamed(service, DEFAULT_PROJECT)
+  if ((await orFail(storage.credentials.readSetting(ECHO_SETTING), what)) === undefined) {
+    const made = service.agents
+      .create({ projectId, name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+      .map(() => undefined)
+      .orElse((error) => (error.kind === 'name_taken' ? ok(undefined) : err(error)))
+    await orFail(made, what)
+    await orFail(storage.credentials.initSetting(ECHO_SETTING, 'made'), what)
+  }
+  const echo = await service.agents.get({ projectId, agent: 'echo' })
+  return echo.isOk() ? echo.value.state.kind : undefined
+}
+
+/** The same at every start, so that a receiver from before still verifies; and nobody else's. */
+const exampleSecret = (masterKey: Uint8Array): string =>
+  `whsec_${Buffer.from(nodeCrypto(masterKey).mac('example webhook secret', 'v1'), 'base64url').toString('base64')}`

@@ -1,0 +1,108 @@
+import { defaultPolicy } from '@org/agent-messaging-core'
+import { z } from 'zod'
+import * as value from './config-values.js'
+
+/** What an operator reads about a variable. `takes` ends the sentence "it takes …". */
+export type Variable = { readonly about: string; readonly takes: string; readonly isSecret?: true }
+
+export const variables = z.registry<Variable>()
+
+const DAY_MS = 86_400_000
+const milliseconds = (min: number, max: number, byDefault: number, about: string) =>
+  value
+    .whole(min, max)
+    .prefault(String(byDefault))
+    .register(variables, { about, takes: `milliseconds, ${min} to ${max}` })
+
+/** Every setting of the server. The checks, the error lines, the documentation and `.env.example` all come from here. */
+export const environment = z.object({
+  PORT: value
+    .whole(0, 65_535)
+    .prefault('3000')
+    .register(variables, { about: 'Port to listen on.', takes: 'a port, 0 to 65535 (0: any free one)' }),
+  HOST: value.host
+    .prefault('127.0.0.1')
+    .register(variables, {
+      about: 'Address to listen on; `0.0.0.0` or `::` for all.',
+      takes: 'an IP address or a host name of this machine',
+    }),
+  SERVICE_DATABASE_URL: value.databaseUrl
+    .optional()
+    .register(variables, {
+      about: 'The database. `dev` keeps one in `data/`; `start` needs this.',
+      takes: 'file: and a path, such as file:data/agent-messaging.db',
+    }),
+  SERVICE_MASTER_KEY: value.masterKey.optional().register(variables, {
+    about: 'Encrypts webhook and runtime secrets; losing it loses them. `dev` keeps one in `data/`; `start` needs this.',
+    takes: '32 bytes as base64 or hex, such as `openssl rand -base64 32` makes',
+    isSecret: true,
+  }),
+  SERVICE_PUBLIC_URL: value.publicUrl
+    .optional()
+    .register(variables, {
+      about: 'Where others reach this server; runtimes that answer later are told it.',
+      takes: 'an http: or https: URL without query and fragment',
+    }),
+  SERVICE_BOOTSTRAP_API_KEY: value.bootstrapKey.optional().register(variables, {
+    about: 'An API key with all permissions for the project `default`; both are made at the start if they are missing.',
+    takes: '20 to 255 printable ASCII characters without space and comma',
+    isSecret: true,
+  }),
+  CRON_SECRET: value.credential.optional().register(variables, {
+    about: 'Opens `/api/cron/webhooks`; unset, that route is closed.',
+    takes: '1 to 255 printable ASCII characters without space and comma',
+    isSecret: true,
+  }),
+  SERVICE_SYNC_MESSAGE_TIMEOUT_MS: milliseconds(0, 600_000, 30_000, 'How long a send waits for its answer before it gets 202.'),
+  SERVICE_IDEMPOTENCY_MISMATCH: z
+    .enum(['reuse', 'reject'])
+    .prefault('reuse')
+    .register(variables, {
+      about: 'An Idempotency-Key used again with another body: the first message, or 422.',
+      takes: 'reuse or reject',
+    }),
+  SERVICE_RUN_TIMEOUT_MS: milliseconds(100, DAY_MS, defaultPolicy.dispatch.runTimeoutMs, 'Deadline of one run of an agent.'),
+  SERVICE_RUN_LEASE_MS: milliseconds(
+    1_000,
+    DAY_MS,
+    defaultPolicy.runLeaseMs,
+    'How long after the death of its process a run is begun again.',
+  ),
+  SERVICE_WEBHOOK_RETRY_SCHEDULE: value.schedule
+    .prefault(defaultPolicy.retry.delaysMs.map(asDuration).join(','))
+    .register(variables, {
+      about: 'Waits between the attempts of a delivery.',
+      takes: 'up to 50 waits of at most 30d, such as 5s,5m,2h (units ms, s, m, h, d)',
+    }),
+  SERVICE_WEBHOOK_ALLOWED_CIDRS: value.cidrs.optional().register(variables, {
+    about: 'Non-public addresses that webhooks and HTTP runtimes may be at. `dev` allows the loopback addresses.',
+    takes: 'address ranges, such as 10.1.0.0/16,fd00::/8',
+  }),
+  SERVICE_DELIVERY_TIMEOUT_MS: milliseconds(100, 300_000, defaultPolicy.deliver.deadlineMs, 'Deadline of one attempt of a delivery.'),
+  SERVICE_DELIVERY_LEASE_MS: milliseconds(
+    1_000,
+    DAY_MS,
+    defaultPolicy.deliver.leaseMs,
+    'How long after the death of its process an attempt is made again; longer than SERVICE_DELIVERY_TIMEOUT_MS.',
+  ),
+  SERVICE_HEADER_PREFIX: value.headerToken
+    .prefault(defaultPolicy.headerPrefix)
+    .register(variables, { about: 'Begins the names of the headers of webhook requests.', takes: 'an HTTP header name' }),
+  SERVICE_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .optional()
+    .register(variables, { about: 'What is logged; `info` unless set, `warn` in `dev`.', takes: 'debug, info, warn, error or silent' }),
+  // The default is a little below the 10 s after which `docker stop` kills.
+  SERVICE_SHUTDOWN_GRACE_MS: milliseconds(0, 3_600_000, 8_000, 'How long runs and requests may go on after SIGTERM.'),
+})
+
+export type Environment = z.output<typeof environment>
+export type VariableName = keyof Environment
+
+/** What a variable takes, as the end of a sentence. */
+export const takes = (name: VariableName): string => variables.get(environment.shape[name])?.takes ?? ''
+
+function asDuration(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
+  return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`
+}

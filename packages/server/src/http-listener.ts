@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { getRequestListener } from '@hono/node-server'
+import { OperatorError } from './operator-error.js'
+
+export type Listener = {
+  /** Where it listens, with the port that it got. */
+  readonly url: string
+  /** Takes no more connections; resolves when every request has its answer, or at the end of the grace with the rest cut off. */
+  close(graceMs: number): Promise<void>
+}
+
+export type ListenerOptions = {
+  readonly host: string
+  readonly port: number
+  readonly fetch: (request: Request) => Response | Promise<Response>
+  readonly limits?: Partial<typeof LIMITS>
+}
+
+/** Bounds on peers that dribble. A request's own time counts until its body is here; waiting for its answer is not limited. */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  // Longer than the 60 s after which load balancers commonly let go of an idle connection: they must be first.
+  keepAliveTimeout: 65_000,
+  // Of a connection with nothing in either direction, such as one whose peer does not read its answer. Callers may wait for 10 min.
+  stalledTimeout: 660_000,
+  maxHeaderSize: 16 * 1024,
+  // How often the bounds are looked at: Node's 30 s would make 10 s mean 40.
+  connectionsCheckingInterval: 1_000,
+}
+const SWEEP_MS = 100
+
+export async function openListener({ host, port, fetch, limits }: ListenerOptions): Promise<Listener> {
+  // Without the option it replaces the global Request and Response, for the embedder's whole process.
+  const handle = getRequestListener((request) => fetch(request), { overrideGlobalObjects: false, hostname: host, errorHandler: unreadable })
+  let inFlight = 0
+  let closing = false
+  const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }
+  const server = createServer(bounds, (request, response) => {
+    inFlight++
+    response.once('close', () => inFlight--)
+    if (closing) response.shouldKeepAlive = false
+    void handle(request, response)
+  })
+  server.timeout = stalledTimeout
+  await bind(server, host, port)
+
+  async function close(graceMs: number): Promise<void> {
+    closing = true
+    const closed = once(server, 'close')
+    server.close()
+    for (const end = Date.now() + graceMs; inFlight > 0 && Date.now() < end; await delay(SWEEP_MS)) server.closeIdleConnections()
+    // Also those that never sent a request: Node does not count them as idle.
+    server.closeAllConnections()
+    await closed
+  }
+
+  return { url: urlOf(server.address() as AddressInfo, host), close }
+}
+
+/** For what cannot even be made a Request of; in the words of the API. */
+const unreadable = () =>
+  Response.json(
+    { error: { code: 'BAD_REQUEST', message: 'the path or the Host header is not valid' }, requestId: randomUUID() },
+    { status: 400 },
+  )
+
+async function bind(server: Server, host: string, port: number): Promise<void> {
+  server.listen({ host, port })
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw new OperatorError(bindProblem(error as NodeJS.ErrnoException, host, port))
+  }
+}
+
+function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+  if (code === 'EADDRINUSE') return `port ${port} on ${host} is in use; set PORT to another (0: any free one)`
+  if (code === 'EACCES') return `this user may not listen on port ${port}; set PORT to one from 1024`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `HOST is ${host}, which is no address of this machine`
+  return `cannot listen on ${host}, port ${port}: ${message}`
+}
+
+/** One that works from this machine: nobody can connect to "all addresses". */
+function urlOf({ port }: AddressInfo, host: string): string {
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}

@@ -1,0 +1,30 @@
+import type { Fact } from '@org/agent-messaging-core'
+import { describe, expect, it } from 'vitest'
+import { logTelemetry, type Logger } from './logging.js'
+
+function logged(fact: Fact): unknown[] {
+  const lines: unknown[] = []
+  const at = (level: string) => (details: unknown, text: unknown) => void lines.push([level, details, text])
+  const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } as unknown as Logger
+  logTelemetry(logger).record(fact)
+  return lines
+}
+
+describe('the log of facts', () => {
+  it.each<['info' | 'warn' | 'error', Fact]>([
+    ['info', { name: 'message.accepted', attached: false }],
+    ['info', { name: 'run.finished', state: 'responded' }],
+    ['warn', { name: 'run.finished', state: 'queued', error: 'RUNTIME_LOST' }],
+    ['warn', { name: 'run.refused' }],
+    ['info', { name: 'delivery.attempted', outcome: 'accepted' }],
+    ['warn', { name: 'delivery.attempted', outcome: 'refused', statusCode: 500 }],
+    ['warn', { name: 'delivery.attempted', outcome: 'unreachable' }],
+    ['warn', { name: 'delivery.refused' }],
+    ['info', { name: 'agent.changed', to: 'running' }],
+    ['warn', { name: 'agent.changed', to: 'error' }],
+    ['error', { name: 'store.unavailable' }],
+    ['error', { name: 'worker.failed' }],
+  ])('has one line of level %s for %j', (level, { name, ...details }) => {
+    expect(logged({ name, ...details })).toEqual([[level, details, name]])
+  })
+})

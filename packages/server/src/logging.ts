@@ -1,0 +1,49 @@
+import type { Fact, Telemetry } from '@org/agent-messaging-core'
+import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger as PinoLogger } from 'pino'
+
+/** What the server needs of a logger: an object of details first, a text second. */
+export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'>
+
+const OPTIONS = { base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: (level: string) => ({ level }) } }
+
+/** A JSON object a line, to stdout. Written behind the event loop's back; what is left is written at exit. */
+export const jsonLogger = (level: LevelWithSilent): PinoLogger => pino({ ...OPTIONS, level }, destination({ dest: 1, sync: false }))
+
+/** Lines for a person, to stderr: stdout is for what was asked for. */
+export const plainLogger = (level: LevelWithSilent): PinoLogger =>
+  pino({ ...OPTIONS, level }, { write: (line) => void process.stderr.write(plainLine(line)) })
+
+export const silentLogger: Logger = pino({ level: 'silent' })
+
+type Line = { readonly time: string; readonly level: string; readonly msg?: string; readonly err?: { readonly stack?: string } }
+
+function plainLine(json: string): string {
+  const { time, level, msg, err, ...details } = JSON.parse(json) as Line & Record<string, unknown>
+  const pairs = Object.entries(details).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const line = [time.slice(11, 19), level.padEnd(5), msg, ...pairs].join(' ')
+  return err?.stack === undefined ? `${line}\n` : `${line}\n${err.stack}\n`
+}
+
+/** One line for each fact. Facts hold no text of messages and no secrets (see the port), so nothing is taken out here. */
+export const logTelemetry = (logger: Logger): Telemetry => ({
+  record: ({ name, ...details }) => logger[levelOf({ name, ...details })](details, name),
+})
+
+function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
+  switch (fact.name) {
+    case 'message.accepted':
+      return 'info'
+    case 'run.finished':
+      return fact['error'] === undefined ? 'info' : 'warn'
+    case 'delivery.attempted':
+      return fact['outcome'] === 'accepted' ? 'info' : 'warn'
+    case 'agent.changed':
+      return fact['to'] === 'error' ? 'warn' : 'info'
+    case 'run.refused':
+    case 'delivery.refused':
+      return 'warn'
+    case 'store.unavailable':
+    case 'worker.failed':
+      return 'error'
+  }
+}

@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { signatureHeaders } from '@org/agent-messaging-core'
+import { nodeCrypto } from '@org/agent-messaging-core/node'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createReceiver, type ReceiverOptions } from './receiver.js'
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const BODY = JSON.stringify({ event: 'message.responded', data: { response: 'grüße' } })
+
+const closers: (() => void)[] = []
+afterEach(() => closers.splice(0).forEach((close) => close()))
+
+async function receive(
+  options: Omit<ReceiverOptions, 'print'>,
+  headers: Record<string, string>,
+  body = BODY,
+): Promise<{ status: number; printed: string }> {
+  let printed = ''
+  const server = createReceiver({ ...options, print: (lines) => (printed += lines) }).listen(0, '127.0.0.1')
+  closers.push(() => server.close())
+  await once(server, 'listening')
+  const { status } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, { method: 'POST', headers, body })
+  return { status, printed }
+}
+
+const { hmacSha256 } = nodeCrypto(Buffer.alloc(32))
+const signed = (secret: string, headerPrefix = 'X-Service'): Record<string, string> =>
+  signatureHeaders(hmacSha256, { id: 'the-delivery', event: 'message.responded', body: BODY, secret, at: 1_700_000_000_000, headerPrefix })
+
+describe('the receiver', () => {
+  it('prints the event, the delivery, the verdict and the body, and answers 200', async () => {
+    const { status, printed } = await receive({ secret: SECRET }, signed(SECRET))
+    expect(status).toBe(200)
+    expect(printed).toMatch(/^\d\d:\d\d:\d\d {2}message\.responded {2}delivery the-delivery {2}signature valid\n/)
+    expect(printed).toContain('"response": "grüße"')
+  })
+
+  it('finds the headers under whatever prefix', async () => {
+    const { printed } = await receive({ secret: SECRET }, signed(SECRET, 'X-Acme-Hooks'))
+    expect(printed).toContain('message.responded  delivery the-delivery  signature valid')
+  })
+
+  it('says when the secret is another', async () => {
+    const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+    expect((await receive({ secret: SECRET }, signed(other))).printed).toContain('SIGNATURE WRONG')
+  })
+
+  it('says when the body was changed', async () => {
+    expect((await receive({ secret: SECRET }, signed(SECRET), `${BODY} `)).printed).toContain('SIGNATURE WRONG')
+  })
+
+  it.each(['X-Service-Signature', 'webhook-signature', 'webhook-timestamp'])('says so when %s alone is wrong', async (name) => {
+    expect((await receive({ secret: SECRET }, { ...signed(SECRET), [name]: 'sha256=0' })).printed).toContain('SIGNATURE WRONG')
+  })
+
+  it('takes one of several Standard Webhooks signatures', async () => {
+    const headers = signed(SECRET)
+    const both = { ...headers, 'webhook-signature': `v1,AAAA ${headers['webhook-signature']}` }
+    expect((await receive({ secret: SECRET }, both)).printed).toContain('signature valid')
+  })
+
+  it('prints what is not signed, what is not JSON, and what it cannot check', async () => {
+    expect((await receive({}, signed(SECRET))).printed).toContain('signature not checked (no --secret)')
+    expect((await receive({ secret: SECRET }, {}, 'plain text')).printed).toMatch(
+      /\(none\) {2}delivery \(none\) {2}SIGNATURE WRONG.*\nplain text\n/,
+    )
+  })
+
+  it('answers what it is told to', async () => {
+    expect((await receive({ status: 503 }, signed(SECRET))).status).toBe(503)
+  })
+})

@@ -1,0 +1,63 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+
+export type ReceiverOptions = {
+  /** The webhook's secret, as create or rotate showed it; without it signatures are not checked. */
+  readonly secret?: string | undefined
+  /** What deliveries are answered with; 200 unless given. */
+  readonly status?: number | undefined
+  /** Gets a few lines for each delivery. */
+  readonly print: (lines: string) => void
+}
+
+/** A receiver of webhooks for development: prints each delivery with the verdict on its signatures. */
+export function createReceiver({ secret, status = 200, print }: ReceiverOptions): Server {
+  return createServer((request, response) => {
+    buffer(request).then(
+      (body) => {
+        const { event, delivery } = namedHeaders(request.headers)
+        const verdict = secret === undefined ? 'signature not checked (no --secret)' : verdictOn(request.headers, body, secret)
+        print(`${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${pretty(body.toString())}\n`)
+        response.writeHead(status).end()
+      },
+      () => response.destroy(),
+    )
+  })
+}
+
+/** The prefix of these three is the choice of the sender's operator. */
+function namedHeaders(headers: IncomingHttpHeaders): { event: string; delivery: string; signature: string } {
+  const ending = 'signature'
+  const found = Object.keys(headers).find((name) => name.endsWith(`-${ending}`) && String(headers[name]).startsWith('sha256='))
+  const prefix = found?.slice(0, -ending.length)
+  const read = (name: string): string => String(headers[`${prefix}${name}`] ?? '(none)')
+  return { event: read('event'), delivery: read('delivery'), signature: read(ending) }
+}
+
+/**
+ * Checks both signatures as any receiver would: over the bytes as they came, before anything parses them. One is keyed with
+ * the secret's characters; the other, of Standard Webhooks, with its decoded bytes, and covers the id and the time too.
+ */
+function verdictOn(headers: IncomingHttpHeaders, body: Buffer, secret: string): string {
+  const plain = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  const head = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.`
+  const standard = `v1,${createHmac('sha256', key).update(head).update(body).digest('base64')}`
+  const given = String(headers['webhook-signature']).split(' ')
+  const isGood = equal(namedHeaders(headers).signature, plain) && given.some((one) => equal(one, standard))
+  return isGood ? 'signature valid' : 'SIGNATURE WRONG for this secret'
+}
+
+function equal(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}

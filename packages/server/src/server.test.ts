@@ -1,0 +1,162 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { json } from 'node:stream/consumers'
+import type { Telemetry } from '@org/agent-messaging-core'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Logger } from './logging.js'
+import { OperatorError } from './operator-error.js'
+import { createServer, type RunningServer, type ServerOptions } from './server.js'
+
+const KEY = 'an-api-key-for-the-tests'
+const CRON_SECRET = 'a-cron-secret'
+
+let root: string
+const open: { stop(): Promise<void> }[] = []
+beforeEach(() => {
+  root = mkdtempSync(path.join(tmpdir(), 'server-'))
+})
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.stop()))
+  rmSync(root, { recursive: true })
+})
+
+async function serve(options: Partial<ServerOptions> = {}): Promise<RunningServer> {
+  const database = { databasePath: path.join(root, 'service.db'), masterKey: Buffer.alloc(32, 1) }
+  const server = await createServer({ ...database, port: 0, bootstrapApiKey: KEY, cronSecret: CRON_SECRET, ...options })
+  open.push(server)
+  return server
+}
+
+function call({ url }: RunningServer, route: string, body?: unknown, key = KEY): Promise<Response> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return fetch(url + route, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+async function createAgent(server: RunningServer, name: string, runtime: object = { kind: 'function', handler: name }): Promise<void> {
+  const created = await call(server, '/v1/agents', { name, runtime, desiredState: 'running' })
+  expect(await created.json()).toMatchObject({ name, state: 'running' })
+}
+
+const send = (server: RunningServer, agent: string, message: string): Promise<Response> =>
+  call(server, `/v1/agents/${agent}/messages`, { sessionId: 's', message })
+
+describe('a server made in code', () => {
+  it('answers with the functions that it was given, and with the built-in echo', async () => {
+    const server = await serve({ agents: { shout: ({ message }) => message.toUpperCase() } })
+    await createAgent(server, 'shout')
+    await createAgent(server, 'echo')
+    expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({ status: 'responded', response: 'HELLO' })
+    expect(await (await send(server, 'echo', 'hello')).json()).toMatchObject({ status: 'responded', response: 'hello' })
+  })
+
+  it('hands its facts to the telemetry that it was given', async () => {
+    const names: string[] = []
+    const telemetry: Telemetry = { record: ({ name }) => void names.push(name) }
+    const server = await serve({ telemetry })
+    await createAgent(server, 'echo')
+    await send(server, 'echo', 'hello')
+    expect(names).toEqual(expect.arrayContaining(['agent.changed', 'message.accepted', 'run.finished']))
+  })
+
+  it('tells HTTP agents where to call back', async () => {
+    const asked: unknown[] = []
+    const agent = createHttpServer((request, response) => {
+      void json(request).then((body) => {
+        asked.push(body)
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{"response":"done"}')
+      })
+    }).listen(0, '127.0.0.1')
+    await once(agent, 'listening')
+    const server = await serve({ addresses: { allowLoopback: true }, publicUrl: (ownUrl) => `${ownUrl}/base` })
+    await createAgent(server, 'remote', { kind: 'http', url: `http://127.0.0.1:${(agent.address() as AddressInfo).port}/` })
+    expect(await (await send(server, 'remote', 'hello')).json()).toMatchObject({ response: 'done' })
+    expect(asked).toEqual([
+      expect.objectContaining({ callback: expect.objectContaining({ url: expect.stringContaining(`${server.url}/base/v1/agents/`) }) }),
+    ])
+    agent.close()
+  })
+
+  it('without workers leaves all work to the cron route', async () => {
+    const server = await serve({ worker: false, policy: { syncWaitMs: 0 } })
+    const cron = async () => expect((await call(server, '/api/cron/webhooks', undefined, CRON_SECRET)).status).toBe(200)
+    await call(server, '/v1/agents', { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+    expect((await send(server, 'echo', 'too early')).status).toBe(409)
+    await cron()
+    const { messageId } = (await (await send(server, 'echo', 'hello')).json()) as { messageId: string }
+    const stateOf = async () => (await (await call(server, `/v1/agents/echo/messages/${messageId}`)).json()) as { state: string }
+    expect(await stateOf()).toMatchObject({ state: 'queued' })
+    await cron()
+    expect(await stateOf()).toMatchObject({ state: 'responded' })
+  })
+
+  it('stops once, however often it is asked to', async () => {
+    const server = await serve()
+    const first = server.stop()
+    expect(server.stop()).toBe(first)
+    await first
+    await expect(call(server, '/healthz')).rejects.toThrow('fetch failed')
+  })
+})
+
+describe('the start of a server', () => {
+  it('stops at another master key than the database was begun with', async () => {
+    await (await serve()).stop()
+    const other = serve({ masterKey: Buffer.alloc(32, 2) })
+    await expect(other).rejects.toEqual(
+      new OperatorError('SERVICE_MASTER_KEY is not the key that this database was begun with; it takes that one', 2),
+    )
+    await expect(other).rejects.toMatchObject({ exitCode: 2 })
+  })
+
+  it('stops at a port in use, and leaves the database to the server that has it', async () => {
+    const server = await serve()
+    await createAgent(server, 'echo')
+    await expect(serve({ port: Number(new URL(server.url).port) })).rejects.toThrow('is in use; set PORT to another')
+    expect((await send(server, 'echo', 'hello')).status).toBe(200)
+  })
+
+  it('stops at a database whose folder is missing', async () => {
+    await expect(serve({ databasePath: path.join(root, 'missing', 'service.db') })).rejects.toMatchObject({
+      name: 'OperatorError',
+      message: expect.stringContaining('folder does not exist'),
+    })
+  })
+
+  it('makes the project and the key of the environment once, however many servers start together', async () => {
+    const servers = await Promise.all([serve(), serve(), serve(), serve()])
+    const [first] = servers
+    const projects = (await first.service.projects.list({ limit: 100 }))._unsafeUnwrap().data
+    expect(projects.map(({ name }) => name)).toEqual(['default'])
+    const keys = (await first.service.keys.list(projects[0]?.id ?? '', { limit: 100 }))._unsafeUnwrap().data
+    expect(keys).toHaveLength(1)
+    for (const server of servers) expect((await call(server, '/v1/agents')).status).toBe(200)
+  })
+
+  it('uses a project "default" that was made before', async () => {
+    const without = await serve({ bootstrapApiKey: undefined })
+    const made = (await without.service.projects.create({ name: 'default' }))._unsafeUnwrap()
+    const server = await serve()
+    expect((await server.service.projects.list({ limit: 100 }))._unsafeUnwrap().data).toEqual([made])
+    expect((await server.service.keys.authenticate(KEY))._unsafeUnwrap().projectId).toBe(made.id)
+  })
+
+  it('warns of a key of the environment that was revoked', async () => {
+    const { service } = await serve()
+    const { id, projectId } = (await service.keys.authenticate(KEY))._unsafeUnwrap()
+    await service.keys.revoke(projectId, id)
+    const warnings: unknown[] = []
+    const logger = {
+      debug: () => {},
+      info: () => {},
+      warn: (_: unknown, text: unknown) => void warnings.push(text),
+      error: () => {},
+    } as unknown as Logger
+    const server = await serve({ logger })
+    expect(warnings).toEqual([expect.stringContaining('revoked')])
+    expect((await call(server, '/v1/agents')).status).toBe(401)
+  })
+})

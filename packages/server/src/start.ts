@@ -1,0 +1,26 @@
+import type { Agents } from './agents-file.js'
+import type { Config } from './config.js'
+import { takes, type VariableName } from './environment.js'
+import type { Logger } from './logging.js'
+import { OperatorError } from './operator-error.js'
+import { createServer, type RunningServer } from './server.js'
+
+export type StartOptions = {
+  readonly config: Config
+  readonly agents?: Agents | undefined
+  readonly logger?: Logger | undefined
+  readonly worker?: boolean | undefined
+}
+
+/** A server for production: it takes everything from its configuration and makes up nothing. */
+export async function startServer({ config, ...options }: StartOptions): Promise<RunningServer> {
+  const { databasePath, masterKey, allowedCidrs } = config
+  if (databasePath === undefined || masterKey === undefined)
+    throw missing({ SERVICE_DATABASE_URL: databasePath, SERVICE_MASTER_KEY: masterKey })
+  return createServer({ ...config, ...options, databasePath, masterKey, addresses: allowedCidrs ? { allowedCidrs } : {} })
+}
+
+function missing(values: Readonly<Partial<Record<VariableName, unknown>>>): OperatorError {
+  const names = (Object.keys(values) as VariableName[]).filter((name) => values[name] === undefined)
+  return new OperatorError(names.map((name) => `${name} is not set; it takes ${takes(name)}`).join('\n'), 2)
+}

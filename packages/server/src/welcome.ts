@@ -1,0 +1,62 @@
+export type Welcome = {
+  readonly url: string
+  readonly databasePath: string
+  readonly apiKey: string
+  /** Undefined when the environment gave the key. */
+  readonly apiKeyFile: string | undefined
+  /** State of the agent `echo`; undefined when it was deleted. */
+  readonly echo: string | undefined
+  readonly webhookSecret: string
+  /** How this program is called. */
+  readonly command: string
+}
+
+const RECEIVER = 'http://127.0.0.1:4000/'
+
+/** What `dev` prints at every start. Each command can be pasted as it is. */
+export function welcome(w: Welcome): string {
+  const { url, webhookSecret: secret } = w
+  return `Agent Messaging is running. Ctrl-C stops it.
+
+  API       ${url}/v1
+  Health    ${url}/healthz
+  Database  ${w.databasePath}
+  API key   ${w.apiKey}${w.apiKeyFile === undefined ? '' : ` (kept in ${w.apiKeyFile})`}
+  Agent     echo (${w.echo ?? 'deleted'})
+
+In a second terminal, start a receiver that checks signatures and prints what it gets:
+
+${w.command} listen --secret ${secret}
+
+In a third one, register it as a webhook:
+
+${post(w, '/v1/webhooks', { url: RECEIVER, events: ['*'], secret })}
+${startEcho(w)}
+Send a message, and get the answer:
+
+${post(w, '/v1/agents/echo/messages', { sessionId: 'first', message: 'Hello' })}
+
+See the delivery of its webhook:
+
+curl ${quote(`${url}/v1/deliveries?limit=1`)} \\
+  -H ${quote(`Authorization: Bearer ${w.apiKey}`)}
+`
+}
+
+/** Only for who has stopped or deleted it. */
+function startEcho(w: Welcome): string {
+  if (w.echo === 'stopped') return `\nStart the agent again:\n\n${post(w, '/v1/agents/echo/start', {})}\n`
+  const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+  return w.echo === undefined ? `\nMake the agent again:\n\n${post(w, '/v1/agents', agent)}\n` : ''
+}
+
+const post = ({ url, apiKey }: Welcome, path: string, body: object): string =>
+  [
+    `curl ${url}${path}`,
+    `-H ${quote(`Authorization: Bearer ${apiKey}`)}`,
+    `-H 'Content-Type: application/json'`,
+    `-d ${quote(JSON.stringify(body))}`,
+  ].join(' \\\n  ')
+
+/** As one word of a shell. A key that the operator chose may hold quotes. */
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

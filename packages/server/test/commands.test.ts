@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { until, workshop, type Workshop } from './workshop.js'
+
+const ENV = { SERVICE_DATABASE_URL: 'file:service.db', SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64') }
+
+let shop: Workshop
+beforeEach(() => {
+  shop = workshop()
+})
+afterEach(() => shop.dispose())
+
+type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+
+/** A command line, its words separated by single spaces. */
+async function cli(line: string, env: Record<string, string> = ENV): Promise<Ended> {
+  const program = shop.cli(line.split(' '), env)
+  const code = await program.ended
+  return { code, stdout: program.stdout(), stderr: program.stderr() }
+}
+
+async function json<T = Record<string, unknown>>(line: string, env?: Record<string, string>): Promise<T> {
+  const { code, stdout, stderr } = await cli(`${line} --json`, env)
+  expect([code, stderr]).toEqual([0, ''])
+  return JSON.parse(stdout) as T
+}
+
+describe('the commands on the database', () => {
+  it('make and list projects', async () => {
+    expect((await cli('projects list')).stdout).toBe('There is no project yet.\n')
+    const made = await json('projects create support')
+    expect(made).toEqual({ id: expect.any(String), name: 'support', createdAt: expect.stringMatching(/Z$/) })
+    expect(await json('projects list')).toEqual([made])
+    expect((await cli('projects list')).stdout).toContain(`${String(made['id'])}  support`)
+  })
+
+  it('make, list and revoke keys that the server goes by', async () => {
+    await cli('projects create default')
+    const made = await json('keys create web --permission project:message --expires-at 2100-01-01')
+    expect(made).toMatchObject({
+      name: 'web',
+      permissions: ['project:message'],
+      expiresAt: '2100-01-01T00:00:00.000Z',
+      key: expect.stringMatching(/^amk_/),
+    })
+    const { key, ...shown } = made
+    expect(await json('keys list')).toEqual([shown])
+
+    const server = shop.cli(['start'], { ...ENV, PORT: '0' })
+    const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
+    const statusOf = async () =>
+      (await fetch(`${url}/v1/agents/none/messages`, { headers: { authorization: `Bearer ${String(key)}` } })).status
+    expect(await statusOf()).toBe(404)
+    expect(await cli(`keys revoke ${String(shown['id'])}`)).toMatchObject({ code: 0 })
+    expect(await statusOf()).toBe(401)
+    expect((await cli('keys list')).stdout).toContain('revoked 2')
+  })
+
+  it('make agents, and have the running server start, stop and drop them', async () => {
+    await cli('projects create default')
+    const file = shop.write('agents.mjs', 'export default { shout: ({ message }) => message.toUpperCase() }')
+    const server = shop.cli(['start', '--agents', file], { ...ENV, PORT: '0' })
+    await server.find(/"msg":"listening"/)
+    const made = await json(`agents create shout --handler shout --agents ${file} --concurrency 2 --start`)
+    expect(made).toMatchObject({ name: 'shout', runtime: { kind: 'function', handler: 'shout' }, desiredState: 'running', concurrency: 2 })
+    const become = (state: string) =>
+      until(async () => (await json<{ state: string }[]>('agents list')).map((agent) => agent.state).join() === state)
+    await become('running')
+    expect((await cli('agents stop shout')).stdout).toMatch(/^Asked the agent shout, which is running, to stop\./)
+    await become('stopped')
+    expect(await json('agents start shout')).toMatchObject({ desiredState: 'running' })
+    await become('running')
+    expect((await cli('agents delete shout')).stdout).toBe('Deleted the agent shout.\n')
+    expect((await cli('agents list')).stdout).toBe('There is no agent yet.\n')
+  })
+
+  it('never run an agent themselves', async () => {
+    await cli('projects create default')
+    await cli('agents create echo --handler echo --start')
+    expect(await json('agents list')).toEqual([expect.objectContaining({ state: 'stopped', desiredState: 'running' })])
+  })
+
+  it('show the signing secret of an HTTP agent once', async () => {
+    await cli('projects create default')
+    const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
+    expect(await json('agents create remote --url http://127.0.0.1:9/', env)).toMatchObject({
+      state: 'stopped',
+      signingSecret: expect.stringMatching(/^whsec_/),
+    })
+    expect((await cli('agents list --json', env)).stdout).not.toContain('whsec_')
+  })
+
+  it('make, list and delete webhooks, by the same rules as the server', async () => {
+    await cli('projects create default')
+    expect(await cli('webhooks create http://127.0.0.1:9/')).toMatchObject({
+      code: 1,
+      stderr: 'the webhook cannot be created: url must use https\n',
+    })
+    const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
+    const made = await json('webhooks create http://127.0.0.1:9/ --event message.responded --event agent.error', env)
+    const { secret, ...shown } = made
+    expect(secret).toMatch(/^whsec_/)
+    expect(shown).toMatchObject({ url: 'http://127.0.0.1:9/', events: ['message.responded', 'agent.error'], enabled: true })
+    expect(await json('webhooks list')).toEqual([shown])
+    await cli(`webhooks delete ${String(shown['id'])}`)
+    expect((await cli('webhooks list')).stdout).toBe('There is no webhook yet.\n')
+  })
+
+  it('find the database that dev made in this directory', async () => {
+    const dev = shop.cli(['dev'], { PORT: '0' })
+    await dev.find(/deliveries/)
+    expect((await cli('agents list', {})).stdout).toMatch(/^NAME.*\necho {2}running/)
+    expect((await cli('webhooks create http://localhost:9/', {})).code).toBe(0)
+  })
+
+  it.each([
+    [{}, /^there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first\n$/],
+    [{ SERVICE_DATABASE_URL: 'file:service.db' }, /^SERVICE_MASTER_KEY is not set; .*\n$/],
+    [{ ...ENV, PORT: 'x' }, /^PORT is "x"; .*\n$/],
+  ])('end with 2 and a line when the environment is %j', async (env, said) => {
+    expect(await cli('projects list', env)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(said) })
+  })
+
+  it('end with 1 and a line when they fail', async () => {
+    await cli('projects create default')
+    const id = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
+    const fails = async (line: string, said: string): Promise<void> =>
+      expect(await cli(line)).toEqual({ code: 1, stdout: '', stderr: said })
+    await fails('keys list --project nobody', 'there is no project "nobody"\n')
+    await fails('agents start nobody', 'the agent nobody cannot be asked to start: agent not found\n')
+    await fails('agents delete nobody', 'the agent nobody cannot be deleted: agent not found\n')
+    await fails('agents create x --handler other', 'the agent x cannot be created: runtime handler must be one of: echo\n')
+    await fails(`keys revoke ${id}`, `the key ${id} cannot be revoked: key not found\n`)
+    await fails(`webhooks delete ${id}`, `the webhook ${id} cannot be deleted: webhook not found\n`)
+  })
+
+  it('end with 2 when they are mistyped', async () => {
+    expect(await cli('agnts list')).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('(Did you mean agents?)') })
+  })
+
+  it('print the settings as a table and as an .env file', async () => {
+    expect((await cli('config', {})).stdout).toContain('| `SERVICE_MASTER_KEY` |')
+    expect((await cli('config --env', {})).stdout).toContain('\n# PORT=3000\n')
+  })
+})

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { rmSync, statSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { workshop, type Program, type Workshop } from './workshop.js'
+
+let shop: Workshop
+beforeEach(() => {
+  shop = workshop()
+})
+afterEach(() => shop.dispose())
+
+type Dev = { readonly program: Program; readonly text: string; readonly url: string; readonly key: string }
+
+async function dev(env: Record<string, string> = {}): Promise<Dev> {
+  const program = shop.cli(['dev'], { PORT: '0', ...env })
+  const text = await program.find(/^Agent Messaging is running[^]*deliveries[^]*\n\n/)
+  const [, url = ''] = /API +(http:\S+)\/v1/.exec(text) ?? []
+  const [, key = ''] = /API key +(\S+)/.exec(text) ?? []
+  return { program, text, url, key }
+}
+
+async function stop({ program }: Dev): Promise<void> {
+  program.signal('SIGTERM')
+  expect(await program.ended).toBe(0)
+}
+
+const call = ({ url, key }: Dev, route: string, method = 'GET'): Promise<Response> =>
+  fetch(url + route, { method, headers: { authorization: `Bearer ${key}` } })
+const stateOfEcho = async (server: Dev): Promise<unknown> =>
+  ((await (await call(server, '/v1/agents/echo')).json()) as { state?: string }).state
+
+/** The commands as printed, their continued lines joined by the shell. */
+const commandsIn = (text: string): string[] => text.match(/^(?:curl|node) (?:.*\\\n)*.*$/gm) ?? []
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+describe('agent-messaging dev', () => {
+  it('prints commands that work as they are: a receiver, a webhook, a message, its delivery', async () => {
+    const server = await dev()
+    const port = String(await freePort())
+    const commands = commandsIn(server.text).map((command) => command.replace(':4000/', `:${port}/`))
+    const [listen = '', register = '', send = '', deliveries = '', ...others] = commands
+    expect(others).toEqual([])
+
+    const receiver = shop.run('bash', ['-c', `exec ${listen} --port ${port}`])
+    await receiver.find(/Listening on .*\n/)
+    const bash = async (command: string): Promise<unknown> => {
+      const curl = shop.run('bash', ['-c', command])
+      expect(await curl.ended).toBe(0)
+      return JSON.parse(curl.stdout())
+    }
+    expect(await bash(register)).toMatchObject({ url: `http://127.0.0.1:${port}/`, events: ['*'], enabled: true })
+    expect(await bash(send)).toEqual({ messageId: expect.any(String), status: 'responded', response: 'Hello' })
+    const received = await receiver.find(/message\.responded .*\n/)
+    expect(received).toContain('signature valid')
+    const { data } = (await bash(deliveries)) as { data: { id: string }[] }
+    expect(data).toEqual([expect.objectContaining({ event: 'message.responded' })])
+    expect(received).toContain(`delivery ${data[0]?.id} `)
+  })
+
+  it('keeps everything for the second start', async () => {
+    const first = await dev()
+    await stop(first)
+    const second = await dev()
+    expect(second.key).toBe(first.key)
+    expect(second.text.replaceAll(second.url, '')).toBe(first.text.replaceAll(first.url, ''))
+    const agents = (await (await call(second, '/v1/agents')).json()) as { data: { name: string }[] }
+    expect(agents.data.map(({ name }) => name)).toEqual(['echo'])
+  })
+
+  it('keeps secrets in files for their owner alone', async () => {
+    await dev()
+    const modeOf = (name: string): number => statSync(path.join(shop.directory, name)).mode & 0o777
+    expect([modeOf('data'), modeOf('data/master-key'), modeOf('data/api-key')]).toEqual([0o700, 0o600, 0o600])
+  })
+
+  it('leaves an agent stopped that was stopped, and shows how to start it', async () => {
+    const first = await dev()
+    expect((await call(first, '/v1/agents/echo/stop', 'POST')).status).toBe(200)
+    await stop(first)
+    const second = await dev()
+    expect(await stateOfEcho(second)).toBe('stopped')
+    const [, , start = ''] = commandsIn(second.text)
+    expect(await shop.run('bash', ['-c', start]).ended).toBe(0)
+    expect(await stateOfEcho(second)).toBe('running')
+  })
+
+  it('does not make an agent again that was deleted, but shows how to', async () => {
+    const first = await dev()
+    expect((await call(first, '/v1/agents/echo', 'DELETE')).status).toBe(204)
+    await stop(first)
+    const second = await dev()
+    expect((await call(second, '/v1/agents/echo')).status).toBe(404)
+    const [, , create = ''] = commandsIn(second.text)
+    expect(await shop.run('bash', ['-c', create]).ended).toBe(0)
+    expect(await stateOfEcho(second)).toBe('running')
+  })
+
+  it('makes no files when the environment gives all', async () => {
+    const server = await dev({
+      SERVICE_DATABASE_URL: `file:${path.join(shop.directory, 'own.db')}`,
+      SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('hex'),
+      SERVICE_BOOTSTRAP_API_KEY: `it's-a-key-with-a-quote`,
+    })
+    expect(server.key).toBe(`it's-a-key-with-a-quote`)
+    expect(() => statSync(path.join(shop.directory, 'data'))).toThrow('ENOENT')
+    const [, , send = ''] = commandsIn(server.text)
+    const curl = shop.run('bash', ['-c', send])
+    await curl.ended
+    expect(JSON.parse(curl.stdout())).toMatchObject({ status: 'responded' })
+  })
+
+  it('reads .env', async () => {
+    shop.write('.env', 'SERVICE_BOOTSTRAP_API_KEY=a-key-from-the-env-file\n')
+    expect((await dev()).key).toBe('a-key-from-the-env-file')
+  })
+
+  it('stops with a line when its master key was lost', async () => {
+    await stop(await dev())
+    rmSync(path.join(shop.directory, 'data', 'master-key'))
+    const second = shop.cli(['dev'], { PORT: '0' })
+    expect(await second.ended).toBe(2)
+    expect(second.stderr()).toMatch(/^data\/master-key is missing, and data\/agent-messaging.db was begun with it: .*\n$/)
+  })
+
+  it('warns of a setting that it does not know', async () => {
+    const { program } = await dev({ SERVICE_LOG_LEVL: 'debug' })
+    expect(program.stderr()).toBe('SERVICE_LOG_LEVL is no setting of this server and has no effect; did you mean SERVICE_LOG_LEVEL?\n')
+  })
+})

@@ -1,0 +1,94 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const START_LIMIT_MS = 15_000
+export const API_KEY = 'an-api-key-for-the-tests'
+export const CRON_SECRET = 'a-cron-secret-for-the-tests'
+
+/** `agent-messaging start` as its own process on a real file; a crash and a new start keep the file and the port. */
+export type RealServer = {
+  readonly url: string
+  start(): Promise<void>
+  kill(signal: NodeJS.Signals): Promise<number | null>
+  /** All that its processes wrote so far. */
+  readonly output: () => string
+  api(method: string, route: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+  dispose(): Promise<void>
+}
+
+export async function realServer(options: { readonly args?: readonly string[]; readonly env?: Record<string, string> } = {}): Promise<RealServer> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-'))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  let child: ChildProcess | undefined
+  let output = ''
+
+  async function start(): Promise<void> {
+    const env = {
+      ...{ PATH: process.env['PATH'], PORT: String(port), SERVICE_DATABASE_URL: `file:${path.join(folder, 'service.db')}` },
+      ...{ SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'), SERVICE_BOOTSTRAP_API_KEY: API_KEY, CRON_SECRET },
+      ...{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', SERVICE_PUBLIC_URL: url },
+      ...options.env,
+    }
+    child = spawn(process.execPath, [CLI, 'start', ...(options.args ?? [])], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    const up = await until(() => child?.exitCode !== null || isUp(url), START_LIMIT_MS)
+    if (!up || child.exitCode !== null) throw new Error(`the server did not start:\n${output}`)
+  }
+
+  async function kill(signal: NodeJS.Signals): Promise<number | null> {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null
+    const exit = once(child, 'exit')
+    child.kill(signal)
+    const [code] = (await exit) as [number | null]
+    return code
+  }
+
+  await start()
+  return {
+    url,
+    start,
+    kill,
+    output: () => output,
+    api: (method, route, body, headers = {}) =>
+      fetch(url + route, {
+        method,
+        headers: { authorization: `Bearer ${API_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    dispose: async () => {
+      await kill('SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Whether the condition came true within the limit; looks again every 20 ms. */
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<boolean> {
+  for (const end = Date.now() + limitMs; Date.now() < end; ) {
+    if (await condition()) return true
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return false
+}
+
+const isUp = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    (response) => response.ok,
+    () => false,
+  )
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
