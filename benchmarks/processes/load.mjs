@@ -10,7 +10,11 @@ process.on('message', async ({ url, headers, seconds, connections }) => {
     duration: seconds,
     headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': `${run}-[<id>]` },
     idReplacement: true,
-    body: JSON.stringify({ sessionId: 'session-[<id>]', message: 'Hello, is anybody there?', metadata: { channel: 'C1', correlationId: '42' } }),
+    body: JSON.stringify({
+      sessionId: 'session-[<id>]',
+      message: 'Hello, is anybody there?',
+      metadata: { channel: 'C1', correlationId: '42' },
+    }),
   })
   process.send({
     requests: result['2xx'],

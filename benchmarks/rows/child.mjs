@@ -7,9 +7,14 @@ import { fileURLToPath } from 'node:url'
  * receivers never share a process: they would measure each other.
  */
 export async function child(program, ...args) {
-  const process = fork(fileURLToPath(new URL(`../processes/${program}.mjs`, import.meta.url)), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const process = fork(fileURLToPath(new URL(`../processes/${program}.mjs`, import.meta.url)), args, {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
   const next = async () => {
-    const [message] = await Promise.race([once(process, 'message'), once(process, 'exit').then(([code]) => Promise.reject(new Error(`${program} ended with ${code}`)))])
+    const [message] = await Promise.race([
+      once(process, 'message'),
+      once(process, 'exit').then(([code]) => Promise.reject(new Error(`${program} ended with ${code}`))),
+    ])
     return message
   }
   const ready = await next()

@@ -11,7 +11,9 @@ import { Hono } from 'hono'
 const platform = nodePlatform({ masterKey: randomBytes(32) })
 const storage = openSqliteStorage({ path: ':memory:' })
 const http = outboundHttp({ guard: addressGuard({}) })
-const agents = functionRuntime({ greet: ({ message, executionPrincipal: who }) => `Hello ${who.type === 'end_user' ? who.endUserId : message}` })
+const agents = functionRuntime({
+  greet: ({ message, executionPrincipal: who }) => `Hello ${who.type === 'end_user' ? who.endUserId : message}`,
+})
 const service = createService({ ...platform, storage, sender: httpWebhookSender(http), runtimes: [agents] })
 await service.start()
 

@@ -12,7 +12,13 @@ describe('creating an agent', () => {
     const { service, project } = await scene()
     const created = await service.agents.create({ projectId: project.id, name: 'idle', runtime: { kind: 'fake' } })
     expect(created._unsafeUnwrap()).toMatchObject({
-      agent: { name: 'idle', desiredState: 'stopped', state: { kind: 'stopped' }, defaultExecutionPrincipal: { type: 'service' }, maxAttempts: 3 },
+      agent: {
+        name: 'idle',
+        desiredState: 'stopped',
+        state: { kind: 'stopped' },
+        defaultExecutionPrincipal: { type: 'service' },
+        maxAttempts: 3,
+      },
     })
   })
   it('starts it when asked to, and shows that it runs', async () => {
@@ -38,7 +44,9 @@ describe('creating an agent', () => {
     const fakes = await scene()
     const service = createService({ ...fakes, runtimes: [fussy] })
     const input = { projectId: fakes.project.id, name: 'x', runtime: { kind: 'fussy' } }
-    expect((await service.agents.create(input))._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: 'runtime', message: 'url must be https' }] })
+    expect((await service.agents.create(input))._unsafeUnwrapErr()).toMatchObject({
+      issues: [{ path: 'runtime', message: 'url must be https' }],
+    })
   })
   it('refuses a name that is taken in the project', async () => {
     const { service, project } = await scene()
@@ -49,15 +57,31 @@ describe('creating an agent', () => {
 
 describe('an agent whose runtime signs and has secrets', () => {
   const secretive = () =>
-    fakeRuntime({ kind: 'http', signsRequests: true, ...echo, parseOptions: async ({ token, ...options }) => ok({ options, secrets: { token: token ?? '' } }) })
+    fakeRuntime({
+      kind: 'http',
+      signsRequests: true,
+      ...echo,
+      parseOptions: async ({ token, ...options }) => ok({ options, secrets: { token: token ?? '' } }),
+    })
 
   async function withSecrets() {
     const runtime = secretive()
     const fakes = await scene()
     const service = createService({ ...fakes, runtimes: [runtime] })
     await service.start()
-    const input = { projectId: fakes.project.id, name: 'remote', runtime: { kind: 'http', url: 'u', token: 'hush' }, desiredState: 'running' } as const
-    return { ...fakes, service, runtime, created: (await service.agents.create(input))._unsafeUnwrap(), ref: { ...fakes.ref, agent: 'remote' } }
+    const input = {
+      projectId: fakes.project.id,
+      name: 'remote',
+      runtime: { kind: 'http', url: 'u', token: 'hush' },
+      desiredState: 'running',
+    } as const
+    return {
+      ...fakes,
+      service,
+      runtime,
+      created: (await service.agents.create(input))._unsafeUnwrap(),
+      ref: { ...fakes.ref, agent: 'remote' },
+    }
   }
 
   it('shows its signing secret once, hides the others, and hands both to the runtime', async () => {
@@ -180,7 +204,10 @@ describe('an agent that fails', () => {
     const { id } = await post()
     runtime.exit(bot.id, 'segmentation fault')
     await clock.advance(0)
-    expect((await service.agents.get(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'error', lastError: { message: 'segmentation fault' } })
+    expect((await service.agents.get(ref))._unsafeUnwrap().state).toMatchObject({
+      kind: 'error',
+      lastError: { message: 'segmentation fault' },
+    })
     expect(await state(id)).toMatchObject({ kind: 'queued' })
     await clock.until(() => runtime.openRuns.includes(id))
   })
@@ -236,7 +263,11 @@ describe('the supervisor', () => {
     await clock.advance(1_000)
     expect(telemetry.named('store.unavailable')).toHaveLength(1)
     const { listActive } = storage.agents
-    Object.assign(storage.agents, { listActive: () => { throw new TypeError('a bug') } })
+    Object.assign(storage.agents, {
+      listActive: () => {
+        throw new TypeError('a bug')
+      },
+    })
     await clock.advance(1_000)
     expect(telemetry.named('worker.failed')).toMatchObject([{ worker: 'supervisor', reason: 'TypeError: a bug' }])
     Object.assign(storage.agents, { listActive })
@@ -248,7 +279,9 @@ describe('the supervisor', () => {
     const { service, storage, ref } = await scene()
     const { get } = storage.agents
     let calls = 0
-    Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => (++calls === 2 ? errAsync({ kind: 'unavailable', reason: 'x' }) : get(...args)) })
+    Object.assign(storage.agents, {
+      get: (...args: Parameters<typeof get>) => (++calls === 2 ? errAsync({ kind: 'unavailable', reason: 'x' }) : get(...args)),
+    })
     expect((await service.agents.stop(ref))._unsafeUnwrap().desiredState).toBe('stopped')
   })
 })
@@ -295,21 +328,23 @@ it.each(['start', 'stop', 'update', 'delete'] as const)('%s answers not found wh
   expect((await service.agents[action]({ ...ref, change: {} }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
 })
 
-it.each(['create', 'start', 'stop', 'update'] as const)('%s answers with what it did when the agent goes away right after', async (action) => {
-  const { service, storage, ref, project } = await scene()
-  const { get, create, update } = storage.agents
-  const vanish = () => Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined) })
-  Object.assign(storage.agents, {
-    create: (...args: Parameters<typeof create>) => create(...args).andTee(vanish),
-    update: (...args: Parameters<typeof update>) => update(...args).andTee(vanish),
-  })
-  const input = { projectId: project.id, name: 'short-lived', runtime: { kind: 'fake' }, desiredState: 'running' } as const
-  expect((await service.agents[action]({ ...input, ...ref, change: {} })).isOk()).toBe(true)
-})
+it.each(['create', 'start', 'stop', 'update'] as const)(
+  '%s answers with what it did when the agent goes away right after',
+  async (action) => {
+    const { service, storage, ref, project } = await scene()
+    const { get, create, update } = storage.agents
+    const vanish = () => Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined) })
+    Object.assign(storage.agents, {
+      create: (...args: Parameters<typeof create>) => create(...args).andTee(vanish),
+      update: (...args: Parameters<typeof update>) => update(...args).andTee(vanish),
+    })
+    const input = { projectId: project.id, name: 'short-lived', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    expect((await service.agents[action]({ ...input, ...ref, change: {} })).isOk()).toBe(true)
+  },
+)
 
 it('has an id that is a UUID, by which it is found as well as by name', async () => {
   const { service, ref, bot } = await scene()
   expect(isUuid(bot.id)).toBe(true)
   expect((await service.agents.get({ ...ref, agent: bot.id }))._unsafeUnwrap().name).toBe('bot')
 })
-

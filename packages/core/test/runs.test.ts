@@ -53,12 +53,18 @@ describe('a run that fails', () => {
     expect(message.state).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'boom' } })
     expect(await state(message.id)).toEqual(message.state)
     const { body } = (await deliveries()).find(({ delivery }) => delivery.event === 'agent.error') ?? {}
-    expect(JSON.parse(body ?? '')).toMatchObject({ event: 'agent.error', data: { messageId: message.id, sessionId: 's', correlationId: 'c1' } })
+    expect(JSON.parse(body ?? '')).toMatchObject({
+      event: 'agent.error',
+      data: { messageId: message.id, sessionId: 's', correlationId: 'c1' },
+    })
   })
   it('is attached to at once, for there is nothing to wait for', async () => {
     const { send } = await scene({ handler: () => failedRun('RUNTIME_ERROR', 'boom') })
     await send('hi', { idempotencyKey: 'k' })
-    expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()).toMatchObject({ attached: true, message: { state: { kind: 'failed' } } })
+    expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()).toMatchObject({
+      attached: true,
+      message: { state: { kind: 'failed' } },
+    })
   })
   it.each([
     ['not a string', 7],

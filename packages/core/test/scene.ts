@@ -2,7 +2,12 @@ import { createService, type AgentSettings, type Policy, type SendInput } from '
 import { fakePlatform, type FakeRuntime } from '@org/agent-messaging-core/testing'
 
 type Handler = NonNullable<Parameters<typeof fakePlatform>[0]>['handler']
-type SceneOptions = { readonly policy?: Partial<Policy>; readonly handler?: Handler; readonly agent?: Partial<AgentSettings>; readonly idle?: boolean }
+type SceneOptions = {
+  readonly policy?: Partial<Policy>
+  readonly handler?: Handler
+  readonly agent?: Partial<AgentSettings>
+  readonly idle?: boolean
+}
 
 /** A service on fakes with one project and one running agent, `bot`. With `idle` its workers are not started: work is done in passes. */
 export async function scene({ policy = {}, handler, agent = {}, idle = false }: SceneOptions = {}) {
@@ -32,7 +37,8 @@ export async function scene({ policy = {}, handler, agent = {}, idle = false }: 
       return details.map((detail) => detail._unsafeUnwrap()).reverse()
     },
     /** The same storage, clock and runtime under a new service: the process that starts after a crash, or beside this one. */
-    another: (more: Partial<Policy> = {}) => createService({ ...platform, storage: platform.storage.reopen(), policy: { ...policy, ...more } }),
+    another: (more: Partial<Policy> = {}) =>
+      createService({ ...platform, storage: platform.storage.reopen(), policy: { ...policy, ...more } }),
   }
 }
 

@@ -147,7 +147,8 @@ describe('a send is refused, and nothing is stored,', () => {
     const { send, storage, ref, bot } = await scene(echo)
     const get = storage.agents.get
     Object.assign(storage.agents, {
-      get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id, { force: true })),
+      get: (...args: Parameters<typeof get>) =>
+        get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id, { force: true })),
     })
     expect((await send())._unsafeUnwrapErr().kind).toBe('agent_not_found')
   })
@@ -185,7 +186,10 @@ describe('the waiting room', () => {
   it('is woken without the message by a signal from afar, and looks for itself', async () => {
     const fakes = await scene()
     let ring = (): void => undefined
-    const signal = { notify: () => undefined, listen: (_: string, hear: (message: undefined) => void) => ((ring = () => hear(undefined)), () => undefined) }
+    const signal = {
+      notify: () => undefined,
+      listen: (_: string, hear: (message: undefined) => void) => ((ring = () => hear(undefined)), () => undefined),
+    }
     const near = createService({ ...fakes, storage: fakes.storage.reopen(), signal })
     const sending = near.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
     await fakes.clock.until(() => fakes.runtime.openRuns.length === 1)

@@ -48,7 +48,11 @@ describe('a delivery', () => {
     ])
     expect(new Set(sender.requests.map(({ body }) => body)).size).toBe(1)
     expect(new Set(sender.requests.map(({ headers }) => headers['X-Service-Delivery'])).size).toBe(1)
-    expect(telemetry.named('delivery.attempted')).toMatchObject([{ statusCode: 500, state: 'pending' }, {}, { error: 'timeout', state: 'exhausted' }])
+    expect(telemetry.named('delivery.attempted')).toMatchObject([
+      { statusCode: 500, state: 'pending' },
+      {},
+      { error: 'timeout', state: 'exhausted' },
+    ])
   })
 
   it('of a process that died is sent again after its lease, with the same bytes', async () => {
@@ -178,7 +182,9 @@ describe('registering a webhook', () => {
     const made = (await service.webhooks.create({ ...input, projectId: project.id }))._unsafeUnwrap()
     expect(made.secret).toMatch(/^whsec_/)
     expect(JSON.stringify(made.webhook)).not.toContain(made.secret)
-    const own = (await service.webhooks.create({ ...input, projectId: project.id, secret: OWN_SECRET, description: 'mine' }))._unsafeUnwrap()
+    const own = (
+      await service.webhooks.create({ ...input, projectId: project.id, secret: OWN_SECRET, description: 'mine' })
+    )._unsafeUnwrap()
     expect(own).toMatchObject({ secret: OWN_SECRET, webhook: { description: 'mine', status: { kind: 'enabled' } } })
   })
   it.each([
@@ -203,7 +209,9 @@ describe('registering a webhook', () => {
   })
   it('can be for one agent alone', async () => {
     const { service, project, bot, send, sender, clock } = await scene(echo)
-    const { agent } = (await service.agents.create({ projectId: project.id, name: 'other', runtime: { kind: 'fake' }, desiredState: 'running' }))._unsafeUnwrap()
+    const { agent } = (
+      await service.agents.create({ projectId: project.id, name: 'other', runtime: { kind: 'fake' }, desiredState: 'running' })
+    )._unsafeUnwrap()
     await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id })
     await send('a', { agent: agent.name })
     await send('b')
@@ -213,7 +221,9 @@ describe('registering a webhook', () => {
   it('tells when the storage is away', async () => {
     const { service, project, storage, bot } = await scene()
     storage.fail('agents.get')
-    expect((await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id }))._unsafeUnwrapErr().kind).toBe('unavailable')
+    expect((await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id }))._unsafeUnwrapErr().kind).toBe(
+      'unavailable',
+    )
   })
 })
 
@@ -223,7 +233,10 @@ describe('changing a webhook', () => {
     const { webhook } = await hook()
     const which = { projectId: ref.projectId, webhookId: webhook.id }
     const change = { url: 'https://new.example', events: ['agent.error'] as const, description: 'x', agentId: null }
-    expect((await service.webhooks.update({ ...which, change }))._unsafeUnwrap()).toMatchObject({ url: 'https://new.example', description: 'x' })
+    expect((await service.webhooks.update({ ...which, change }))._unsafeUnwrap()).toMatchObject({
+      url: 'https://new.example',
+      description: 'x',
+    })
     const cleared = (await service.webhooks.update({ ...which, change: { description: null, enabled: true } }))._unsafeUnwrap()
     expect(cleared).not.toHaveProperty('description')
     await send()
@@ -238,7 +251,9 @@ describe('changing a webhook', () => {
     expect(await kindOf({ events: [] })).toBe('invalid')
     expect(await kindOf({}, ref.projectId)).toBe('webhook_not_found')
     const { get } = storage.webhooks
-    Object.assign(storage.webhooks, { get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.webhooks.delete(...args)) })
+    Object.assign(storage.webhooks, {
+      get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.webhooks.delete(...args)),
+    })
     expect(await kindOf({})).toBe('webhook_not_found')
   })
 })

@@ -20,29 +20,23 @@ export const environment = z.object({
     .whole(0, 65_535)
     .prefault('3000')
     .register(variables, { about: 'Port to listen on.', takes: 'a port, 0 to 65535 (0: any free one)' }),
-  HOST: value.host
-    .prefault('127.0.0.1')
-    .register(variables, {
-      about: 'Address to listen on; `0.0.0.0` or `::` for all.',
-      takes: 'an IP address or a host name of this machine',
-    }),
-  SERVICE_DATABASE_URL: value.databaseUrl
-    .optional()
-    .register(variables, {
-      about: 'The database. `dev` keeps one in `data/`; `start` needs this.',
-      takes: 'file: and a path, such as file:data/agent-messaging.db',
-    }),
+  HOST: value.host.prefault('127.0.0.1').register(variables, {
+    about: 'Address to listen on; `0.0.0.0` or `::` for all.',
+    takes: 'an IP address or a host name of this machine',
+  }),
+  SERVICE_DATABASE_URL: value.databaseUrl.optional().register(variables, {
+    about: 'The database. `dev` keeps one in `data/`; `start` needs this.',
+    takes: 'file: and a path, such as file:data/agent-messaging.db',
+  }),
   SERVICE_MASTER_KEY: value.masterKey.optional().register(variables, {
     about: 'Encrypts webhook and runtime secrets; losing it loses them. `dev` keeps one in `data/`; `start` needs this.',
     takes: '32 bytes as base64 or hex, such as `openssl rand -base64 32` makes',
     isSecret: true,
   }),
-  SERVICE_PUBLIC_URL: value.publicUrl
-    .optional()
-    .register(variables, {
-      about: 'Where others reach this server; runtimes that answer later are told it.',
-      takes: 'an http: or https: URL without query and fragment',
-    }),
+  SERVICE_PUBLIC_URL: value.publicUrl.optional().register(variables, {
+    about: 'Where others reach this server; runtimes that answer later are told it.',
+    takes: 'an http: or https: URL without query and fragment',
+  }),
   SERVICE_BOOTSTRAP_API_KEY: value.bootstrapKey.optional().register(variables, {
     about: 'An API key with all permissions for the project `default`; both are made at the start if they are missing.',
     takes: '20 to 255 printable ASCII characters without space and comma',
@@ -54,13 +48,10 @@ export const environment = z.object({
     isSecret: true,
   }),
   SERVICE_SYNC_MESSAGE_TIMEOUT_MS: milliseconds(0, 600_000, 30_000, 'How long a send waits for its answer before it gets 202.'),
-  SERVICE_IDEMPOTENCY_MISMATCH: z
-    .enum(['reuse', 'reject'])
-    .prefault('reuse')
-    .register(variables, {
-      about: 'An Idempotency-Key used again with another body: the first message, or 422.',
-      takes: 'reuse or reject',
-    }),
+  SERVICE_IDEMPOTENCY_MISMATCH: z.enum(['reuse', 'reject']).prefault('reuse').register(variables, {
+    about: 'An Idempotency-Key used again with another body: the first message, or 422.',
+    takes: 'reuse or reject',
+  }),
   SERVICE_RUN_TIMEOUT_MS: milliseconds(100, DAY_MS, defaultPolicy.dispatch.runTimeoutMs, 'Deadline of one run of an agent.'),
   SERVICE_RUN_LEASE_MS: milliseconds(
     1_000,
@@ -68,12 +59,10 @@ export const environment = z.object({
     defaultPolicy.runLeaseMs,
     'How long after the death of its process a run is begun again.',
   ),
-  SERVICE_WEBHOOK_RETRY_SCHEDULE: value.schedule
-    .prefault(defaultPolicy.retry.delaysMs.map(asDuration).join(','))
-    .register(variables, {
-      about: 'Waits between the attempts of a delivery.',
-      takes: 'up to 50 waits of at most 30d, such as 5s,5m,2h (units ms, s, m, h, d)',
-    }),
+  SERVICE_WEBHOOK_RETRY_SCHEDULE: value.schedule.prefault(defaultPolicy.retry.delaysMs.map(asDuration).join(',')).register(variables, {
+    about: 'Waits between the attempts of a delivery.',
+    takes: 'up to 50 waits of at most 30d, such as 5s,5m,2h (units ms, s, m, h, d)',
+  }),
   SERVICE_WEBHOOK_ALLOWED_CIDRS: value.cidrs.optional().register(variables, {
     about: 'Non-public addresses that webhooks and HTTP runtimes may be at. `dev` allows the loopback addresses.',
     takes: 'address ranges, such as 10.1.0.0/16,fd00::/8',

@@ -30,7 +30,10 @@ describe("what receivers hear of an agent's state", () => {
   it('that it failed', () => {
     const error = { code: 'RUNTIME_EXITED', message: 'gone' } as const
     const failed: AgentState = { kind: 'error', lastError: error, retryAt: 9 }
-    expect(agentEvent(agentIn({ kind: 'running', startedAt: 1 }), failed, 5)).toEqual({ event: 'agent.error', data: { agentId: 'a', error } })
+    expect(agentEvent(agentIn({ kind: 'running', startedAt: 1 }), failed, 5)).toEqual({
+      event: 'agent.error',
+      data: { agentId: 'a', error },
+    })
   })
 })
 

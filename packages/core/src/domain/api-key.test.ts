@@ -23,7 +23,9 @@ describe('an API key', () => {
       }),
     )
   })
-  it.each(['amk_', 'amk_short', `amk_${'a'.repeat(39)}`, `amk_${'-'.repeat(38)}`])('is never %s', (key) => expect(isMistyped(key)).toBe(true))
+  it.each(['amk_', 'amk_short', `amk_${'a'.repeat(39)}`, `amk_${'-'.repeat(38)}`])('is never %s', (key) =>
+    expect(isMistyped(key)).toBe(true),
+  )
   it('of another form is not ours to judge', () => expect(isMistyped('a-bootstrap-key-of-the-operator')).toBe(false))
 })
 

@@ -5,8 +5,7 @@ export type JsonObject = { [key: string]: Json }
 const UNSTORABLE = /\0|\p{Surrogate}/u
 export const isStorableText = (text: string): boolean => !UNSTORABLE.test(text)
 
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isJsonObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Why `value` cannot be stored as JSON and read back the same, or undefined when it can.
@@ -29,6 +28,8 @@ export function jsonProblem(value: unknown, maxDepth: number): string | undefine
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isJsonObject(value)) return JSON.stringify(value)
-  const members = Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`)
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`)
   return `{${members.join(',')}}`
 }

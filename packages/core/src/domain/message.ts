@@ -40,8 +40,7 @@ export const isFinal = (state: MessageState): state is Extract<MessageState, { k
   state.kind === 'responded' || state.kind === 'failed'
 
 /** The wire status (S§3). */
-export const statusOf = (state: MessageState): 'responded' | 'pending' =>
-  state.kind === 'responded' ? 'responded' : 'pending'
+export const statusOf = (state: MessageState): 'responded' | 'pending' => (state.kind === 'responded' ? 'responded' : 'pending')
 
 /** `backoffMs[n]` is the wait after failed run n+1 (its last entry repeats); jitter lengthens it by up to that share. */
 export type DispatchPolicy = {

@@ -2,14 +2,10 @@ import { err, ok, type Result } from 'neverthrow'
 import { isJsonObject, isStorableText } from './json.js'
 
 /** On whose behalf an agent runs (S§2). */
-export type ExecutionPrincipal =
-  | { readonly type: 'service' }
-  | { readonly type: 'end_user'; readonly endUserId: string }
+export type ExecutionPrincipal = { readonly type: 'service' } | { readonly type: 'end_user'; readonly endUserId: string }
 
 /** An agent's default. Its `endUserId`, if any, describes the default; it never stands in for the caller's (S§4.1 rule 2). */
-export type DefaultExecutionPrincipal =
-  | { readonly type: 'service' }
-  | { readonly type: 'end_user'; readonly endUserId?: string }
+export type DefaultExecutionPrincipal = { readonly type: 'service' } | { readonly type: 'end_user'; readonly endUserId?: string }
 
 /** `endUserIdMissing` lets the message name the field when the agent's default is `end_user` (S§7). */
 export type PrincipalError =
@@ -22,10 +18,7 @@ const MAX_END_USER_ID = 256
  * S§4.1 rules 1–3 whole. `sent` is what the request held, unparsed; undefined means that it was omitted.
  * An explicit `{type:'service'}` is valid whatever the default is.
  */
-export function resolvePrincipal(
-  sent: unknown,
-  agentDefault: DefaultExecutionPrincipal,
-): Result<ExecutionPrincipal, PrincipalError> {
+export function resolvePrincipal(sent: unknown, agentDefault: DefaultExecutionPrincipal): Result<ExecutionPrincipal, PrincipalError> {
   const needsEndUser = agentDefault.type === 'end_user'
   if (sent === undefined) return needsEndUser ? err({ kind: 'end_user_id_required' }) : ok({ type: 'service' })
   const endUserId = isJsonObject(sent) ? sent['endUserId'] : undefined
@@ -56,5 +49,4 @@ export function defaultPrincipalProblem(value: unknown): string | undefined {
   return isBareEndUser ? undefined : principalProblem(value)
 }
 
-const hasOnlyPrincipalKeys = (value: object): boolean =>
-  Object.keys(value).every((key) => key === 'type' || key === 'endUserId')
+const hasOnlyPrincipalKeys = (value: object): boolean => Object.keys(value).every((key) => key === 'type' || key === 'endUserId')

@@ -11,8 +11,7 @@ export type Hmac = (key: string | Uint8Array, data: string, encoding: 'hex' | 'b
 export type RandomBytes = (length: number) => Uint8Array
 
 /** `whsec_` and base64 of 32 random bytes, the form of Standard Webhooks. */
-export const newSecret = (randomBytes: RandomBytes): string =>
-  STANDARD_PREFIX + btoa(String.fromCharCode(...randomBytes(SECRET_BYTES)))
+export const newSecret = (randomBytes: RandomBytes): string => STANDARD_PREFIX + btoa(String.fromCharCode(...randomBytes(SECRET_BYTES)))
 
 /** Whether a caller's own secret has that form, with 24 to 64 bytes. */
 export function isSecret(text: string): boolean {

@@ -37,7 +37,8 @@ const TAG_BYTES = 16
 
 /** AES-256-GCM, HMAC and SHA-256 of node:crypto. */
 export function nodeCrypto(masterKey: Uint8Array): Crypto {
-  if (masterKey.length !== MASTER_KEY_BYTES) throw new RangeError(`the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`)
+  if (masterKey.length !== MASTER_KEY_BYTES)
+    throw new RangeError(`the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`)
   const sealKey = deriveKey(masterKey, 'seal')
   const macKey = deriveKey(masterKey, 'mac')
   const sha256 = (data: string) => createHash('sha256').update(data).digest()

@@ -56,7 +56,12 @@ export type MessageRef = { readonly projectId: string; readonly agentId: string;
 export type ClaimedMessage = { readonly message: RunningMessage; readonly lease: Lease; readonly lost?: 'running' | 'deferred' }
 
 export type RecordedRun =
-  | { readonly kind: 'recorded'; readonly message: Message; readonly deliveries: readonly ClaimedDelivery[]; readonly sessionWaits: boolean }
+  | {
+      readonly kind: 'recorded'
+      readonly message: Message
+      readonly deliveries: readonly ClaimedDelivery[]
+      readonly sessionWaits: boolean
+    }
   | { readonly kind: 'lease_lost' }
 
 export type MessageFilter = {

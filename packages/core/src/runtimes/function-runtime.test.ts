@@ -24,17 +24,55 @@ describe('an agent that is a function', () => {
     expect(await outcomeOf(async ({ signal }) => String(signal.aborted))).toEqual({ kind: 'answered', response: 'false' })
   })
   it.each<[string, AgentFunction, string]>([
-    ['throws', () => { throw new Error('sync') }, 'sync'],
-    ['rejects', async () => { throw new Error('async') }, 'async'],
-    ['throws something else', () => { throw 'words' }, 'words'],
-    ['throws nothing', () => { throw null }, 'null'],
-    ['throws what cannot be stored', () => { throw new Error('a\0b') }, 'the agent failed'],
-    ['throws a book', () => { throw new Error('x'.repeat(5_000)) }, 'x'.repeat(1_000)],
+    [
+      'throws',
+      () => {
+        throw new Error('sync')
+      },
+      'sync',
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('async')
+      },
+      'async',
+    ],
+    [
+      'throws something else',
+      () => {
+        throw 'words'
+      },
+      'words',
+    ],
+    [
+      'throws nothing',
+      () => {
+        throw null
+      },
+      'null',
+    ],
+    [
+      'throws what cannot be stored',
+      () => {
+        throw new Error('a\0b')
+      },
+      'the agent failed',
+    ],
+    [
+      'throws a book',
+      () => {
+        throw new Error('x'.repeat(5_000))
+      },
+      'x'.repeat(1_000),
+    ],
   ])('fails for good when it %s', async (_, handler, message) => {
     expect(await outcomeOf(handler)).toEqual({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message }, retryable: false })
   })
   it('is tried again only when its error says so', async () => {
-    const outcome = await outcomeOf(() => { throw Object.assign(new Error('busy'), { retryable: true }) })
+    const outcome = await outcomeOf(() => {
+      throw Object.assign(new Error('busy'), { retryable: true })
+    })
     expect(outcome).toMatchObject({ kind: 'failed', retryable: true })
   })
 })
@@ -53,6 +91,8 @@ describe("a function agent's options", () => {
   })
   it('may name a handler that this process no longer has: then it does not start', async () => {
     const agent = anAgent({ runtime: { kind: 'function', options: { handler: 'gone' } } })
-    expect((await runtime.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message).toBe('this process has no handler "gone"')
+    expect((await runtime.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message).toBe(
+      'this process has no handler "gone"',
+    )
   })
 })

@@ -19,12 +19,16 @@ export function functionRuntime(handlers: Readonly<Record<string, AgentFunction>
     parseOptions: async ({ handler, ...rest }) => {
       if (find(handler) === undefined) return err(`handler must be one of: ${known}`)
       const stray = Object.keys(rest)[0]
-      return stray === undefined ? ok({ options: { handler: handler as string }, secrets: {} }) : err(`${stray} is not an option of function agents`)
+      return stray === undefined
+        ? ok({ options: { handler: handler as string }, secrets: {} })
+        : err(`${stray} is not an option of function agents`)
     },
     start: async ({ agent }) => {
       const { handler } = agent.runtime.options
       const run = find(handler)
-      return run ? ok(runningFunction(run)) : err({ code: 'RUNTIME_EXITED', message: `this process has no handler ${JSON.stringify(handler)}` })
+      return run
+        ? ok(runningFunction(run))
+        : err({ code: 'RUNTIME_EXITED', message: `this process has no handler ${JSON.stringify(handler)}` })
     },
   }
 }

@@ -31,7 +31,7 @@ export const createAgent =
       if (problem) return problem
       const id = d.ids.next()
       const now = d.clock.now()
-      const { runtime, signingSecret } = yield* (await runtimeConfig(d, id, input.runtime))
+      const { runtime, signingSecret } = yield* await runtimeConfig(d, id, input.runtime)
       const agent: Agent = {
         id,
         projectId: input.projectId,
@@ -72,7 +72,10 @@ export function agentRules(settings: AgentChanges): Record<string, Rule> {
   const { name, defaultExecutionPrincipal: principal, concurrency, maxAttempts, maxQueued } = settings
   const optional = (value: unknown, rule: Rule): Rule => (value === undefined ? undefined : rule)
   return {
-    name: optional(name, isAgentName(name ?? '') ? undefined : 'must be 1 to 63 of a-z, 0-9 and -, begin and end with one of a-z, 0-9, and not be a UUID'),
+    name: optional(
+      name,
+      isAgentName(name ?? '') ? undefined : 'must be 1 to 63 of a-z, 0-9 and -, begin and end with one of a-z, 0-9, and not be a UUID',
+    ),
     defaultExecutionPrincipal: optional(principal, defaultPrincipalProblem(principal)),
     concurrency: optional(concurrency, integerRule(concurrency, 1, 1_000)),
     maxAttempts: optional(maxAttempts, integerRule(maxAttempts, 1, 100)),

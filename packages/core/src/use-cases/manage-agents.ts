@@ -47,7 +47,9 @@ export const updateAgent =
     })
 
 /** What is wanted from now on; the answer shows how far it has come. */
-const want = (desiredState: Agent['desiredState']) => (d: Pick<Deps, 'storage' | 'supervisor' | 'clock'>) =>
+const want =
+  (desiredState: Agent['desiredState']) =>
+  (d: Pick<Deps, 'storage' | 'supervisor' | 'clock'>) =>
   (ref: AgentRef): ResultAsync<Agent, Unavailable | NotFound> =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)

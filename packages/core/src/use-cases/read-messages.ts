@@ -43,10 +43,14 @@ export type ListMessagesInput = {
 /** An agent's messages, newest first. */
 export const listMessages =
   (d: Pick<Deps, 'storage'>) =>
-  ({ projectId, agent: name, sessionId, status, state, page }: ListMessagesInput): ResultAsync<
-    Page<Message>,
-    Unavailable | { readonly kind: 'agent_not_found' }
-  > =>
+  ({
+    projectId,
+    agent: name,
+    sessionId,
+    status,
+    state,
+    page,
+  }: ListMessagesInput): ResultAsync<Page<Message>, Unavailable | { readonly kind: 'agent_not_found' }> =>
     safeTry(async function* () {
       const agent = yield* d.storage.agents.get(projectId, name)
       if (!agent) return fail('agent_not_found')

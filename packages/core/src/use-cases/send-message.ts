@@ -111,7 +111,9 @@ function metadataRule(metadata: unknown, limits: Limits): Rule {
   if (!isJsonObject(metadata)) return 'must be an object'
   const problem = jsonProblem(metadata, limits.metadataDepth)
   if (problem !== undefined) return problem
-  return JSON.stringify(metadata).length > limits.metadataLength ? `must have at most ${limits.metadataLength} characters as JSON` : undefined
+  return JSON.stringify(metadata).length > limits.metadataLength
+    ? `must have at most ${limits.metadataLength} characters as JSON`
+    : undefined
 }
 
 function keyRule(key: string | undefined, limits: Limits): Rule {

@@ -27,18 +27,19 @@ export const settleRun =
       d.telemetry.record({ name: 'run.refused', ...facts })
       return recorded
     }
-    d.telemetry.record({ name: 'run.finished', ...facts, state: state.kind, ...(checked.kind === 'failed' && { error: checked.error.code }) })
+    d.telemetry.record({
+      name: 'run.finished',
+      ...facts,
+      state: state.kind,
+      ...(checked.kind === 'failed' && { error: checked.error.code }),
+    })
     d.signal.notify(recorded.message)
     d.deliveryWorker.take(recorded.deliveries)
     return recorded
   }
 
 /** An event ready to be committed; its deliveries are born claimed if the delivery worker has room for them. */
-export function outgoingOf(
-  d: Pick<Deps, 'clock' | 'ids' | 'deliveryWorker'>,
-  payload: EventPayload,
-  projectId: string,
-): Outgoing {
+export function outgoingOf(d: Pick<Deps, 'clock' | 'ids' | 'deliveryWorker'>, payload: EventPayload, projectId: string): Outgoing {
   const claim = d.deliveryWorker.admit()
   const event = freezeEvent(payload, d.ids.next(), projectId, d.clock.now())
   return { event, nextDeliveryId: () => d.ids.next(), ...(claim && { claim }) }

@@ -58,7 +58,12 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
       return nothingWaits
     }
     const run = outcome?.kind === 'answered' ? outcome : reason ? abortedRun(reason, d.policy.dispatch.runTimeoutMs) : outcome
-    const recorded = await settleRun(d)({ held, message, run: run ?? failedRun('RUNTIME_LOST', 'the run was given up'), maxAttempts: agent.maxAttempts })
+    const recorded = await settleRun(d)({
+      held,
+      message,
+      run: run ?? failedRun('RUNTIME_LOST', 'the run was given up'),
+      maxAttempts: agent.maxAttempts,
+    })
     return recorded.kind === 'recorded' ? recorded : nothingWaits
   }
 

@@ -49,7 +49,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   }
 
   async function settle(agent: Agent): Promise<void> {
-    for (let next: Agent | undefined = agent; next; ) next = await step(next)
+    for (let next: Agent | undefined = agent; next;) next = await step(next)
   }
 
   /** Does what the agent's two states call for; gives the agent in its new state, or undefined when it may stay as it is. */

@@ -23,7 +23,7 @@ async function client(server: RealServer, name: string, isOver: () => boolean, a
   for (let n = 0; !isOver(); n++) {
     const key = `${name}-${n}`
     const sessionId = `session-${n % SESSIONS}`
-    for (let done = false; !done; ) {
+    for (let done = false; !done;) {
       const request = server.api('POST', '/v1/agents/worker/messages', { sessionId, message: key }, { 'idempotency-key': key })
       const response = await request.catch(() => undefined)
       const body = response?.ok ? ((await response.json().catch(() => undefined)) as { messageId: string } | undefined) : undefined
@@ -67,7 +67,7 @@ it(`loses nothing over ${KILLS} kills at random moments under load (G1-G5)`, { t
     // Heal and drain.
     const list = async (route: string): Promise<Record<string, unknown>[]> => {
       const rows: Record<string, unknown>[] = []
-      for (let cursor = ''; ; ) {
+      for (let cursor = ''; ;) {
         const response = await server.api('GET', `${route}${cursor && `&cursor=${cursor}`}`)
         const page = (await response.json()) as { data: Record<string, unknown>[]; nextCursor: string | null }
         rows.push(...page.data)
@@ -96,9 +96,14 @@ it(`loses nothing over ${KILLS} kills at random moments under load (G1-G5)`, { t
       expect(deliveryIds.get(data.messageId) ?? id, 'one delivery id per message and webhook').toBe(id)
       deliveryIds.set(data.messageId, id)
     }
-    expect([...byId.keys()].filter((id) => !delivered.has(id)), 'answered but never delivered').toEqual([])
+    expect(
+      [...byId.keys()].filter((id) => !delivered.has(id)),
+      'answered but never delivered',
+    ).toEqual([])
     const duplicates = hook.received.length - delivered.size
-    console.log(`${KILLS} kills, ${messages.length} messages, ${hook.received.length} deliveries received, ${duplicates} of them twice, 0 lost`)
+    console.log(
+      `${KILLS} kills, ${messages.length} messages, ${hook.received.length} deliveries received, ${duplicates} of them twice, 0 lost`,
+    )
   } finally {
     await server.dispose()
     await hook.close()

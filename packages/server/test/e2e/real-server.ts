@@ -22,7 +22,9 @@ export type RealServer = {
   dispose(): Promise<void>
 }
 
-export async function realServer(options: { readonly args?: readonly string[]; readonly env?: Record<string, string> } = {}): Promise<RealServer> {
+export async function realServer(
+  options: { readonly args?: readonly string[]; readonly env?: Record<string, string> } = {},
+): Promise<RealServer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-'))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -71,7 +73,7 @@ export async function realServer(options: { readonly args?: readonly string[]; r
 
 /** Whether the condition came true within the limit; looks again every 20 ms. */
 export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<boolean> {
-  for (const end = Date.now() + limitMs; Date.now() < end; ) {
+  for (const end = Date.now() + limitMs; Date.now() < end;) {
     if (await condition()) return true
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
