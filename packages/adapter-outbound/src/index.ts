@@ -1,1 +1,6 @@
-export {}
+export { addressGuard, type AddressGuard, type AddressPolicy } from './address-guard.js'
+export type { HttpOutcome, HttpRequest, HttpResponse } from './exchange.js'
+export type { Unreachable } from './fault.js'
+export { httpRuntime, type HttpRuntimeOptions } from './http-runtime.js'
+export { outboundHttp, type OutboundHttp, type OutboundOptions } from './outbound-http.js'
+export { httpWebhookSender } from './webhook-sender.js'

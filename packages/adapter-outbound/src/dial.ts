@@ -1,0 +1,109 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { buildConnector } from 'undici'
+import type { AddressGuard } from './address-guard.js'
+import { Fault, TLS_CODE } from './fault.js'
+import type { ResolveHost } from './resolve-host.js'
+
+export type DialOptions = {
+  readonly guard: Pick<AddressGuard, 'isAllowed'>
+  readonly resolve: ResolveHost
+  /** For name, TCP and TLS together. */
+  readonly timeoutMs: number
+  /** PEM of the authorities to trust instead of Node's own. */
+  readonly ca?: string | readonly string[]
+}
+
+/** Ends with a connected socket, or rejects with a `Fault` or the signal's reason; then nothing is left open. */
+export type Dial = (options: buildConnector.Options, signal: AbortSignal) => Promise<Socket>
+
+/**
+ * The addresses are looked up and vetted for each connection, and those are what is dialled: a name that was harmless
+ * before (DNS rebinding) buys nothing. Literals pass here too, where a custom `lookup` is not called.
+ */
+export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
+  const secure = buildConnector({ timeout: 0, allowH2: false, ...(ca !== undefined && { ca: [ca].flat() }) })
+
+  async function dial(options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
+    const addresses = await vettedAddresses({ guard, resolve }, options.hostname, signal)
+    const socket = await tcp(options, addresses, signal)
+    return options.protocol === 'https:' ? tls(secure, options, socket, signal) : socket
+  }
+
+  return async (options, signal) => {
+    const aborter = new AbortController()
+    const abort = () => aborter.abort(signal.reason)
+    const timer = setTimeout(() => aborter.abort(new Fault('timeout', `no connection within ${timeoutMs} ms`)), timeoutMs)
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await dial(options, aborter.signal)
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+    }
+  }
+}
+
+/**
+ * One forbidden address among them refuses the name as a whole: picking the harmless ones would let the owner of the name
+ * try again and again for the rest. Throws a `Fault`, or the signal's reason.
+ */
+export async function vettedAddresses(
+  { guard, resolve }: Pick<DialOptions, 'guard' | 'resolve'>,
+  host: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const addresses = isIP(host) === 0 ? await resolve(host, signal) : [host]
+  if (!addresses.every(guard.isAllowed)) throw new Fault('address_blocked', 'the name leads to an address that is not public')
+  return addresses
+}
+
+const TCP_KEEP_ALIVE_MS = 60_000
+/** Node leaves an address that does not answer for the next one after this long. */
+const NEXT_ADDRESS_AFTER_MS = 1_000
+
+function tcp({ hostname, port, protocol }: buildConnector.Options, addresses: readonly string[], signal: AbortSignal): Promise<Socket> {
+  const found = addresses.map((address) => ({ address, family: isIP(address) }))
+  const socket = connectTcp({
+    host: hostname,
+    port: Number(port || (protocol === 'https:' ? 443 : 80)),
+    lookup: (_name, _options, callback) => callback(null, found),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
+    noDelay: true,
+  })
+  return settled(socket, signal, (resolve, reject) => {
+    socket.once('connect', () => resolve(socket))
+    socket.once('error', (error: NodeJS.ErrnoException) => reject(new Fault('connect', `no connection (${error.code ?? 'failed'})`)))
+  })
+}
+
+function tls(secure: buildConnector.connector, options: buildConnector.Options, tcpSocket: Socket, signal: AbortSignal): Promise<Socket> {
+  return settled(tcpSocket, signal, (resolve, reject) => {
+    secure({ ...options, httpSocket: tcpSocket }, (error, socket) => {
+      if (error) reject(new Fault('tls', tlsDetail(error)))
+      else resolve(socket)
+    })
+  })
+}
+
+const tlsDetail = ({ code }: NodeJS.ErrnoException): string => {
+  if (code === 'ECONNRESET') return 'the connection ended during the TLS handshake'
+  return code !== undefined && TLS_CODE.test(code) && code !== 'ERR_TLS_CERT_ALTNAME_INVALID'
+    ? `the TLS handshake failed (${code})`
+    : `the certificate is not trusted (${code ?? 'unknown'})`
+}
+
+/** A promise that an abort rejects with the signal's reason; the socket is destroyed whenever it rejects. */
+function settled(socket: Socket, signal: AbortSignal, begin: (resolve: (socket: Socket) => void, reject: (error: Error) => void) => void) {
+  return new Promise<Socket>((resolve, reject) => {
+    const aborted = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', aborted, { once: true })
+    begin(resolve, reject)
+    if (signal.aborted) aborted()
+  }).catch((error: unknown) => {
+    socket.destroy()
+    throw error
+  })
+}

@@ -1,0 +1,301 @@
+import { newSecret, type RunRequest } from '@org/agent-messaging-core'
+import { nodePlatform } from '@org/agent-messaging-core/node'
+import { anAgent } from '@org/agent-messaging-core/testing'
+import { verify } from '@octokit/webhooks-methods'
+import { Webhook } from 'standardwebhooks'
+import { afterEach, describe, expect, it } from 'vitest'
+import { dnsServer } from '../test/dns-server.js'
+import { eventually } from '../test/eventually.js'
+import { http, rawServer, type RawServer } from '../test/raw-server.js'
+import { addressGuard, type AddressPolicy } from './address-guard.js'
+import { httpRuntime, type HttpRuntimeOptions } from './http-runtime.js'
+import { outboundHttp } from './outbound-http.js'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+const { clock, crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
+const signingSecret = newSecret(crypto.randomBytes)
+const never = new AbortController().signal
+const request: RunRequest = {
+  ...{ messageId: 'message-1', agentId: 'agent-1', sessionId: 'session-1', message: 'Hello, Zoë 🎈', attempt: 2, runToken: 'amr_token' },
+  executionPrincipal: { type: 'end_user', endUserId: 'u-1' },
+  metadata: { channel: 'web', nested: { a: [1] } },
+}
+
+type Setting = Partial<HttpRuntimeOptions> & { readonly policy?: AddressPolicy; readonly answers?: Parameters<typeof dnsServer>[0] }
+
+async function runtime({ policy = { allowLoopback: true }, answers = {}, ...options }: Setting = {}) {
+  const dns = await dnsServer(answers)
+  const sender = outboundHttp({ guard: addressGuard(policy), dnsServers: [dns.address] })
+  closing.push(dns.close, sender.close)
+  return { dns, runtime: httpRuntime({ http: sender, crypto, clock, publicUrl: () => 'https://messages.example/base/', ...options }) }
+}
+
+async function running(
+  url: string,
+  { options = {}, headers = {}, ...setting }: Setting & { options?: Record<string, number>; headers?: Record<string, string> } = {},
+) {
+  const { runtime: kind } = await runtime(setting)
+  const agent = anAgent({ runtime: { kind: 'http', options: { url, ...options } } })
+  const started = await kind.start({ agent, secrets: { signingSecret, headers } }, () => undefined)
+  return started._unsafeUnwrap()
+}
+
+async function receiver(answer: Parameters<typeof rawServer>[0]): Promise<RawServer> {
+  const server = await rawServer(answer)
+  closing.push(server.close)
+  return server
+}
+
+/** What a run comes to when the agent's server answers with exactly this text. */
+async function outcomeOf(answer: string, setting: Parameters<typeof running>[1] = {}) {
+  const server = await receiver((socket) => socket.write(answer))
+  return (await running(server.url, setting)).run(request, never)
+}
+
+describe('a run request', () => {
+  async function sent(setting: Parameters<typeof running>[1] = {}, run = request) {
+    const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
+    const agent = await running(server.url, setting)
+    expect(await agent.run(run, never)).toEqual({ kind: 'answered', response: 'Hi' })
+    const [head = '', body = ''] = server.requests[0]?.split('\r\n\r\n') ?? []
+    const headers = Object.fromEntries(
+      head
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(': ')),
+    ) as Record<string, string>
+    return { headers, body: Buffer.from(body, 'latin1').toString('utf8') }
+  }
+
+  it('says who asks what, on whose behalf, and where to answer later', async () => {
+    const { body } = await sent()
+    expect(JSON.parse(body)).toEqual({
+      ...{ messageId: 'message-1', agentId: 'agent-1', sessionId: 'session-1', message: 'Hello, Zoë 🎈', attempt: 2 },
+      metadata: { channel: 'web', nested: { a: [1] } },
+      executionPrincipal: { type: 'end_user', endUserId: 'u-1' },
+      callback: { url: 'https://messages.example/base/v1/agents/agent-1/messages/message-1/response', token: 'amr_token' },
+    })
+  })
+
+  it('leaves out what there is not: metadata, and the callback’s URL while the service knows no URL of its own', async () => {
+    const { metadata: _, ...bare } = request
+    const { body } = await sent({ publicUrl: () => undefined }, bare)
+    const parsed = JSON.parse(body) as Record<string, unknown>
+    expect(parsed['callback']).toEqual({ token: 'amr_token' })
+    expect(parsed).not.toHaveProperty('metadata')
+  })
+
+  it('verifies with @octokit/webhooks-methods and standardwebhooks as it arrives', async () => {
+    const { headers, body } = await sent({ headerPrefix: 'X-Acme' })
+    expect(await verify(signingSecret, body, headers['X-Acme-Signature'] ?? '')).toBe(true)
+    expect(await verify(signingSecret, body.replace('Zoë', 'Zoe'), headers['X-Acme-Signature'] ?? '')).toBe(false)
+    expect(new Webhook(signingSecret).verify(body, headers)).toEqual(JSON.parse(body))
+    expect(headers).toMatchObject({ 'X-Acme-Event': 'message.run', 'X-Acme-Delivery': 'message-1.2', 'webhook-id': 'message-1.2' })
+  })
+
+  it('carries the agent’s headers beside ours', async () => {
+    const { headers } = await sent({ headers: { Authorization: 'Bearer secret', 'X-Tenant': 'Zoë' } })
+    expect(headers).toMatchObject({
+      Authorization: 'Bearer secret',
+      'X-Tenant': 'Zoë',
+      'idempotency-key': 'message-1',
+      'content-type': 'application/json',
+    })
+  })
+})
+
+describe('an agent’s answer', () => {
+  it('of 200 is the response, whatever else it holds', async () => {
+    expect(await outcomeOf(http('200 OK', '{"response":"Grüße 🎈","usage":{"tokens":7}}'))).toEqual({
+      kind: 'answered',
+      response: 'Grüße 🎈',
+    })
+    expect(await outcomeOf(http('200 OK', '\uFEFF {"response":""}'))).toEqual({ kind: 'answered', response: '' })
+    const long = 'ä'.repeat(1024 * 1024)
+    expect(await outcomeOf(http('200 OK', JSON.stringify({ response: long })))).toEqual({ kind: 'answered', response: long })
+  })
+
+  it.each([
+    '',
+    'Hi',
+    '"Hi"',
+    'null',
+    '[]',
+    '{}',
+    '{"response":null}',
+    '{"response":7}',
+    '{"Response":"Hi"}',
+    '{"response":"Hi"',
+    '{"response":"Hi"}x',
+    '['.repeat(100_000),
+  ])('of 200 with another body is invalid, and not tried again (%#)', async (body) => {
+    const error = { code: 'RESPONSE_INVALID', message: 'the runtime\'s answer is not {"response": "text"} in JSON' }
+    expect(await outcomeOf(http('200 OK', body))).toEqual({ kind: 'failed', retryable: false, error })
+  })
+
+  it('that is not UTF-8 is invalid', async () => {
+    const server = await receiver((socket) =>
+      socket.write(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"response":"\xff"}', 'latin1')),
+    )
+    expect(await (await running(server.url)).run(request, never)).toMatchObject({ error: { code: 'RESPONSE_INVALID' }, retryable: false })
+  })
+
+  it('beyond the limit is invalid, and the rest is not read', async () => {
+    const server = await receiver((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
+      const more = () => {
+        while (!socket.destroyed && socket.write(`400\r\n${'y'.repeat(1_024)}\r\n`));
+      }
+      socket.on('drain', more)
+      more()
+    })
+    const agent = await running(server.url, { maxAnswerBytes: 100_000 })
+    const error = { code: 'RESPONSE_INVALID', message: "the runtime's answer has more than 100000 bytes" }
+    expect(await agent.run(request, never)).toEqual({ kind: 'failed', retryable: false, error })
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it.each([
+    ['', {}],
+    ['{"deadlineMs":5000}', { deadlineMs: 5_000 }],
+    ['{"deadlineMs":0}', {}],
+    ['{"deadlineMs":-1}', {}],
+    ['{"deadlineMs":1.5}', {}],
+    ['{"deadlineMs":"5000"}', {}],
+    ['{"deadlineMs":1e400}', {}],
+    ['accepted', {}],
+  ])('of 202 with %j promises an answer later', async (body, more) => {
+    expect(await outcomeOf(http('202 Accepted', body))).toEqual({ kind: 'deferred', ...more })
+  })
+
+  it.each([408, 425, 429, 500, 502, 503, 504, 599])('of %d is tried again', async (status) => {
+    const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
+    expect(await outcomeOf(http(`${status} No`, 'secret reason'))).toEqual({ kind: 'failed', retryable: true, error })
+  })
+
+  it.each([301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 422])('of %d is final', async (status) => {
+    const elsewhere = await receiver((socket) => socket.write(http('200 OK', '{"response":"stolen"}')))
+    const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
+    expect(await outcomeOf(http(`${status} No`, '', `location: ${elsewhere.url}`))).toEqual({ kind: 'failed', retryable: false, error })
+    expect(elsewhere.connections).toBe(0)
+  })
+
+  it.each([201, 204, 206])('of %d is invalid', async (status) => {
+    const error = { code: 'RESPONSE_INVALID', message: `the runtime answered ${status}; it must answer 200 or 202` }
+    expect(await outcomeOf(http(`${status} Hm`))).toEqual({ kind: 'failed', retryable: false, error })
+  })
+
+  it('that does not come within the agent’s time-out is tried again', async () => {
+    const server = await receiver((socket) => void socket)
+    const agent = await running(server.url, { options: { timeoutMs: 100 } })
+    const error = { code: 'RUNTIME_TIMEOUT', message: 'the runtime did not answer: no complete answer within 100 ms' }
+    expect(await agent.run(request, never)).toEqual({ kind: 'failed', retryable: true, error })
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it('that breaks off, or never begins, is tried again', async () => {
+    const breaking = await receiver((socket) => socket.resetAndDestroy())
+    expect(await (await running(breaking.url)).run(request, never)).toMatchObject({
+      error: { code: 'RUNTIME_ERROR', message: expect.stringContaining('(reset)') as string },
+      retryable: true,
+    })
+    const gone = await rawServer((socket) => void socket)
+    await gone.close()
+    expect(await (await running(gone.url)).run(request, never)).toMatchObject({
+      error: { code: 'RUNTIME_ERROR', message: expect.stringContaining('(connect)') as string },
+      retryable: true,
+    })
+  })
+})
+
+describe('a run ends', () => {
+  it('with its signal, and its connection too', async () => {
+    const server = await receiver((socket) => void socket)
+    const agent = await running(server.url)
+    const aborter = new AbortController()
+    const run = agent.run(request, aborter.signal)
+    await eventually('the request', () => server.requests.length === 1)
+    aborter.abort()
+    expect(await run).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
+    await eventually('the connection ends', () => server.open.size === 0)
+    expect(await agent.run(request, aborter.signal)).toMatchObject({ kind: 'failed' })
+    expect(server.requests.length).toBe(1)
+  })
+
+  it('with its agent: stop leaves nothing under way', async () => {
+    const server = await receiver((socket) => void socket)
+    const agent = await running(server.url)
+    const runs = Promise.all([agent.run(request, never), agent.run(request, never), agent.health(never)])
+    await eventually('the requests', () => server.requests.length === 3)
+    await agent.stop()
+    expect(await runs).toMatchObject([{ kind: 'failed' }, { kind: 'failed' }, { ok: false }])
+    await eventually('the connections end', () => server.open.size === 0)
+  })
+})
+
+describe('where requests go (row S)', () => {
+  it('is vetted with the options', async () => {
+    const { runtime: kind } = await runtime({ policy: {}, answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] } })
+    const problemOf = async (url: string) =>
+      (await kind.parseOptions({ url })).match(
+        () => undefined,
+        (problem) => problem,
+      )
+    expect(await problemOf('https://127.0.0.1/')).toBe('url must not point to an address that is not public')
+    expect(await problemOf('https://inside.test/')).toBe('url must not lead to an address that is not public')
+    expect(await problemOf('http://public.test/')).toBe('url must use https')
+    expect(await problemOf('https://public.test/')).toBeUndefined()
+    expect(await problemOf('https://not-yet.test/')).toBeUndefined()
+    expect((await kind.parseOptions({ url: 'https://public.test/', headers: { Host: 'x' } }))._unsafeUnwrapErr()).toBe(
+      'headers.Host is set by the service itself',
+    )
+  })
+
+  it('is vetted again at the start, without a connection', async () => {
+    const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
+    const { runtime: kind } = await runtime({ policy: { allowHttp: true }, answers: { 'inside.test': ['127.0.0.1'] } })
+    for (const url of [server.url, `http://inside.test:${server.port}/`]) {
+      const started = await kind.start(
+        { agent: anAgent({ runtime: { kind: 'http', options: { url } } }), secrets: { signingSecret } },
+        () => undefined,
+      )
+      expect(started._unsafeUnwrapErr()).toMatchObject({
+        code: 'RUNTIME_EXITED',
+        message: expect.stringMatching(/^url must not (point|lead) to/) as string,
+      })
+    }
+    await running(server.url)
+    expect(server.connections).toBe(0)
+  })
+
+  it('is judged at every dial: a name that turns to a forbidden address fails the run for good', async () => {
+    const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
+    const answers = { 'rebinding.test': ['1.1.1.1'] }
+    const agent = await running(`http://rebinding.test:${server.port}/`, { policy: { allowHttp: true }, answers })
+    answers['rebinding.test'] = ['127.0.0.1']
+    expect(await agent.run(request, never)).toMatchObject({ kind: 'failed', retryable: false, error: { code: 'RUNTIME_ERROR' } })
+    expect(server.connections).toBe(0)
+  })
+
+  it('and the secret that signs must be there at the start', async () => {
+    const { runtime: kind } = await runtime()
+    const agent = anAgent({ runtime: { kind: 'http', options: { url: 'http://127.0.0.1:1/' } } })
+    expect((await kind.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr()).toMatchObject({ code: 'RUNTIME_EXITED' })
+  })
+})
+
+describe('health', () => {
+  it('is good when the agent’s server answers anything, and bad when it does not', async () => {
+    const server = await receiver((socket) => socket.write(http('405 Method Not Allowed', 'no such method')))
+    const agent = await running(server.url)
+    expect(await agent.health(never)).toEqual({ ok: true })
+    expect(server.requests[0]).toMatch(/^OPTIONS \/hook HTTP\/1\.1\r\n/)
+    await server.close()
+    closing.pop()
+    expect(await agent.health(never)).toEqual({ ok: false, detail: 'connect: no connection (ECONNREFUSED)' })
+  })
+})

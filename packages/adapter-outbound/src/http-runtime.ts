@@ -1,0 +1,123 @@
+import type { AgentRuntime, Clock, Crypto, JsonObject, RunningAgent, RunRequest } from '@org/agent-messaging-core'
+import { isJsonObject, isSecret, signatureHeaders } from '@org/agent-messaging-core'
+import { err } from 'neverthrow'
+import type { HttpRequest } from './exchange.js'
+import { parseHttpOptions } from './http-runtime-options.js'
+import type { OutboundHttp } from './outbound-http.js'
+import { runOutcomeOf } from './run-answer.js'
+
+export type HttpRuntimeOptions = {
+  readonly http: Pick<OutboundHttp, 'send' | 'vet'>
+  readonly crypto: Pick<Crypto, 'hmacSha256'>
+  readonly clock: Pick<Clock, 'now'>
+  /** Where agents reach this service, `https://host/base`; while it is undefined, runs carry a callback token and no URL. */
+  readonly publicUrl: () => string | undefined
+  /** `X-Service` unless the operator chose another. */
+  readonly headerPrefix?: string
+  /** Of an agent's answer; 4 MiB unless given. How long the text in it may be is core's to say. */
+  readonly maxAnswerBytes?: number
+}
+
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+const HEALTH_TIMEOUT_MS = 5_000
+
+/**
+ * Agents behind HTTP. Each run is one signed POST of
+ * `{messageId, agentId, sessionId, message, metadata?, executionPrincipal, attempt, callback: {url?, token}}`; `200 {"response"}`
+ * answers it, `202` promises an answer by callback. Options: `{url, headers?, timeoutMs?}`; headers are secret.
+ */
+export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
+  const settings: Settings = { headerPrefix: 'X-Service', maxAnswerBytes: MAX_ANSWER_BYTES, ...options }
+  const { http, headerPrefix } = settings
+  return {
+    kind: 'http',
+    signsRequests: true,
+    parseOptions: async (input) => {
+      const parsed = parseHttpOptions(input, headerPrefix)
+      if (parsed.isErr()) return err(parsed.error)
+      const { url, ...rest } = parsed.value
+      const vetted = await http.vet(url)
+      return vetted.map(() => rest).mapErr((reason) => `url ${reason}`)
+    },
+    start: async ({ agent, secrets }) => {
+      const target = targetOf(agent.runtime.options, secrets)
+      if (!target) return err({ code: 'RUNTIME_EXITED', message: 'the agent has no url or no signing secret' })
+      const vetted = await http.vet(target.url)
+      return vetted.map(() => runningHttpAgent(settings, target)).mapErr((reason) => ({ code: 'RUNTIME_EXITED', message: `url ${reason}` }))
+    },
+  }
+}
+
+type Settings = Required<HttpRuntimeOptions>
+
+type Target = {
+  readonly url: string
+  readonly signingSecret: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs?: number
+}
+
+/** What `parseOptions` let through, as it comes back from the store. */
+function targetOf({ url, timeoutMs }: JsonObject, { signingSecret, headers }: JsonObject): Target | undefined {
+  if (typeof url !== 'string' || typeof signingSecret !== 'string' || !isSecret(signingSecret)) return undefined
+  return {
+    url,
+    signingSecret,
+    headers: isJsonObject(headers) ? (headers as Record<string, string>) : {},
+    ...(typeof timeoutMs === 'number' && { timeoutMs }),
+  }
+}
+
+function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
+  const { http, maxAnswerBytes } = settings
+  const underWay = new Map<AbortController, Promise<unknown>>()
+
+  /** As `send`, ended by the caller's signal and by `stop`. */
+  async function send(request: Omit<HttpRequest, 'signal'>, signal: AbortSignal) {
+    const aborter = new AbortController()
+    const abort = () => aborter.abort()
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    const sent = http.send({ ...request, signal: aborter.signal })
+    underWay.set(aborter, sent)
+    const outcome = await sent
+    underWay.delete(aborter)
+    signal.removeEventListener('abort', abort)
+    return outcome
+  }
+
+  return {
+    async run(request, signal) {
+      const { timeoutMs: deadlineMs } = target
+      const timing = deadlineMs === undefined ? {} : { deadlineMs }
+      return runOutcomeOf(await send({ ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes }, signal))
+    },
+    /** Any answer to OPTIONS shows that the agent's server is up; what it says of the method does not matter. */
+    async health(signal) {
+      const outcome = await send(
+        { method: 'OPTIONS', url: target.url, headers: {}, deadlineMs: HEALTH_TIMEOUT_MS, maxBodyBytes: 0 },
+        signal,
+      )
+      return outcome.kind === 'response' ? { ok: true } : { ok: false, detail: `${outcome.error}: ${outcome.detail}` }
+    },
+    async stop() {
+      for (const aborter of underWay.keys()) aborter.abort()
+      await Promise.all(underWay.values())
+    },
+  }
+}
+
+function signedRequest({ crypto, clock, publicUrl, headerPrefix }: Settings, target: Target, run: RunRequest) {
+  const body = JSON.stringify(bodyOf(run, publicUrl()))
+  const { url, signingSecret: secret } = target
+  const id = `${run.messageId}.${run.attempt}`
+  const signature = signatureHeaders(crypto.hmacSha256, { id, event: 'message.run', body, secret, at: clock.now(), headerPrefix })
+  const headers = { ...target.headers, 'content-type': 'application/json', 'idempotency-key': run.messageId, ...signature }
+  return { method: 'POST', url, headers, body } as const
+}
+
+function bodyOf({ runToken: token, ...run }: RunRequest, publicUrl: string | undefined): JsonObject {
+  const path = `/v1/agents/${run.agentId}/messages/${run.messageId}/response`
+  const url = publicUrl === undefined ? {} : { url: publicUrl.replace(/\/+$/, '') + path }
+  return { ...run, callback: { ...url, token } }
+}

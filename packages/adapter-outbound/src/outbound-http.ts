@@ -1,0 +1,85 @@
+import { err, ok, type Result } from 'neverthrow'
+import { hostOf, type AddressGuard } from './address-guard.js'
+import { dialer, vettedAddresses } from './dial.js'
+import { Exchange, GIVEN_UP, type HttpOutcome, type HttpRequest } from './exchange.js'
+import { Fault, unreachable } from './fault.js'
+import { originPools } from './origins.js'
+import { hostResolver } from './resolve-host.js'
+
+/**
+ * All requests that leave the service. Every connection goes to an address that the guard allowed at the moment of
+ * dialling; redirects are answers, never followed.
+ */
+export type OutboundHttp = {
+  /** Never rejects and never outlives the request's deadline. */
+  send(request: HttpRequest): Promise<HttpOutcome>
+  /**
+   * Whether requests may go to `url` as things are; the error is the rest of a sentence that begins with the field's name.
+   * A name that does not resolve yet may be registered: what it resolves to is judged again at every dial.
+   */
+  vet(url: string): Promise<Result<void, string>>
+  /** Ends what is under way and closes every connection; later requests are unreachable. */
+  close(): Promise<void>
+}
+
+export type OutboundOptions = {
+  readonly guard: AddressGuard
+  /** Connections to one origin; requests beyond wait, and their deadlines run. */
+  readonly connectionsPerOrigin?: number
+  /** Origins whose idle connections are kept. */
+  readonly maxOrigins?: number
+  /** For name, TCP and TLS of one connection. */
+  readonly connectTimeoutMs?: number
+  /** Name servers such as `10.0.0.2` or `127.0.0.1:5353`, instead of the system's. */
+  readonly dnsServers?: readonly string[]
+  /** PEM of the certificate authorities to trust, instead of Node's own. */
+  readonly ca?: string | readonly string[]
+  readonly userAgent?: string
+}
+
+const VET_TIMEOUT_MS = 5_000
+const STOPPING = 'the service is stopping'
+
+export function outboundHttp(options: OutboundOptions): OutboundHttp {
+  const { guard, connectionsPerOrigin = 128, maxOrigins = 1_000, connectTimeoutMs: timeoutMs = 10_000, ca } = options
+  const userAgent = options.userAgent ?? 'agent-messaging'
+  const resolve = hostResolver({ ...(options.dnsServers && { servers: options.dnsServers }) })
+  const origins = originPools(dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) }), { connectionsPerOrigin, maxOrigins })
+  let isClosed = false
+
+  function send(request: HttpRequest): Promise<HttpOutcome> {
+    if (isClosed) return Promise.resolve(unreachable('connect', STOPPING))
+    if (request.signal?.aborted) return Promise.resolve(GIVEN_UP)
+    const checked = guard.checkUrl(request.url)
+    if (checked.isErr()) return Promise.resolve(unreachable('address_blocked', `the URL ${checked.error}`))
+    const { origin, pathname, search } = checked.value
+    const pool = origins.use(origin)
+    const identified = { ...request, headers: { 'user-agent': userAgent, ...request.headers } }
+    return new Promise((settle) => {
+      const exchange = new Exchange(identified, pathname + search, (outcome, isComplete) => {
+        settle(outcome)
+        pool.ended(exchange, isComplete)
+      })
+      pool.start(exchange)
+    })
+  }
+
+  async function vet(text: string): Promise<Result<void, string>> {
+    const checked = guard.checkUrl(text)
+    if (checked.isErr()) return err(checked.error)
+    try {
+      await vettedAddresses({ guard, resolve }, hostOf(checked.value), AbortSignal.timeout(VET_TIMEOUT_MS))
+      return ok(undefined)
+    } catch (error) {
+      const isBlocked = error instanceof Fault && error.outcome.error === 'address_blocked'
+      return isBlocked ? err('must not lead to an address that is not public') : ok(undefined)
+    }
+  }
+
+  async function close(): Promise<void> {
+    isClosed = true
+    await origins.close(unreachable('reset', STOPPING))
+  }
+
+  return { send, vet, close }
+}

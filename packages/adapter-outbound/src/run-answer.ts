@@ -1,0 +1,47 @@
+import { failedRun, isJsonObject, type Json, type RunOutcome } from '@org/agent-messaging-core'
+import type { HttpOutcome, HttpResponse } from './exchange.js'
+
+/** These say "not now": the same request may well succeed later. Every 5xx is one of them too. */
+const RETRYABLE_STATUS = new Set([408, 425, 429])
+
+/** What an agent's answer means for the run. */
+export function runOutcomeOf(outcome: HttpOutcome): RunOutcome {
+  if (outcome.kind === 'response') return ofResponse(outcome)
+  const { error, detail } = outcome
+  if (error === 'timeout') return failedRun('RUNTIME_TIMEOUT', `the runtime did not answer: ${detail}`, true)
+  // The operator's rules are the same next time.
+  const retryable = error !== 'address_blocked'
+  return failedRun('RUNTIME_ERROR', `the runtime was not reached (${error}): ${detail}`, retryable)
+}
+
+function ofResponse(response: HttpResponse): RunOutcome {
+  const { statusCode } = response
+  if (statusCode === 200) return answered(response)
+  if (statusCode === 202) return { kind: 'deferred', ...deadlineOf(response) }
+  if (statusCode < 300) return failedRun('RESPONSE_INVALID', `the runtime answered ${statusCode}; it must answer 200 or 202`)
+  return failedRun('RUNTIME_ERROR', `the runtime answered ${statusCode}`, statusCode >= 500 || RETRYABLE_STATUS.has(statusCode))
+}
+
+function answered(response: HttpResponse): RunOutcome {
+  if (response.truncated) return failedRun('RESPONSE_INVALID', `the runtime's answer has more than ${response.body.length} bytes`)
+  const json = parseJson(response.body)
+  return isJsonObject(json) && typeof json['response'] === 'string'
+    ? { kind: 'answered', response: json['response'] }
+    : failedRun('RESPONSE_INVALID', `the runtime's answer is not {"response": "text"} in JSON`)
+}
+
+/** A 202 needs no body, so one that says nothing usable does no harm: the service's own deadline holds. */
+function deadlineOf(response: HttpResponse): { deadlineMs?: number } {
+  const json = response.truncated ? undefined : parseJson(response.body)
+  const deadlineMs = isJsonObject(json) ? json['deadlineMs'] : undefined
+  return typeof deadlineMs === 'number' && Number.isSafeInteger(deadlineMs) && deadlineMs > 0 ? { deadlineMs } : {}
+}
+
+/** Undefined for what is not UTF-8 or not JSON. */
+function parseJson(bytes: Buffer): Json | undefined {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as Json
+  } catch {
+    return undefined
+  }
+}

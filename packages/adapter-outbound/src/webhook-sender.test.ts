@@ -1,0 +1,334 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { newSecret, signatureHeaders } from '@org/agent-messaging-core'
+import { nodePlatform } from '@org/agent-messaging-core/node'
+import { verify } from '@octokit/webhooks-methods'
+import { Webhook } from 'standardwebhooks'
+import { afterEach, describe, expect, it } from 'vitest'
+import { eventually } from '../test/eventually.js'
+import { http, rawServer, type RawServer } from '../test/raw-server.js'
+import { addressGuard } from './address-guard.js'
+import { outboundHttp } from './outbound-http.js'
+import { httpWebhookSender } from './webhook-sender.js'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+const NOW = Date.UTC(2030, 0, 1)
+
+function newSender() {
+  const sender = outboundHttp({ guard: addressGuard({ allowLoopback: true }) })
+  closing.push(sender.close)
+  return httpWebhookSender(sender, { now: () => NOW })
+}
+
+async function receiver(answer: (socket: Socket, request: string) => void): Promise<RawServer> {
+  const server = await rawServer(answer)
+  closing.push(server.close)
+  return server
+}
+
+type Sent = { headers?: Record<string, string>; body?: string; deadlineMs?: number }
+const deliver = (url: string, { headers = {}, body = '{}', deadlineMs = 5_000 }: Sent = {}) =>
+  newSender().send({ url, headers, body, deadlineMs })
+
+/** What a receiver that answers with exactly this text leads to. */
+async function outcomeOf(answer: string) {
+  const server = await receiver((socket) => socket.write(answer))
+  return deliver(server.url)
+}
+
+describe('a webhook request', () => {
+  it('is one POST of exactly the given characters, as JSON', async () => {
+    const server = await receiver((socket) => socket.write(http('204 No Content')))
+    const body = '{"text":"Zoë ≠ 🎈 \\u0000","a" : 1}'
+    await deliver(`${server.url}?x=%20y`, { body, headers: { 'X-Service-Event': 'message.responded' } })
+    const [head = '', sent = ''] = server.requests[0]?.split('\r\n\r\n') ?? []
+    expect(Buffer.from(sent, 'latin1').toString('utf8')).toBe(body)
+    expect(head.split('\r\n')).toEqual([
+      'POST /hook?x=%20y HTTP/1.1',
+      `host: 127.0.0.1:${server.port}`,
+      'connection: keep-alive',
+      'user-agent: agent-messaging',
+      'content-type: application/json',
+      'X-Service-Event: message.responded',
+      `content-length: ${Buffer.byteLength(body)}`,
+    ])
+    expect(server.requests.length).toBe(1)
+  })
+
+  it('verifies with @octokit/webhooks-methods and standardwebhooks as it arrives', async () => {
+    const server = await receiver((socket) => socket.write(http('200 OK')))
+    const { crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
+    const secret = newSecret(crypto.randomBytes)
+    const body = '{"event":"message.responded","data":{"response":"Zoë 🎈"}}'
+    const signed = { id: 'delivery-1', event: 'message.responded', body, secret, at: Date.now(), headerPrefix: 'X-Service' }
+    await deliver(server.url, { body, headers: signatureHeaders(crypto.hmacSha256, signed) })
+    const [head = '', raw = ''] = server.requests[0]?.split('\r\n\r\n') ?? []
+    const arrived = Buffer.from(raw, 'latin1').toString('utf8')
+    const headers = Object.fromEntries(
+      head
+        .split('\r\n')
+        .slice(1)
+        .map((line) => (line.toLowerCase().startsWith('webhook-') || line.startsWith('X-') ? line.split(': ') : []))
+        .filter((pair) => pair.length === 2),
+    ) as Record<string, string>
+    expect(await verify(secret, arrived, headers['X-Service-Signature'] ?? '')).toBe(true)
+    expect(await verify(secret, `${arrived} `, headers['X-Service-Signature'] ?? '')).toBe(false)
+    expect(new Webhook(secret).verify(arrived, headers)).toEqual(JSON.parse(body))
+    expect(headers['X-Service-Signature']).toBe(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
+  })
+
+  it.each([
+    ['a name with a space', { 'X Service-Event': 'x' }],
+    ['a name with a line break', { 'X\r\nY': 'x' }],
+    ['an empty name', { '': 'x' }],
+    ['a value with a line break', { 'X-Event': 'a\r\nevil: b' }],
+    ['a value with NUL', { 'X-Event': 'a\0b' }],
+    ['a value beyond Latin-1', { 'X-Event': '→' }],
+    ['a hop-by-hop header', { 'transfer-encoding': 'chunked' }],
+    ['a wrong content-length', { 'content-length': '1' }],
+    ['expect', { expect: '100-continue' }],
+  ])('that has %s is an outcome, and nothing is sent', async (_what, headers: Record<string, string>) => {
+    const server = await receiver((socket) => socket.write(http('200 OK')))
+    expect(await deliver(server.url, { headers })).toMatchObject({ kind: 'unreachable', error: 'protocol' })
+    expect(server.requests).toEqual([])
+    expect(await deliver(server.url)).toMatchObject({ kind: 'accepted' })
+  })
+})
+
+describe('an answer (row R)', () => {
+  it.each(['200 OK', '201 Created', '202 Accepted', '204 No Content', '299 Whatever'])('of %s is accepted', async (status) => {
+    expect(await outcomeOf(http(status))).toEqual({ kind: 'accepted', statusCode: Number(status.slice(0, 3)), responseBody: '' })
+  })
+
+  it.each([
+    '300 Multiple Choices',
+    '301 Moved',
+    '304 Not Modified',
+    '400 Bad Request',
+    '401 No',
+    '404 Not Found',
+    '410 Gone',
+    '500 Oops',
+    '599 What',
+  ])('of %s is refused', async (status) => {
+    const body = status.startsWith('304') ? '' : 'reason'
+    expect(await outcomeOf(http(status, body))).toEqual({ kind: 'refused', statusCode: Number(status.slice(0, 3)), responseBody: body })
+  })
+
+  it.each([301, 302, 303, 307, 308])('of %d is refused, and its location never asked', async (statusCode) => {
+    const elsewhere = await receiver((socket) => socket.write(http('200 OK')))
+    expect(await outcomeOf(http(`${statusCode} Moved`, '', `location: ${elsewhere.url}`))).toMatchObject({ kind: 'refused', statusCode })
+    expect(elsewhere.connections).toBe(0)
+  })
+
+  it.each([429, 503, 301])('of %d tells when to come again, in each form', async (status) => {
+    const retryAfter = async (value: string) => outcomeOf(http(`${status} Later`, '', `retry-after: ${value}`))
+    expect(await retryAfter('7')).toMatchObject({ kind: 'refused', retryAfterMs: 7_000 })
+    expect(await retryAfter('Tue, 01 Jan 2030 00:01:00 GMT')).toMatchObject({ retryAfterMs: 60_000 })
+    expect(await retryAfter('Tuesday, 01-Jan-30 00:01:00 GMT')).toMatchObject({ retryAfterMs: 60_000 })
+    expect(await retryAfter('Tue Jan  1 00:01:00 2030')).toMatchObject({ retryAfterMs: 60_000 })
+    expect(await retryAfter('Mon, 31 Dec 2029 00:00:00 GMT')).toMatchObject({ retryAfterMs: 0 })
+    expect(await retryAfter('9'.repeat(100))).toMatchObject({ retryAfterMs: 366 * 24 * 3_600_000 })
+    expect(await retryAfter('soon')).not.toHaveProperty('retryAfterMs')
+    expect(await retryAfter('1\r\nretry-after: 2')).not.toHaveProperty('retryAfterMs')
+  })
+
+  it('keeps its body as text that every store takes', async () => {
+    const body = Buffer.concat([Buffer.from('Zoë 🎈 a\0b '), Buffer.from([0xff, 0xed, 0xa0, 0x80])])
+    const server = await receiver((socket) => {
+      socket.write(`HTTP/1.1 500 Oops\r\ncontent-length: ${body.length}\r\n\r\n`)
+      socket.write(body)
+    })
+    expect(await deliver(server.url)).toMatchObject({ responseBody: 'Zoë 🎈 a\uFFFDb \uFFFD\uFFFD\uFFFD\uFFFD' })
+  })
+
+  it('keeps 16 KiB of its body, and the connection when that is all of it', async () => {
+    const server = await receiver((socket) => socket.write(http('200 OK', 'x'.repeat(16 * 1024))))
+    const sender = newSender()
+    for (let i = 0; i < 2; i++) {
+      expect(await sender.send({ url: server.url, headers: {}, body: '', deadlineMs: 5_000 })).toEqual({
+        kind: 'accepted',
+        statusCode: 200,
+        responseBody: 'x'.repeat(16 * 1024),
+      })
+    }
+    expect(server.connections).toBe(1)
+  })
+
+  it('with an endless body is taken as it began, and the rest is not read', async () => {
+    let sent = 0
+    const server = await receiver((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
+      const more = () => {
+        while (!socket.destroyed && socket.write(`400\r\n${'y'.repeat(1_024)}\r\n`)) sent += 1_024
+      }
+      socket.on('drain', more)
+      more()
+    })
+    expect(await deliver(server.url)).toEqual({ kind: 'accepted', statusCode: 200, responseBody: 'y'.repeat(16 * 1024) })
+    await eventually('the connection ends', () => server.open.size === 0)
+    expect(sent).toBeLessThan(64 * 1024 * 1024)
+    expect(server.connections).toBe(1)
+  })
+
+  it('that is a gzip bomb stays compressed; none was asked for', async () => {
+    const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024))
+    const server = await receiver((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`)
+      socket.write(bomb)
+    })
+    const outcome = await deliver(server.url)
+    expect(outcome).toMatchObject({
+      kind: 'accepted',
+      responseBody: bomb
+        .subarray(0, 16 * 1024)
+        .toString('utf8')
+        .replaceAll('\0', '\uFFFD'),
+    })
+    expect(server.requests[0]).not.toMatch(/accept-encoding/i)
+  })
+
+  it('after interim ones counts', async () => {
+    const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'
+    expect(await outcomeOf(early.repeat(3) + http('200 OK', 'ok'))).toMatchObject({ kind: 'accepted', responseBody: 'ok' })
+  })
+})
+
+describe('no answer (row R)', () => {
+  const timeout = { kind: 'unreachable', error: 'timeout', detail: 'no complete answer within 150 ms' }
+  const reset = { kind: 'unreachable', error: 'reset', detail: 'the connection ended before the answer was complete' }
+  const invalid = { kind: 'unreachable', error: 'protocol' }
+
+  it('from a receiver that never answers', async () => {
+    const server = await receiver((socket) => void socket)
+    expect(await deliver(server.url, { deadlineMs: 150 })).toEqual(timeout)
+    await eventually('the connection ends', () => server.open.size === 0)
+    expect(server.connections).toBe(1)
+  })
+
+  it.each([
+    ['its head', 'HTTP/1.1 200 OK\r\nx-a: ', 'a'],
+    ['its body', 'HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n', 'a'],
+    ['the chunks of its body', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\na\r\n'],
+    ['interim answers', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('from a receiver that trickles %s', async (_what, begin, drop) => {
+    const server = await receiver((socket) => {
+      socket.write(begin)
+      const trickle = setInterval(() => socket.write(drop), 10)
+      socket.on('close', () => clearInterval(trickle))
+    })
+    expect(await deliver(server.url, { deadlineMs: 150 })).toEqual(timeout)
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it.each([
+    ['before its head', ''],
+    ['within its head', 'HTTP/1.1 200 OK\r\ncontent-le'],
+    ['before its body', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n'],
+    ['within its body', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'],
+    ['within its last body', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 10\r\n\r\nhalf'],
+    ['within its chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal'],
+    ['within its last chunks', 'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal'],
+    ['after an interim answer', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('from a receiver that breaks or closes the connection %s', async (_when, begin) => {
+    const breaking = await receiver((socket) => socket.write(begin, () => socket.resetAndDestroy()))
+    expect(await deliver(breaking.url)).toEqual(reset)
+    const ending = await receiver((socket) => socket.end(begin))
+    expect(await deliver(ending.url)).toEqual(reset)
+    expect([breaking.connections, ending.connections]).toEqual([1, 1])
+  })
+
+  it('from a receiver with an endless head', async () => {
+    const server = await receiver((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n')
+      const more = () => {
+        while (!socket.destroyed && socket.write(`x-filler: ${'z'.repeat(1_000)}\r\n`));
+      }
+      socket.on('drain', more)
+      more()
+    })
+    expect(await deliver(server.url)).toEqual({ ...invalid, detail: 'the head of the answer is too large' })
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it('from a receiver that floods with interim answers', async () => {
+    const server = await receiver((socket) => {
+      const more = () => {
+        while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10)));
+      }
+      socket.on('drain', more)
+      more()
+    })
+    expect(await deliver(server.url)).toEqual({ ...invalid, detail: 'too many interim answers' })
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it.each([
+    ['with the headers for it', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'],
+    ['without them', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+  ])('from a receiver that switches protocols, %s', async (_how, answer) => {
+    const server = await receiver((socket) => socket.write(answer))
+    expect(await deliver(server.url)).toEqual({ ...invalid, detail: 'the answer switches to another protocol' })
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it.each([
+    ['100 Continue, which was not asked for', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['HTTP/0.9', '<html>hello</html>'],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['binary', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['a status that is no number', 'HTTP/1.1 OK\r\n\r\n'],
+    ['a length that is no number', 'HTTP/1.1 200 OK\r\ncontent-length: ten\r\n\r\n0123456789'],
+    ['a chunk size that is no number', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n'],
+    ['a header with NUL', 'HTTP/1.1 200 OK\r\nx-a: a\0b\r\ncontent-length: 0\r\n\r\n'],
+  ])('in HTTP, but %s', async (_what, answer) => {
+    const server = await receiver((socket) => socket.write(answer, 'latin1'))
+    expect(await deliver(server.url)).toMatchObject(invalid)
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it.each([
+    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
+    ['a length and chunks', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n'],
+  ])('whose end is certain, as it has %s', async (_what, answer) => {
+    expect(await outcomeOf(answer)).toMatchObject({ kind: 'unreachable' })
+  })
+
+  it('from a port where nobody listens', async () => {
+    const server = await rawServer((socket) => void socket)
+    await server.close()
+    expect(await deliver(server.url)).toEqual({ kind: 'unreachable', error: 'connect', detail: 'no connection (ECONNREFUSED)' })
+  })
+
+  it('in time: what comes after the deadline is nobody’s', async () => {
+    const sockets: Socket[] = []
+    const server = await receiver((socket) => sockets.push(socket))
+    const sender = newSender()
+    const send = (deadlineMs: number) => sender.send({ url: server.url, headers: {}, body: '', deadlineMs })
+    expect(await send(150)).toEqual(timeout)
+    sockets[0]?.write(http('200 OK', 'late'))
+    const second = send(5_000)
+    await eventually('the second request', () => sockets.length === 2)
+    sockets[1]?.write(http('500 Oops', 'second'))
+    expect(await second).toMatchObject({ kind: 'refused', responseBody: 'second' })
+  })
+
+  it('that was asked for: a second answer on the connection belongs to no later request', async () => {
+    const server = await receiver((socket, request) =>
+      socket.write(request.endsWith('first') ? http('200 OK', 'one') + http('200 OK', 'smuggled') : http('200 OK', 'two')),
+    )
+    const sender = newSender()
+    const send = (body: string) => sender.send({ url: server.url, headers: {}, body, deadlineMs: 5_000 })
+    expect(await send('first')).toMatchObject({ responseBody: 'one' })
+    const [socket] = server.open
+    if (socket) await once(socket, 'close')
+    expect(await send('second')).toMatchObject({ responseBody: 'two' })
+  })
+})

@@ -1,0 +1,21 @@
+/** A self-signed certificate for `localhost`, `receiver.test` and 127.0.0.1, valid from 2020 to 2126. Its key is as public as this file. */
+export const certificate = `-----BEGIN CERTIFICATE-----
+MIIBszCCAVigAwIBAgIUF/JoFdhS8MWYZ2F9fiup/1tzrlQwCgYIKoZIzj0EAwIw
+GDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjAgFw0yMDAxMDEwMDAwMDBaGA8yMTI2
+MTAyODEwMjYzMFowGDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjBZMBMGByqGSM49
+AgEGCCqGSM49AwEHA0IABJoVj0qk3pbmgTWDAOic+u+3sVxdD+bFv1mvQB3v0r3g
+UKvCPqEZwomggDNiN+k7FCl0hH01t5k/tZvLmLFrKS+jfjB8MB0GA1UdDgQWBBRc
+qHl8wJucMBmVw4XtFibls1VU3zAfBgNVHSMEGDAWgBRcqHl8wJucMBmVw4XtFibl
+s1VU3zAPBgNVHRMBAf8EBTADAQH/MCkGA1UdEQQiMCCCCWxvY2FsaG9zdIINcmVj
+ZWl2ZXIudGVzdIcEfwAAATAKBggqhkjOPQQDAgNJADBGAiEAra5Tz+pO/6XJN/rF
+5kI/6kFgh410xbCWxe3jGn7DS08CIQCd+IyR+RdjgmItBEbph+rS89BGXZZkfxHV
+EirZvS8H4Q==
+-----END CERTIFICATE-----
+`
+
+export const certificateKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgnjVz5E6eIMiB9KXZ
+BYOqiL7u7czCoWFjcnkR+M2rzcahRANCAASaFY9KpN6W5oE1gwDonPrvt7FcXQ/m
+xb9Zr0Ad79K94FCrwj6hGcKJoIAzYjfpOxQpdIR9NbeZP7Wby5ixaykv
+-----END PRIVATE KEY-----
+`

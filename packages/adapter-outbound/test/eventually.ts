@@ -1,0 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Waits until the condition holds; throws, naming it, when it does not within five seconds. */
+export async function eventually(name: string, condition: () => boolean): Promise<void> {
+  const end = Date.now() + 5_000
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`never happened: ${name}`)
+    await delay(5)
+  }
+}
