@@ -13,6 +13,7 @@ const server = await createServer({
   masterKey: randomBytes(32),
   bootstrapApiKey: KEY,
   addresses: { allowLoopback: true, allowHttp: true },
+  publicUrl: (ownUrl) => ownUrl, // where the agent calls back
 })
 
 async function api(method: string, path: string, body?: object, more: Record<string, string> = {}) {

@@ -20,7 +20,7 @@ export type Run = {
 }
 
 /** `lost`: its lease is another's now. `drain`: the process is about to stop. */
-export type AbortReason = 'timeout' | 'lost' | 'drain'
+type AbortReason = 'timeout' | 'lost' | 'drain'
 
 type RunDeps = Parameters<typeof settleRun>[0] & Pick<Platform, 'crypto'>
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const START_LIMIT_MS = 15_000
-export const API_KEY = 'an-api-key-for-the-tests'
+const API_KEY = 'an-api-key-for-the-tests'
 export const CRON_SECRET = 'a-cron-secret-for-the-tests'
 
 /** `agent-messaging start` as its own process on a real file; a crash and a new start keep the file and the port. */

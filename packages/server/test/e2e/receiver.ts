@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type Received = { readonly headers: IncomingHttpHeaders; readonly body: string; readonly status: number }
+type Received = { readonly headers: IncomingHttpHeaders; readonly body: string; readonly status: number }
 
 /** A customer's receiver on a real socket: keeps every request; `answer` chooses the status of each. */
 export async function receiver(answer: (n: number) => number = () => 200) {

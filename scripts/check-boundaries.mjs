@@ -1,0 +1,128 @@
+// The arrow points inwards only: this reads every import of every package and names the ones that point elsewhere.
+// What is not allowed here is refused: a new folder in core, or a new package, gets its line in a table below first.
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseSync, Visitor } from 'oxc-parser'
+
+const SCOPE = '@org/agent-messaging-'
+
+/** The folders of core's src, and which of them each may import; `.` is the files beside the folders, which put the parts together. */
+const INNER = ['domain', 'ports', 'use-cases', 'workers']
+const CORE_FOLDERS = {
+  domain: ['domain'],
+  ports: ['domain', 'ports'],
+  'use-cases': INNER,
+  workers: INNER,
+  runtimes: ['domain', 'ports', 'runtimes'],
+  '.': [...INNER, 'runtimes', '.'],
+  testing: [...INNER, 'runtimes', '.', 'testing'],
+  contract: [...INNER, 'runtimes', '.', 'testing', 'contract'],
+  node: ['domain', 'ports', 'node'],
+}
+
+/** What core imports from outside; everything of Node for one folder, vitest for another. */
+const CORE_PACKAGES = /^(neverthrow|zod)$/
+const CORE_PACKAGES_OF = { node: /^(neverthrow|zod|uuid|node:.+)$/, contract: /^(neverthrow|zod|vitest)$/ }
+
+/** The packages that also load where there is no Node, and the ones that wire adapters together. */
+const WITHOUT_NODE = ['core', 'adapter-http']
+const WIRING = ['server']
+
+/** One sentence for each import that breaks a rule, as `file:line  sentence`. */
+export function boundaryViolations(root) {
+  return sourceFiles(root).flatMap((file) =>
+    importsOf(file, readFileSync(path.join(root, file), 'utf8')).flatMap(({ specifier, line }) => {
+      const problem = specifier === CLOCK ? clockProblem(placeOf(file)) : importProblem(placeOf(file), specifier)
+      return problem ? [`${file}:${line}  ${problem}`] : []
+    }),
+  )
+}
+
+const sourceFiles = (root) =>
+  readdirSync(path.join(root, 'packages'))
+    .flatMap((name) => ['src', 'test'].map((folder) => `packages/${name}/${folder}`))
+    .flatMap((folder) => filesIn(root, folder))
+    .filter((file) => /\.tsx?$/.test(file))
+
+function filesIn(root, folder) {
+  try {
+    return readdirSync(path.join(root, folder), { recursive: true }).map((file) => path.posix.join(folder, file.replaceAll('\\', '/')))
+  } catch (error) {
+    if (error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** `new Date()` reads the clock as an import reads a module; the linter has no rule for it. */
+const CLOCK = 'new Date()'
+
+function importsOf(file, source) {
+  const found = []
+  const add = (specifier, node) => found.push({ specifier, line: source.slice(0, node.start).split('\n').length })
+  const addSource = (node) => typeof node.source?.value === 'string' && add(node.source.value, node)
+  const { program, errors } = parseSync(file, source)
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`)
+  new Visitor({
+    ImportDeclaration: addSource,
+    ExportNamedDeclaration: addSource,
+    ExportAllDeclaration: addSource,
+    ImportExpression: addSource,
+    TSImportType: addSource,
+    NewExpression: (node) => node.callee.name === 'Date' && node.arguments.length === 0 && add(CLOCK, node),
+  }).visit(program)
+  return found
+}
+
+/** Where a file stands: its package, the folder of the package's src, and whether it is a test. */
+function placeOf(file) {
+  const [, name, top, ...below] = file.split('/')
+  return { file, name, folder: below.length > 1 ? below[0] : '.', isTest: top === 'test' || /\.test\.tsx?$/.test(file) }
+}
+
+function importProblem(from, specifier) {
+  if (specifier.startsWith('.')) return relativeProblem(from, path.posix.join(path.posix.dirname(from.file), specifier))
+  if (specifier.startsWith(SCOPE)) return packageProblem(from, specifier.slice(SCOPE.length))
+  if (from.isTest) return undefined
+  if (from.name === 'core') return corePackageProblem(from, specifier)
+  if (WITHOUT_NODE.includes(from.name) && specifier.startsWith('node:'))
+    return `${from.name} imports nothing of Node, but here \`${specifier}\``
+  return undefined
+}
+
+function relativeProblem(from, target) {
+  if (from.isTest) return undefined
+  const to = placeOf(target)
+  if (!target.startsWith(`packages/${from.name}/src/`)) return `a relative import stays in its package's src; this one leads to ${target}`
+  if (from.name !== 'core') return undefined
+  const allowed = CORE_FOLDERS[from.folder]
+  if (!allowed) return `core's \`${from.folder}\` has no line in scripts/check-boundaries.mjs`
+  return allowed.includes(to.folder) ? undefined : `core's \`${from.folder}\` may not import \`${to.folder}\``
+}
+
+function packageProblem({ name, isTest }, target) {
+  if (WIRING.includes(name)) return undefined
+  if (isTest && target.split('/')[0] === name.replace('adapter-', '')) return undefined // a package's tests may use it as its users do
+  if (name === 'core') return `core imports no package of this repository, but here ${SCOPE}${target}`
+  const [other, entry] = target.split('/')
+  if (other !== 'core') return `${name} may import core alone; only ${WIRING.join(', ')}, examples and benchmarks import ${SCOPE}${other}`
+  if (entry === 'node' && WITHOUT_NODE.includes(name) && !isTest) return `${name} imports nothing of Node, but here core's \`./node\``
+  if ((entry === 'testing' || entry === 'contract') && !isTest) return `core's \`./${entry}\` is for tests`
+  return undefined
+}
+
+function corePackageProblem({ folder }, specifier) {
+  const allowed = CORE_PACKAGES_OF[folder] ?? CORE_PACKAGES
+  return allowed.test(specifier) ? undefined : `core's \`${folder}\` may not import \`${specifier}\``
+}
+
+const clockProblem = ({ name, folder, isTest }) =>
+  name === 'core' && folder !== 'node' && !isTest
+    ? '`new Date()` reads the clock; `now` comes in as an argument or from the Clock'
+    : undefined
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const violations = boundaryViolations(fileURLToPath(new URL('..', import.meta.url)))
+  for (const violation of violations) console.error(violation)
+  process.exitCode = violations.length > 0 ? 1 : 0
+}

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { boundaryViolations } from './check-boundaries.mjs'
+
+let root: string
+
+beforeEach(() => {
+  root = mkdtempSync(path.join(tmpdir(), 'boundaries-'))
+})
+
+afterEach(() => rmSync(root, { recursive: true }))
+
+function violationsOf(file: string, source: string): string[] {
+  const full = path.join(root, 'packages', file)
+  mkdirSync(path.dirname(full), { recursive: true })
+  writeFileSync(full, source)
+  return boundaryViolations(root)
+}
+
+describe('the boundary check', () => {
+  it.each([
+    ['core/src/domain/message.ts', `import type { Clock } from '../ports/platform.js'`],
+    ['core/src/domain/message.ts', `import { createHash } from 'node:crypto'`],
+    ['core/src/domain/message.ts', `import { v7 } from 'uuid'`],
+    ['core/src/domain/message.ts', `const now = new Date()`],
+    ['core/src/domain/message.ts', `export const load = () => import('hono')`],
+    ['core/src/domain/message.ts', `type Server = import('node:http').Server`],
+    ['core/src/domain/message.ts', `export { it } from 'vitest'`],
+    ['core/src/ports/storage.ts', `import { sendMessage } from '../use-cases/send-message.js'`],
+    ['core/src/use-cases/send-message.ts', `import { memoryStorage } from '../testing/memory.js'`],
+    ['core/src/workers/loop.ts', `import { nodePlatform } from '../node/index.js'`],
+    ['core/src/workers/loop.ts', `export * from '../index.js'`],
+    ['core/src/testing/fakes.ts', `import { expect } from 'vitest'`],
+    ['core/src/node/index.ts', `import { Hono } from 'hono'`],
+    ['core/src/helpers/text.ts', `import { fail } from '../domain/fail.js'`],
+    ['core/src/index.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    ['core/src/ports/storage.ts', `import { fakeClock } from '@org/agent-messaging-core/testing'`],
+    ['core/src/ports/storage.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    ['adapter-http/src/app.ts', `import { createServer } from 'node:http'`],
+    ['adapter-http/src/app.ts', `import { nodePlatform } from '@org/agent-messaging-core/node'`],
+    ['adapter-http/src/app.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    ['adapter-http/src/app.ts', `import { fail } from '../../core/src/domain/fail.js'`],
+    ['adapter-http/test/app.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    ['adapter-sqlite/src/open.ts', `import { fakeClock } from '@org/agent-messaging-core/testing'`],
+  ])('refuses in %s: %s', (file, source) => {
+    expect(violationsOf(file, `// a line before\n${source}\n`)).toEqual([expect.stringContaining(`packages/${file}:2  `)])
+  })
+
+  it.each([
+    ['core/src/domain/message.ts', `import { ok } from 'neverthrow'\nimport { z } from 'zod'\nimport { fail } from './fail.js'`],
+    ['core/src/domain/message.ts', `export const at = (instant: number) => new Date(instant)`],
+    ['core/src/use-cases/send-message.ts', `import { insist } from '../workers/insist.js'`],
+    ['core/src/contract/accept.ts', `import { it } from 'vitest'\nimport { builders } from '../testing/index.js'`],
+    ['core/src/node/index.ts', `import { v7 } from 'uuid'\nimport { createHash } from 'node:crypto'`],
+    [
+      'core/src/domain/message.test.ts',
+      `import { it } from 'vitest'\nimport { readFileSync } from 'node:fs'\nimport '../testing/index.js'`,
+    ],
+    ['core/test/send.test.ts', `import { fakeClock } from '@org/agent-messaging-core/testing'`],
+    ['adapter-sqlite/test/open.test.ts', `import { openSqliteStorage } from '@org/agent-messaging-sqlite'`],
+    ['adapter-http/src/app.ts', `import { Hono } from 'hono'\nimport { sendMessage } from '@org/agent-messaging-core'`],
+    ['adapter-http/src/app.ts', `/** import { open } from '@org/agent-messaging-sqlite' */\nconst text = "from 'node:fs'"`],
+    ['adapter-sqlite/src/open.test.ts', `import { storageContract } from '@org/agent-messaging-core/contract'`],
+    ['server/src/wiring.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'\nimport { app } from '@org/agent-messaging-http'`],
+  ])('allows in %s: %s', (file, source) => {
+    expect(violationsOf(file, source)).toEqual([])
+  })
+})

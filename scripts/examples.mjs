@@ -1,0 +1,22 @@
+// Runs every example. Each has an npm script `check`, which runs it and asserts what it prints, or a test of its own, which `npm test` runs.
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const examples = fileURLToPath(new URL('../examples', import.meta.url))
+const names = readdirSync(examples, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+const unchecked = names.map(({ name }) => name).filter((name) => !isChecked(path.join(examples, name)))
+
+if (unchecked.length > 0) console.error(`Failed, or without a check: ${unchecked.join(', ')}`)
+process.exitCode = unchecked.length > 0 ? 1 : 0
+
+function isChecked(folder) {
+  const files = readdirSync(folder)
+  const { name, scripts } = files.includes('package.json') ? JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) : {}
+  if (!scripts?.check) return files.some((file) => file.endsWith('.test.ts'))
+  const startedAt = performance.now()
+  const { status } = spawnSync('npm', ['run', '--silent', 'check'], { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] })
+  console.log(`${name}: ${status === 0 ? 'passed' : 'failed'} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+  return status === 0
+}

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { isInstalled, nodeProblem, run } from './ready.mjs'
+
+describe('the check of Node’s version', () => {
+  it.each(['20.19.0', '20.20.2', '22.0.0', '24.1.0'])('takes %s', (version) => {
+    expect(nodeProblem(version)).toBeUndefined()
+  })
+
+  it.each(['20.18.3', '18.20.0', '16.0.0'])('refuses %s in a sentence that names both versions', (version) => {
+    expect(nodeProblem(version)).toMatch(new RegExp(`20\\.19 .*${version}`))
+  })
+})
+
+describe('the check of what is installed', () => {
+  const asked = {
+    '': {},
+    'packages/core': { version: '0.1.0' },
+    'node_modules/zod': { version: '4.0.0' },
+    'node_modules/core': { link: true },
+  }
+  let folder: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'installed-'))
+    mkdirSync(path.join(folder, 'node_modules'))
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const write = (file: string, packages: object) => writeFileSync(path.join(folder, file), JSON.stringify({ packages }))
+
+  it('asks for an install in a fresh clone', () => {
+    write('package-lock.json', asked)
+    expect(isInstalled(folder)).toBe(false)
+  })
+
+  it('asks for an install after one that broke off in the middle of its record', () => {
+    write('package-lock.json', asked)
+    writeFileSync(path.join(folder, 'node_modules/.package-lock.json'), '{"packages": {')
+    expect(isInstalled(folder)).toBe(false)
+  })
+
+  it('is content with what npm installed by this lockfile', () => {
+    write('package-lock.json', asked)
+    write('node_modules/.package-lock.json', asked)
+    expect(isInstalled(folder)).toBe(true)
+  })
+
+  it('is content without the packages of other platforms', () => {
+    write('package-lock.json', { ...asked, 'node_modules/linter-mac': { version: '1.0.0', optional: true } })
+    write('node_modules/.package-lock.json', asked)
+    expect(isInstalled(folder)).toBe(true)
+  })
+
+  it.each([
+    ['another version', { 'node_modules/zod': { version: '4.0.1' } }],
+    ['a package more', { 'node_modules/hono': { version: '4.0.0' } }],
+    ['a workspace more', { 'node_modules/http': { link: true } }],
+  ])('asks for an install when the lockfile now has %s', (_, change) => {
+    write('package-lock.json', { ...asked, ...change })
+    write('node_modules/.package-lock.json', asked)
+    expect(isInstalled(folder)).toBe(false)
+  })
+})
+
+describe('a step', () => {
+  it('gives the exit code of its program', async () => {
+    expect(await run([process.execPath, '-e', 'process.exit(7)'])).toBe(7)
+  })
+
+  it('hands its program the signals that it gets, and ends when and as the program does', async () => {
+    const program = `process.on('SIGTERM', () => process.exit(3)); console.log('up'); setInterval(() => {}, 1000)`
+    const module = new URL('ready.mjs', import.meta.url).href
+    const script = `import { run } from '${module}'; process.exitCode = await run([process.execPath, '-e', ${JSON.stringify(program)}])`
+    const step = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(step.stdout, 'data')
+    step.kill('SIGTERM')
+    expect(await once(step, 'exit')).toEqual([3, null])
+  })
+})

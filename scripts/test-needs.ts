@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process'
+
+/** What a test may need beyond Node: in words, and whether this machine has it. */
+const NEEDS = {
+  root: { words: 'a root shell', isHere: () => process.getuid?.() === 0 },
+  namespaces: { words: 'network namespaces (root and iproute2)', isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up') },
+  strace: { words: 'strace', isHere: () => succeeds('strace', '-f', '-o', '/dev/null', 'true') },
+}
+
+type Need = keyof typeof NEEDS
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** What this test was left out for want of, in words. */
+    missing?: readonly string[]
+  }
+}
+
+/**
+ * Options for `it` or `describe`: runs where all needs are met, is left out where not, and is then named at the end of the run.
+ * `it('fsyncs each commit', needs('strace'), () => …)`. `.ci/run` installs every need and fails when a test is left out.
+ */
+export function needs(...all: readonly Need[]): { readonly skip: boolean; readonly meta: { readonly missing: readonly string[] } } {
+  const missing = all.filter((need) => !NEEDS[need].isHere()).map((need) => NEEDS[need].words)
+  return { skip: missing.length > 0, meta: { missing } }
+}
+
+const succeeds = (command: string, ...args: readonly string[]): boolean => spawnSync(command, args, { stdio: 'ignore' }).status === 0
