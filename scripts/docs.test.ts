@@ -1,0 +1,26 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+
+const read = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+const block = (file: string, language: string): string => new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(read(file))?.[1] ?? ''
+
+it('the README shows the embedding example as it is run', () => {
+  const shown = block('README.md', 'ts')
+  expect(shown.split('\n').length).toBeGreaterThan(10)
+  expect(read('examples/embed-in-host/main.ts').startsWith(shown)).toBe(true)
+})
+
+it('the examples for embedding and for a unit test have at most 25 lines', () => {
+  for (const file of ['embed-in-host/main.ts', 'test-with-fakes/support.test.ts']) {
+    expect(read(`examples/${file}`).trimEnd().split('\n').length, file).toBeLessThanOrEqual(25)
+  }
+})
+
+it('the documented settings are those of the server', () => {
+  const cli = fileURLToPath(new URL('../packages/server/dist/cli.js', import.meta.url))
+  const printed = (form: string): string => execFileSync(process.execPath, [cli, 'config', form], { encoding: 'utf8' })
+  expect(read('.env.example')).toBe(printed('--env'))
+  expect(read('docs/configuration.md')).toContain(printed('--markdown').trim())
+})
