@@ -17,11 +17,7 @@ export default defineConfig({
       exclude: ['**/*.test.ts', 'packages/core/src/contract/**'],
       reporter: [['text', { skipFull: true }], 'html'],
       reportOnFailure: true,
-      thresholds: {
-        'packages/core/src/domain/**': everyLine,
-        'packages/core/src/use-cases/**': everyLine,
-        'packages/core/src/workers/**': everyLine,
-      },
+      thresholds: { 'packages/core/src/domain/**': everyLine, 'packages/core/src/use-cases/**': everyLine },
     },
   },
 })

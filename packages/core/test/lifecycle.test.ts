@@ -55,6 +55,16 @@ describe('stopping the service', () => {
     await clock.advance(500)
     await stopping
   })
+  it('leaves no timer behind that would keep the process from ending', async () => {
+    const { send, hook, service, clock } = await scene(echo)
+    await hook()
+    await send()
+    const stopping = service.stop({ graceMs: 60_000 })
+    await clock.advance(0)
+    await stopping
+    await clock.advance(500) // the poll that was under way for the waiting callers
+    expect(clock.sleepers).toBe(0)
+  })
   it('waits for attempts under way, and no longer than the grace', async () => {
     const { send, hook, service, sender, clock } = await scene(echo)
     await hook()

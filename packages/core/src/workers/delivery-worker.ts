@@ -107,7 +107,9 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     async stop(graceMs) {
       phase = 'draining'
       await loop.stop()
-      await Promise.race([Promise.all(attempts), d.clock.sleep(graceMs)])
+      const ended = new AbortController()
+      void Promise.all(attempts).then(() => ended.abort('ended'))
+      await d.clock.sleep(graceMs, ended.signal)
     },
   }
 }
