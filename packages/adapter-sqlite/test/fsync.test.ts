@@ -32,7 +32,7 @@ it('G1: every commit of a reopened file is synced to the disk, and concurrent wr
   await openSqliteStorage({ path }).close() // now it is in WAL mode, in which the driver would open it with synchronous=NORMAL
   const alone = syncsOf(path, 1)
   expect(alone).toBeGreaterThanOrEqual(BATCHES)
-  const together = syncsOf(`${path}`, 50)
+  const together = syncsOf(path, 50)
   expect(together).toBeGreaterThanOrEqual(BATCHES)
   expect(together).toBeLessThan(BATCHES * 50)
 })
