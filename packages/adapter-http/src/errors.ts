@@ -90,6 +90,8 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   name_taken: () => conflict('Another agent of the project has this name'),
   key_taken: () => conflict('This API key exists already'),
   too_many_webhooks: () => conflict('The project has as many webhooks as it may have'),
+  delivery_busy: () => conflict('The delivery is being sent at this moment'),
+  delivery_final: () => conflict('The delivery is final: there is nothing left to cancel'),
   run_superseded: () => conflict('This run was superseded, or its message has another answer'),
   idempotency_mismatch: () => ({ code: 'IDEMPOTENCY_MISMATCH', message: 'The Idempotency-Key was used with another request' }),
 

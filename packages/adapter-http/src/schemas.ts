@@ -10,6 +10,11 @@ export const number = z.number('must be a number')
 
 export const id = text.refine(isUuid, 'must be a UUID').toLowerCase()
 
+/** ISO 8601 with a zone; as ms since 1970. */
+export const instant = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 instant such as 2026-01-31T12:00:00Z' })
+  .transform((at) => Date.parse(at))
+
 /** `limit` and `cursor` of a list. */
 export const paging = {
   limit: text
@@ -25,3 +30,7 @@ export const pageOf = ({ limit, cursor }: { readonly limit: number; readonly cur
   limit,
   ...(cursor !== undefined && { cursor }),
 })
+
+/** Without the members that are undefined: for filters, whose absent fields do not filter. */
+export const defined = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }

@@ -12,14 +12,17 @@ export type DeliveryRow = {
   readonly state: DeliveryState['kind']
   readonly step: number
   readonly dueAt: number | null
+  readonly resumeAt: number | null
   readonly lease: number
   readonly finishedAt: number | null
+  readonly cancelledReason: 'webhook_deleted' | 'operator' | null
   readonly createdAt: number
 }
 
 const columns = `
   d.seq, d.id, d.project_id as projectId, w.id as webhookId, e.id as eventId, e.name as event,
-  d.attempt_count as attemptCount, d.state, d.step, d.due_at as dueAt, d.lease, d.finished_at as finishedAt, d.created_at as createdAt`
+  d.attempt_count as attemptCount, d.state, d.step, d.due_at as dueAt, d.resume_at as resumeAt, d.lease,
+  d.finished_at as finishedAt, d.cancelled_reason as cancelledReason, d.created_at as createdAt`
 const joined = 'from deliveries d join events e on e.seq = d.event_seq join webhooks w on w.seq = d.webhook_seq'
 
 /** To be followed by a `where`. */
@@ -40,16 +43,17 @@ export const toDelivery = (row: DeliveryRow): WebhookDelivery => ({
 /** Open rows have `due_at`, final ones `finished_at`. */
 function toState(row: DeliveryRow): DeliveryState {
   const { state: kind, step, dueAt, finishedAt } = row as DeliveryRow & { readonly dueAt: number; readonly finishedAt: number }
+  const extra = row.resumeAt === null ? {} : { resumeAt: row.resumeAt }
   switch (kind) {
     case 'pending':
-      return { kind, nextAttemptAt: dueAt, step }
+      return { kind, nextAttemptAt: dueAt, step, ...extra }
     case 'sending':
-      return { kind, leaseUntil: dueAt, step }
+      return { kind, leaseUntil: dueAt, step, ...extra }
     case 'delivered':
       return { kind, deliveredAt: finishedAt }
     case 'exhausted':
       return { kind, exhaustedAt: finishedAt }
     case 'cancelled':
-      return { kind, cancelledAt: finishedAt, reason: 'webhook_deleted' }
+      return { kind, cancelledAt: finishedAt, reason: row.cancelledReason ?? 'webhook_deleted' }
   }
 }

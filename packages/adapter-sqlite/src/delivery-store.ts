@@ -5,6 +5,7 @@ import type { Committer } from './committer.js'
 import { deliveryList } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRow } from './delivery-row.js'
 import { attemptRecords } from './record-attempt.js'
+import { redelivery } from './redelivery.js'
 
 type AttemptRow = Omit<DeliveryAttempt, 'outcome'> & { readonly outcome: string }
 
@@ -12,6 +13,7 @@ export function deliveryStore(db: Database, { read, write }: Committer): Deliver
   const claimDue = dueClaims(db)
   const recordAttempt = attemptRecords(db)
   const list = deliveryList(db)
+  const { redeliver, cancel } = redelivery(db)
   const one = db.prepare<[string, string], DeliveryRow & { readonly body: string }>(
     `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
   )
@@ -19,7 +21,7 @@ export function deliveryStore(db: Database, { read, write }: Committer): Deliver
     select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome
     from attempts where delivery_seq = ? order by attempt_number`)
   const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
-    update deliveries set state = 'cancelled', due_at = null, finished_at = @now where seq in
+    update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
       (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
        where w.is_deleted = 1 and d.due_at is not null limit @limit)`)
 
@@ -32,6 +34,13 @@ export function deliveryStore(db: Database, { read, write }: Committer): Deliver
   return {
     claimDue: (query) => write(() => claimDue(query)),
     recordAttempt: (record) => write(() => recordAttempt(record)),
+    redeliver: (filter, page, now) => write(() => redeliver(filter, page, now)),
+    cancel: (projectId, deliveryId, now) =>
+      write(() => {
+        const done = cancel(projectId, deliveryId, now)
+        const row = one.get(deliveryId, projectId)
+        return row && (done ? toDelivery(row) : 'already_final')
+      }),
     get: (projectId, deliveryId) => read(() => getDetail(projectId, deliveryId)),
     list: (filter, page) => read(() => list(filter, page)),
     cancelOrphans: (query) => write(() => cancelOrphans.run(query).changes),

@@ -11,7 +11,7 @@ export function attemptRecords(db: Database): (record: AttemptRecord) => 'record
     'insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome) values (?, ?, ?, ?, ?)',
   )
   const update = db.prepare<[Columns & { seq: number; attemptNumber: number; state: string }]>(`
-    update deliveries set state = @state, step = coalesce(@step, step), due_at = @dueAt, finished_at = @finishedAt,
+    update deliveries set state = @state, step = coalesce(@step, step), due_at = @dueAt, resume_at = null, finished_at = @finishedAt,
       attempt_count = @attemptNumber
     where seq = @seq`)
 

@@ -13,7 +13,7 @@ export type {
   UnreachableError,
   WebhookDelivery,
 } from './domain/delivery.js'
-export { decideNextState, defaultRetryPolicy, deliveryStatusOf } from './domain/delivery.js'
+export { decideNextState, decideRedelivery, defaultRetryPolicy, deliveryStatusOf } from './domain/delivery.js'
 export type { EventName, EventPayload, WebhookEvent } from './domain/event.js'
 export { EVENT_NAMES, freezeEvent } from './domain/event.js'
 export { fail } from './domain/fail.js'
@@ -45,6 +45,8 @@ export type {
   DeliveryFilter,
   DeliveryStore,
   Outgoing,
+  Redelivered,
+  RedeliverFilter,
 } from './ports/delivery-store.js'
 export type {
   Accepted,
@@ -82,6 +84,7 @@ export type {
   WebhookRef,
   WebhookSettings,
 } from './use-cases/manage-webhooks.js'
+export type { DeliveryRef, RecoverInput } from './use-cases/manage-deliveries.js'
 export type { GetMessageError, GetMessageInput, ListMessagesInput } from './use-cases/read-messages.js'
 export type { SendError, SendInput, Sent } from './use-cases/send-message.js'
 export type { Pass } from './workers/pass.js'

@@ -12,8 +12,8 @@ import { createAgent } from './use-cases/create-agent.js'
 import type { Deps, Platform, Policy } from './use-cases/deps.js'
 import { deleteAgent, getAgent, listAgents, startAgent, stopAgent, updateAgent } from './use-cases/manage-agents.js'
 import { authenticate, createKey, createProject, listKeys, listProjects, revokeKey } from './use-cases/manage-credentials.js'
+import { cancelDelivery, getDelivery, listDeliveries, recoverDeliveries, redeliver } from './use-cases/manage-deliveries.js'
 import { createWebhook, deleteWebhook, getWebhook, listWebhooks, updateWebhook } from './use-cases/manage-webhooks.js'
-import { getDelivery, listDeliveries } from './use-cases/read-deliveries.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { sendMessage } from './use-cases/send-message.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
@@ -70,7 +70,13 @@ export function createService(options: ServiceOptions) {
       stop: stopAgent(d),
     },
     webhooks: { create: createWebhook(d), get: getWebhook(d), list: listWebhooks(d), update: updateWebhook(d), delete: deleteWebhook(d) },
-    deliveries: { get: getDelivery(d), list: listDeliveries(d) },
+    deliveries: {
+      get: getDelivery(d),
+      list: listDeliveries(d),
+      redeliver: redeliver(d),
+      cancel: cancelDelivery(d),
+      recover: recoverDeliveries(d),
+    },
     projects: { create: createProject(d), list: listProjects(d) },
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
     policy: d.policy,

@@ -33,7 +33,7 @@ export async function scene({ policy = {}, handler, agent = {}, idle = false }: 
     /** The deliveries of the project with their attempts, oldest first. */
     deliveries: async () => {
       const page = (await service.deliveries.list({ projectId: project.id }, { limit: 100 }))._unsafeUnwrap()
-      const details = await Promise.all(page.data.map(({ id }) => service.deliveries.get(project.id, id)))
+      const details = await Promise.all(page.data.map(({ id }) => service.deliveries.get({ projectId: project.id, deliveryId: id })))
       return details.map((detail) => detail._unsafeUnwrap()).reverse()
     },
     /** The same storage, clock and runtime under a new service: the process that starts after a crash, or beside this one. */

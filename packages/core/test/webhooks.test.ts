@@ -286,5 +286,7 @@ it('does not find a delivery of another project', async () => {
   await clock.advance(0)
   const [{ delivery } = {} as never] = await deliveries()
   const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
-  expect((await service.deliveries.get(other.id, delivery.id))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
+  expect((await service.deliveries.get({ projectId: other.id, deliveryId: delivery.id }))._unsafeUnwrapErr().kind).toBe(
+    'delivery_not_found',
+  )
 })

@@ -109,3 +109,39 @@ describe('GET /v1/deliveries', () => {
     ])
   })
 })
+
+describe('what operators do to deliveries', () => {
+  it('redelivers one, and cancels it', async () => {
+    const { ask, clock, delivery, sender } = await openDelivered()
+    const redelivered = await ask('POST', `/v1/deliveries/${delivery.id}/redeliver`)
+    expect(redelivered).toMatchObject({ status: 202, json: { id: delivery.id, status: 'pending' } })
+    await clock.until(() => sender.requests.length === 2)
+    await clock.advance(0)
+    const cancelled = await ask('POST', `/v1/deliveries/${delivery.id}/cancel`)
+    expect(cancelled).toMatchObject({ status: 200, json: { status: 'cancelled', cancelledReason: 'operator', attemptCount: 2 } })
+    expect(await ask('POST', `/v1/deliveries/${delivery.id}/cancel`)).toMatchObject({ status: 409, json: { error: { code: 'CONFLICT' } } })
+    expect((await ask('POST', `/v1/deliveries/${UNKNOWN_ID}/redeliver`)).status).toBe(404)
+  })
+  it('refuses to redeliver one that is being sent', async () => {
+    const { ask, clock, delivery, sender } = await openDelivered()
+    sender.hold()
+    await clock.until(() => sender.held === 1, { maxMs: 120_000, stepMs: 1_000 })
+    expect((await ask('POST', `/v1/deliveries/${delivery.id}/redeliver`)).status).toBe(409)
+  })
+  it('recovers what matches a filter', async () => {
+    const { ask, webhook } = await openDelivered()
+    const path = `/v1/webhooks/${webhook.id}/recover`
+    const body = { status: 'pending', createdAfter: '2029-12-31T23:00:00+01:00', createdBefore: '2031-01-01T00:00:00Z' }
+    expect(await ask('POST', path, { body })).toMatchObject({ status: 200, json: { count: 1, nextCursor: null } })
+    expect((await ask('POST', path, { body: {} })).json).toEqual({ count: 0, nextCursor: null })
+    expect((await ask('POST', path, { body: { createdAfter: 'yesterday' } })).status).toBe(400)
+    expect((await ask('POST', path, { body: { limit: 5_000 } })).status).toBe(400)
+    expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/recover`, { body: {} })).status).toBe(404)
+  })
+  it('lists those of a time', async () => {
+    const { ask } = await openDelivered()
+    const count = async (query: string) => (await ask('GET', `/v1/deliveries?${query}`)).json.data.length
+    expect(await count('createdAfter=2030-01-01T00:00:00Z')).toBe(1)
+    expect(await count('createdBefore=2030-01-01T00:00:00Z')).toBe(0)
+  })
+})

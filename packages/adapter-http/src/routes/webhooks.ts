@@ -8,10 +8,11 @@ import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, id, pageOf, paging, text } from '../schemas.js'
+import { boolean, defined, id, number, pageOf, paging, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody } from '../wire/page.js'
 import { webhookBody } from '../wire/webhook.js'
+import { deliveryFilter } from './deliveries.js'
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string')
 
@@ -27,6 +28,8 @@ const settings = z.object(
   'must be a JSON object',
 )
 const create = settings.extend({ secret: text.optional() })
+
+const recover = z.object({ ...deliveryFilter, limit: number.default(1_000), cursor: id.optional() }, 'must be a JSON object')
 
 export const webhookRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:webhooks')
@@ -57,5 +60,11 @@ export const webhookRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
     .delete('/v1/webhooks/:id', mayManage, async (c) => {
       const deleted = await service.webhooks.delete({ projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) })
       return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
+    })
+    .post('/v1/webhooks/:id/recover', mayManage, readJson(maxBodyBytes), validBody(recover), async (c) => {
+      const { limit, cursor, ...filter } = c.req.valid('json')
+      const which = { projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')), filter: defined(filter) }
+      const recovered = await service.deliveries.recover({ ...which, page: pageOf({ limit, cursor }) })
+      return recovered.isErr() ? refuse(c, recovered.error) : reply(c, 200, recovered.value)
     })
 }

@@ -135,8 +135,10 @@ create table deliveries (
   step integer not null,
   attempt_count integer not null,
   due_at integer,
+  resume_at integer,
   lease integer not null,
   finished_at integer,
+  cancelled_reason text,
   created_at integer not null
 ) strict;
 create index deliveries_due on deliveries (webhook_seq, due_at) where due_at is not null;

@@ -16,6 +16,7 @@ import { leasesSuite } from './leases.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
+import { redeliverySuite } from './redelivery.js'
 import { sessionOrderSuite } from './session-order.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
@@ -43,6 +44,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('claiming deliveries', () => claimDueSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
     describe('lists of deliveries', () => deliveryListsSuite(it))
+    describe('redelivery, recovery and cancellation', () => redeliverySuite(it))
     describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))
     describe('agents', () => agentsSuite(it))
     describe('webhooks', () => webhooksSuite(it))

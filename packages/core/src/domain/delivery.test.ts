@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decideNextState, defaultRetryPolicy, deliveryStatusOf, type Outcome, type SendingDelivery } from './delivery.js'
+import { decideNextState, decideRedelivery, defaultRetryPolicy, deliveryStatusOf, type Outcome, type SendingDelivery } from './delivery.js'
 
 const sending = (step: number): SendingDelivery => ({
   ...{ id: 'd', projectId: 'p', webhookId: 'w', eventId: 'e', event: 'agent.error', attemptCount: 0, createdAt: 0 },
@@ -38,6 +38,26 @@ describe('what becomes of a delivery after an attempt', () => {
   it('has the published schedule: nine retries in about three days', () => {
     const delays = defaultRetryPolicy.delaysMs.map((ms) => ms / 1_000)
     expect(delays).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])
+  })
+})
+
+describe('a delivery that an operator wants sent again', () => {
+  it('gets one extra attempt, whose failure leaves the schedule as it was', () => {
+    const extra = decideRedelivery({ kind: 'pending', nextAttemptAt: 60_000, step: 2 }, 5_000)
+    expect(extra).toEqual({ kind: 'pending', nextAttemptAt: 5_000, step: 2, resumeAt: 60_000 })
+    const sent = { ...sending(2), state: { kind: 'sending', leaseUntil: 99, step: 2, resumeAt: 60_000 } } as const
+    expect(decideNextState(sent, refused(), policy, 6_000, 1)).toEqual({ kind: 'pending', nextAttemptAt: 60_000, step: 2 })
+    expect(decideNextState(sent, refused(120_000), policy, 6_000, 1)).toEqual({ kind: 'pending', nextAttemptAt: 126_000, step: 2 })
+  })
+  it('starts a fresh schedule when it was final', () => {
+    const fresh = { kind: 'pending', nextAttemptAt: 5_000, step: 0 }
+    expect(decideRedelivery({ kind: 'exhausted', exhaustedAt: 1 }, 5_000)).toEqual(fresh)
+    expect(decideRedelivery({ kind: 'delivered', deliveredAt: 1 }, 5_000)).toEqual(fresh)
+    expect(decideRedelivery({ kind: 'cancelled', cancelledAt: 1, reason: 'operator' }, 5_000)).toEqual(fresh)
+  })
+  it('is left alone while it is being sent or due', () => {
+    expect(decideRedelivery(sending(0).state, 5_000)).toBeUndefined()
+    expect(decideRedelivery({ kind: 'pending', nextAttemptAt: 5_000, step: 1 }, 5_000)).toBeUndefined()
   })
 })
 

@@ -16,13 +16,14 @@ export type WebhookDelivery = {
 /**
  * `step` is the place in the retry schedule; it and the attempt number are two things.
  * `sending` is claimed: `pending` on the wire, and due again at `leaseUntil` if its process died.
+ * `resumeAt`: the attempt before it is an extra one, asked for by an operator; if it fails, the schedule goes on then.
  */
 export type DeliveryState =
-  | { readonly kind: 'pending'; readonly nextAttemptAt: Instant; readonly step: number }
-  | { readonly kind: 'sending'; readonly leaseUntil: Instant; readonly step: number }
+  | { readonly kind: 'pending'; readonly nextAttemptAt: Instant; readonly step: number; readonly resumeAt?: Instant }
+  | { readonly kind: 'sending'; readonly leaseUntil: Instant; readonly step: number; readonly resumeAt?: Instant }
   | { readonly kind: 'delivered'; readonly deliveredAt: Instant }
   | { readonly kind: 'exhausted'; readonly exhaustedAt: Instant }
-  | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: 'webhook_deleted' }
+  | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: 'webhook_deleted' | 'operator' }
 
 export type AfterAttempt = Extract<DeliveryState, { kind: 'pending' | 'delivered' | 'exhausted' }>
 export type SendingDelivery = WebhookDelivery & { readonly state: Extract<DeliveryState, { kind: 'sending' }> }
@@ -82,10 +83,23 @@ export function decideNextState(
   random: number,
 ): AfterAttempt {
   if (outcome.kind === 'accepted') return { kind: 'delivered', deliveredAt: now }
-  const { step } = delivery.state
+  const { step, resumeAt } = delivery.state
+  const retryAfter = Math.min(outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0, policy.maxRetryAfterMs)
+  // A failed extra attempt costs no step of the schedule, so it can never cancel what was still to come.
+  if (resumeAt !== undefined) return { kind: 'pending', nextAttemptAt: Math.max(resumeAt, now + retryAfter), step }
   const scheduled = policy.delaysMs[step]
   if (scheduled === undefined) return { kind: 'exhausted', exhaustedAt: now }
-  const retryAfter = outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0
-  const delay = Math.max(scheduled * (1 + policy.jitter * random), Math.min(retryAfter, policy.maxRetryAfterMs))
+  const delay = Math.max(scheduled * (1 + policy.jitter * random), retryAfter)
   return { kind: 'pending', nextAttemptAt: now + Math.round(delay), step: step + 1 }
+}
+
+/**
+ * What becomes of a delivery that an operator wants sent again now: one extra attempt of an open one, a fresh schedule for
+ * a final one. Undefined when there is nothing to do: it is being sent, or due already.
+ */
+export function decideRedelivery(state: DeliveryState, now: Instant): Extract<DeliveryState, { kind: 'pending' }> | undefined {
+  if (state.kind === 'sending') return undefined
+  if (state.kind !== 'pending') return { kind: 'pending', nextAttemptAt: now, step: 0 }
+  if (state.nextAttemptAt <= now) return undefined
+  return { kind: 'pending', nextAttemptAt: now, step: state.step, resumeAt: state.nextAttemptAt }
 }

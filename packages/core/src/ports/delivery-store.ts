@@ -16,6 +16,13 @@ export interface DeliveryStore {
    * accepted attempt of a delivery that is not final: what a receiver took is delivered, however late we learn it.
    */
   recordAttempt(record: AttemptRecord): Stored<'recorded' | 'lease_lost'>
+  /**
+   * Makes matching deliveries of webhooks that still exist due now, as `decideRedelivery` says, newest first; looks at
+   * `page.limit` of them at most. `count` is of those that it changed; with `nextCursor` the caller goes on.
+   */
+  redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Stored<Redelivered>
+  /** Ends an open delivery. One that is being sent may still arrive, and counts as delivered only if that was recorded before. */
+  cancel(projectId: string, deliveryId: string, now: Instant): Stored<WebhookDelivery | 'already_final' | undefined>
   get(projectId: string, deliveryId: string): Stored<DeliveryDetail | undefined>
   /** Newest first. */
   list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
@@ -60,4 +67,9 @@ export type DeliveryFilter = {
   readonly webhookId?: string
   readonly event?: EventName
   readonly status?: DeliveryStatus
+  readonly createdAfter?: Instant
+  readonly createdBefore?: Instant
 }
+
+export type RedeliverFilter = DeliveryFilter & { readonly deliveryId?: string }
+export type Redelivered = { readonly count: number; readonly nextCursor: string | null }

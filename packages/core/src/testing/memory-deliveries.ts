@@ -1,7 +1,7 @@
-import { deliveryStatusOf, type DeliveryState, type WebhookDelivery } from '../domain/delivery.js'
+import { decideRedelivery, deliveryStatusOf, type DeliveryState, type WebhookDelivery } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
 import type { Webhook } from '../domain/webhook.js'
-import type { DeliveryFilter, DeliveryStore } from '../ports/delivery-store.js'
+import type { DeliveryStore, RedeliverFilter } from '../ports/delivery-store.js'
 import type { DeliveryRow, Immediate, Memory } from './memory.js'
 import { bodyOf, claimDelivery } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
@@ -27,6 +27,29 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     const attemptNumber = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount: attemptNumber, state }
     return 'recorded'
+  },
+
+  redeliver(filter, page, now) {
+    const living = [...memory.deliveries.values()].map(({ delivery }) => delivery).filter(({ webhookId }) => memory.webhooks.has(webhookId))
+    const { data, nextCursor } = newestFirst(
+      living.filter((delivery) => matches(delivery, filter)),
+      page,
+    )
+    const changed = data.filter((delivery) => {
+      const state = decideRedelivery(delivery.state, now)
+      const row = memory.deliveries.get(delivery.id)
+      if (row && state) row.delivery = { ...delivery, state }
+      return state !== undefined
+    })
+    return { count: changed.length, nextCursor }
+  },
+
+  cancel(projectId, deliveryId, now) {
+    const row = memory.deliveries.get(deliveryId)
+    if (row?.delivery.projectId !== projectId) return undefined
+    if (!isOpen(row.delivery.state)) return 'already_final'
+    row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt: now, reason: 'operator' } }
+    return row.delivery
   },
 
   get(projectId, deliveryId) {
@@ -75,8 +98,15 @@ function dueAt({ delivery: { state } }: DeliveryRow): Instant {
   return state.kind === 'sending' ? state.leaseUntil : Infinity
 }
 
-const matches = (delivery: WebhookDelivery, { projectId, webhookId, event, status }: DeliveryFilter): boolean =>
-  delivery.projectId === projectId &&
-  (webhookId === undefined || delivery.webhookId === webhookId) &&
-  (event === undefined || delivery.event === event) &&
-  (status === undefined || deliveryStatusOf(delivery.state) === status)
+const matches = (delivery: WebhookDelivery, filter: RedeliverFilter): boolean => {
+  const { projectId, deliveryId, webhookId, event, status, createdAfter = -Infinity, createdBefore = Infinity } = filter
+  return (
+    delivery.projectId === projectId &&
+    (deliveryId === undefined || delivery.id === deliveryId) &&
+    (webhookId === undefined || delivery.webhookId === webhookId) &&
+    (event === undefined || delivery.event === event) &&
+    (status === undefined || deliveryStatusOf(delivery.state) === status) &&
+    delivery.createdAt >= createdAfter &&
+    delivery.createdAt < createdBefore
+  )
+}

@@ -30,8 +30,9 @@ function newDelivery(id: string, webhook: Webhook, event: WebhookEvent): Deliver
 
 /** The right to send it, under a new token, which supersedes the older ones. The place in the schedule stays. */
 export function claimDelivery(memory: Memory, row: DeliveryRow, webhook: Webhook, until: Instant): ClaimedDelivery {
-  const step = 'step' in row.delivery.state ? row.delivery.state.step : 0
-  const delivery = { ...row.delivery, state: { kind: 'sending', leaseUntil: until, step } } as const
+  const { step, resumeAt } = 'step' in row.delivery.state ? row.delivery.state : { step: 0, resumeAt: undefined }
+  const extra = resumeAt === undefined ? {} : { resumeAt }
+  const delivery = { ...row.delivery, state: { kind: 'sending', leaseUntil: until, step, ...extra } } as const
   row.delivery = delivery
   row.token = ++memory.lastToken
   return { delivery, lease: { token: row.token, until }, webhook, body: bodyOf(memory, row) }

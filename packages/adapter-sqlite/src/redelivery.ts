@@ -1,0 +1,34 @@
+import { decideRedelivery, type Instant, type PageOf, type RedeliverFilter, type Redelivered } from '@org/agent-messaging-core'
+import type { Database } from 'better-sqlite3'
+import { deliveryList } from './delivery-list.js'
+
+type Columns = { readonly id: string; readonly step: number; readonly dueAt: Instant; readonly resumeAt: Instant | null }
+type Redelivery = {
+  redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Redelivered
+  /** Whether it was open. */
+  cancel(projectId: string, deliveryId: string, now: Instant): boolean
+}
+
+/** What operators do to deliveries, within a transaction. */
+export function redelivery(db: Database): Redelivery {
+  const list = deliveryList(db)
+  const makeDue = db.prepare<[Columns]>(`
+    update deliveries set state = 'pending', step = @step, due_at = @dueAt, resume_at = @resumeAt, finished_at = null, cancelled_reason = null
+    where id = @id`)
+  const cancel = db.prepare<[Instant, string, string]>(`
+    update deliveries set state = 'cancelled', due_at = null, finished_at = ?, cancelled_reason = 'operator'
+    where id = ? and project_id = ? and due_at is not null`)
+
+  return {
+    redeliver: (filter, page, now) => {
+      const { data, nextCursor } = list({ ...filter, isOfLivingWebhook: true }, page)
+      const changed = data.filter(({ id, state }) => {
+        const next = decideRedelivery(state, now)
+        if (next) makeDue.run({ id, step: next.step, dueAt: next.nextAttemptAt, resumeAt: next.resumeAt ?? null })
+        return next !== undefined
+      })
+      return { count: changed.length, nextCursor }
+    },
+    cancel: (projectId, deliveryId, now) => cancel.run(now, deliveryId, projectId).changes === 1,
+  }
+}

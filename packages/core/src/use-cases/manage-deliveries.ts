@@ -1,0 +1,79 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import type { WebhookDelivery } from '../domain/delivery.js'
+import { fail } from '../domain/fail.js'
+import type { DeliveryDetail, DeliveryFilter, Redelivered } from '../ports/delivery-store.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
+import type { Deps } from './deps.js'
+import { broken, type Invalid } from './invalid.js'
+import { getWebhook } from './manage-webhooks.js'
+import { integerRule } from './text-rule.js'
+
+export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
+type NotFound = { readonly kind: 'delivery_not_found' }
+
+/** One delivery with its body and every attempt. */
+export const getDelivery =
+  (d: Pick<Deps, 'storage'>) =>
+  ({ projectId, deliveryId }: DeliveryRef): ResultAsync<DeliveryDetail, Unavailable | NotFound> =>
+    d.storage.deliveries.get(projectId, deliveryId).andThen((found) => (found ? ok(found) : fail('delivery_not_found')))
+
+/** Newest first. */
+export const listDeliveries =
+  (d: Pick<Deps, 'storage'>) =>
+  (filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>> =>
+    d.storage.deliveries.list(filter, page)
+
+/**
+ * Sends it again now. An open delivery gets one extra attempt, and its schedule stays as it was; a final one starts a
+ * fresh schedule. One that is due already stays as it is; `delivery_busy` while it is being sent.
+ */
+export const redeliver =
+  (d: Pick<Deps, 'storage' | 'clock' | 'deliveryWorker'>) =>
+  (ref: DeliveryRef): ResultAsync<WebhookDelivery, Unavailable | NotFound | { readonly kind: 'delivery_busy' | 'webhook_not_found' }> =>
+    safeTry(async function* () {
+      const { delivery } = yield* getDelivery(d)(ref)
+      yield* getWebhook(d)({ projectId: ref.projectId, webhookId: delivery.webhookId })
+      if (delivery.state.kind === 'sending') return fail('delivery_busy')
+      yield* d.storage.deliveries.redeliver(ref, { limit: 1 }, d.clock.now())
+      d.deliveryWorker.wake()
+      return ok((yield* getDelivery(d)(ref)).delivery)
+    })
+
+/** Its next attempt is not made. One that is under way may still arrive. */
+export const cancelDelivery =
+  (d: Pick<Deps, 'storage' | 'clock'>) =>
+  ({ projectId, deliveryId }: DeliveryRef): ResultAsync<WebhookDelivery, Unavailable | NotFound | { readonly kind: 'delivery_final' }> =>
+    d.storage.deliveries.cancel(projectId, deliveryId, d.clock.now()).andThen((cancelled) => {
+      if (cancelled === undefined) return fail('delivery_not_found')
+      return cancelled === 'already_final' ? fail('delivery_final') : ok(cancelled)
+    })
+
+export type RecoverInput = {
+  readonly projectId: string
+  readonly webhookId: string
+  /** Exhausted ones unless told otherwise. */
+  readonly filter?: Omit<DeliveryFilter, 'projectId' | 'webhookId'>
+  /** `limit`: 1 to 1,000 deliveries looked at in this call. */
+  readonly page: PageOf
+}
+
+const MOST_RECOVERED = 1_000
+
+/** Redelivers what matches, a page at a time: `count` were made due, `nextCursor` goes on. */
+export const recoverDeliveries =
+  (d: Pick<Deps, 'storage' | 'clock' | 'deliveryWorker'>) =>
+  ({
+    projectId,
+    webhookId,
+    filter = {},
+    page,
+  }: RecoverInput): ResultAsync<Redelivered, Invalid | Unavailable | { readonly kind: 'webhook_not_found' }> =>
+    safeTry(async function* () {
+      const problem = broken({ limit: integerRule(page.limit, 1, MOST_RECOVERED) })
+      if (problem) return problem
+      yield* getWebhook(d)({ projectId, webhookId })
+      const which = { status: 'exhausted' as const, ...filter, projectId, webhookId }
+      const recovered = yield* d.storage.deliveries.redeliver(which, page, d.clock.now())
+      if (recovered.count > 0) d.deliveryWorker.wake()
+      return ok(recovered)
+    })
