@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Page, PageOf, Webhook, WebhookChange, WebhookStore } from '@org/agent-messaging-core'
+import type { Page, PageOf, SecretRotation, Webhook, WebhookChange, WebhookStore } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
 import { selectWebhook, toWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
@@ -15,13 +15,13 @@ export function webhookStore(db: Database, { read, write }: Committer): WebhookS
     `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc limit ?`,
   )
   const insert = db.prepare<[Columns]>(`
-    insert into webhooks (id, project_id, url, events, agent_id, description, secret, disabled_at, created_at, updated_at, is_deleted)
-    values (@id, @projectId, @url, @events, @agentId, @description, @secret, @disabledAt, @createdAt, @updatedAt, 0)`)
+    insert into webhooks (id, project_id, url, events, agent_id, description, secret, previous_secret, previous_until, disabled_at, created_at, updated_at, is_deleted)
+    values (@id, @projectId, @url, @events, @agentId, @description, @secret, @previousSecret, @previousUntil, @disabledAt, @createdAt, @updatedAt, 0)`)
   const update = db.prepare<[Columns]>(`
-    update webhooks set url = @url, events = @events, agent_id = @agentId, description = @description,
-      disabled_at = @disabledAt, updated_at = @updatedAt
+    update webhooks set url = @url, events = @events, agent_id = @agentId, description = @description, secret = @secret,
+      previous_secret = @previousSecret, previous_until = @previousUntil, disabled_at = @disabledAt, updated_at = @updatedAt
     where id = @id`)
-  const erase = db.prepare<[number]>("update webhooks set secret = '', is_deleted = 1 where seq = ?")
+  const erase = db.prepare<[number]>("update webhooks set secret = '', previous_secret = null, is_deleted = 1 where seq = ?")
   const unsubscribe = db.prepare<[string, number]>('delete from subscriptions where project_id = ? and webhook_seq = ?')
   const subscribe = db.prepare<[string, string, string]>(
     'insert into subscriptions (project_id, event, webhook_seq) select ?, ?, seq from webhooks where id = ?',
@@ -51,6 +51,15 @@ export function webhookStore(db: Database, { read, write }: Committer): WebhookS
     return changed
   }
 
+  function rotateSecret(projectId: string, id: string, { secret, previousUntil, updatedAt }: SecretRotation): Webhook | undefined {
+    const row = one.get(id, projectId)
+    if (!row) return undefined
+    const webhook = toWebhook(row)
+    const rotated = { ...webhook, secret, previousSecret: { secret: webhook.secret, until: previousUntil }, updatedAt }
+    update.run(webhookColumns(rotated))
+    return rotated
+  }
+
   function remove(projectId: string, id: string): boolean {
     const row = one.get(id, projectId)
     if (!row) return false
@@ -72,17 +81,24 @@ export function webhookStore(db: Database, { read, write }: Committer): WebhookS
       }),
     list: (projectId, page) => read(() => pageOf(projectId, page)),
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
+    rotateSecret: (projectId, id, rotation) => write(() => rotateSecret(projectId, id, rotation)),
     delete: (projectId, id) => write(() => remove(projectId, id)),
   }
 }
 
 /** `null` clears: the field is then absent. */
-function applyChange({ agentId, description, ...webhook }: Webhook, changes: WebhookChange): Webhook {
-  const { agentId: newAgentId = agentId, description: newDescription = description, ...rest } = changes
+function applyChange({ agentId, description, previousSecret, ...webhook }: Webhook, changes: WebhookChange): Webhook {
+  const {
+    agentId: newAgentId = agentId,
+    description: newDescription = description,
+    previousSecret: kept = previousSecret,
+    ...rest
+  } = changes
   return {
     ...webhook,
     ...rest,
     ...(newAgentId != null && { agentId: newAgentId }),
     ...(newDescription != null && { description: newDescription }),
+    ...(kept != null && { previousSecret: kept }),
   }
 }

@@ -13,7 +13,15 @@ import type { Deps, Platform, Policy } from './use-cases/deps.js'
 import { deleteAgent, getAgent, listAgents, startAgent, stopAgent, updateAgent } from './use-cases/manage-agents.js'
 import { authenticate, createKey, createProject, listKeys, listProjects, revokeKey } from './use-cases/manage-credentials.js'
 import { cancelDelivery, getDelivery, listDeliveries, recoverDeliveries, redeliver } from './use-cases/manage-deliveries.js'
-import { createWebhook, deleteWebhook, getWebhook, listWebhooks, updateWebhook } from './use-cases/manage-webhooks.js'
+import {
+  createWebhook,
+  deleteWebhook,
+  finishRotation,
+  getWebhook,
+  listWebhooks,
+  rotateSecret,
+  updateWebhook,
+} from './use-cases/manage-webhooks.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { sendMessage } from './use-cases/send-message.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
@@ -69,7 +77,15 @@ export function createService(options: ServiceOptions) {
       start: startAgent(d),
       stop: stopAgent(d),
     },
-    webhooks: { create: createWebhook(d), get: getWebhook(d), list: listWebhooks(d), update: updateWebhook(d), delete: deleteWebhook(d) },
+    webhooks: {
+      create: createWebhook(d),
+      get: getWebhook(d),
+      list: listWebhooks(d),
+      update: updateWebhook(d),
+      delete: deleteWebhook(d),
+      rotateSecret: rotateSecret(d),
+      finishRotation: finishRotation(d),
+    },
     deliveries: {
       get: getDelivery(d),
       list: listDeliveries(d),

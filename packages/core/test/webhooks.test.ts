@@ -258,6 +258,71 @@ describe('changing a webhook', () => {
   })
 })
 
+describe('rotating a secret', () => {
+  async function rotating(graceMs?: number) {
+    const crypto = nodeCrypto(new Uint8Array(32))
+    const platform = fakePlatform(echo)
+    const service = createService({ ...platform, crypto })
+    await service.start()
+    const { id: projectId } = (await service.projects.create({ name: 'p' }))._unsafeUnwrap()
+    await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+    const created = await service.webhooks.create({ projectId, url: 'https://receiver.example', events: ['message.responded'] })
+    const { webhook, secret: old } = created._unsafeUnwrap()
+    const which = { projectId, webhookId: webhook.id }
+    const { secret: fresh } = (await service.webhooks.rotateSecret({ ...which, graceMs }))._unsafeUnwrap()
+    /** Which of the two verifies the S§6 header of a delivery made now. */
+    const signedWith = async () => {
+      await service.messages.send({ projectId, agent: 'bot', sessionId: 's', message: 'hi' })
+      await platform.clock.advance(0)
+      const { headers, body } = platform.sender.requests.at(-1) ?? { headers: {}, body: '' }
+      const signature = (headers as Record<string, string>)['X-Service-Signature'] ?? ''
+      return {
+        old: await verify(old, body, signature),
+        fresh: await verify(fresh, body, signature),
+        headers: headers as Record<string, string>,
+      }
+    }
+    return { service, which, old, fresh, clock: platform.clock, signedWith, crypto, platform }
+  }
+
+  it('signs with the old one during the grace, and with the new one after it', async () => {
+    const { signedWith, clock } = await rotating()
+    const during = await signedWith()
+    expect(during).toMatchObject({ old: true, fresh: false })
+    expect(during.headers['webhook-signature']?.split(' ')).toHaveLength(2)
+    await clock.advance(24 * 3_600_000)
+    const after = await signedWith()
+    expect(after).toMatchObject({ old: false, fresh: true })
+    expect(after.headers['webhook-signature']?.split(' ')).toHaveLength(1)
+  })
+  it('can be without a grace, and a grace can be finished early', async () => {
+    expect(await (await rotating(0)).signedWith()).toMatchObject({ old: false, fresh: true })
+    const { service, which, signedWith } = await rotating()
+    expect((await service.webhooks.finishRotation(which))._unsafeUnwrap()).not.toHaveProperty('previousSecret')
+    expect(await signedWith()).toMatchObject({ old: false, fresh: true })
+  })
+  it('sends nothing when the new secret cannot be read, for half signed is not signed', async () => {
+    const { service, which, platform, crypto } = await rotating()
+    const stranger = nodeCrypto(new Uint8Array(32).fill(1))
+    const foreign = stranger.seal('whsec_x', `webhooks/${which.webhookId}/secret`)
+    const rotation = { secret: foreign, previousUntil: platform.clock.now() + 1_000, updatedAt: 0 }
+    await platform.storage.webhooks.rotateSecret(which.projectId, which.webhookId, rotation)
+    expect(crypto.unseal(foreign, `webhooks/${which.webhookId}/secret`)).toBeUndefined()
+    await service.messages.send({ projectId: which.projectId, agent: 'bot', sessionId: 's', message: 'hi' })
+    await platform.clock.advance(0)
+    expect(platform.sender.requests).toEqual([])
+  })
+  it('is refused with a bad secret or grace, and for a webhook that is not there', async () => {
+    const { service, which } = await rotating()
+    const { rotateSecret, finishRotation } = service.webhooks
+    expect((await rotateSecret({ ...which, secret: 'short' }))._unsafeUnwrapErr().kind).toBe('invalid')
+    expect((await rotateSecret({ ...which, graceMs: -1 }))._unsafeUnwrapErr().kind).toBe('invalid')
+    const nothing = { ...which, webhookId: which.projectId }
+    expect((await rotateSecret({ ...nothing, secret: OWN_SECRET }))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    expect((await finishRotation(nothing))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+  })
+})
+
 describe('deleting a webhook', () => {
   it('cancels what it was still to get, and keeps what it got on record', async () => {
     const { service, ref, hook, send, sender, deliveries, clock } = await scene(echo)

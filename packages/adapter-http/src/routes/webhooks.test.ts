@@ -90,3 +90,27 @@ describe('the life of a webhook', () => {
       expect((await ask(method, path, { ...(method === 'PATCH' && { body: {} }) })).status).toBe(404)
   })
 })
+
+describe('POST /v1/webhooks/:id/rotate-secret', () => {
+  it('shows the new secret once, and until when the old one signs too', async () => {
+    const { ask } = await openScene()
+    const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example', events: ['*'] } })).json
+    const path = `/v1/webhooks/${webhook.id}`
+    const rotated = await ask('POST', `${path}/rotate-secret`, { body: { graceMs: 60_000 } })
+    expect(rotated).toMatchObject({ status: 200, json: { id: webhook.id, previousSecretUntil: '2030-01-01T00:01:00.000Z' } })
+    expect(rotated.json.secret).toMatch(/^whsec_/)
+    expect(rotated.json.secret).not.toBe(webhook.secret)
+    expect((await ask('GET', path)).text).not.toContain('whsec_')
+    const finished = await ask('POST', `${path}/rotate-secret/finish`)
+    expect(finished.status).toBe(200)
+    expect(finished.json).not.toHaveProperty('previousSecretUntil')
+  })
+  it('refuses a bad secret, and a webhook that is not there', async () => {
+    const { ask } = await openScene()
+    const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example', events: ['*'] } })).json
+    expect((await ask('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, { body: { secret: 'x' } })).status).toBe(400)
+    expect((await ask('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, { body: { graceMs: '1' } })).status).toBe(400)
+    expect((await ask('POST', '/v1/webhooks/nothing/rotate-secret', { body: {} })).status).toBe(404)
+    expect((await ask('POST', '/v1/webhooks/nothing/rotate-secret/finish')).status).toBe(404)
+  })
+})

@@ -29,6 +29,8 @@ const settings = z.object(
 )
 const create = settings.extend({ secret: text.optional() })
 
+const rotate = z.object({ secret: text.optional(), graceMs: number.optional() }, 'must be a JSON object')
+
 const recover = z.object({ ...deliveryFilter, limit: number.default(1_000), cursor: id.optional() }, 'must be a JSON object')
 
 export const webhookRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
@@ -61,6 +63,19 @@ export const webhookRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       const deleted = await service.webhooks.delete({ projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) })
       return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
     })
+    .post('/v1/webhooks/:id/rotate-secret', mayManage, readJson(maxBodyBytes), validBody(rotate), async (c) => {
+      const which = { projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) }
+      const rotated = await service.webhooks.rotateSecret({ ...which, ...c.req.valid('json') })
+      if (rotated.isErr()) return refuse(c, rotated.error)
+      const { webhook, secret } = rotated.value
+      return reply(c, 200, { ...webhookBody(webhook), secret })
+    })
+
+    .post('/v1/webhooks/:id/rotate-secret/finish', mayManage, async (c) => {
+      const finished = await service.webhooks.finishRotation({ projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) })
+      return finished.isErr() ? refuse(c, finished.error) : reply(c, 200, webhookBody(finished.value))
+    })
+
     .post('/v1/webhooks/:id/recover', mayManage, readJson(maxBodyBytes), validBody(recover), async (c) => {
       const { limit, cursor, ...filter } = c.req.valid('json')
       const which = { projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')), filter: defined(filter) }

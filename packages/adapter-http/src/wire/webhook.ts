@@ -9,6 +9,7 @@ export const webhookBody = (webhook: Webhook) => ({
   ...(webhook.description !== undefined && { description: webhook.description }),
   enabled: webhook.status.kind === 'enabled',
   ...(webhook.status.kind === 'disabled' && { disabledReason: webhook.status.reason }),
+  ...(webhook.previousSecret && { previousSecretUntil: toIso(webhook.previousSecret.until) }),
   createdAt: toIso(webhook.createdAt),
   updatedAt: toIso(webhook.updatedAt),
 })

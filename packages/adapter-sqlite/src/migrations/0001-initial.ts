@@ -101,6 +101,8 @@ create table webhooks (
   agent_id text,
   description text,
   secret text not null,
+  previous_secret text,
+  previous_until integer,
   disabled_at integer,
   created_at integer not null,
   updated_at integer not null,

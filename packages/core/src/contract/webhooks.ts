@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Sealed } from '../domain/sealed.js'
 import { aWebhook, PROJECT_ID } from '../testing/builders.js'
-import { NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import { LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function webhooksSuite(it: StorageTest): void {
@@ -74,5 +74,40 @@ export function webhooksSuite(it: StorageTest): void {
     expect(await webhooks.create(aWebhook(), 1)).toBe('limit_reached')
     await webhooks.delete(PROJECT_ID, id)
     expect(await webhooks.create(aWebhook(), 1)).toBe('created')
+  })
+
+  it('rotates the secret in one step, and ends the grace of the old one when told', async ({ storage, scene }) => {
+    const { id, secret } = await scene.webhook()
+    const rotation = { secret: 'the new one' as Sealed, previousUntil: NOW + 60 * MINUTE, updatedAt: NOW + 1 }
+    const rotated = await storage.webhooks.rotateSecret(PROJECT_ID, id, rotation)
+    expect(rotated).toMatchObject({ secret: 'the new one', previousSecret: { secret, until: NOW + 60 * MINUTE }, updatedAt: NOW + 1 })
+    expect(await storage.webhooks.get(PROJECT_ID, id)).toEqual(rotated)
+
+    const again = await storage.webhooks.rotateSecret(PROJECT_ID, id, { ...rotation, secret: 'a newer one' as Sealed })
+    expect(again).toMatchObject({ secret: 'a newer one', previousSecret: { secret: 'the new one' } })
+    const kept = await storage.webhooks.update(PROJECT_ID, id, { url: 'https://other.example', updatedAt: NOW + 2 })
+    expect(kept).toMatchObject({ secret: 'a newer one', previousSecret: { secret: 'the new one' } })
+    const finished = await storage.webhooks.update(PROJECT_ID, id, { previousSecret: null, updatedAt: NOW + 3 })
+    expect(finished).toMatchObject({ secret: 'a newer one' })
+    expect(finished).not.toHaveProperty('previousSecret')
+  })
+
+  it('hands both secrets to whoever claims a delivery during the grace', async ({ storage, scene }) => {
+    const { id, secret } = await scene.webhook()
+    await scene.publish(await scene.agent())
+    await storage.webhooks.rotateSecret(PROJECT_ID, id, {
+      secret: 'the new one' as Sealed,
+      previousUntil: NOW + 60 * MINUTE,
+      updatedAt: NOW,
+    })
+    const [claimed] = await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 1, perWebhook: 1, except: new Set() })
+    expect(claimed?.webhook).toMatchObject({ secret: 'the new one', previousSecret: { secret } })
+  })
+
+  it('G6: rotates no secret of another project', async ({ storage, scene }) => {
+    const webhook = await scene.webhook()
+    const rotation = { secret: 'theirs' as Sealed, previousUntil: NOW, updatedAt: NOW }
+    expect(await storage.webhooks.rotateSecret(OTHER_PROJECT_ID, webhook.id, rotation)).toBeUndefined()
+    expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
   })
 }

@@ -24,6 +24,14 @@ describe('a signed request', () => {
     expect(new StandardWebhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
     expect(() => new StandardWebhook(newSecret(crypto.randomBytes)).verify(body, headers)).toThrow()
   })
+  it('carries both signatures during a rotation, and the old one in the header of S§6', async () => {
+    const nextSecret = newSecret(crypto.randomBytes)
+    const rotating = { id: 'dlv-1', event: 'e', body, secret, nextSecret, at: now, headerPrefix: 'X-Service' }
+    const both = signatureHeaders(crypto.hmacSha256, rotating)
+    expect(both['X-Service-Signature']).toBe(headers['X-Service-Signature'])
+    for (const known of [secret, nextSecret]) expect(new StandardWebhook(known).verify(body, both)).toEqual(JSON.parse(body))
+    expect(await verify(secret, body, both['X-Service-Signature'] ?? '')).toBe(true)
+  })
   it('names its headers as the operator likes', () => {
     const named = signatureHeaders(crypto.hmacSha256, { id: 'i', event: 'e', body, secret, at: now, headerPrefix: 'X-Acme' })
     expect(Object.keys(named).slice(0, 3)).toEqual(['X-Acme-Delivery', 'X-Acme-Event', 'X-Acme-Signature'])

@@ -27,6 +27,8 @@ export type SignedRequest = {
   readonly event: string
   readonly body: string
   readonly secret: string
+  /** During a rotation: the secret that comes after it. Only the Standard Webhooks header can carry both signatures. */
+  readonly nextSecret?: string | undefined
   readonly at: Instant
   /** `X-Service` unless the operator chose another. */
   readonly headerPrefix: string
@@ -36,16 +38,20 @@ export type SignedRequest = {
  * The three headers of S§6, keyed with the secret's characters as the customer sees them, and beside them the three of
  * Standard Webhooks, keyed with the secret's decoded bytes and bound to id and time, so that stock verifiers work.
  */
-export function signatureHeaders(hmac: Hmac, { id, event, body, secret, at, headerPrefix }: SignedRequest): Record<string, string> {
+export function signatureHeaders(
+  hmac: Hmac,
+  { id, event, body, secret, nextSecret, at, headerPrefix }: SignedRequest,
+): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000))
-  const standardKey = fromBase64(secret.slice(STANDARD_PREFIX.length))
+  const standard = (of: string): string =>
+    `v1,${hmac(fromBase64(of.slice(STANDARD_PREFIX.length)), `${id}.${timestamp}.${body}`, 'base64')}`
   return {
     [`${headerPrefix}-Delivery`]: id,
     [`${headerPrefix}-Event`]: event,
     [`${headerPrefix}-Signature`]: `sha256=${hmac(secret, body, 'hex')}`,
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${hmac(standardKey, `${id}.${timestamp}.${body}`, 'base64')}`,
+    'webhook-signature': nextSecret === undefined ? standard(secret) : `${standard(nextSecret)} ${standard(secret)}`,
   }
 }
 

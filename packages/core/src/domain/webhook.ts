@@ -12,11 +12,17 @@ export type Webhook = {
   readonly agentId?: string
   readonly description?: string
   readonly secret: Sealed
+  /** The one before a rotation, until its grace ends: receivers have that long to learn the new one. */
+  readonly previousSecret?: { readonly secret: Sealed; readonly until: Instant }
   /** Disabled: its deliveries are made and kept, and sent once it is enabled again. */
   readonly status: { readonly kind: 'enabled' } | { readonly kind: 'disabled'; readonly reason: 'operator'; readonly at: Instant }
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
+
+/** The secrets to sign with at this moment: what S§6's header is keyed with, and during a grace the new one beside it. */
+export const signingSecrets = ({ secret, previousSecret }: Webhook, now: Instant): { signing: Sealed; next?: Sealed } =>
+  previousSecret && previousSecret.until > now ? { signing: previousSecret.secret, next: secret } : { signing: secret }
 
 /** What a sealed webhook secret is bound to. */
 export const webhookSecretContext = (webhookId: string): string => `webhooks/${webhookId}/secret`

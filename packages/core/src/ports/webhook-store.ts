@@ -1,3 +1,4 @@
+import type { Instant } from '../domain/instant.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { Page, PageOf, Stored } from './storage.js'
 
@@ -9,6 +10,8 @@ export interface WebhookStore {
   /** Newest first. */
   list(projectId: string, page: PageOf): Stored<Page<Webhook>>
   update(projectId: string, id: string, change: WebhookChange): Stored<Webhook | undefined>
+  /** The current secret becomes the previous one until `previousUntil`, and `secret` the current one, in one step. */
+  rotateSecret(projectId: string, id: string, rotation: SecretRotation): Stored<Webhook | undefined>
   /** At once and cheap, whatever its backlog: its open deliveries are never claimed again, and `cancelOrphans` ends them. */
   delete(projectId: string, id: string): Stored<boolean>
 }
@@ -20,5 +23,9 @@ export type WebhookChange = {
   readonly agentId?: string | null
   readonly description?: string | null
   readonly status?: Webhook['status']
+  /** Ends the grace of a rotation. */
+  readonly previousSecret?: null
   readonly updatedAt: Webhook['updatedAt']
 }
+
+export type SecretRotation = { readonly secret: Webhook['secret']; readonly previousUntil: Instant; readonly updatedAt: Instant }

@@ -22,6 +22,14 @@ export const memoryWebhooks = (memory: Memory): Immediate<WebhookStore> => ({
     return changed
   },
 
+  rotateSecret(projectId, id, { secret, previousUntil, updatedAt }) {
+    const webhook = ofProject(memory.webhooks.get(id), projectId)
+    if (!webhook) return undefined
+    const rotated = { ...webhook, secret, previousSecret: { secret: webhook.secret, until: previousUntil }, updatedAt }
+    memory.webhooks.set(id, rotated)
+    return rotated
+  },
+
   delete: (projectId, id) => ofProject(memory.webhooks.get(id), projectId) !== undefined && memory.webhooks.delete(id),
 })
 
@@ -29,12 +37,18 @@ const webhooksOf = (memory: Memory, projectId: string): Webhook[] =>
   [...memory.webhooks.values()].filter((webhook) => webhook.projectId === projectId)
 
 /** `null` clears: the field is then absent, not null. */
-function apply({ agentId, description, ...webhook }: Webhook, change: WebhookChange): Webhook {
-  const { agentId: newAgentId = agentId, description: newDescription = description, ...rest } = change
+function apply({ agentId, description, previousSecret, ...webhook }: Webhook, change: WebhookChange): Webhook {
+  const {
+    agentId: newAgentId = agentId,
+    description: newDescription = description,
+    previousSecret: kept = previousSecret,
+    ...rest
+  } = change
   return {
     ...webhook,
     ...rest,
     ...(newAgentId != null && { agentId: newAgentId }),
     ...(newDescription != null && { description: newDescription }),
+    ...(kept != null && { previousSecret: kept }),
   }
 }

@@ -7,7 +7,7 @@ import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
 import type { WebhookChange } from '../ports/webhook-store.js'
 import type { Deps } from './deps.js'
 import { broken, invalid, type Invalid, type Rule } from './invalid.js'
-import { textRule } from './text-rule.js'
+import { integerRule, textRule } from './text-rule.js'
 
 export type WebhookSettings = {
   readonly url: string
@@ -32,9 +32,8 @@ export const createWebhook =
   (input: CreateWebhookInput): ResultAsync<CreatedWebhook, CreateWebhookError> =>
     safeTry(async function* () {
       yield* await check(d, input.projectId, input)
-      if (input.secret !== undefined && !isSecret(input.secret)) {
-        return invalid('secret', 'must be whsec_ followed by base64 of 24 to 64 bytes')
-      }
+      const problem = broken({ secret: secretRule(input.secret) })
+      if (problem) return problem
       const secret = input.secret ?? newSecret(d.crypto.randomBytes)
       const id = d.ids.next()
       const now = d.clock.now()
@@ -83,6 +82,47 @@ export const updateWebhook =
       return ok(updated)
     })
 
+export type RotateSecretInput = WebhookRef & {
+  /** The caller's own; made when absent. */
+  readonly secret?: string | undefined
+  /** For so long deliveries are signed with the old secret too; 24 hours when absent, 0 for at once. */
+  readonly graceMs?: number | undefined
+}
+
+const DEFAULT_GRACE_MS = 24 * 3_600_000
+const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
+
+/**
+ * A new secret, shown this once. During the grace the S§6 header stays signed with the old one, and the Standard Webhooks
+ * header carries both signatures; a rotation within a grace ends the grace of the oldest.
+ */
+export const rotateSecret =
+  (d: Pick<Deps, 'storage' | 'clock' | 'crypto'>) =>
+  ({
+    projectId,
+    webhookId,
+    secret: own,
+    graceMs = DEFAULT_GRACE_MS,
+  }: RotateSecretInput): ResultAsync<CreatedWebhook, Invalid | Unavailable | NotFound> =>
+    safeTry(async function* () {
+      const problem = broken({ secret: secretRule(own), graceMs: integerRule(graceMs, 0, LONGEST_GRACE_MS) })
+      if (problem) return problem
+      const secret = own ?? newSecret(d.crypto.randomBytes)
+      const updatedAt = d.clock.now()
+      const sealed = d.crypto.seal(secret, webhookSecretContext(webhookId))
+      const rotation = { secret: sealed, previousUntil: updatedAt + graceMs, updatedAt }
+      const webhook = yield* d.storage.webhooks.rotateSecret(projectId, webhookId, rotation)
+      return webhook ? ok({ webhook, secret }) : fail('webhook_not_found')
+    })
+
+/** Ends a rotation's grace now: the old secret signs nothing more. */
+export const finishRotation =
+  (d: Pick<Deps, 'storage' | 'clock'>) =>
+  ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
+    d.storage.webhooks
+      .update(projectId, webhookId, { previousSecret: null, updatedAt: d.clock.now() })
+      .andThen((webhook) => (webhook ? ok(webhook) : fail('webhook_not_found')))
+
 /** Its open deliveries are cancelled; what it was sent stays on record. */
 export const deleteWebhook =
   (d: Pick<Deps, 'storage'>) =>
@@ -114,6 +154,9 @@ function eventsRule(events: readonly string[]): Rule {
   const fits = events.length > 0 && events.every((name) => known.includes(name))
   return fits ? undefined : `must name one or more of: ${known.join(', ')}`
 }
+
+const secretRule = (secret: string | undefined): Rule =>
+  secret === undefined || isSecret(secret) ? undefined : 'must be whsec_ followed by base64 of 24 to 64 bytes'
 
 const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }

@@ -1,6 +1,7 @@
 import { decideNextState, type Outcome } from '../domain/delivery.js'
+import type { Sealed } from '../domain/sealed.js'
 import { signatureHeaders } from '../domain/signature.js'
-import { webhookSecretContext } from '../domain/webhook.js'
+import { signingSecrets, webhookSecretContext } from '../domain/webhook.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
 import { insist } from './insist.js'
@@ -33,12 +34,16 @@ export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook
 }
 
 async function send(d: AttemptDeps, { delivery, webhook, body }: ClaimedDelivery): Promise<Outcome> {
-  const secret = d.crypto.unseal(webhook.secret, webhookSecretContext(webhook.id))
-  if (secret === undefined) {
+  const at = d.clock.now()
+  const { signing, next } = signingSecrets(webhook, at)
+  const unseal = (sealed: Sealed): string | undefined => d.crypto.unseal(sealed, webhookSecretContext(webhook.id))
+  const secret = unseal(signing)
+  const nextSecret = next && unseal(next)
+  if (secret === undefined || (next && nextSecret === undefined)) {
     return { kind: 'unreachable', error: 'unsealable_secret', detail: 'the webhook secret was sealed with another master key' }
   }
   const { headerPrefix, deliver } = d.policy
-  const signed = { id: delivery.id, event: delivery.event, body, secret, at: d.clock.now(), headerPrefix }
+  const signed = { id: delivery.id, event: delivery.event, body, secret, nextSecret, at, headerPrefix }
   const headers = signatureHeaders(d.crypto.hmacSha256, signed)
   try {
     return await d.sender.send({ url: webhook.url, headers, body, deadlineMs: deliver.deadlineMs })
