@@ -72,6 +72,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   route_not_found: () => notFound('There is nothing at this path'),
   agent_not_found: () => notFound('No such agent'),
   message_not_found: () => notFound('No such message'),
+  webhook_disabled: () => conflict('The webhook is disabled'),
   webhook_not_found: () => notFound('No such webhook'),
   delivery_not_found: () => notFound('No such delivery'),
   key_not_found: () => notFound('No such API key'),

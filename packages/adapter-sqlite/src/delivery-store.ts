@@ -4,6 +4,7 @@ import { dueClaims } from './claim-due.js'
 import type { Committer } from './committer.js'
 import { deliveryList } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRow } from './delivery-row.js'
+import { publisherOf } from './fan-out.js'
 import { attemptRecords } from './record-attempt.js'
 import { redelivery } from './redelivery.js'
 
@@ -14,6 +15,7 @@ export function deliveryStore(db: Database, { read, write }: Committer): Deliver
   const recordAttempt = attemptRecords(db)
   const list = deliveryList(db)
   const { redeliver, cancel } = redelivery(db)
+  const publishTo = publisherOf(db)
   const one = db.prepare<[string, string], DeliveryRow & { readonly body: string }>(
     `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
   )
@@ -34,6 +36,11 @@ export function deliveryStore(db: Database, { read, write }: Committer): Deliver
   return {
     claimDue: (query) => write(() => claimDue(query)),
     recordAttempt: (record) => write(() => recordAttempt(record)),
+    publishTo: (webhookId, event, deliveryId) =>
+      write(() => {
+        const row = publishTo(webhookId, event, deliveryId) ? one.get(deliveryId, event.projectId) : undefined
+        return row && toDelivery(row)
+      }),
     redeliver: (filter, page, now) => write(() => redeliver(filter, page, now)),
     cancel: (projectId, deliveryId, now) =>
       write(() => {

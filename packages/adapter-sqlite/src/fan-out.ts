@@ -18,29 +18,53 @@ type InsertedColumns = {
 
 /** The only place that inserts deliveries. */
 export function fanOutOf(db: Database): FanOut {
-  const subscribed = db.prepare<[string, EventName, string], WebhookRow>(
+  const insert = insertsOf(db)
+  const subscribed = db.prepare<[string, EventName, string | null], WebhookRow>(
     `${selectWebhook} join subscriptions s on s.webhook_seq = w.seq
      where s.project_id = ? and s.event in ('*', ?) and (w.agent_id is null or w.agent_id = ?)`,
   )
-  const insertEvent = db.prepare<[WebhookEvent]>('insert into events (id, name, body, created_at) values (@id, @name, @body, @createdAt)')
-  const insertDelivery = db.prepare<[InsertedColumns]>(`
-    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
-    values (@id, @projectId, @webhookSeq, @eventSeq, @state, 0, 0, @dueAt, @lease, @createdAt)`)
 
   return ({ event, nextDeliveryId, claim }) => {
     const { projectId, createdAt } = event
-    const receivers = subscribed.all(projectId, event.name, event.agentId)
+    const receivers = subscribed.all(projectId, event.name, event.agentId ?? null)
     // An event that nobody is to hear of is kept nowhere.
     if (receivers.length === 0) return []
-    const { lastInsertRowid: eventSeq } = insertEvent.run(event)
+    const eventSeq = insert.event(event)
     return receivers.flatMap((receiver) => {
       const webhook = toWebhook(receiver)
       const until = claimUntil(webhook, claim)
       const id = nextDeliveryId()
       const born = until === undefined ? due(createdAt) : claimed(until)
-      insertDelivery.run({ id, projectId, webhookSeq: receiver.seq, eventSeq, createdAt, ...born })
+      insert.delivery({ id, projectId, webhookSeq: receiver.seq, eventSeq, createdAt, ...born })
       return until === undefined ? [] : [claimedDelivery(id, event, webhook, until)]
     })
+  }
+}
+
+/** `DeliveryStore.publishTo`, within a transaction: gives whether the webhook is there. */
+export function publisherOf(db: Database): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
+  const insert = insertsOf(db)
+  const webhookSeqOf = db
+    .prepare<[string, string], number>('select seq from webhooks where id = ? and project_id = ? and is_deleted = 0')
+    .pluck()
+  return (webhookId, event, deliveryId) => {
+    const { projectId, createdAt } = event
+    const webhookSeq = webhookSeqOf.get(webhookId, projectId)
+    if (webhookSeq === undefined) return false
+    insert.delivery({ id: deliveryId, projectId, webhookSeq, eventSeq: insert.event(event), createdAt, ...due(createdAt) })
+    return true
+  }
+}
+
+function insertsOf(db: Database) {
+  const insertEvent = db.prepare<[WebhookEvent]>('insert into events (id, name, body, created_at) values (@id, @name, @body, @createdAt)')
+  const insertDelivery = db.prepare<[InsertedColumns]>(`
+    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
+    values (@id, @projectId, @webhookSeq, @eventSeq, @state, 0, 0, @dueAt, @lease, @createdAt)`)
+  return {
+    /** Gives its `seq`. */
+    event: (event: WebhookEvent) => insertEvent.run(event).lastInsertRowid,
+    delivery: (columns: InsertedColumns) => void insertDelivery.run(columns),
   }
 }
 

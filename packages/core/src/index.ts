@@ -14,7 +14,7 @@ export type {
   WebhookDelivery,
 } from './domain/delivery.js'
 export { decideNextState, decideRedelivery, defaultRetryPolicy, deliveryStatusOf } from './domain/delivery.js'
-export type { EventName, EventPayload, WebhookEvent } from './domain/event.js'
+export type { EventName, EventPayload, SubscribableEvent, WebhookEvent } from './domain/event.js'
 export { EVENT_NAMES, freezeEvent } from './domain/event.js'
 export { fail } from './domain/fail.js'
 export type { Instant } from './domain/instant.js'

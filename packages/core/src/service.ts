@@ -20,6 +20,7 @@ import {
   getWebhook,
   listWebhooks,
   rotateSecret,
+  sendTestEvent,
   updateWebhook,
 } from './use-cases/manage-webhooks.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
@@ -85,6 +86,7 @@ export function createService(options: ServiceOptions) {
       delete: deleteWebhook(d),
       rotateSecret: rotateSecret(d),
       finishRotation: finishRotation(d),
+      sendTestEvent: sendTestEvent(d),
     },
     deliveries: {
       get: getDelivery(d),

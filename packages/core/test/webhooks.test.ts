@@ -258,6 +258,34 @@ describe('changing a webhook', () => {
   })
 })
 
+describe('a test event', () => {
+  it('goes to the one webhook, subscribed or not', async () => {
+    const { service, project, sender, clock, hook } = await scene(echo)
+    await hook('https://other.example')
+    const input = { projectId: project.id, url: 'https://one.example', events: ['agent.error'] as const }
+    const { webhook } = (await service.webhooks.create(input))._unsafeUnwrap()
+    const delivery = (await service.webhooks.sendTestEvent({ projectId: project.id, webhookId: webhook.id }))._unsafeUnwrap()
+    await clock.advance(0)
+    expect(sender.requests.map(({ url }) => url)).toEqual(['https://one.example'])
+    expect(JSON.parse(sender.requests[0]?.body ?? '')).toMatchObject({ event: 'webhook.test', data: { webhookId: webhook.id } })
+    const found = await service.deliveries.get({ projectId: project.id, deliveryId: delivery.id })
+    expect(found._unsafeUnwrap().delivery.state.kind).toBe('delivered')
+  })
+  it('is refused for a disabled webhook, and for none', async () => {
+    const { service, project, hook, storage } = await scene(echo)
+    const { webhook } = await hook()
+    const which = { projectId: project.id, webhookId: webhook.id }
+    await service.webhooks.update({ ...which, change: { enabled: false } })
+    expect((await service.webhooks.sendTestEvent(which))._unsafeUnwrapErr().kind).toBe('webhook_disabled')
+    await service.webhooks.update({ ...which, change: { enabled: true } })
+    const { get } = storage.webhooks
+    Object.assign(storage.webhooks, {
+      get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.webhooks.delete(...args)),
+    })
+    expect((await service.webhooks.sendTestEvent(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+  })
+})
+
 describe('rotating a secret', () => {
   async function rotating(graceMs?: number) {
     const crypto = nodeCrypto(new Uint8Array(32))

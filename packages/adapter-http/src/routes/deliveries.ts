@@ -16,7 +16,7 @@ const statuses = ['pending', 'delivered', 'exhausted', 'cancelled'] as const sat
 
 /** What deliveries can be filtered by, in a list and in a recovery. */
 export const deliveryFilter = {
-  event: oneOf(EVENT_NAMES).optional(),
+  event: oneOf([...EVENT_NAMES, 'webhook.test']).optional(),
   status: oneOf(statuses).optional(),
   createdAfter: instant.optional(),
   createdBefore: instant.optional(),

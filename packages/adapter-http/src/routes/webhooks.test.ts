@@ -114,3 +114,15 @@ describe('POST /v1/webhooks/:id/rotate-secret', () => {
     expect((await ask('POST', '/v1/webhooks/nothing/rotate-secret/finish')).status).toBe(404)
   })
 })
+
+it('POST /v1/webhooks/:id/test sends an event to it alone', async () => {
+  const { ask, clock, sender } = await openScene()
+  const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example', events: ['agent.error'] } })).json
+  const sent = await ask('POST', `/v1/webhooks/${webhook.id}/test`)
+  expect(sent).toMatchObject({ status: 202, json: { webhookId: webhook.id, event: 'webhook.test', status: 'pending' } })
+  await clock.until(() => sender.requests.length === 1)
+  expect((await ask('GET', '/v1/deliveries?event=webhook.test')).json.data).toHaveLength(1)
+  await ask('PATCH', `/v1/webhooks/${webhook.id}`, { body: { enabled: false } })
+  expect((await ask('POST', `/v1/webhooks/${webhook.id}/test`)).status).toBe(409)
+  expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/test`)).status).toBe(404)
+})

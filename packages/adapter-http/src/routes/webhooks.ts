@@ -10,6 +10,7 @@ import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import { boolean, defined, id, number, pageOf, paging, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
+import { deliveryBody } from '../wire/delivery.js'
 import { pageBody } from '../wire/page.js'
 import { webhookBody } from '../wire/webhook.js'
 import { deliveryFilter } from './deliveries.js'
@@ -63,6 +64,11 @@ export const webhookRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       const deleted = await service.webhooks.delete({ projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) })
       return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
     })
+    .post('/v1/webhooks/:id/test', mayManage, async (c) => {
+      const sent = await service.webhooks.sendTestEvent({ projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) })
+      return sent.isErr() ? refuse(c, sent.error) : reply(c, 202, deliveryBody(sent.value))
+    })
+
     .post('/v1/webhooks/:id/rotate-secret', mayManage, readJson(maxBodyBytes), validBody(rotate), async (c) => {
       const which = { projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) }
       const rotated = await service.webhooks.rotateSecret({ ...which, ...c.req.valid('json') })

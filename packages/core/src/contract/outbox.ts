@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { anEvent } from '../testing/builders.js'
-import { heldBy, LEASE_MS, MINUTE, NOW, SECOND } from './scene.js'
+import { heldBy, LEASE_MS, MINUTE, NOW, SECOND, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function outboxSuite(it: StorageTest): void {
@@ -83,5 +83,19 @@ export function outboxSuite(it: StorageTest): void {
     expect(answers.flatMap(({ deliveries }) => deliveries)).toHaveLength(1)
     expect((await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data).toHaveLength(1)
     expect(await storage.agents.get(agent.projectId, agent.id)).toMatchObject({ state: { kind: 'stopped' } })
+  })
+
+  it('gives an event to one webhook alone, subscribed or not', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const [one] = [await scene.webhook({ events: ['agent.error'] }), await scene.webhook()]
+    const event = { ...anEvent(agent), name: 'webhook.test' } as const
+    const published = await storage.deliveries.publishTo(one.id, event, UNKNOWN_ID)
+    expect(published).toMatchObject({ id: UNKNOWN_ID, webhookId: one.id, event: 'webhook.test', state: { kind: 'pending', step: 0 } })
+    const claimed = await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 9, perWebhook: 9, except: new Set() })
+    expect(claimed).toMatchObject([{ delivery: { id: UNKNOWN_ID }, body: event.body }])
+    const elsewhere = { ...event, projectId: OTHER_PROJECT_ID }
+    expect(await storage.deliveries.publishTo(one.id, elsewhere, agent.id)).toBeUndefined()
+    await storage.webhooks.delete(one.projectId, one.id)
+    expect(await storage.deliveries.publishTo(one.id, event, agent.id)).toBeUndefined()
   })
 }

@@ -6,7 +6,9 @@ import type { RunError } from './run.js'
 
 /** What a webhook can subscribe to. */
 export const EVENT_NAMES = ['message.responded', 'agent.started', 'agent.stopped', 'agent.error'] as const
-export type EventName = (typeof EVENT_NAMES)[number]
+export type SubscribableEvent = (typeof EVENT_NAMES)[number]
+/** `webhook.test` goes to one webhook, because an operator asked for it. */
+export type EventName = SubscribableEvent | 'webhook.test'
 
 /** S§6: the metadata as sent, and two of its keys once more at the top when it has them. */
 type Echo = { readonly metadata: JsonObject; readonly channel?: Json; readonly correlationId?: Json }
@@ -37,12 +39,13 @@ export type EventPayload =
         readonly sessionId?: string
       }
     }
+  | { readonly event: 'webhook.test'; readonly data: { readonly webhookId: string } }
 
-/** An event as stored. `body` is frozen: every attempt of every delivery sends exactly these characters as UTF-8. */
+/** An event as stored; `agentId` if it is an agent's. `body` is frozen: every attempt of every delivery sends exactly these characters as UTF-8. */
 export type WebhookEvent = {
   readonly id: string
   readonly projectId: string
-  readonly agentId: string
+  readonly agentId?: string
   readonly name: EventName
   readonly body: string
   readonly createdAt: Instant
@@ -58,5 +61,6 @@ export function echoOf(metadata: JsonObject = {}): Echo {
 /** Makes the bytes that every receiver gets: `{"event","id","createdAt","data"}`. */
 export function freezeEvent(payload: EventPayload, id: string, projectId: string, now: Instant): WebhookEvent {
   const body = JSON.stringify({ event: payload.event, id, createdAt: toIso(now), data: payload.data })
-  return { id, projectId, agentId: payload.data.agentId, name: payload.event, body, createdAt: now }
+  const agent = 'agentId' in payload.data ? { agentId: payload.data.agentId } : {}
+  return { id, projectId, ...agent, name: payload.event, body, createdAt: now }
 }

@@ -1,4 +1,4 @@
-import type { EventName } from './event.js'
+import type { SubscribableEvent } from './event.js'
 import type { Instant } from './instant.js'
 import type { Sealed } from './sealed.js'
 
@@ -7,7 +7,7 @@ export type Webhook = {
   readonly id: string
   readonly projectId: string
   readonly url: string
-  readonly events: readonly (EventName | '*')[]
+  readonly events: readonly (SubscribableEvent | '*')[]
   /** Only this agent's events, when set. */
   readonly agentId?: string
   readonly description?: string

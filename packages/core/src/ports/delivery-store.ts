@@ -16,6 +16,8 @@ export interface DeliveryStore {
    * accepted attempt of a delivery that is not final: what a receiver took is delivered, however late we learn it.
    */
   recordAttempt(record: AttemptRecord): Stored<'recorded' | 'lease_lost'>
+  /** Commits the event with one delivery, due now, to this webhook, subscribed or not. Undefined when it is not of the event's project. */
+  publishTo(webhookId: string, event: WebhookEvent, deliveryId: string): Stored<WebhookDelivery | undefined>
   /**
    * Makes matching deliveries of webhooks that still exist due now, as `decideRedelivery` says, newest first; looks at
    * `page.limit` of them at most. `count` is of those that it changed; with `nextCursor` the caller goes on.

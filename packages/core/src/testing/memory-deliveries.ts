@@ -2,8 +2,8 @@ import { decideRedelivery, deliveryStatusOf, type DeliveryState, type WebhookDel
 import type { Instant } from '../domain/instant.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { DeliveryStore, RedeliverFilter } from '../ports/delivery-store.js'
-import type { DeliveryRow, Immediate, Memory } from './memory.js'
-import { bodyOf, claimDelivery } from './memory-outbox.js'
+import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
+import { bodyOf, claimDelivery, publishOne } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
 
 export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
@@ -27,6 +27,11 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     const attemptNumber = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount: attemptNumber, state }
     return 'recorded'
+  },
+
+  publishTo(webhookId, event, deliveryId) {
+    const webhook = ofProject(memory.webhooks.get(webhookId), event.projectId)
+    return webhook && publishOne(memory, event, webhook, deliveryId).delivery
   },
 
   redeliver(filter, page, now) {

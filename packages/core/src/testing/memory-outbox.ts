@@ -9,11 +9,18 @@ export function publish(memory: Memory, { event, nextDeliveryId, claim }: Outgoi
   memory.events.set(event.id, event)
   const subscribed = [...memory.webhooks.values()].filter((webhook) => isSubscribed(webhook, event))
   return subscribed.flatMap((webhook) => {
-    const row = newDelivery(nextDeliveryId(), webhook, event)
-    memory.deliveries.set(row.delivery.id, row)
+    const row = publishOne(memory, event, webhook, nextDeliveryId())
     if (!claim || webhook.status.kind === 'disabled' || claim.except.has(webhook.id)) return []
     return [claimDelivery(memory, row, webhook, claim.until)]
   })
+}
+
+/** One delivery of the event, to this webhook. */
+export function publishOne(memory: Memory, event: WebhookEvent, webhook: Webhook, deliveryId: string): DeliveryRow {
+  memory.events.set(event.id, event)
+  const row = newDelivery(deliveryId, webhook, event)
+  memory.deliveries.set(deliveryId, row)
+  return row
 }
 
 const isSubscribed = ({ projectId, events, agentId }: Webhook, event: WebhookEvent): boolean =>

@@ -1,5 +1,6 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
-import { EVENT_NAMES, type EventName } from '../domain/event.js'
+import type { WebhookDelivery } from '../domain/delivery.js'
+import { EVENT_NAMES, freezeEvent, type SubscribableEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
 import { isSecret, newSecret } from '../domain/signature.js'
 import { webhookSecretContext, type Webhook } from '../domain/webhook.js'
@@ -12,7 +13,7 @@ import { integerRule, textRule } from './text-rule.js'
 export type WebhookSettings = {
   readonly url: string
   /** Event names, or `'*'` for all, those of later versions too. */
-  readonly events: readonly (EventName | '*')[]
+  readonly events: readonly (SubscribableEvent | '*')[]
   /** Only this agent's events: its id. */
   readonly agentId?: string | null | undefined
   readonly description?: string | null | undefined
@@ -122,6 +123,20 @@ export const finishRotation =
     d.storage.webhooks
       .update(projectId, webhookId, { previousSecret: null, updatedAt: d.clock.now() })
       .andThen((webhook) => (webhook ? ok(webhook) : fail('webhook_not_found')))
+
+/** Sends a `webhook.test` event to this webhook alone, subscribed or not; its delivery is retried as any other. */
+export const sendTestEvent =
+  (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'clock' | 'ids'>) =>
+  ({ projectId, webhookId }: WebhookRef): ResultAsync<WebhookDelivery, Unavailable | NotFound | { readonly kind: 'webhook_disabled' }> =>
+    safeTry(async function* () {
+      const webhook = yield* getWebhook(d)({ projectId, webhookId })
+      if (webhook.status.kind === 'disabled') return fail('webhook_disabled')
+      const event = freezeEvent({ event: 'webhook.test', data: { webhookId } }, d.ids.next(), projectId, d.clock.now())
+      const delivery = yield* d.storage.deliveries.publishTo(webhookId, event, d.ids.next())
+      if (!delivery) return fail('webhook_not_found')
+      d.deliveryWorker.wake()
+      return ok(delivery)
+    })
 
 /** Its open deliveries are cancelled; what it was sent stays on record. */
 export const deleteWebhook =

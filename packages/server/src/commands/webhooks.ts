@@ -1,4 +1,4 @@
-import { EVENT_NAMES, type EventName, type MessagingService, type Webhook } from '@org/agent-messaging-core'
+import { EVENT_NAMES, type MessagingService, type SubscribableEvent, type Webhook } from '@org/agent-messaging-core'
 import { Option, type Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
@@ -10,7 +10,7 @@ import { print, table } from './output.js'
 
 type Common = { readonly project: string; readonly json?: true }
 type CreateOptions = Common & {
-  readonly event: readonly (EventName | '*')[]
+  readonly event: readonly (SubscribableEvent | '*')[]
   readonly agent?: string
   readonly description?: string
   readonly secret?: string
