@@ -1,3 +1,5 @@
+import { quoted } from './shell-word.js'
+
 export type Welcome = {
   readonly url: string
   readonly databasePath: string
@@ -38,8 +40,8 @@ ${post(w, '/v1/agents/echo/messages', { sessionId: 'first', message: 'Hello' })}
 
 See the delivery of its webhook:
 
-curl ${quote(`${url}/v1/deliveries?limit=1`)} \\
-  -H ${quote(`Authorization: Bearer ${w.apiKey}`)}
+curl ${quoted(`${url}/v1/deliveries?limit=1`)} \\
+  -H ${quoted(`Authorization: Bearer ${w.apiKey}`)}
 `
 }
 
@@ -53,10 +55,7 @@ function startEcho(w: Welcome): string {
 const post = ({ url, apiKey }: Welcome, path: string, body: object): string =>
   [
     `curl ${url}${path}`,
-    `-H ${quote(`Authorization: Bearer ${apiKey}`)}`,
+    `-H ${quoted(`Authorization: Bearer ${apiKey}`)}`,
     `-H 'Content-Type: application/json'`,
-    `-d ${quote(JSON.stringify(body))}`,
+    `-d ${quoted(JSON.stringify(body))}`,
   ].join(' \\\n  ')
-
-/** As one word of a shell. A key that the operator chose may hold quotes. */
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

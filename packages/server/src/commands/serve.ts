@@ -10,6 +10,7 @@ import { OperatorError } from '../operator-error.js'
 import { exitOnDefect, stopOnSignal } from '../process-end.js'
 import { createReceiver } from '../receiver.js'
 import { startServer } from '../start.js'
+import { shellWord } from '../shell-word.js'
 import { agentsOption, example, wholeNumber } from './options.js'
 
 type ServeOptions = { readonly agents?: string }
@@ -87,5 +88,5 @@ function ownCommand(): string {
   const script = process.argv[1] ?? ''
   if (path.basename(script) === 'agent-messaging') return script.includes('node_modules') ? 'npx agent-messaging' : 'agent-messaging'
   const relative = path.relative('', script)
-  return `node ${relative.startsWith('..') ? script : relative}`
+  return `node ${shellWord(relative.startsWith('..') ? script : relative)}`
 }
