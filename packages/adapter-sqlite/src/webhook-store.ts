@@ -1,5 +1,13 @@
 import type { Database } from 'better-sqlite3'
-import type { Page, PageOf, SecretRotation, Webhook, WebhookChange, WebhookStore } from '@org/agent-messaging-core'
+import {
+  changeWebhook,
+  type Page,
+  type PageOf,
+  type SecretRotation,
+  type Webhook,
+  type WebhookChange,
+  type WebhookStore,
+} from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
 import { selectWebhook, toWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
@@ -44,7 +52,7 @@ export function webhookStore(db: Database, { read, write }: Committer): WebhookS
   function change(projectId: string, id: string, changes: WebhookChange): Webhook | undefined {
     const row = one.get(id, projectId)
     if (!row) return undefined
-    const changed = applyChange(toWebhook(row), changes)
+    const changed = changeWebhook(toWebhook(row), changes)
     update.run(webhookColumns(changed))
     unsubscribe.run(projectId, row.seq)
     subscribeTo(changed)
@@ -83,22 +91,5 @@ export function webhookStore(db: Database, { read, write }: Committer): WebhookS
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
     rotateSecret: (projectId, id, rotation) => write(() => rotateSecret(projectId, id, rotation)),
     delete: (projectId, id) => write(() => remove(projectId, id)),
-  }
-}
-
-/** `null` clears: the field is then absent. */
-function applyChange({ agentId, description, previousSecret, ...webhook }: Webhook, changes: WebhookChange): Webhook {
-  const {
-    agentId: newAgentId = agentId,
-    description: newDescription = description,
-    previousSecret: kept = previousSecret,
-    ...rest
-  } = changes
-  return {
-    ...webhook,
-    ...rest,
-    ...(newAgentId != null && { agentId: newAgentId }),
-    ...(newDescription != null && { description: newDescription }),
-    ...(kept != null && { previousSecret: kept }),
   }
 }

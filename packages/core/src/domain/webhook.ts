@@ -20,6 +20,30 @@ export type Webhook = {
   readonly updatedAt: Instant
 }
 
+/** Absent: left as it is. `null` clears an optional field. */
+export type WebhookChange = {
+  readonly url?: Webhook['url']
+  readonly events?: Webhook['events']
+  readonly agentId?: string | null
+  readonly description?: string | null
+  readonly status?: Webhook['status']
+  /** Ends the grace of a rotation. */
+  readonly previousSecret?: null
+  readonly updatedAt: Webhook['updatedAt']
+}
+
+/** The webhook with the change made: what was cleared is absent, not null. */
+export function changeWebhook({ agentId, description, previousSecret, ...webhook }: Webhook, change: WebhookChange): Webhook {
+  const { agentId: itsAgent = agentId, description: words = description, previousSecret: grace = previousSecret, ...rest } = change
+  return {
+    ...webhook,
+    ...rest,
+    ...(itsAgent != null && { agentId: itsAgent }),
+    ...(words != null && { description: words }),
+    ...(grace != null && { previousSecret: grace }),
+  }
+}
+
 /** The secrets to sign with at this moment: what S§6's header is keyed with, and during a grace the new one beside it. */
 export const signingSecrets = ({ secret, previousSecret }: Webhook, now: Instant): { signing: Sealed; next?: Sealed } =>
   previousSecret && previousSecret.until > now ? { signing: previousSecret.secret, next: secret } : { signing: secret }

@@ -1,5 +1,5 @@
 import type { Instant } from '../domain/instant.js'
-import type { Webhook } from '../domain/webhook.js'
+import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import type { Page, PageOf, Stored } from './storage.js'
 
 /** Receivers. What changes here holds for the next event and the next claim. */
@@ -14,18 +14,6 @@ export interface WebhookStore {
   rotateSecret(projectId: string, id: string, rotation: SecretRotation): Stored<Webhook | undefined>
   /** At once and cheap, whatever its backlog: its open deliveries are never claimed again, and `cancelOrphans` ends them. */
   delete(projectId: string, id: string): Stored<boolean>
-}
-
-/** Absent: left as it is. `null` clears an optional field. */
-export type WebhookChange = {
-  readonly url?: Webhook['url']
-  readonly events?: Webhook['events']
-  readonly agentId?: string | null
-  readonly description?: string | null
-  readonly status?: Webhook['status']
-  /** Ends the grace of a rotation. */
-  readonly previousSecret?: null
-  readonly updatedAt: Webhook['updatedAt']
 }
 
 export type SecretRotation = { readonly secret: Webhook['secret']; readonly previousUntil: Instant; readonly updatedAt: Instant }

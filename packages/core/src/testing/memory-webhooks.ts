@@ -1,5 +1,5 @@
-import type { WebhookChange, WebhookStore } from '../ports/webhook-store.js'
-import type { Webhook } from '../domain/webhook.js'
+import { changeWebhook, type Webhook } from '../domain/webhook.js'
+import type { WebhookStore } from '../ports/webhook-store.js'
 import { ofProject, type Immediate, type Memory } from './memory.js'
 import { newestFirst } from './memory-page.js'
 
@@ -17,7 +17,7 @@ export const memoryWebhooks = (memory: Memory): Immediate<WebhookStore> => ({
   update(projectId, id, change) {
     const webhook = ofProject(memory.webhooks.get(id), projectId)
     if (!webhook) return undefined
-    const changed = apply(webhook, change)
+    const changed = changeWebhook(webhook, change)
     memory.webhooks.set(id, changed)
     return changed
   },
@@ -35,20 +35,3 @@ export const memoryWebhooks = (memory: Memory): Immediate<WebhookStore> => ({
 
 const webhooksOf = (memory: Memory, projectId: string): Webhook[] =>
   [...memory.webhooks.values()].filter((webhook) => webhook.projectId === projectId)
-
-/** `null` clears: the field is then absent, not null. */
-function apply({ agentId, description, previousSecret, ...webhook }: Webhook, change: WebhookChange): Webhook {
-  const {
-    agentId: newAgentId = agentId,
-    description: newDescription = description,
-    previousSecret: kept = previousSecret,
-    ...rest
-  } = change
-  return {
-    ...webhook,
-    ...rest,
-    ...(newAgentId != null && { agentId: newAgentId }),
-    ...(newDescription != null && { description: newDescription }),
-    ...(kept != null && { previousSecret: kept }),
-  }
-}
