@@ -5,11 +5,13 @@ import { buffer } from 'node:stream/consumers'
 export type ReceiverOptions = {
   /** The webhook's secret, as create or rotate showed it; without it signatures are not checked. */
   readonly secret?: string | undefined
-  /** What deliveries are answered with; 200 unless given. */
+  /** What genuine deliveries are answered with; 200 unless given. Forged ones get 401, as from any receiver. */
   readonly status?: number | undefined
   /** Gets a few lines for each delivery. */
   readonly print: (lines: string) => void
 }
+
+const WRONG = 'SIGNATURE WRONG for this secret'
 
 /** A receiver of webhooks for development: prints each delivery with the verdict on its signatures. */
 export function createReceiver({ secret, status = 200, print }: ReceiverOptions): Server {
@@ -18,8 +20,9 @@ export function createReceiver({ secret, status = 200, print }: ReceiverOptions)
       (body) => {
         const { event, delivery } = namedHeaders(request.headers)
         const verdict = secret === undefined ? 'signature not checked (no --secret)' : verdictOn(request.headers, body, secret)
+        const isForged = verdict === WRONG
         print(`${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${pretty(body.toString())}\n`)
-        response.writeHead(status).end()
+        response.writeHead(isForged ? 401 : status).end()
       },
       () => response.destroy(),
     )
@@ -46,7 +49,7 @@ function verdictOn(headers: IncomingHttpHeaders, body: Buffer, secret: string): 
   const standard = `v1,${createHmac('sha256', key).update(head).update(body).digest('base64')}`
   const given = String(headers['webhook-signature']).split(' ')
   const isGood = equal(namedHeaders(headers).signature, plain) && given.some((one) => equal(one, standard))
-  return isGood ? 'signature valid' : 'SIGNATURE WRONG for this secret'
+  return isGood ? 'signature valid' : WRONG
 }
 
 function equal(given: string, expected: string): boolean {

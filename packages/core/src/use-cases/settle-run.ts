@@ -31,7 +31,7 @@ export const settleRun =
       name: 'run.finished',
       ...facts,
       state: state.kind,
-      ...(checked.kind === 'failed' && { error: checked.error.code }),
+      ...(checked.kind === 'failed' && { error: checked.error.code, detail: checked.error.message }),
     })
     d.signal.notify(recorded.message)
     d.deliveryWorker.take(recorded.deliveries)

@@ -20,7 +20,7 @@ export function addServe(program: Command): void {
     .command('dev')
     .description('run a server to try things out: makes all it needs in data/ and shows what to do')
     .addOption(agentsOption())
-    .addHelpText('after', example('agent-messaging dev', 'agent-messaging dev --agents ./my-agents.js'))
+    .addHelpText('after', example('agent-messaging dev', 'agent-messaging dev --agents ./my-agents.mjs'))
     .action(dev)
 
   program
