@@ -28,6 +28,7 @@ import { sendMessage } from './use-cases/send-message.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
 import { createDispatcher } from './workers/dispatcher.js'
 import { localSignal } from './workers/local-signal.js'
+import { createOrphans } from './workers/orphans.js'
 import { runPass } from './workers/pass.js'
 import { createSupervisor } from './workers/supervisor.js'
 import { createWaitingRoom } from './workers/waiting-room.js'
@@ -64,9 +65,13 @@ export const defaultPolicy: Policy = {
   headerPrefix: 'X-Service',
 }
 
+/** After its grace a stop goes on for so long with recording what runs came to, aborted ones too. */
+const LAST_TRIES_MS = 2_000
+
 /** Puts the use cases and the workers together over the given ports. Nothing runs before `start` or `tick`. */
 export function createService(options: ServiceOptions) {
-  const d = assemble(options)
+  const over = new AbortController()
+  const d = assemble(options, over.signal)
   return {
     messages: { send: sendMessage(d), get: getMessage(d), list: listMessages(d), answer: answerRun(d) },
     agents: {
@@ -99,10 +104,11 @@ export function createService(options: ServiceOptions) {
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
     policy: d.policy,
     ping: () => d.storage.ping(),
-    /** Starts the workers; resolves when the agents that should run have been looked at once. */
+    /** Starts the workers; resolves when the agents that should run have been looked at once. What was stopped stays stopped. */
     async start(): Promise<void> {
       d.deliveryWorker.start()
       d.dispatcher.start()
+      d.orphans.start()
       await d.supervisor.tick()
       d.supervisor.start()
     },
@@ -111,27 +117,37 @@ export function createService(options: ServiceOptions) {
     /**
      * Drains: waiting callers are answered as they stand, nothing new begins, and what is under way gets `graceMs`; then
      * runs are aborted and handed back for another process or the next start. The storage stays open: it is the caller's.
+     * When it is away the results in hand get a few tries more, and are then given up.
      */
     async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
       const end = d.clock.now() + graceMs
+      const stopped = new AbortController()
+      void d.clock.sleep(graceMs + LAST_TRIES_MS, stopped.signal).then(() => over.abort('over'))
       d.waitingRoom.close()
+      await d.orphans.stop()
       await d.dispatcher.stop(graceMs)
       await d.supervisor.stop()
       await d.deliveryWorker.stop(Math.max(0, end - d.clock.now()))
+      stopped.abort('stopped')
     },
   }
 }
 
-function assemble(options: ServiceOptions): Deps {
+function assemble(options: ServiceOptions, over: AbortSignal): Deps {
   const platform: Platform = {
     ...options,
     runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
     signal: options.signal ?? localSignal(),
     telemetry: options.telemetry ?? { record: () => undefined },
     policy: { ...defaultPolicy, ...options.policy },
+    over,
   }
   const deliveryWorker = createDeliveryWorker(platform)
   const dispatcher = createDispatcher({ ...platform, deliveryWorker })
   const supervisor = createSupervisor({ ...platform, deliveryWorker, dispatcher })
-  return { ...platform, deliveryWorker, dispatcher, supervisor, waitingRoom: createWaitingRoom(platform) }
+  return {
+    ...platform,
+    ...{ deliveryWorker, dispatcher, supervisor },
+    ...{ orphans: createOrphans(platform), waitingRoom: createWaitingRoom(platform) },
+  }
 }

@@ -1,4 +1,4 @@
-import { err, errAsync, ok } from 'neverthrow'
+import { err, errAsync, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, isUuid } from '@org/agent-messaging-core'
 import { fakeCrypto, fakeRuntime } from '@org/agent-messaging-core/testing'
@@ -90,6 +90,14 @@ describe('an agent whose runtime signs and has secrets', () => {
     expect(created.agent.runtime).toEqual({ kind: 'http', options: { url: 'u' }, secrets: expect.any(String) as string })
     expect(runtime.starts[0]?.secrets).toEqual({ token: 'hush', signingSecret: created.signingSecret })
     expect((await service.agents.get(ref))._unsafeUnwrap()).not.toHaveProperty('signingSecret')
+  })
+  it('shows it though the storage goes away right after', async () => {
+    const fakes = await scene()
+    const signing = fakeRuntime({ kind: 'signing', signsRequests: true })
+    const service = createService({ ...fakes, runtimes: [signing] })
+    fakes.storage.fail('agents.get')
+    const input = { projectId: fakes.project.id, name: 'signed', runtime: { kind: 'signing' }, desiredState: 'running' } as const
+    expect((await service.agents.create(input))._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
   })
   it('keeps its signing secret when its options change, and gets one when its kind does', async () => {
     const { created, runtime, service, ref, crypto } = await withSecrets()
@@ -211,6 +219,52 @@ describe('an agent that fails', () => {
     expect(await state(id)).toMatchObject({ kind: 'queued' })
     await clock.until(() => runtime.openRuns.includes(id))
   })
+  it('again and again is started later and later, until it has run for a while', async () => {
+    const { runtime, bot, clock } = await scene()
+    const exit = async (forMs: number) => {
+      const started = runtime.starts.length
+      runtime.exit(bot.id)
+      await clock.advance(forMs)
+      return runtime.starts.length - started
+    }
+    expect(await exit(3_000)).toBe(1)
+    expect(await exit(3_000)).toBe(0)
+    await clock.until(() => runtime.starts.length === 3)
+    expect(await exit(20_000)).toBe(0)
+    await clock.until(() => runtime.starts.length === 4)
+    await clock.advance(61_000)
+    expect(await exit(3_000)).toBe(1)
+  })
+  it('before its turn to be stopped has come leaves alone what was started anew', async () => {
+    const { service, ref, bot, post, runtime, clock } = await scene()
+    await post()
+    const stopping = service.agents.stop(ref)
+    await clock.advance(2_000)
+    const starting = service.agents.start(ref)
+    await clock.advance(0)
+    runtime.exit(bot.id)
+    await clock.advance(5_000)
+    await Promise.all([stopping, starting])
+    expect(runtime.starts).toHaveLength(2)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+  })
+  it('leaves its slots taken until its runs have ended', async () => {
+    const { bot, post, runtime, clock, storage, state } = await scene({
+      agent: { concurrency: 1 },
+      policy: { runLeaseMs: 3_000 },
+      handler: () => new Promise(() => {}),
+    })
+    await post('never ends')
+    runtime.exit(bot.id)
+    await clock.advance(0)
+    await storage.agents.changeState({ agentId: bot.id, from: 'error', to: { kind: 'running', startedAt: clock.now() } }) // by another process
+    await clock.advance(1_000)
+    expect(runtime.starts).toHaveLength(2)
+    const { id } = await post('waits', { sessionId: 'another' })
+    await clock.advance(30_000)
+    expect(runtime.requests).toHaveLength(1)
+    expect(await state(id)).toMatchObject({ kind: 'queued' })
+  })
   it('can be stopped', async () => {
     const { service, ref, bot, runtime, clock } = await scene()
     runtime.exit(bot.id)
@@ -236,6 +290,42 @@ describe('the supervisor', () => {
     expect(runtime.starts).toHaveLength(2)
     expect((await next.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(await deliveries()).toEqual([])
+  })
+  it('looks after the others while one is slow to stop', async () => {
+    const { another, service, ref, project, post, clock } = await scene()
+    await post()
+    const stopping = service.agents.stop(ref)
+    await clock.advance(5_000)
+    await stopping
+    const other = { projectId: project.id, name: 'other', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    await another().agents.create(other)
+    await clock.advance(5_000)
+    expect((await service.agents.get({ ...ref, agent: 'other' }))._unsafeUnwrap().state.kind).toBe('running')
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopping')
+  })
+  it('does not undo by an old list what a look has done since', async () => {
+    const { service, storage, ref, project, clock, runtime, post } = await scene()
+    const { changeState } = storage.agents
+    const slowly = (change: Parameters<typeof changeState>[0]) =>
+      ResultAsync.fromSafePromise(clock.sleep(1_500)).andThen(() => changeState(change))
+    Object.assign(storage.agents, { changeState: slowly })
+    const creating = service.agents.create({ projectId: project.id, name: 'new', runtime: { kind: 'fake' }, desiredState: 'running' })
+    await clock.advance(3_000) // and meanwhile three ticks find it stopped or starting
+    await creating
+    expect((await post('x', { ...ref, agent: 'new' })).state.kind).toBe('running')
+    await clock.advance(5_000)
+    expect(runtime.starts).toHaveLength(2)
+  })
+  it('survives a runtime that throws, and reports it', async () => {
+    const { service, project, runtime, telemetry } = await scene()
+    Object.assign(runtime, {
+      start: () => {
+        throw new TypeError('a bug')
+      },
+    })
+    const broken = { projectId: project.id, name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    expect((await service.agents.create(broken)).isOk()).toBe(true)
+    expect(telemetry.named('worker.failed')).toMatchObject([{ worker: 'supervisor', reason: 'TypeError: a bug' }])
   })
   it('leaves kinds that it does not have to other processes', async () => {
     const fakes = await scene()

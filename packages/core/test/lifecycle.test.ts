@@ -1,3 +1,4 @@
+import { ok } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { refused } from '@org/agent-messaging-core/testing'
@@ -65,6 +66,79 @@ describe('stopping the service', () => {
     await clock.advance(500) // the poll that was under way for the waiting callers
     expect(clock.sleepers).toBe(0)
   })
+  it('ends while the storage is away: a last try, and no timer left behind', async () => {
+    const { post, hook, send, service, storage, clock, runtime, sender } = await scene()
+    await hook()
+    const [answered, deferred, called] = [await post('1'), await post('2', { sessionId: 'b' }), await post('3', { sessionId: 'c' })]
+    const runToken = runtime.requests[2]?.runToken ?? ''
+    sender.hold()
+    const sent = send('4', { sessionId: 'd' })
+    await clock.advance(0)
+    runtime.answer(runtime.openRuns[3] ?? '', 'with a delivery')
+    await sent
+    const never = { times: Infinity }
+    for (const method of ['messages.recordRun', 'messages.defer', 'deliveries.recordAttempt'] as const) storage.fail(method, never)
+    runtime.answer(answered.id, 'nobody can record it')
+    runtime.defer(deferred.id)
+    sender.release()
+    const answering = service.messages.answer({ messageId: called.id, runToken, run: { kind: 'answered', response: 'late' } })
+    let stopped = false
+    const stopping = service.stop({ graceMs: 1_000 }).then(() => (stopped = true))
+    await clock.advance(10_000)
+    expect(stopped).toBe(true)
+    await stopping
+    expect((await answering)._unsafeUnwrapErr().kind).toBe('unavailable')
+    expect(clock.sleepers).toBe(0)
+  })
+  it('stops a runtime that is still starting', async () => {
+    const { service, project, runtime, clock } = await scene()
+    let alive = 0
+    Object.assign(runtime, {
+      start: async () => {
+        await clock.sleep(3_000)
+        alive++
+        return ok({
+          run: async () => ({ kind: 'answered', response: '' }),
+          health: async () => ({ ok: true }),
+          stop: async () => void alive--,
+        })
+      },
+    })
+    const slow = { projectId: project.id, name: 'slow', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const creating = service.agents.create(slow)
+    await clock.advance(500)
+    const stopping = service.stop()
+    await clock.advance(3_000)
+    await Promise.all([creating, stopping])
+    expect(runtime.starts).toHaveLength(1)
+    expect(alive).toBe(0)
+  })
+  it('does not wait for ever for a runtime that does not stop', async () => {
+    const { service, runtime, project, clock } = await scene()
+    const stuck = {
+      run: async () => ({ kind: 'answered', response: '' }),
+      health: async () => ({ ok: true }),
+      stop: () => new Promise(() => {}),
+    }
+    Object.assign(runtime, { start: async () => ok(stuck) })
+    await service.agents.create({ projectId: project.id, name: 'stuck', runtime: { kind: 'fake' }, desiredState: 'running' })
+    let stopped = false
+    const stopping = service.stop().then(() => (stopped = true))
+    await clock.advance(10_000)
+    expect(stopped).toBe(true)
+    await stopping
+  })
+  it('is for good: no pass and no start brings anything up again', async () => {
+    const { service, post, runtime, state, clock } = await scene()
+    await Promise.all([service.stop(), service.stop()])
+    await service.tick({ budgetMs: 1_000 })
+    await service.start()
+    const { id } = await post()
+    await clock.advance(1_000)
+    expect(runtime.starts).toHaveLength(1)
+    expect(await state(id)).toMatchObject({ kind: 'queued' })
+    expect(clock.sleepers).toBe(0)
+  })
   it('waits for attempts under way, and no longer than the grace', async () => {
     const { send, hook, service, sender, clock } = await scene(echo)
     await hook()
@@ -112,6 +186,24 @@ describe('one bounded pass, for a host without timers', () => {
     fakes.runtime.answer(id, 'after the pass')
     await fakes.clock.advance(0)
     expect(await fakes.state(id)).toMatchObject({ kind: 'responded' })
+  })
+  it('is bounded while an agent stops, and ends what is overdue of it', async () => {
+    const dispatch = { backoffMs: [1_000], jitter: 0, runTimeoutMs: 30_000, deferredTimeoutMs: 60_000 }
+    const { service, post, clock, ref } = await scene({ idle: true, policy: { dispatch } })
+    await post()
+    let passes = 0
+    const pass = async () => {
+      void service.tick({ budgetMs: 1_000 }).then(() => passes++)
+      await clock.advance(15_000)
+    }
+    await pass()
+    const stopping = service.agents.stop(ref)
+    await pass()
+    await stopping
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopping')
+    await pass()
+    expect(passes).toBe(3)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
   })
   it('gets on with the rest when a part of the storage is away', async () => {
     const { service, post, storage } = await scene({ ...echo, idle: true })

@@ -134,6 +134,15 @@ describe('the lease of a run', () => {
     expect(runtime.requests).toHaveLength(1)
     expect(await state(id)).toMatchObject({ kind: 'responded' })
   })
+  it('is kept after the clock went back', async () => {
+    const { post, clock, runtime } = await scene({ policy: { runLeaseMs: 3_000 } })
+    await post('before')
+    await clock.advance(1_500)
+    clock.set(clock.now() - 3_600_000)
+    await post('after', { sessionId: 'another' })
+    await clock.advance(30_000)
+    expect(runtime.requests).toHaveLength(2)
+  })
   it('of a dead process runs out, and another process runs the message, with the attempt counted', async () => {
     const dead = await scene()
     const { id } = await dead.post()
@@ -252,6 +261,18 @@ describe('a deferred run', () => {
     await clock.advance(60_000)
     await next.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'ok' } })
     expect(await state(id)).toMatchObject({ kind: 'responded' })
+  })
+  it.each([
+    ['a fraction of a millisecond', 1_000.5, 1_000],
+    ['no number', Number.NaN, 3_600_000],
+    ['the past', -1, 3_600_000],
+    ['more than the policy', 1e12, 3_600_000],
+  ])('has a deadline that every store takes, whatever the runtime asks for: %s', async (_, asked, given) => {
+    const { post, runtime, clock, state } = await scene()
+    const { id } = await post()
+    runtime.defer(id, asked)
+    await clock.advance(0)
+    expect(await state(id)).toMatchObject({ kind: 'deferred', deadlineAt: clock.now() + given })
   })
   it('whose callback never comes is run again, and its old token is refused', async () => {
     const { post, clock, runtime, service, state } = await scene({ policy, agent: { maxAttempts: 2 } })

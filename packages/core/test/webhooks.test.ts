@@ -1,4 +1,5 @@
 import { verify } from '@octokit/webhooks-methods'
+import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
@@ -314,11 +315,11 @@ describe('rotating a secret', () => {
   }
 
   it('signs with the old one during the grace, and with the new one after it', async () => {
-    const { signedWith, clock } = await rotating()
+    const { signedWith, clock } = await rotating(60_000)
     const during = await signedWith()
     expect(during).toMatchObject({ old: true, fresh: false })
     expect(during.headers['webhook-signature']?.split(' ')).toHaveLength(2)
-    await clock.advance(24 * 3_600_000)
+    await clock.advance(60_000)
     const after = await signedWith()
     expect(after).toMatchObject({ old: false, fresh: true })
     expect(after.headers['webhook-signature']?.split(' ')).toHaveLength(1)
@@ -328,6 +329,17 @@ describe('rotating a secret', () => {
     const { service, which, signedWith } = await rotating()
     expect((await service.webhooks.finishRotation(which))._unsafeUnwrap()).not.toHaveProperty('previousSecret')
     expect(await signedWith()).toMatchObject({ old: false, fresh: true })
+  })
+  it('has a grace of a day unless told otherwise', async () => {
+    const { service, which, clock } = await rotating()
+    const webhook = (await service.webhooks.get(which))._unsafeUnwrap()
+    expect(webhook.previousSecret?.until).toBe(clock.now() + 24 * 3_600_000)
+  })
+  it('to the own secret can be repeated: the old one stays the old one', async () => {
+    const { service, which, signedWith } = await rotating(0)
+    const first = (await service.webhooks.rotateSecret({ ...which, secret: OWN_SECRET }))._unsafeUnwrap()
+    expect((await service.webhooks.rotateSecret({ ...which, secret: OWN_SECRET }))._unsafeUnwrap()).toEqual(first)
+    expect(await signedWith()).toMatchObject({ fresh: true })
   })
   it('sends nothing when the new secret cannot be read, for half signed is not signed', async () => {
     const { service, which, platform, crypto } = await rotating()
@@ -341,13 +353,17 @@ describe('rotating a secret', () => {
     expect(platform.sender.requests).toEqual([])
   })
   it('is refused with a bad secret or grace, and for a webhook that is not there', async () => {
-    const { service, which } = await rotating()
+    const { service, which, platform } = await rotating()
     const { rotateSecret, finishRotation } = service.webhooks
     expect((await rotateSecret({ ...which, secret: 'short' }))._unsafeUnwrapErr().kind).toBe('invalid')
     expect((await rotateSecret({ ...which, graceMs: -1 }))._unsafeUnwrapErr().kind).toBe('invalid')
     const nothing = { ...which, webhookId: which.projectId }
     expect((await rotateSecret({ ...nothing, secret: OWN_SECRET }))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
     expect((await finishRotation(nothing))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    const { get } = platform.storage.webhooks
+    const vanishing = (...args: Parameters<typeof get>) => get(...args).andThrough(() => platform.storage.webhooks.delete(...args))
+    Object.assign(platform.storage.webhooks, { get: vanishing })
+    expect((await rotateSecret(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
   })
 })
 
@@ -365,10 +381,30 @@ describe('deleting a webhook', () => {
     expect((await service.webhooks.delete(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
     expect((await service.webhooks.get(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
     expect((await service.webhooks.list(ref.projectId, { limit: 10 }))._unsafeUnwrap().data).toEqual([])
-    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ cancelled: 1 })
+    await clock.advance(0)
     expect((await deliveries()).map(({ delivery }) => delivery.state.kind)).toEqual(['delivered', 'cancelled'])
     await clock.advance(600_000)
     expect(sender.requests).toHaveLength(2)
+  })
+  it('cancels a backlog of thousands a part at a time, and those of webhooks that another process deleted', async () => {
+    const { another, ref, hook, storage, clock } = await scene()
+    const { webhook } = await hook()
+    const left = [1_000, 1_000, 7]
+    Object.assign(storage.deliveries, { cancelOrphans: () => okAsync(left.shift() ?? 0) })
+    await another().webhooks.delete({ projectId: ref.projectId, webhookId: webhook.id })
+    await clock.advance(60_000)
+    expect(left).toEqual([])
+  })
+  it('is made up for by a pass where no workers run', async () => {
+    const { another, service, ref, hook, send, sender, clock } = await scene(echo)
+    const { webhook } = await hook()
+    sender.script(refused(500))
+    await send()
+    await clock.advance(0)
+    await service.stop()
+    const admin = another()
+    await admin.webhooks.delete({ projectId: ref.projectId, webhookId: webhook.id })
+    expect(await admin.tick({ budgetMs: 1_000 })).toMatchObject({ cancelled: 1 })
   })
 })
 

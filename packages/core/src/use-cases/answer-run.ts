@@ -28,7 +28,7 @@ export const answerRun =
       if (isRepeat(message, run)) return ok(message)
       if (!isOpen(message) || found.token !== token) return fail('run_superseded')
       const agent = yield* d.storage.agents.get(message.projectId, message.agentId)
-      const recorded = await settleRun(d)({ held: { messageId, token }, message, run, maxAttempts: agent?.maxAttempts ?? 1 })
+      const recorded = yield* await settleRun(d)({ held: { messageId, token }, message, run, maxAttempts: agent?.maxAttempts ?? 1 })
       if (recorded.kind === 'lease_lost') return fail('run_superseded')
       if (recorded.sessionWaits) d.dispatcher.wake()
       return ok(recorded.message)

@@ -1,10 +1,11 @@
-import { ok, ResultAsync, safeTry } from 'neverthrow'
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { agentDefaults, isAgentName, runtimeSecretsContext, type Agent, type AgentRuntimeConfig } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
 import { jsonProblem, type JsonObject } from '../domain/json.js'
 import { defaultPrincipalProblem, type DefaultExecutionPrincipal } from '../domain/principal.js'
 import { newSecret } from '../domain/signature.js'
-import type { Stored, Unavailable } from '../ports/storage.js'
+import type { Unavailable } from '../ports/storage.js'
+import { within } from '../workers/within.js'
 import type { Deps } from './deps.js'
 import { broken, invalid, type Invalid, type Rule } from './invalid.js'
 import { integerRule } from './text-rule.js'
@@ -48,22 +49,21 @@ export const createAgent =
       }
       const created = yield* d.storage.agents.create(agent)
       if (created === 'name_taken') return fail('name_taken')
-      const settled = agent.desiredState === 'running' ? yield* settleAgent(d, agent) : agent
-      return ok({ agent: settled ?? agent, ...(signingSecret !== undefined && { signingSecret }) })
+      const settled = agent.desiredState === 'running' ? await settleAgent(d, agent) : agent
+      return ok({ agent: settled, ...(signingSecret !== undefined && { signingSecret }) })
     })
 
 /** A start or stop that is quick is seen whole in the answer; a slow one goes on behind it. */
 const SETTLE_MS = 2_000
 
-/** Gives the supervisor a moment to do what was asked of the agent; answers the agent as it is then. */
-export const settleAgent = (
-  d: Pick<Deps, 'storage' | 'supervisor' | 'clock'>,
-  { projectId, id }: Pick<Agent, 'projectId' | 'id'>,
-): Stored<Agent | undefined> => {
-  const done = new AbortController()
-  const looked = d.supervisor.look(projectId, id).finally(() => done.abort())
-  const settled = Promise.race([looked, d.clock.sleep(SETTLE_MS, done.signal)])
-  return ResultAsync.fromSafePromise(settled).andThen(() => d.storage.agents.get(projectId, id))
+/**
+ * Gives the supervisor a moment to do what was asked of the agent; answers the agent as it is then. What was asked is stored
+ * already, and a signing secret is shown once: so a read that fails here fails nothing.
+ */
+export async function settleAgent(d: Pick<Deps, 'storage' | 'supervisor' | 'clock'>, agent: Agent): Promise<Agent> {
+  const { projectId, id } = agent
+  await within(d.clock, SETTLE_MS, d.supervisor.look(projectId, id))
+  return (await d.storage.agents.get(projectId, id)).unwrapOr(undefined) ?? agent
 }
 
 export type AgentChanges = { readonly [K in keyof AgentSettings]?: AgentSettings[K] | undefined }

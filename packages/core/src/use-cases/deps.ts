@@ -9,6 +9,7 @@ import type { Telemetry } from '../ports/telemetry.js'
 import type { WebhookSender } from '../ports/webhook-sender.js'
 import type { DeliveryWorker } from '../workers/delivery-worker.js'
 import type { Dispatcher } from '../workers/dispatcher.js'
+import type { Orphans } from '../workers/orphans.js'
 import type { Supervisor } from '../workers/supervisor.js'
 import type { WaitingRoom } from '../workers/waiting-room.js'
 
@@ -24,12 +25,15 @@ export type Platform = {
   readonly crypto: Crypto
   readonly telemetry: Telemetry
   readonly policy: Policy
+  /** Aborted when a stop has used up its time: nothing is insisted on any more. */
+  readonly over: AbortSignal
 }
 
 /** Every use case and worker takes its own `Pick` of this. */
 export type Deps = Platform & {
   readonly dispatcher: Dispatcher
   readonly deliveryWorker: DeliveryWorker
+  readonly orphans: Orphans
   readonly supervisor: Supervisor
   readonly waitingRoom: WaitingRoom
 }

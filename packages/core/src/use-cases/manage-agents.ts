@@ -41,7 +41,7 @@ export const updateAgent =
       if (updated === 'name_taken') return fail('name_taken')
       const isNewSecret = configured?.signingSecret !== undefined && configured.signingSecret !== kept
       return ok({
-        agent: (yield* settleAgent(d, updated)) ?? updated,
+        agent: await settleAgent(d, updated),
         ...(isNewSecret && { signingSecret: configured.signingSecret }),
       })
     })
@@ -56,7 +56,7 @@ const want =
       const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()
       const updated = yield* d.storage.agents.update(agent.projectId, agent.id, { desiredState, updatedAt })
       if (!updated) return fail('agent_not_found')
-      return ok((yield* settleAgent(d, agent)) ?? agent)
+      return ok(await settleAgent(d, { ...agent, desiredState, updatedAt }))
     })
 
 /** Asks for the agent to run, now and after every start of a server. */

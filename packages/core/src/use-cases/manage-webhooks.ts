@@ -108,9 +108,13 @@ export const rotateSecret =
     safeTry(async function* () {
       const problem = broken({ secret: secretRule(own), graceMs: integerRule(graceMs, 0, LONGEST_GRACE_MS) })
       if (problem) return problem
+      const before = yield* getWebhook(d)({ projectId, webhookId })
+      const context = webhookSecretContext(webhookId)
+      // A caller that repeats its request must not make its new secret the old one too.
+      if (own !== undefined && d.crypto.unseal(before.secret, context) === own) return ok({ webhook: before, secret: own })
       const secret = own ?? newSecret(d.crypto.randomBytes)
       const updatedAt = d.clock.now()
-      const sealed = d.crypto.seal(secret, webhookSecretContext(webhookId))
+      const sealed = d.crypto.seal(secret, context)
       const rotation = { secret: sealed, previousUntil: updatedAt + graceMs, updatedAt }
       const webhook = yield* d.storage.webhooks.rotateSecret(projectId, webhookId, rotation)
       return webhook ? ok({ webhook, secret }) : fail('webhook_not_found')
@@ -140,9 +144,9 @@ export const sendTestEvent =
 
 /** Its open deliveries are cancelled; what it was sent stays on record. */
 export const deleteWebhook =
-  (d: Pick<Deps, 'storage'>) =>
+  (d: Pick<Deps, 'storage' | 'orphans'>) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<void, Unavailable | NotFound> =>
-    d.storage.webhooks.delete(projectId, webhookId).andThen((deleted) => (deleted ? ok(undefined) : fail('webhook_not_found')))
+    d.storage.webhooks.delete(projectId, webhookId).andThen((deleted) => (deleted ? ok(d.orphans.wake()) : fail('webhook_not_found')))
 
 const MAX_DESCRIPTION = 500
 const MAX_URL = 2_048

@@ -1,31 +1,35 @@
+import { ok, type Result } from 'neverthrow'
 import { freezeEvent, type EventPayload } from '../domain/event.js'
 import { isStorableText } from '../domain/json.js'
 import { decideAfterRun, type RunningMessage } from '../domain/message.js'
 import { failedRun, type FinishedRun } from '../domain/run.js'
 import type { Outgoing } from '../ports/delivery-store.js'
 import type { Held, RecordedRun } from '../ports/message-store.js'
+import type { Unavailable } from '../ports/storage.js'
 import { insist } from '../workers/insist.js'
 import type { Deps } from './deps.js'
 
-type SettleDeps = Pick<Deps, 'storage' | 'signal' | 'deliveryWorker' | 'clock' | 'random' | 'ids' | 'telemetry' | 'policy'>
+type SettleDeps = Pick<Deps, 'storage' | 'signal' | 'deliveryWorker' | 'clock' | 'random' | 'ids' | 'telemetry' | 'policy' | 'over'>
 export type Settled = { readonly held: Held; readonly message: RunningMessage; readonly run: FinishedRun; readonly maxAttempts: number }
 
 /**
  * Records what a run came to: answer, new try or failure, with its event and deliveries, in one commit. A result in hand
- * is never dropped while the store is away; the lease's token makes that safe, however late it comes back.
+ * is not dropped while the store is away and the service lives; the lease's token makes that safe, however late it comes back.
  */
 export const settleRun =
   (d: SettleDeps) =>
-  async ({ held, message, run, maxAttempts }: Settled): Promise<RecordedRun> => {
+  async ({ held, message, run, maxAttempts }: Settled): Promise<Result<RecordedRun, Unavailable>> => {
     const now = d.clock.now()
     const checked = checkedResponse(run, d.policy.limits.responseLength)
     const { state, event } = decideAfterRun(message, checked, { ...d.policy.dispatch, maxAttempts }, now, d.random.next())
     const outgoing = event && outgoingOf(d, event, message.projectId)
-    const recorded = await insist(d, () => d.storage.messages.recordRun({ ...held, state, now, ...(outgoing && { outgoing }) }))
+    const written = await insist(d, () => d.storage.messages.recordRun({ ...held, state, now, ...(outgoing && { outgoing }) }))
+    if (written.isErr()) return written
+    const recorded = written.value
     const facts = { messageId: message.id, agentId: message.agentId, attempt: message.attempt }
     if (recorded.kind === 'lease_lost') {
       d.telemetry.record({ name: 'run.refused', ...facts })
-      return recorded
+      return ok(recorded)
     }
     d.telemetry.record({
       name: 'run.finished',
@@ -35,7 +39,7 @@ export const settleRun =
     })
     d.signal.notify(recorded.message)
     d.deliveryWorker.take(recorded.deliveries)
-    return recorded
+    return ok(recorded)
   }
 
 /** An event ready to be committed; its deliveries are born claimed if the delivery worker has room for them. */

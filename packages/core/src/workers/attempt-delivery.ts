@@ -6,9 +6,9 @@ import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
 import { insist } from './insist.js'
 
-export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'crypto' | 'telemetry' | 'policy'>
+export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'crypto' | 'telemetry' | 'policy' | 'over'>
 
-/** One attempt: sign, send, decide, record. Never rejects; an outcome in hand is recorded however long the store is away. */
+/** One attempt: sign, send, decide, record. Never rejects; an outcome in hand is recorded however long the store is away, but for the end of the service. */
 export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook, body }: ClaimedDelivery): Promise<void> {
   const startedAt = d.clock.now()
   const outcome = await send(d, { delivery, lease, webhook, body })
@@ -18,8 +18,9 @@ export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook
   const attempt = { startedAt, durationMs, outcome }
   const record = { deliveryId: delivery.id, token: lease.token, attempt, state }
   const recorded = await insist(d, () => d.storage.deliveries.recordAttempt(record))
+  if (recorded.isErr()) return
   d.telemetry.record({
-    name: recorded === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
+    name: recorded.value === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
     deliveryId: delivery.id,
     webhookId: webhook.id,
     projectId: delivery.projectId,

@@ -101,6 +101,7 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     wake: loop.wake,
     tick,
     start() {
+      if (phase === 'draining') return
       phase = 'started'
       loop.start()
     },

@@ -11,7 +11,7 @@ import { createRun, type Run } from './run.js'
  * it runs. Order within a session is the store's affair: it hands out one message of it at a time.
  */
 export type Dispatcher = {
-  /** Opens the agent's lane, or takes over its changed settings. */
+  /** Opens the agent's lane, or takes over its changed settings. Runs of before that have not ended keep their slots. */
   openLane(agent: Agent, running: RunningAgent): void
   /** Takes no more runs for it; resolves when those under way have ended. */
   closeLane(agentId: string): Promise<void>
@@ -104,7 +104,8 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
   /** Every third of a lease, so that one beat may be missed. A run whose lease is another's is aborted. */
   async function beat(now: Instant): Promise<void> {
     const runs = allRuns()
-    if (runs.length === 0 || now < beatenAt + d.policy.runLeaseMs / 3) return
+    // Either way: after a jump of the clock a lease must not wait until the old time has come again.
+    if (runs.length === 0 || Math.abs(now - beatenAt) < d.policy.runLeaseMs / 3) return
     beatenAt = now
     const beaten = await d.storage.messages.extendLeases(
       runs.map((run) => run.held),
@@ -121,7 +122,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
   return {
     openLane(agent, running) {
       const lane = lanes.get(agent.id)
-      if (lane && !lane.closed) Object.assign(lane, { agent, running })
+      if (lane) Object.assign(lane, { agent, running, closed: false })
       else lanes.set(agent.id, { agent, running, runs: new Set(), reserved: 0, starved: false, closed: false, whenIdle: [] })
       loop.wake()
     },
@@ -130,7 +131,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
       if (!lane) return
       lane.closed = true
       await laneIdle(lane)
-      if (lanes.get(agentId) === lane) lanes.delete(agentId)
+      if (lane.closed && lanes.get(agentId) === lane) lanes.delete(agentId)
     },
     reserve(agentId) {
       const lane = lanes.get(agentId)
@@ -142,6 +143,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
     tend,
     tick,
     start() {
+      if (phase === 'draining') return
       phase = 'started'
       loop.start()
     },

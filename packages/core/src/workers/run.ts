@@ -54,7 +54,7 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
       return nothingWaits
     }
     if (outcome?.kind === 'deferred') {
-      await defer(outcome.deadlineMs ?? d.policy.dispatch.deferredTimeoutMs)
+      await defer(outcome.deadlineMs)
       return nothingWaits
     }
     const run = outcome?.kind === 'answered' ? outcome : reason ? abortedRun(reason, d.policy.dispatch.runTimeoutMs) : outcome
@@ -64,7 +64,7 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
       run: run ?? failedRun('RUNTIME_LOST', 'the run was given up'),
       maxAttempts: agent.maxAttempts,
     })
-    return recorded.kind === 'recorded' ? recorded : nothingWaits
+    return recorded.isOk() && recorded.value.kind === 'recorded' ? recorded.value : nothingWaits
   }
 
   /** The port forbids a rejection; an adapter with a bug must not take the worker down with it. */
@@ -76,8 +76,11 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
     }
   }
 
-  async function defer(deadlineMs: number): Promise<void> {
-    const deadlineAt = d.clock.now() + Math.min(deadlineMs, d.policy.dispatch.deferredTimeoutMs)
+  /** A runtime's wish that is no whole number of milliseconds would be refused by the store, and this write is insisted on. */
+  async function defer(deadlineMs: number = Infinity): Promise<void> {
+    const longest = d.policy.dispatch.deferredTimeoutMs
+    const wait = Math.trunc(Math.min(deadlineMs, longest))
+    const deadlineAt = d.clock.now() + (wait >= 0 ? wait : longest)
     const state = { kind: 'deferred', startedAt: message.state.startedAt, deadlineAt } as const
     // `lease_lost` is no fault: the callback may have come before the runtime's 202.
     await insist(d, () => d.storage.messages.defer({ ...held, state }))

@@ -7,6 +7,7 @@ import { outgoingOf } from '../use-cases/settle-run.js'
 import type { DeliveryWorker } from './delivery-worker.js'
 import type { Dispatcher } from './dispatcher.js'
 import { createLoop } from './loop.js'
+import { within } from './within.js'
 
 /**
  * Makes what is observed of agents what is wanted of them: starts and stops their runtimes in this process, tries failed
@@ -18,10 +19,10 @@ export type Supervisor = {
    * neither has started its workers nor makes passes: there agents are only administered.
    */
   look(projectId: string, agentId: string): Promise<void>
-  /** Looks at every agent that should run or is not stopped. */
+  /** Looks at every agent that should run or is not stopped. One that is slow to start or stop holds up neither this nor the others. */
   tick(): Promise<void>
   start(): void
-  /** Stops this process's runtimes. Agents keep their state and desired state: the next process takes them over. */
+  /** Stops this process's runtimes, for good. Agents keep their state and desired state: the next process takes them over. */
   stop(): Promise<void>
 }
 
@@ -31,19 +32,27 @@ type SupervisorDeps = Pick<Platform, 'storage' | 'runtimes' | 'clock' | 'ids' | 
 }
 
 const INTERVAL_MS = 1_000
+/** So long a tick waits for agents that are slow to start or stop, and a stop for runtimes. */
+const TICK_PATIENCE_MS = 2_000
+const STOP_PATIENCE_MS = 10_000
+/** An agent that ran for so long has recovered: its next failure counts as the first. */
+const STEADY_MS = 60_000
 
 export function createSupervisor(d: SupervisorDeps): Supervisor {
   const here = new Map<string, RunningAgent>()
   const failures = new Map<string, number>()
   const looking = new Map<string, Promise<void>>()
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
-  let works = false
+  let phase: 'idle' | 'working' | 'stopped' = 'idle'
 
-  /** One look at a time for each agent; a second one waits for the first and then looks again. */
+  /** One look at a time for each agent; a second one waits for the first and then looks again. Never rejects. */
   function inTurn(agentId: string, work: () => Promise<void>): Promise<void> {
-    const turn = (looking.get(agentId) ?? Promise.resolve()).then(work).finally(() => {
-      if (looking.get(agentId) === turn) looking.delete(agentId)
-    })
+    const turn = (looking.get(agentId) ?? Promise.resolve())
+      .then(work)
+      .catch((error: unknown) => d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: String(error) }))
+      .finally(() => {
+        if (looking.get(agentId) === turn) looking.delete(agentId)
+      })
     looking.set(agentId, turn)
     return turn
   }
@@ -57,6 +66,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const wanted = agent.desiredState === 'running'
     switch (agent.state.kind) {
       case 'stopped':
+        failures.delete(agent.id)
         await close(agent.id)
         return wanted ? change(agent, { kind: 'starting' }) : undefined
       case 'starting':
@@ -80,7 +90,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const running = here.get(agent.id)
     const error = running ? undefined : await start(runtime, agent)
     if (error) return change(agent, failed(agent.id, error))
-    failures.delete(agent.id)
+    if (isSteady(agent.state)) failures.delete(agent.id)
     d.dispatcher.openLane(agent, here.get(agent.id) ?? (running as RunningAgent))
     return agent.state.kind === 'starting' ? change(agent, { kind: 'running', startedAt: d.clock.now() }) : undefined
   }
@@ -89,11 +99,18 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const secrets = unsealed(agent)
     if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
     const started = await runtime.start({ agent, secrets }, (error) => {
-      void inTurn(agent.id, () => exited(agent, error))
+      void inTurn(agent.id, async () => {
+        // What has been stopped, and perhaps started anew, before its turn came is not to be reported.
+        if (started.isOk() && here.get(agent.id) === started.value) await exited(agent, error)
+      })
     })
     if (started.isErr()) return started.error
     here.set(agent.id, started.value)
     return undefined
+  }
+
+  function isSteady(state: AgentState): boolean {
+    return state.kind === 'running' && d.clock.now() - state.startedAt >= STEADY_MS
   }
 
   async function exited(agent: Agent, error: RunError): Promise<void> {
@@ -136,20 +153,24 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   }
 
   async function tick(): Promise<void> {
-    works = true
+    if (phase === 'stopped') return
+    phase = 'working'
+    const before = [...here.keys()]
     const active = await d.storage.agents.listActive()
     if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
     const ids = new Set(active.value.map((agent) => agent.id))
-    const gone = [...here.keys()].filter((agentId) => !ids.has(agentId))
-    await Promise.all([
-      ...active.value.map((agent) => inTurn(agent.id, () => settle(agent))),
-      ...gone.map((agentId) => inTurn(agentId, () => close(agentId))),
-    ])
+    const gone = before.filter((agentId) => !ids.has(agentId))
+    // What the list says of an agent that somebody is looking at may be old by the time of its turn.
+    const looks = [
+      ...active.value.map((agent) => looking.get(agent.id) ?? inTurn(agent.id, () => settle(agent))),
+      ...gone.map((agentId) => looking.get(agentId) ?? inTurn(agentId, () => close(agentId))),
+    ]
+    await within(d.clock, TICK_PATIENCE_MS, Promise.all(looks))
   }
 
   return {
     look: async (projectId, agentId) => {
-      if (!works) return
+      if (phase !== 'working') return
       await inTurn(agentId, async () => {
         const agent = await d.storage.agents.get(projectId, agentId)
         if (agent.isErr()) return
@@ -159,9 +180,12 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     tick,
     start: loop.start,
     async stop() {
-      works = false
+      phase = 'stopped'
       await loop.stop()
-      await Promise.all([...here.keys()].map(close))
+      // In turn: what is being started now is stopped then.
+      const ids = new Set([...here.keys(), ...looking.keys()])
+      const closed = [...ids].map((agentId) => inTurn(agentId, () => close(agentId)))
+      await within(d.clock, STOP_PATIENCE_MS, Promise.all(closed))
     },
   }
 }
