@@ -3,6 +3,12 @@ import { CommanderError } from 'commander'
 import { OperatorError } from './operator-error.js'
 import { createProgram, exitCodeOf } from './program.js'
 
+// A reader that has seen enough, such as `head`, is no fault of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
+
 try {
   await createProgram().parseAsync()
 } catch (error) {

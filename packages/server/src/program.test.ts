@@ -25,7 +25,7 @@ describe('the command line', () => {
     ['agents strat echo', /unknown command 'strat'\n\(Did you mean start\?\)/],
     ['agents list --jsn', /unknown option '--jsn'\n\(Did you mean --json\?\)/],
     ['agents list extra', /too many arguments/],
-    ['keys create web', /required option '--permission <permission...>' not specified/],
+    ['keys create web', /required option '--permission <permission>' not specified/],
     ['keys create web --permission everything', /Allowed choices are project:message, .*, all\./],
     ['keys create web --permission all --expires-at soon', /It takes an instant such as/],
     ['agents create x', /an agent needs --handler or --url/],

@@ -35,7 +35,7 @@ describe('the commands on the database', () => {
 
   it('make, list and revoke keys that the server goes by', async () => {
     await cli('projects create default')
-    const made = await json('keys create web --permission project:message --expires-at 2100-01-01')
+    const made = await json('keys create --permission project:message web --expires-at 2100-01-01')
     expect(made).toMatchObject({
       name: 'web',
       permissions: ['project:message'],

@@ -1,11 +1,11 @@
 import { PERMISSIONS, toIso, type ApiKey, type MessagingService, type Permission } from '@org/agent-messaging-core'
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
 import { orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
 import { keyBody } from './bodies.js'
-import { example, instant, jsonOption, projectOption } from './options.js'
+import { example, instant, jsonOption, projectOption, repeatable } from './options.js'
 import { print, table } from './output.js'
 
 type Common = { readonly project: string; readonly json?: true }
@@ -18,7 +18,7 @@ export function addKeys(program: Command): void {
     .command('create <name>')
     .description('create an API key; it is shown this once')
     .addOption(permissionOption())
-    .option('--expires-at <instant>', 'when it ends to work, such as 2030-01-31 (never, unless given)', instant)
+    .option('--expires-at <instant>', 'when it expires, such as 2030-01-31 (never, unless given)', instant)
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging keys create web-app --permission project:message'))
@@ -53,10 +53,7 @@ export function addKeys(program: Command): void {
 }
 
 /** No default: what a key may do is said by who makes it. */
-const permissionOption = () =>
-  new Option('--permission <permission...>', 'what it may do; can be given several times')
-    .choices([...PERMISSIONS, 'all'])
-    .makeOptionMandatory()
+const permissionOption = () => repeatable('--permission <permission>', 'what it may do', [...PERMISSIONS, 'all']).makeOptionMandatory()
 
 async function createKey(service: MessagingService, name: string, { project, json, permission, expiresAt }: CreateOptions): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)

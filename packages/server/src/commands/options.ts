@@ -1,8 +1,17 @@
 import { InvalidArgumentError, Option } from 'commander'
 
-export const jsonOption = () => new Option('--json', 'print JSON, as the HTTP API would')
+export const jsonOption = () => new Option('--json', 'print JSON, each thing as the HTTP API would')
 export const projectOption = () => new Option('--project <project>', 'its name or id').default('default')
 export const agentsOption = () => new Option('--agents <file>', 'ES module whose default export is a record of agent functions')
+
+/** An option that may be given several times, one value each time: a list of values would swallow the argument behind it. */
+export const repeatable = (flags: string, about: string, choices: readonly string[]) =>
+  new Option(flags, `${about} (${choices.join(', ')}); can be given several times`).argParser(
+    (value: string, before?: readonly string[]) => {
+      if (!choices.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
+      return [...(before ?? []), value]
+    },
+  )
 
 /** Under the help of a command. */
 export const example = (...lines: string[]): string => `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}\n`

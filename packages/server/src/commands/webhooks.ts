@@ -1,16 +1,16 @@
 import { EVENT_NAMES, type MessagingService, type SubscribableEvent, type Webhook } from '@org/agent-messaging-core'
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
 import { orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
 import { webhookBody } from './bodies.js'
-import { example, jsonOption, projectOption } from './options.js'
+import { example, jsonOption, projectOption, repeatable } from './options.js'
 import { print, table } from './output.js'
 
 type Common = { readonly project: string; readonly json?: true }
 type CreateOptions = Common & {
-  readonly event: readonly (SubscribableEvent | '*')[]
+  readonly event?: readonly (SubscribableEvent | '*')[]
   readonly agent?: string
   readonly description?: string
   readonly secret?: string
@@ -22,7 +22,7 @@ export function addWebhooks(program: Command): void {
   webhooks
     .command('create <url>')
     .description('register a receiver; its secret is shown this once')
-    .addOption(new Option('--event <name...>', 'what it is sent; can be given several times').choices(['*', ...EVENT_NAMES]).default(['*']))
+    .addOption(repeatable('--event <name>', 'what it is sent, all unless given', ['*', ...EVENT_NAMES]))
     .option('--agent <agent>', 'only the events of this agent, by name or id')
     .option('--description <text>', 'for people')
     .option('--secret <secret>', 'your own: whsec_ and base64 of 24 to 64 bytes (made, unless given)')
@@ -62,7 +62,7 @@ export function addWebhooks(program: Command): void {
 async function createWebhook(
   service: MessagingService,
   url: string,
-  { project, json, event: events, agent, ...settings }: CreateOptions,
+  { project, json, event: events = ['*'], agent, ...settings }: CreateOptions,
 ): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
   const found = agent === undefined ? undefined : await orFail(service.agents.get({ projectId, agent }), `there is no agent ${agent}`)
