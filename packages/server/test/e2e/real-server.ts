@@ -14,6 +14,7 @@ export const CRON_SECRET = 'a-cron-secret-for-the-tests'
 /** `agent-messaging start` as its own process on a real file; a crash and a new start keep the file and the port. */
 export type RealServer = {
   readonly url: string
+  readonly folder: string
   start(): Promise<void>
   kill(signal: NodeJS.Signals): Promise<number | null>
   /** All that its processes wrote so far. */
@@ -22,10 +23,15 @@ export type RealServer = {
   dispose(): Promise<void>
 }
 
-export async function realServer(
-  options: { readonly args?: readonly string[]; readonly env?: Record<string, string> } = {},
-): Promise<RealServer> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-'))
+type Options = {
+  readonly args?: readonly string[]
+  readonly env?: Record<string, string>
+  /** Works on the file of this one, as a second process. */
+  readonly beside?: RealServer
+}
+
+export async function realServer(options: Options = {}): Promise<RealServer> {
+  const folder = options.beside?.folder ?? (await mkdtemp(path.join(tmpdir(), 'agent-messaging-')))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   let child: ChildProcess | undefined
@@ -55,6 +61,7 @@ export async function realServer(
   await start()
   return {
     url,
+    folder,
     start,
     kill,
     output: () => output,
