@@ -217,6 +217,21 @@ describe('L: the size of a body', () => {
   })
 })
 
+describe('a body that may be left out', () => {
+  it('counts as {} then, and is read when it is there', async () => {
+    const { app, ask, key } = await openScene()
+    const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example', events: ['*'] } })).json
+    const path = `/v1/webhooks/${webhook.id}/rotate-secret`
+    expect(await ask('POST', path)).toMatchObject({ status: 200, json: { previousSecretUntil: '2030-01-02T00:00:00.000Z' } })
+    expect((await ask('POST', path, { headers: { 'Content-Length': '0' } })).status).toBe(200)
+    expect((await ask('POST', `/v1/webhooks/${webhook.id}/recover`)).json).toEqual({ count: 0, nextCursor: null })
+    expect((await ask('POST', path, { body: { graceMs: -1 } })).status).toBe(400)
+    expect((await ask('POST', path, { body: '' })).status).toBe(400)
+    const untyped = { method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Length': '14' }, body: bytes('{"graceMs":-1}') }
+    expect((await app.request(path, untyped)).status).toBe(415)
+  })
+})
+
 describe('a body that somebody else has read', () => {
   it('is named as the reason', async () => {
     const { app, key, path } = await openEcho()

@@ -89,13 +89,28 @@ describe('the listener', () => {
     async (text) => {
       const socket = await socketTo(await listen(() => new Response()), text)
       const [answer] = (await once(socket, 'data')) as [Buffer]
-      expect(answer.toString()).toMatch(/^HTTP\/1.1 400 [^]*"code":"BAD_REQUEST"/)
+      expect(answer.toString()).toMatch(/^HTTP\/1.1 400 [^]*x-request-id: (\S+)[^]*"code":"BAD_REQUEST"[^]*"requestId":"\1"/)
     },
   )
 
   it('refuses too large a head with 431', async () => {
     const listener = await listen(() => new Response())
     expect((await fetch(listener.url, { headers: { 'x-big': 'a'.repeat(17_000) } })).status).toBe(431)
+  })
+
+  it('reads what is left of a body that was refused in the middle, and then the next request', async () => {
+    const listener = await listen(async (request) => {
+      const reader = request.body?.getReader()
+      await reader?.read()
+      await reader?.cancel()
+      return new Response(null, { status: request.method === 'POST' ? 413 : 200 })
+    })
+    const body = 'x'.repeat(1_000_000)
+    const refused = `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const socket = await socketTo(listener, `${refused}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    let answers = ''
+    for await (const chunk of socket) answers += String(chunk)
+    expect(answers.match(/^HTTP\/1.1 \d+/gm)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 
   it('tells in a line that the port is in use', async () => {

@@ -42,7 +42,11 @@ export async function openListener({ host, port, fetch, limits }: ListenerOption
   const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }
   const server = createServer(bounds, (request, response) => {
     inFlight++
-    response.once('close', () => inFlight--)
+    response.once('close', () => {
+      inFlight--
+      // A body that was refused in the middle is paused for good, and the next request on this connection comes behind it.
+      if (!request.readableEnded) request.removeAllListeners('data').resume()
+    })
     if (closing) response.shouldKeepAlive = false
     void handle(request, response)
   })
@@ -63,11 +67,13 @@ export async function openListener({ host, port, fetch, limits }: ListenerOption
 }
 
 /** For what cannot even be made a Request of; in the words of the API. */
-const unreadable = () =>
-  Response.json(
-    { error: { code: 'BAD_REQUEST', message: 'the path or the Host header is not valid' }, requestId: randomUUID() },
-    { status: 400 },
+function unreadable(): Response {
+  const requestId = randomUUID()
+  return Response.json(
+    { error: { code: 'BAD_REQUEST', message: 'the path or the Host header is not valid' }, requestId },
+    { status: 400, headers: { 'Cache-Control': 'no-store', 'X-Request-Id': requestId } },
   )
+}
 
 async function bind(server: Server, host: string, port: number): Promise<void> {
   server.listen({ host, port })

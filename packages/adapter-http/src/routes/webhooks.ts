@@ -7,7 +7,7 @@ import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
-import { readJson } from '../read-json.js'
+import { readJson, readJsonIfSent } from '../read-json.js'
 import { boolean, defined, id, number, pageOf, paging, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { deliveryBody } from '../wire/delivery.js'
@@ -69,7 +69,7 @@ export const webhookRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       return sent.isErr() ? refuse(c, sent.error) : reply(c, 202, deliveryBody(sent.value))
     })
 
-    .post('/v1/webhooks/:id/rotate-secret', mayManage, readJson(maxBodyBytes), validBody(rotate), async (c) => {
+    .post('/v1/webhooks/:id/rotate-secret', mayManage, readJsonIfSent(maxBodyBytes), validBody(rotate), async (c) => {
       const which = { projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')) }
       const rotated = await service.webhooks.rotateSecret({ ...which, ...c.req.valid('json') })
       if (rotated.isErr()) return refuse(c, rotated.error)
@@ -82,7 +82,7 @@ export const webhookRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       return finished.isErr() ? refuse(c, finished.error) : reply(c, 200, webhookBody(finished.value))
     })
 
-    .post('/v1/webhooks/:id/recover', mayManage, readJson(maxBodyBytes), validBody(recover), async (c) => {
+    .post('/v1/webhooks/:id/recover', mayManage, readJsonIfSent(maxBodyBytes), validBody(recover), async (c) => {
       const { limit, cursor, ...filter } = c.req.valid('json')
       const which = { projectId: c.get('projectId'), webhookId: idIn(c.req.param('id')), filter: defined(filter) }
       const recovered = await service.deliveries.recover({ ...which, page: pageOf({ limit, cursor }) })
