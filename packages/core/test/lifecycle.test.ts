@@ -232,14 +232,14 @@ describe('reading messages', () => {
     await clock.advance(4_000)
     expect((await reading)._unsafeUnwrap().state.kind).toBe('deferred')
   })
-  it('gives what it saw when the message is deleted while it waits', async () => {
+  it('does not find a message that is deleted while it waits', async () => {
     const { post, service, ref, clock } = await scene()
     const { id } = await post()
     const reading = service.messages.get({ ...ref, messageId: id, waitMs: 1_000 })
     await clock.advance(500)
     await service.agents.delete({ ...ref, force: true })
     await clock.advance(500)
-    expect((await reading)._unsafeUnwrap().id).toBe(id)
+    expect((await reading)._unsafeUnwrapErr().kind).toBe('message_not_found')
   })
   it('lists by session, status and state, newest first', async () => {
     const { service, ref, send, runtime, post } = await scene()

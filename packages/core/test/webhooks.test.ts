@@ -233,9 +233,10 @@ describe('changing a webhook', () => {
     const { service, ref, hook, send, sender, clock } = await scene(echo)
     const { webhook } = await hook()
     const which = { projectId: ref.projectId, webhookId: webhook.id }
-    const change = { url: 'https://new.example', events: ['agent.error'] as const, description: 'x', agentId: null }
+    const change = { url: 'https://new.example', events: ['agent.error', 'agent.error'] as const, description: 'x', agentId: null }
     expect((await service.webhooks.update({ ...which, change }))._unsafeUnwrap()).toMatchObject({
       url: 'https://new.example',
+      events: ['agent.error'],
       description: 'x',
     })
     const cleared = (await service.webhooks.update({ ...which, change: { description: null, enabled: true } }))._unsafeUnwrap()

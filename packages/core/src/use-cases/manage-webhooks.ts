@@ -180,8 +180,8 @@ const secretRule = (secret: string | undefined): Rule =>
 const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }
 
-function changeOf({ enabled, ...settings }: WebhookChanges, before: Webhook, now: number): WebhookChange {
+function changeOf({ enabled, events, ...settings }: WebhookChanges, before: Webhook, now: number): WebhookChange {
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
   const toggled = enabled !== undefined && enabled !== (before.status.kind === 'enabled')
-  return { ...given, ...(toggled && { status: statusFor(enabled, now) }), updatedAt: now }
+  return { ...given, ...(events && { events: [...new Set(events)] }), ...(toggled && { status: statusFor(enabled, now) }), updatedAt: now }
 }

@@ -28,7 +28,8 @@ export const getMessage =
       const seen = await d.waitingRoom.wait(message, deadline, abort)
       if (waitMs === 0 || seen !== message) return ok(seen)
       // The wait ended without an answer; its state may have moved on all the same.
-      return ok((yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })) ?? message)
+      const now = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
+      return now ? ok(now) : fail('message_not_found')
     })
 
 export type ListMessagesInput = {
