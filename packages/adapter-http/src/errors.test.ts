@@ -6,7 +6,7 @@ import type { Env } from './exchange.js'
 const issues = [{ path: 'name', message: 'must be a slug' }]
 const s7 = 'endUserId is required when the agent default principal is end_user'
 
-/** What a client meets: these statuses and codes are the API (DESIGN §7). */
+/** What a client meets: these statuses and codes are the API (docs/api.md). */
 const answers: readonly (readonly [error: HttpError, status: number, code: string, header?: readonly [string, string]])[] = [
   [{ kind: 'invalid', issues }, 400, 'BAD_REQUEST'],
   [{ kind: 'body_malformed', reason: 'is not valid JSON' }, 400, 'BAD_REQUEST'],
