@@ -1,6 +1,6 @@
-import { newSecret, type RunRequest } from '@org/agent-messaging-core'
+import { newSecret } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { anAgent } from '@org/agent-messaging-core/testing'
+import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
 import { verify } from '@octokit/webhooks-methods'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -19,11 +19,11 @@ afterEach(async () => {
 const { clock, crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
 const signingSecret = newSecret(crypto.randomBytes)
 const never = new AbortController().signal
-const request: RunRequest = {
+const request = aRunRequest({
   ...{ messageId: 'message-1', agentId: 'agent-1', sessionId: 'session-1', message: 'Hello, Zoë 🎈', attempt: 2, runToken: 'amr_token' },
   executionPrincipal: { type: 'end_user', endUserId: 'u-1' },
   metadata: { channel: 'web', nested: { a: [1] } },
-}
+})
 
 type Setting = Partial<HttpRuntimeOptions> & { readonly policy?: AddressPolicy; readonly answers?: Parameters<typeof dnsServer>[0] }
 

@@ -116,8 +116,9 @@ function signedRequest({ crypto, clock, publicUrl, headerPrefix }: Settings, tar
   return { method: 'POST', url, headers, body } as const
 }
 
-function bodyOf({ runToken: token, ...run }: RunRequest, publicUrl: string | undefined): JsonObject {
-  const path = `/v1/agents/${run.agentId}/messages/${run.messageId}/response`
+function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
+  const { messageId, agentId, sessionId, message, metadata, executionPrincipal, attempt, runToken: token } = run
+  const path = `/v1/agents/${agentId}/messages/${messageId}/response`
   const url = publicUrl === undefined ? {} : { url: publicUrl.replace(/\/+$/, '') + path }
-  return { ...run, callback: { ...url, token } }
+  return { messageId, agentId, sessionId, message, ...(metadata && { metadata }), executionPrincipal, attempt, callback: { ...url, token } }
 }

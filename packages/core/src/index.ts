@@ -34,7 +34,7 @@ export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
 export type { Webhook, WebhookChange } from './domain/webhook.js'
 export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
-export type { AgentRuntime, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent } from './ports/agent-runtime.js'
+export type { AgentRuntime, HistoryLimit, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent, Turn } from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, StateChange } from './ports/agent-store.js'
 export type { CredentialStore, Project } from './ports/credential-store.js'
 export type {

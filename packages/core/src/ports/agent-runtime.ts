@@ -48,4 +48,26 @@ export type RunRequest = {
   readonly attempt: number
   /** Opens the callback route for this run alone. */
   readonly runToken: string
+  /** What `remember` last kept of this session, by whichever run and process. */
+  readonly sessionState?: string
+  /**
+   * Keeps what the runtime has to know at the session's next run, such as its own id of the conversation; durable when it
+   * resolves, and before the run ends. At most 16 Ki characters. Rejects when this run has lost its lease: then it is to end.
+   */
+  remember(sessionState: string): Promise<void>
+  /** The session's earlier turns that were answered, oldest first: of the newest ones as many as fit. */
+  history(limit: HistoryLimit): Promise<readonly Turn[]>
+  /** Shows those who stream this message a piece of the answer now. Never throws; the answer that counts is the outcome's. */
+  emit(chunk: string): void
+}
+
+/** `maxLength` counts the UTF-16 units of messages and answers together. */
+export type HistoryLimit = { readonly maxTurns: number; readonly maxLength: number }
+
+/** One message of the past, and its answer. */
+export type Turn = {
+  readonly messageId: string
+  readonly message: string
+  readonly response: string
+  readonly executionPrincipal: ExecutionPrincipal
 }

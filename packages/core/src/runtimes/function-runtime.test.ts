@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { RunRequest } from '../ports/agent-runtime.js'
-import { anAgent } from '../testing/index.js'
+import { anAgent, aRunRequest } from '../testing/index.js'
 import { functionRuntime, type AgentFunction } from './function-runtime.js'
 
-const request: RunRequest = {
-  ...{ messageId: 'm', agentId: 'a', sessionId: 's', message: 'hi', attempt: 1, runToken: 't' },
-  executionPrincipal: { type: 'service' },
-}
+const request = aRunRequest({ message: 'hi' })
 
 async function outcomeOf(handler: AgentFunction) {
   const runtime = functionRuntime({ it: handler })

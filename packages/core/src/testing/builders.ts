@@ -6,6 +6,7 @@ import type { Message } from '../domain/message.js'
 import type { Sealed } from '../domain/sealed.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { Project } from '../ports/credential-store.js'
+import type { RunRequest } from '../ports/agent-runtime.js'
 import type { NewMessage } from '../ports/message-store.js'
 import { fakeIds } from './fake-ids.js'
 
@@ -57,6 +58,18 @@ export const aMessage = (agent: AgentRef, message: Partial<Message> = {}): Messa
   state: { kind: 'queued', notBefore: BUILT_AT },
   createdAt: BUILT_AT,
   ...message,
+})
+
+/** What a runtime is handed for a first run, in a session without a past. */
+export const aRunRequest = (request: Partial<RunRequest> = {}): RunRequest => ({
+  ...{ messageId: ids.next(), agentId: ids.next(), sessionId: 'session', message: 'Hello?' },
+  executionPrincipal: { type: 'service' },
+  attempt: 1,
+  runToken: 'a run token',
+  remember: async () => undefined,
+  history: async () => [],
+  emit: () => undefined,
+  ...request,
 })
 
 /** An enabled webhook that wants every event. Its secret is not sealed by anything: give one that your Crypto sealed to sign with it. */

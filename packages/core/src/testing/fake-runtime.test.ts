@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { RunError } from '../domain/run.js'
-import type { RunRequest } from '../ports/agent-runtime.js'
-import { anAgent } from './builders.js'
+import { anAgent, aRunRequest } from './builders.js'
 import { fakeRuntime, type FakeRuntimeOptions } from './fake-runtime.js'
 
 const agent = anAgent()
-const requestOf = (messageId: string): RunRequest => ({
-  ...{
-    messageId,
-    agentId: agent.id,
-    sessionId: 's',
-    message: 'Hello?',
-    executionPrincipal: { type: 'service' },
-    attempt: 1,
-    runToken: 't',
-  },
-})
+const requestOf = (messageId: string) => aRunRequest({ messageId, agentId: agent.id })
 
 async function startAgent(options?: FakeRuntimeOptions) {
   const runtime = fakeRuntime(options)

@@ -1,4 +1,4 @@
-export { aMessage, anAgent, anApiKey, anEvent, aProject, aWebhook, BUILT_AT, newMessage, PROJECT_ID } from './builders.js'
+export { aMessage, anAgent, anApiKey, anEvent, aProject, aRunRequest, aWebhook, BUILT_AT, newMessage, PROJECT_ID } from './builders.js'
 export type { FakeClock } from './fake-clock.js'
 export { fakeClock } from './fake-clock.js'
 export { fakeCrypto } from './fake-crypto.js'

@@ -100,7 +100,8 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
 function requestOf(d: RunDeps, { message, lease }: ClaimedMessage): RunRequest {
   const { id: messageId, agentId, sessionId, message: text, metadata, executionPrincipal, attempt } = message
   const runToken = runTokenOf(d.crypto, messageId, lease.token)
-  return { messageId, agentId, sessionId, message: text, executionPrincipal, attempt, runToken, ...(metadata && { metadata }) }
+  const memory = { remember: async () => undefined, history: async () => [], emit: () => undefined }
+  return { messageId, agentId, sessionId, message: text, executionPrincipal, attempt, runToken, ...(metadata && { metadata }), ...memory }
 }
 
 const lostForGood = ({ lost }: ClaimedMessage): FinishedRun =>
