@@ -25,7 +25,7 @@ export function openConnection(origin: string, dial: Dial, onLost: () => void): 
   const client = new Client(origin, {
     connect: (options, callback) => {
       dial(options, aborter.signal).then(
-        (socket) => callback(null, socket),
+        (socket) => callback(null, socket.once('error', renameReset)),
         (error: Error) => callback(error, null),
       )
     },
@@ -47,3 +47,11 @@ export function openConnection(origin: string, dial: Dial, onLost: () => void): 
 }
 
 const GIVEN_UP = new Fault('connect', 'given up')
+
+/**
+ * undici takes an ECONNRESET for the end of an answer that has no length of its own: the broken answer would pass for whole,
+ * and, if it was paused, a failed assertion would end the process.
+ */
+function renameReset(error: NodeJS.ErrnoException): void {
+  if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'
+}
