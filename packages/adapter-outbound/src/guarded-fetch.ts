@@ -13,7 +13,8 @@ export type FetchLimits = {
   readonly idleMs?: number
 }
 
-const LIMITS = { maxBodyBytes: 16 * 1024 * 1024, deadlineMs: 3_600_000, idleMs: 5 * 60_000 }
+/** Room for the longest answer of a model, and no time-out but the caller's signal for one that goes on coming. */
+const LIMITS = { maxBodyBytes: 32 * 1024 * 1024, deadlineMs: 24 * 3_600_000, idleMs: 5 * 60_000 }
 
 /**
  * The `fetch` of the web over our own connections, for libraries that take one. It differs in what protects us: the address

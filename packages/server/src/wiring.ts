@@ -8,7 +8,15 @@ import {
   type Telemetry,
 } from '@org/agent-messaging-core'
 import { nodePlatform, type NodePlatform } from '@org/agent-messaging-core/node'
-import { addressGuard, httpRuntime, httpWebhookSender, outboundHttp, type AddressPolicy } from '@org/agent-messaging-outbound'
+import {
+  addressGuard,
+  guardedFetch,
+  httpRuntime,
+  httpWebhookSender,
+  openaiRuntime,
+  outboundHttp,
+  type AddressPolicy,
+} from '@org/agent-messaging-outbound'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { builtInAgents, type Agents } from './agents-file.js'
 import { checkMasterKey } from './bootstrap.js'
@@ -20,7 +28,7 @@ export type WiringOptions = {
   readonly masterKey: Uint8Array
   /** Handlers of function agents, beside the built-in `echo`. */
   readonly agents?: Agents | undefined
-  /** Runtimes beside `function` and `http`; one of the same kind replaces ours. */
+  /** Runtimes beside `function`, `http` and `openai`; one of the same kind replaces ours. */
   readonly runtimes?: readonly AgentRuntime[] | undefined
   /** Where webhooks and HTTP runtimes may be, beside public addresses over https. */
   readonly addresses?: AddressPolicy | undefined
@@ -60,6 +68,7 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
     runtimes: [
       functionRuntime({ ...builtInAgents, ...options.agents }),
       httpRuntime({ ...platform, http, publicUrl, ...(headerPrefix !== undefined && { headerPrefix }) }),
+      openaiRuntime({ fetch: guardedFetch(http), vet: http.vet, crypto: platform.crypto }),
       ...(options.runtimes ?? []),
     ],
     ...(options.telemetry && { telemetry: options.telemetry }),
