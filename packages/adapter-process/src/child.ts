@@ -79,9 +79,14 @@ type Spawned = ChildProcess & { readonly stdin: Writable; readonly stdout: Reada
 /** `detached` makes it the leader of a session and a group: no signal of our terminal reaches it, and one of ours reaches all of it. */
 function spawnKept({ command, args = [], cwd }: Program, env: Readonly<Record<string, string>>): Spawned | string {
   try {
-    const child = spawn('/bin/sh', ['-c', KEPT, 'sh', command, ...args], { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
+    const child = spawn('/bin/sh', ['-c', KEPT, 'sh', command, ...args], {
+      cwd,
+      env,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    })
     // Out of files or memory: it has emitted nothing yet, and never gets streams.
-    if (child.stdin && child.stdout && child.stderr) return child as Spawned
+    if (child.stdin && child.stdout && child.stderr) return child
     child.on('error', () => undefined)
     return 'could not be started: too many open files'
   } catch (error) {
