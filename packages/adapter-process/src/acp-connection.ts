@@ -1,5 +1,12 @@
 import type { Readable, Writable } from 'node:stream'
-import { client, methods, PROTOCOL_VERSION, type InitializeRequest, type ToolKind } from '@agentclientprotocol/sdk'
+import {
+  client,
+  methods,
+  PROTOCOL_VERSION,
+  type AuthenticateRequest,
+  type InitializeRequest,
+  type ToolKind,
+} from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import type { Answer } from './acp-answer.js'
 import { AgentLate, AnswerInvalid } from './acp-failure.js'
@@ -80,7 +87,7 @@ export function connectAcp(
 export type Introduction = {
   readonly canLoad: boolean
   readonly canResume: boolean
-  /** Names of the ways to log in that it offers. */
+  /** Ids of the ways to log in that it offers. */
   readonly logins: readonly string[]
 }
 
@@ -92,11 +99,11 @@ const introduction = z.object({
       sessionCapabilities: z.object({ resume: z.object({}).nullish() }).nullish(),
     })
     .nullish(),
-  authMethods: z.array(z.object({ name: z.string() })).nullish(),
+  authMethods: z.array(z.object({ id: z.string() })).nullish(),
 })
 
-/** The handshake. Rejects as `ask` does, and when the agent speaks no version of the protocol that we do. */
-export async function shakeHands({ ask }: AcpConnection, timeoutMs: number): Promise<Introduction> {
+/** The handshake, and the login if one is wanted. Rejects as `ask` does, and when the agent speaks no version of the protocol that we do. */
+export async function shakeHands({ ask }: AcpConnection, login: string | undefined, timeoutMs: number): Promise<Introduction> {
   // No file system and no terminal of ours: what the agent does, it does as its own process.
   const request: InitializeRequest = {
     ...{ protocolVersion: PROTOCOL_VERSION, clientCapabilities: {} },
@@ -107,10 +114,11 @@ export async function shakeHands({ ask }: AcpConnection, timeoutMs: number): Pro
   if (data.protocolVersion !== PROTOCOL_VERSION) {
     throw new AnswerInvalid(`it speaks version ${data.protocolVersion} of the protocol, and this service version ${PROTOCOL_VERSION}`)
   }
+  if (login !== undefined) await ask(methods.agent.authenticate, { methodId: login } satisfies AuthenticateRequest, { timeoutMs })
   const { loadSession, sessionCapabilities } = data.agentCapabilities ?? {}
   return {
     canLoad: loadSession === true,
     canResume: Boolean(sessionCapabilities?.resume),
-    logins: (data.authMethods ?? []).map(({ name }) => name),
+    logins: (data.authMethods ?? []).map(({ id }) => id),
   }
 }

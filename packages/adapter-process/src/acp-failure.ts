@@ -19,7 +19,7 @@ const NOT_FOUND = RequestError.resourceNotFound().code
 /** The agent has let go of the session; or has not found something else, which it says the same way. */
 export const isSessionUnknown = (error: unknown): boolean => error instanceof RequestError && error.code === NOT_FOUND
 
-/** What a run comes to when it could not be had an answer for; `logins` are the ways to log in that the agent offers. */
+/** What a run comes to when it could not be had an answer for; `logins` are the ids of the ways to log in that the agent offers. */
 export function failureOf(error: unknown, logins: readonly string[]): FinishedRun {
   const reason = reasonOf(error)
   if (error instanceof AgentLate) return failedRun('RUNTIME_TIMEOUT', reason, true)
@@ -29,10 +29,10 @@ export function failureOf(error: unknown, logins: readonly string[]): FinishedRu
   return failedRun('RUNTIME_ERROR', reason, error.code === INTERNAL_ERROR || isSessionUnknown(error))
 }
 
-/** Logging in takes a person and often a browser, so it is the operator's to do, beforehand. */
+/** Which of the agent's logins to take is the operator's to say, and what needs a browser is his to do beforehand. */
 function loginNeeded(reason: string, logins: readonly string[]): string {
   const offer = logins.length > 0 ? `; it offers: ${logins.join(', ')}` : ''
-  return storable(`the agent wants its operator to log in first (${reason})${offer}`)
+  return storable(`the agent wants a login, which its program's entry does not name or make (${reason})${offer}`)
 }
 
 /** In the agent's words, where it has any. The SDK puts what an agent threw into `data.details`. */

@@ -1,5 +1,19 @@
 import type { PermissionOption, ToolKind } from '@agentclientprotocol/sdk'
 
+/** What the protocol says a tool may be. */
+export const TOOL_KINDS = [
+  'read',
+  'edit',
+  'delete',
+  'move',
+  'search',
+  'execute',
+  'think',
+  'fetch',
+  'switch_mode',
+  'other',
+] as const satisfies ToolKind[]
+
 /**
  * What an agent may do of what it asks leave for: nothing, all of it, or the kinds of tool named here. Which kind a tool is of
  * the agent says itself, so this holds back a model that errs, not a program that lies.

@@ -313,10 +313,20 @@ describe('sessions', () => {
     )
   })
 
-  it('need a login that only the operator can do', async () => {
+  it('need a login where the agent says so', async () => {
     const { agent } = await running(['--login'])
-    const words = 'the agent wants its operator to log in first (Authentication required); it offers: Log in with a browser'
+    const words =
+      "the agent wants a login, which its program's entry does not name or make (Authentication required); it offers: browser, api-key"
     expect(await session().run(agent, 'hello')).toEqual(failed('RUNTIME_ERROR', words, false))
+  })
+
+  it('are open to an agent that has been told how to log in', async () => {
+    const { agent } = await running(['--login'], { program: { login: 'api-key' } })
+    expect(await session().run(agent, 'hello')).toEqual(answered('You said: hello'))
+    expect(await startError(testProgram('acp-agent.mjs', '--login'), { program: { login: 'browser' } })).toEqual({
+      code: 'RUNTIME_EXITED',
+      message: 'the agent did not start: Invalid params: no browser here',
+    })
   })
 })
 

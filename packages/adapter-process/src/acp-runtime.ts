@@ -13,8 +13,13 @@ import { limitedLog, type ProgramLog } from './program-log.js'
 import type { Environment, Program } from './program.js'
 import { within } from './within.js'
 
-/** A program that speaks the Agent Client Protocol, and what it may do: `deny` unless the operator says otherwise. */
-export type AcpProgram = Program & { readonly permissions?: PermissionPolicy }
+/** A program that speaks the Agent Client Protocol. */
+export type AcpProgram = Program & {
+  /** What it may do of what it asks for: `deny` unless given. */
+  readonly permissions?: PermissionPolicy
+  /** The id of one of its ways to log in, for agents that want to be told; one that needs no person, such as a key in `env`. */
+  readonly login?: string
+}
 
 export type AcpRuntimeOptions = {
   /** By name, as an agent's option `program` names them. */
@@ -78,7 +83,7 @@ export function acpRuntime({ programs, environment, clock, log = () => undefined
       const connection = connectAcp(child, program.permissions ?? 'deny', (decision) => write(decision, 'program.permission'))
       const ended = endOf(child, connection, limits.stopGraceMs)
       try {
-        const introduction = await shakeHands(connection, limits.startTimeoutMs)
+        const introduction = await shakeHands(connection, program.login, limits.startTimeoutMs)
         return ok(runningAcpAgent({ limits, program, connection, introduction, ended, onExit }))
       } catch (error) {
         const isGone = connection.closed.aborted

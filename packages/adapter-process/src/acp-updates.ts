@@ -1,9 +1,8 @@
 import { z } from 'zod'
+import { TOOL_KINDS } from './acp-permissions.js'
 
 /** What an agent reports while it works, as far as it concerns an answer and the leave to use tools. */
 export type AgentUpdate = z.infer<typeof update>
-
-const toolKind = z.enum(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other'])
 
 const update = z.discriminatedUnion('sessionUpdate', [
   z.object({
@@ -13,7 +12,7 @@ const update = z.discriminatedUnion('sessionUpdate', [
   z.object({
     sessionUpdate: z.enum(['tool_call', 'tool_call_update']),
     toolCallId: z.string(),
-    kind: toolKind.nullish().catch(undefined),
+    kind: z.enum(TOOL_KINDS).nullish().catch(undefined),
   }),
 ])
 

@@ -1,4 +1,5 @@
 export type { PermissionPolicy } from './acp-permissions.js'
+export { TOOL_KINDS } from './acp-permissions.js'
 export type { AcpLimits, AcpProgram, AcpRuntimeOptions } from './acp-runtime.js'
 export { acpRuntime } from './acp-runtime.js'
 export type { ProcessLimits } from './process-agent.js'

@@ -11,6 +11,7 @@ const store = options.find((option) => option.startsWith('--store='))?.slice('--
 const sessions = new Map()
 const stored = () => JSON.parse(readFileSync(store, 'utf8'))
 const waiting = new Map()
+let isLoggedIn = false
 let endDeafTurn = () => undefined
 
 const textUpdate = (sessionId, text) => ({
@@ -129,10 +130,14 @@ agent({ name: 'test agent' })
   .onRequest(methods.agent.initialize, ({ params }) => ({
     protocolVersion: params.protocolVersion,
     agentCapabilities: { loadSession: has('--load'), ...(has('--resume') && { sessionCapabilities: { resume: {} } }) },
-    authMethods: has('--login') ? [{ id: 'browser', name: 'Log in with a browser' }] : [],
+    authMethods: has('--login') ? ['browser', 'api-key'].map((id) => ({ id, name: `Log in: ${id}` })) : [],
   }))
+  .onRequest(methods.agent.authenticate, ({ params: { methodId } }) => {
+    if (methodId !== 'api-key') throw RequestError.invalidParams(undefined, 'no browser here')
+    isLoggedIn = true
+  })
   .onRequest(methods.agent.session.new, ({ params: { cwd } }) => {
-    if (has('--login')) throw RequestError.authRequired()
+    if (has('--login') && !isLoggedIn) throw RequestError.authRequired()
     if (has('--slow')) return new Promise(() => undefined)
     const sessionId = has('--one-id') ? 'the only one' : has('--no-id') ? 7 : `session ${process.pid}.${sessions.size}`
     sessions.set(sessionId, { cwd, prompts: [] })
