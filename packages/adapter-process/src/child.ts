@@ -49,12 +49,15 @@ export function startChild(program: Program, { environment, onStderrLine }: Chil
   const { pid, stdin, stdout, stderr } = spawned
   let lastWords = ''
   for (const stream of spawned.stdio) stream?.on('error', () => undefined) // The child's exit says it all.
-  readLines(stderr, MAX_STDERR_LINE_BYTES, (raw) => {
+  const words = readLines(stderr, MAX_STDERR_LINE_BYTES, (raw) => {
     const line = raw.replaceAll('\0', '')
     if (line.trim() !== '') lastWords = line
     onStderrLine(line)
   })
-  const exited = exitOf(spawned, () => lastWords)
+  const exited = exitOf(
+    spawned,
+    words.then(() => lastWords),
+  )
   /** Once it has exited, the number of its group may be another's. */
   const signal = (name: 'SIGTERM' | 'SIGKILL') => {
     if (spawned.exitCode === null && spawned.signalCode === null) killGroup(pid, name)
@@ -94,11 +97,12 @@ function spawnKept({ command, args = [], cwd }: Program, env: Readonly<Record<st
   }
 }
 
-function exitOf(child: Spawned, lastWords: () => string): Promise<ChildExit> {
+function exitOf(child: Spawned, lastWords: Promise<string>): Promise<ChildExit> {
   return new Promise((resolve) => {
     const end = (exit: Omit<ChildExit, 'reason'>, how: string) => {
       for (const stream of child.stdio) stream?.destroy()
-      resolve({ ...exit, reason: shortened(lastWords() === '' ? how : `${how}: ${lastWords()}`) })
+      const reason = lastWords.then((words) => shortened(words === '' ? how : `${how}: ${words}`))
+      resolve(reason.then((it) => ({ ...exit, reason: it })))
     }
     child.on('error', ({ message }) => {
       if (child.pid === undefined) end({ code: null, signal: null }, `could not be started: ${message}`)

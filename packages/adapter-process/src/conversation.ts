@@ -11,6 +11,8 @@ export type Conversation = {
   /** Pending until the program has said that it is ready, rightly or not: then an error says what is wrong with it. */
   readonly ready: Promise<Result<Ready, string>>
   say(line: string): void
+  /** Resolves when all that the program printed has been read: soon after its exit, at the latest. */
+  readonly heard: Promise<void>
   /** Resolves at the program's next `pong`; asks for one unless one is awaited already. */
   ping(): Promise<true>
 }
@@ -61,7 +63,7 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
     refuse({ type: 'unusable', why, of: 'answer', id: runs.namedIn(head) }, head)
   }
 
-  readLines(stdout, maxLineBytes, (line, isCut) => {
+  const heard = readLines(stdout, maxLineBytes, (line, isCut) => {
     if (isCut) return refuseCut(line)
     const message = parseLine(line)
     if (message.type === 'unusable') return refuse(message, line)
@@ -72,6 +74,7 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
   return {
     runs,
     ready: ready.promise,
+    heard,
     say: (line) => void stdin.write(line),
     ping() {
       if (!pong) {

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { readLines } from './lines.js'
 
@@ -6,11 +7,10 @@ import { readLines } from './lines.js'
 async function linesOf(pieces: readonly (string | Buffer)[], maxBytes = 100): Promise<[string, boolean][]> {
   const stream = new PassThrough()
   const lines: [string, boolean][] = []
-  readLines(stream, maxBytes, (line, isCut) => lines.push([line, isCut]))
-  const ended = new Promise((resolve) => stream.on('end', resolve))
+  const reading = readLines(stream, maxBytes, (line, isCut) => lines.push([line, isCut]))
   for (const piece of pieces) stream.write(piece)
   stream.end()
-  await ended
+  await reading
   return lines
 }
 
@@ -34,4 +34,33 @@ it('keeps the start of a line that is too long, says so, and goes on with the ne
     ['abcd', true],
     ['éé', false],
   ])
+})
+
+it('leaves others their turn when the lines do not end, and reads no more once the stream is destroyed', async () => {
+  const stream = new PassThrough()
+  let lines = 0
+  const reading = readLines(stream, 100, () => (lines += 1))
+  stream.write('spam\n'.repeat(100_000))
+  await delay(1)
+  expect(lines).toBe(1_000)
+  stream.destroy()
+  await reading
+  expect(lines).toBe(1_000)
+})
+
+it('reads to its end a stream that ended long before', async () => {
+  const stream = new PassThrough()
+  let lines = 0
+  const reading = readLines(stream, 100, () => (lines += 1))
+  stream.end('spam\n'.repeat(5_000))
+  await reading
+  expect(lines).toBe(5_000)
+})
+
+it('does not hide what goes wrong with a line', async () => {
+  const stream = new PassThrough().end('a\n')
+  const reading = readLines(stream, 100, () => {
+    throw new Error('the log is full')
+  })
+  await expect(reading).rejects.toThrow('the log is full')
 })

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** A line as text, without its end; `isCut` when it was longer than the cap, and this is only its start. */
 export type OnLine = (line: string, isCut: boolean) => void
@@ -8,13 +9,23 @@ const NEWLINE = 0x0a
 const MAX_PIECES = 1_000
 
 /**
- * Calls `onLine` for each line of a stream of UTF-8, and for what stands behind the last newline when it ends. Of one line
- * no more than `maxBytes` are ever kept, so a flood without a newline costs nothing. Never gives a lone surrogate.
+ * A program that prints without end must not have this process to itself: after 1,000 lines, or 16 MiB, nothing is read for
+ * 50 ms. The pipe fills, and the program waits.
  */
-export function readLines(stream: Readable, maxBytes: number, onLine: OnLine): void {
+const LINES_PER_TURN = 1_000
+const BYTES_PER_LINE = 16 * 1024
+const REST_MS = 50
+
+/**
+ * Calls `onLine` for each line of a stream of UTF-8, and for what stands behind the last newline when it ends; resolves then, or
+ * when the stream is destroyed. Of one line no more than `maxBytes` are ever kept, so a flood without a newline costs no memory.
+ * Never gives a lone surrogate.
+ */
+export async function readLines(stream: Readable, maxBytes: number, onLine: OnLine): Promise<void> {
   let pieces: Buffer[] = []
   let kept = 0
   let length = 0
+  let turn = 0
 
   function keep(piece: Buffer): void {
     length += piece.length
@@ -33,16 +44,31 @@ export function readLines(stream: Readable, maxBytes: number, onLine: OnLine): v
     onLine(line.endsWith('\r') ? line.slice(0, -1) : line, isCut)
   }
 
-  stream.on('data', (chunk: Buffer) => {
-    let start = 0
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      keep(chunk.subarray(start, end))
-      endLine()
-      start = end + 1
+  async function spend(lines: number): Promise<void> {
+    turn += lines
+    if (turn < LINES_PER_TURN) return
+    turn = 0
+    await delay(REST_MS)
+  }
+
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      let start = 0
+      for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+        keep(chunk.subarray(start, end))
+        endLine()
+        start = end + 1
+        await spend(1)
+        if (stream.destroyed && !stream.readableEnded) return
+      }
+      keep(chunk.subarray(start))
+      await spend(chunk.length / BYTES_PER_LINE)
     }
-    keep(chunk.subarray(start))
-  })
-  stream.on('end', () => {
     if (length > 0) endLine()
-  })
+  } catch (error) {
+    if (!isEndOf(stream, error)) throw error
+  }
 }
+
+const isEndOf = (stream: Readable, error: unknown): boolean =>
+  error === stream.errored || (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')

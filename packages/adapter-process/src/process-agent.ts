@@ -28,7 +28,7 @@ const LOST = failedRun('RUNTIME_LOST', 'the program ended during the run', true)
 /** An agent over a program that is ready. `onExit` is called once it has ended without having been stopped. */
 export function processAgent(
   child: Child,
-  { runs, say, ping }: Conversation,
+  { runs, say, ping, heard }: Conversation,
   { history }: Ready,
   limits: ProcessLimits,
   onExit: (error: RunError) => void,
@@ -49,7 +49,8 @@ export function processAgent(
   }
   child.stdin.on('close', () => void closed('input'))
   child.stdout.on('end', () => void closed('output'))
-  void child.exited.then(({ reason }) => {
+  void child.exited.then(async ({ reason }) => {
+    await heard
     runs.endAll(LOST)
     if (phase !== 'stopping') onExit({ code: 'RUNTIME_EXITED', message: `the program ${fault ?? reason}` })
     phase = 'stopping'

@@ -193,7 +193,7 @@ describe('an answer that is no good', () => {
 describe('a flood', () => {
   it('of lines costs the log a hundred of them, and the agent nothing', async () => {
     const { run, log } = await started()
-    expect(await run({ do: 'flood', text: 'spam\n', times: 100_000 })).toEqual({ kind: 'answered', response: 'after the flood' })
+    expect(await run({ do: 'flood', text: 'spam\n', times: 20_000 })).toEqual({ kind: 'answered', response: 'after the flood' })
     expect(log).toHaveLength(100)
   })
 
