@@ -1,4 +1,5 @@
 import type { Fact, Telemetry } from '@org/agent-messaging-core'
+import type { ProgramLog } from '@org/agent-messaging-process'
 import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger as PinoLogger } from 'pino'
 
 /** What the server needs of a logger: an object of details first, a text second. */
@@ -28,6 +29,12 @@ function plainLine(json: string): string {
 export const logTelemetry = (logger: Logger): Telemetry => ({
   record: ({ name, ...details }) => logger[levelOf({ name, ...details })](details, name),
 })
+
+/** How much what programs print matters is not for this server to weigh: all of it gets the same level. */
+export const logProgram =
+  (logger: Logger, level: 'info' | 'warn' = 'info'): ProgramLog =>
+  (details, text) =>
+    logger[level](details, text)
 
 function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
   switch (fact.name) {

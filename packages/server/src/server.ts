@@ -3,7 +3,7 @@ import type { MessagingService, Storage } from '@org/agent-messaging-core'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { ensureDefaultProject, ensureKey } from './bootstrap.js'
 import { openListener, type Listener } from './http-listener.js'
-import { logTelemetry, silentLogger, type Logger } from './logging.js'
+import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
 import { wire, type Wiring, type WiringOptions } from './wiring.js'
 
 export type ServerOptions = WiringOptions & {
@@ -19,7 +19,7 @@ export type ServerOptions = WiringOptions & {
   readonly bootstrapApiKey?: string | undefined
   /** `false`: no timers; work is done by the cron route and `service.tick` alone. */
   readonly worker?: boolean | undefined
-  /** Silent unless given. Facts go to it too, unless there is `telemetry`. */
+  /** Silent unless given. Facts and what programs print go to it too, unless there is `telemetry` or `programLog`. */
   readonly logger?: Logger | undefined
 }
 
@@ -43,7 +43,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   let listener: Listener | undefined
   const { publicUrl: base } = options
   const publicUrl = () => (typeof base === 'function' ? listener && base(listener.url) : base)
-  const wiring = await wire({ ...options, telemetry: options.telemetry ?? logTelemetry(logger) }, publicUrl)
+  const wiring = await wire({ ...options, ...loggingTo(logger, options) }, publicUrl)
   try {
     if (options.bootstrapApiKey !== undefined) await bootstrap(wiring, options.bootstrapApiKey, logger)
     // Before the workers start: a second server by mistake fails here, and has taken nothing from the first.
@@ -56,6 +56,11 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     throw error
   }
 }
+
+const loggingTo = (logger: Logger, { telemetry, programLog }: ServerOptions) => ({
+  telemetry: telemetry ?? logTelemetry(logger),
+  programLog: programLog ?? logProgram(logger),
+})
 
 function running({ service, storage, close }: Wiring, listener: Listener): RunningServer {
   let stopped: Promise<void> | undefined

@@ -17,8 +17,9 @@ import {
   outboundHttp,
   type AddressPolicy,
 } from '@org/agent-messaging-outbound'
+import { processRuntime, type ProgramLog } from '@org/agent-messaging-process'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
-import { builtInAgents, type Agents } from './agents-file.js'
+import { builtInAgents, type Agents, type Programs } from './agents-file.js'
 import { checkMasterKey } from './bootstrap.js'
 import { OperatorError } from './operator-error.js'
 
@@ -28,6 +29,10 @@ export type WiringOptions = {
   readonly masterKey: Uint8Array
   /** Handlers of function agents, beside the built-in `echo`. */
   readonly agents?: Agents | undefined
+  /** What agents of kind `process` may be; without any there is no such runtime. */
+  readonly programs?: Programs | undefined
+  /** Is told what programs print on stderr, and on stdout beside the protocol; nobody is unless given. */
+  readonly programLog?: ProgramLog | undefined
   /** Runtimes beside `function`, `http` and `openai`; one of the same kind replaces ours. */
   readonly runtimes?: readonly AgentRuntime[] | undefined
   /** Where webhooks and HTTP runtimes may be, beside public addresses over https. */
@@ -69,12 +74,18 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
       functionRuntime({ ...builtInAgents, ...options.agents }),
       httpRuntime({ ...platform, http, publicUrl, ...(headerPrefix !== undefined && { headerPrefix }) }),
       openaiRuntime({ fetch: guardedFetch(http), vet: http.vet, crypto: platform.crypto }),
+      ...programRuntimes(options, platform),
       ...(options.runtimes ?? []),
     ],
     ...(options.telemetry && { telemetry: options.telemetry }),
     ...(options.policy && { policy: options.policy }),
   })
   return { platform, storage, service, close }
+}
+
+function programRuntimes({ programs = {}, programLog }: WiringOptions, platform: NodePlatform): AgentRuntime[] {
+  if (Object.keys(programs).length === 0) return []
+  return [processRuntime({ ...platform, programs, environment: process.env, ...(programLog && { log: programLog }) })]
 }
 
 function openStorage(databasePath: string): Storage {
