@@ -1,4 +1,3 @@
-import type { Readable, Writable } from 'node:stream'
 import {
   client,
   methods,
@@ -11,7 +10,7 @@ import { z } from 'zod'
 import type { Answer } from './acp-answer.js'
 import { AgentLate, AnswerInvalid } from './acp-failure.js'
 import { decidePermission, type PermissionPolicy } from './acp-permissions.js'
-import { agentStream } from './acp-stream.js'
+import { agentStream, type AgentPipes } from './acp-stream.js'
 import { readUpdate } from './acp-updates.js'
 
 /** The two ends of one agent process. Session ids in here are the agent's, not ours. */
@@ -35,16 +34,19 @@ export type OpenTurn = { readonly answer: Answer; readonly signal: AbortSignal }
 /** What an agent asked leave for, in its own words, and what it was told. */
 export type PermissionDecision = { readonly line: string; readonly toolKind: ToolKind; readonly answer: string }
 
-export function connectAcp(
-  pipes: { readonly stdin: Writable; readonly stdout: Readable },
-  permissions: PermissionPolicy,
-  onDecision: (decision: PermissionDecision) => void,
-): AcpConnection {
+export type ConnectionEvents = {
+  onDecision(decision: PermissionDecision): void
+  /** A line of the agent's stdout that could not be used. */
+  onStray(line: string, why: string): void
+}
+
+export function connectAcp(pipes: AgentPipes, permissions: PermissionPolicy, { onDecision, onStray }: ConnectionEvents): AcpConnection {
   const turns = new Map<string, OpenTurn>()
-  const stream = agentStream(pipes.stdin, pipes.stdout, (params) => {
+  const onUpdate = (params: unknown) => {
     const report = readUpdate(params)
     if (report) turns.get(report.sessionId)?.answer.take(report.update)
-  })
+  }
+  const stream = agentStream(pipes, { onUpdate, onStray })
   const connection = client({ name: 'agent-messaging' })
     .onRequest(methods.client.session.requestPermission, ({ params: { sessionId, toolCall, options } }) => {
       const turn = turns.get(sessionId)

@@ -134,15 +134,25 @@ describe('a turn', () => {
   })
 
   it('hears nothing of thoughts, plans, pictures, other sessions and noise', async () => {
-    const { agent, exits } = await running()
+    const { agent, exits, log } = await running()
     const { run, chunks } = session()
     expect(await run(agent, 'noise')).toEqual(answered('heard'))
     expect(chunks).toEqual(['heard'])
     expect(await run(agent, 'and now?')).toEqual(answered('You said: and now?'))
     expect(exits).toEqual([])
+    const strays = log.map((line) => JSON.parse(line.slice('program.stray_line '.length)) as { line: string; why: string })
+    expect(strays.map(({ line }) => line)).toEqual([
+      ...['Debugger attached.', '{"jsonrpc":"2.0","method":"session/upd', '[]', '7', 'null', '{}'],
+      ...['{"jsonrpc":"2.0","id":4711,"result":{"stopReason":"end_turn"}}', expect.stringContaining('"id":null') as string],
+    ])
   })
 
-  it('takes every piece that was sent before the answer, none after it, and one answer', async () => {
+  it('does not stand still over an agent that talks to nobody before it listens', async () => {
+    const { agent } = await running()
+    expect(await session().run(agent, 'babble 20000')).toEqual(answered('done'))
+  })
+
+  it('takes every piece that was sent before the end of the turn, and one end', async () => {
     const { agent } = await running()
     const { run } = session()
     const all = Array.from({ length: 2_000 }, (_, index) => `${index} `).join('')
@@ -414,7 +424,7 @@ describe('an agent that ends', () => {
     const { run } = session()
     const { response } = (await run(agent, 'pid')) as { response: string }
     expect(await run(agent, `huge ${9 * 1024 * 1024}`)).toEqual(
-      failed('RUNTIME_LOST', expect.stringMatching(/^the agent sent too long a message/), true),
+      failed('RUNTIME_LOST', expect.stringMatching(/^the agent sent a message of more than 8388608 bytes$/), true),
     )
     expect(exits).toHaveLength(1)
     expect(isAlive(Number(response))).toBe(false)
@@ -451,7 +461,7 @@ describe('a program that does not start', () => {
     ['garbage', 'the agent did not start: the agent did not answer initialize within 700 ms'],
     ['no-answer', 'the agent did not start: its answer to initialize is not what the protocol says'],
     ['other-version', 'the agent did not start: it speaks version 99 of the protocol, and this service version 1'],
-    ['endless', expect.stringMatching(/^the agent sent too long a message/)],
+    ['endless', expect.stringMatching(/^the agent sent a message of more than 8388608 bytes$/)],
     ['leaves', 'the agent exited with code 4: no licence found'],
     ['hangs-up', expect.stringMatching(/^the agent /)],
   ])('because it is %s', async (manner, message) => {

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import path from 'node:path'
-import { MessageTooLargeError } from '@agentclientprotocol/sdk'
 import { defaultLimits, failedRun, type AgentRuntime, type Clock, type RunError, type RunningAgent } from '@org/agent-messaging-core'
 import { err, ok } from 'neverthrow'
 import { connectAcp, shakeHands, type AcpConnection, type Introduction } from './acp-connection.js'
 import { failureOf, reasonOf } from './acp-failure.js'
 import type { PermissionPolicy } from './acp-permissions.js'
 import { acpSessions } from './acp-sessions.js'
+import { MessageTooLong } from './acp-stream.js'
 import { takeTurn } from './acp-turn.js'
 import { startChild, type Child } from './child.js'
 import { limitedLog, type ProgramLog } from './program-log.js'
@@ -27,7 +27,10 @@ export type AcpRuntimeOptions = {
   /** Ours, of which a program sees what its entry lets through. */
   readonly environment: Environment
   readonly clock: Pick<Clock, 'now'>
-  /** Is given each line of a program's stderr, and each of its permission requests with our answer: 100 in ten seconds at most. */
+  /**
+   * Is given each line of a program's stderr, each of its stdout that is not of the protocol, and each of its permission requests
+   * with our answer: 100 in ten seconds at most.
+   */
   readonly log?: ProgramLog
   readonly limits?: Partial<AcpLimits>
 }
@@ -80,7 +83,10 @@ export function acpRuntime({ programs, environment, clock, log = () => undefined
       if (!program) return err(exited(`this process has no program ${JSON.stringify(name)}`))
       const write = limitedLog(log, { agentId: agent.id, program: name }, clock)
       const child = startChild(program, { environment, onStderrLine: (line) => write({ line }, 'program.stderr') })
-      const connection = connectAcp(child, program.permissions ?? 'deny', (decision) => write(decision, 'program.permission'))
+      const connection = connectAcp(child, program.permissions ?? 'deny', {
+        onDecision: (decision) => write(decision, 'program.permission'),
+        onStray: (line, why) => write({ line, why }, 'program.stray_line'),
+      })
       const ended = endOf(child, connection, limits.stopGraceMs)
       try {
         const introduction = await shakeHands(connection, program.login, limits.startTimeoutMs)
@@ -142,7 +148,7 @@ async function endOf(child: Child, { closed }: AcpConnection, stopGraceMs: numbe
   await within(EXIT_PATIENCE_MS, child.exited, undefined)
   await child.stop(stopGraceMs)
   const reason: unknown = closed.reason
-  return reason instanceof MessageTooLargeError ? `sent too long a message (${reason.message})` : (await child.exited).reason
+  return reason instanceof MessageTooLong ? `sent ${reason.message}` : (await child.exited).reason
 }
 
 const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message })

@@ -1,5 +1,5 @@
 // An agent built on the protocol's public SDK. The first word of a prompt says how it behaves; its options are its arguments.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk'
 
@@ -64,13 +64,25 @@ const behaviours = {
     )
     await say('heard')
   },
+  /** Prints without a look at its input, as a program with one thread does. */
+  async babble({ say }, lines) {
+    for (let line = 0; line < Number(lines);) {
+      try {
+        writeSync(1, '{ a line of a log that nobody should see here\n')
+        line++
+      } catch (error) {
+        if (error.code !== 'EAGAIN') throw error
+      }
+    }
+    await say('done')
+  },
   async asks({ say, client }, method) {
     await say(await client.request(method, {}).then(String, ({ code }) => `refused with ${code}`))
   },
   /** All in one write, and then the SDK answers once more. */
   burst({ params: { sessionId }, requestId }, count) {
     const updates = Array.from({ length: Number(count) }, (_, index) => rawUpdate(textUpdate(sessionId, `${index} `)))
-    raw(...updates, { id: requestId, result: { stopReason: 'end_turn' } }, rawUpdate(textUpdate(sessionId, 'too late')))
+    raw(...updates, { id: requestId, result: { stopReason: 'end_turn' } })
     return 'refusal'
   },
   async flood({ say, isCancelled }) {
