@@ -1,3 +1,4 @@
+import { a2aRuntime } from '@org/agent-messaging-a2a'
 import {
   createService,
   functionRuntime,
@@ -33,7 +34,7 @@ export type WiringOptions = {
   readonly programs?: Programs | undefined
   /** Is told what programs print on stderr, and on stdout beside the protocol; nobody is unless given. */
   readonly programLog?: ProgramLog | undefined
-  /** Runtimes beside `function`, `http` and `openai`; one of the same kind replaces ours. */
+  /** Runtimes beside `function`, `http`, `openai` and `a2a`; one of the same kind replaces ours. */
   readonly runtimes?: readonly AgentRuntime[] | undefined
   /** Where webhooks and HTTP runtimes may be, beside public addresses over https. */
   readonly addresses?: AddressPolicy | undefined
@@ -48,6 +49,9 @@ export type Wiring = {
   readonly service: MessagingService
   close(): Promise<void>
 }
+
+/** Of one request: a task is begun, and looked at, in many short ones. */
+const A2A_LIMITS = { deadlineMs: 30_000, maxBodyBytes: 8 * 1024 * 1024 }
 
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
 export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {
@@ -74,6 +78,7 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
       functionRuntime({ ...builtInAgents, ...options.agents }),
       httpRuntime({ ...platform, http, publicUrl, ...(headerPrefix !== undefined && { headerPrefix }) }),
       openaiRuntime({ fetch: guardedFetch(http), vet: http.vet, crypto: platform.crypto }),
+      a2aRuntime({ fetch: guardedFetch(http, A2A_LIMITS), vet: http.vet, clock: platform.clock }),
       ...programRuntimes(options, platform),
       ...(options.runtimes ?? []),
     ],
