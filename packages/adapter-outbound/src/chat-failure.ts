@@ -4,6 +4,7 @@ import { ChatError } from './chat-reply.js'
 import { GIVEN_UP } from './exchange.js'
 import { Fault } from './fault.js'
 import { runOutcomeOf } from './run-answer.js'
+import { TooLarge } from './streamed-answer.js'
 
 /** These say "not now": the same request may well succeed later. Every 5xx is one of them too. */
 const RETRYABLE_STATUS = new Set([408, 409, 425, 429])
@@ -13,6 +14,7 @@ const MAX_TEXT_LENGTH = 500
 export function chatFailure(thrown: unknown, signal: AbortSignal, secrets: readonly string[]): RunOutcome {
   const error: unknown = signal.aborted ? signal.reason : thrown
   const fault = [error, causeOf(error)].find((it) => it instanceof Fault)
+  if (fault instanceof TooLarge) return failedRun('RESPONSE_INVALID', fault.message)
   if (fault) return runOutcomeOf(fault.outcome)
   if (signal.aborted) return runOutcomeOf(GIVEN_UP)
   if (error instanceof SyntaxError) return failedRun('RESPONSE_INVALID', "the server's answer is not JSON")

@@ -7,14 +7,16 @@ import { errorOf, type HttpStream } from './streamed-answer.js'
 export type FetchLimits = {
   /** Of one answer's body. */
   readonly maxBodyBytes?: number
+  /** Of one whose type is `text/event-stream`. */
+  readonly maxEventStreamBytes?: number
   /** From the call to the last byte of the body. */
   readonly deadlineMs?: number
   /** The longest standstill of a body, whichever side it is due to. */
   readonly idleMs?: number
 }
 
-/** Room for the longest answer of a model, and no time-out but the caller's signal for one that goes on coming. */
-const LIMITS = { maxBodyBytes: 32 * 1024 * 1024, deadlineMs: 24 * 3_600_000, idleMs: 5 * 60_000 }
+/** Four times the longest text that the service takes; much more of it as the events of single words; and no time-out but the caller's own. */
+const LIMITS = { maxBodyBytes: 4 * 1024 * 1024, maxEventStreamBytes: 64 * 1024 * 1024, deadlineMs: 24 * 3_600_000, idleMs: 5 * 60_000 }
 
 /**
  * The `fetch` of the web over our own connections, for libraries that take one. It differs in what protects us: the address

@@ -256,11 +256,20 @@ describe('an answer that streams', () => {
     const request = { baseUrl: chat.baseUrl, model: 'endless' }
     const tooLong = await running(request, { maxAnswerLength: 100_000 })
     expect(await tooLong.run(aRunRequest(), never)).toEqual(failed('RESPONSE_INVALID', 'the answer has more than 100000 characters'))
-    const tooMany = await running(request, { limits: { maxBodyBytes: 50_000 } })
-    expect(await tooMany.run(aRunRequest(), never)).toEqual(failed('RUNTIME_ERROR', /more than 50000 bytes/, true))
+    const tooMany = await running(request, { limits: { maxEventStreamBytes: 50_000 } })
+    expect(await tooMany.run(aRunRequest(), never)).toEqual(failed('RESPONSE_INVALID', 'the answer has more than 50000 bytes'))
     let open = 2
     await eventually('the connections end', () => (void chat.openConnections().then((count) => (open = count)), open === 0))
   })
+})
+
+it.each([true, false])('an event, or an answer in one piece, may not be huge (stream: %s)', async (stream) => {
+  const { outcome } = await outcomeOf((response) => {
+    response.writeHead(200, { 'content-type': stream ? 'text/event-stream; x=json' : 'application/json; charset=utf-8' })
+    response.end(`${stream ? 'data: ' : ''}{"choices":[${'[],'.repeat(1_500_000)}[]]}\n\n`)
+  })
+  const message = stream ? 'the answer has an event of more than 4194304 characters' : 'the answer has more than 4194304 bytes'
+  expect(outcome).toEqual(failed('RESPONSE_INVALID', message))
 })
 
 describe('an answer in one piece', () => {

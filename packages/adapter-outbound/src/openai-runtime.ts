@@ -1,4 +1,5 @@
 import type { AgentRuntime, Crypto, Json, JsonObject, RunningAgent, RunOutcome, RunRequest } from '@org/agent-messaging-core'
+import { failedRun } from '@org/agent-messaging-core'
 import type { Result } from 'neverthrow'
 import type { OpenAI } from 'openai'
 import { chatFailure } from './chat-failure.js'
@@ -19,6 +20,8 @@ export type OpenaiRuntimeOptions = {
 }
 
 const MAX_ANSWER_LENGTH = 1024 * 1024
+/** Of one event: no answer in one piece is longer, either. */
+const MAX_EVENT_LENGTH = 4 * 1024 * 1024
 const HEALTH_TIMEOUT_MS = 5_000
 /** Of a session's past, unless the agent says otherwise: some 8,000 tokens, which small models take too. */
 const DEFAULT_TURNS = 20
@@ -115,12 +118,14 @@ function userField({ sendUser }: OpenaiOptions, { agentId, executionPrincipal }:
 
 /** Some servers answer in one piece although they were asked to stream. */
 async function readReply(response: Response, reply: ChatReply, emit: (text: string) => void): Promise<RunOutcome> {
-  if (!response.body || response.headers.get('content-type')?.includes('json')) {
+  if (!response.body || JSON_TYPE.test(response.headers.get('content-type') ?? '')) {
     reply.add(JSON.parse(await response.text()) as Json)
     return reply.outcome(true)
   }
   let isDone = false
   for await (const data of eventData(response.body)) {
+    if (data.length > MAX_EVENT_LENGTH)
+      return failedRun('RESPONSE_INVALID', `the answer has an event of more than ${MAX_EVENT_LENGTH} characters`)
     isDone = data.startsWith('[DONE]')
     const text = isDone ? '' : reply.add(JSON.parse(data) as Json)
     if (isDone || reply.isTooLong) break
@@ -128,3 +133,5 @@ async function readReply(response: Response, reply: ChatReply, emit: (text: stri
   }
   return reply.outcome(isDone)
 }
+
+const JSON_TYPE = /^[^;]*json\s*(?:;|$)/i

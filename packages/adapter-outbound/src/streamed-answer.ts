@@ -4,7 +4,9 @@ import type { HttpRequest } from './exchange.js'
 import { Fault, unreachable, type Unreachable } from './fault.js'
 
 export type StreamRequest = HttpRequest & {
-  /** Once the head is there, bytes must come and be taken at least this often. A body that nobody reads does not keep its connection. */
+  /** In place of `maxBodyBytes` for a 200 of `text/event-stream`, of which no more than an event need ever be held at once. */
+  readonly maxEventStreamBytes?: number
+  /** The longest time from the head to the first read, and from each read to the next; so a body that nobody reads does not keep its connection. */
   readonly idleMs: number
 }
 
@@ -24,21 +26,22 @@ export class StreamedAnswer implements Answer {
   private flow: Flow | undefined
   private reader: ReadableStreamDefaultController<Uint8Array> | undefined
   private idle: NodeJS.Timeout | undefined
-  private held: CappedBody
-  private remaining: number
+  private limit = 0
+  private remaining = 0
+  private held = new CappedBody(0)
   private isAwaited = false
   private hasEnded = false
 
   constructor(request: StreamRequest, settle: (outcome: HttpStream | Unreachable) => void) {
     this.request = request
     this.settle = settle
-    this.remaining = request.maxBodyBytes
-    this.held = new CappedBody(this.remaining)
   }
 
   begin(head: Head, flow: Flow): void {
     this.flow = flow
-    const { idleMs } = this.request
+    const { idleMs, maxBodyBytes, maxEventStreamBytes = maxBodyBytes } = this.request
+    this.limit = this.remaining = isEventStream(head) ? maxEventStreamBytes : maxBodyBytes
+    this.held = new CappedBody(this.limit)
     this.idle = setTimeout(() => flow.giveUp(unreachable('timeout', `the answer stood still for ${idleMs} ms`)), idleMs)
     const body = new ReadableStream<Uint8Array>(
       {
@@ -52,9 +55,9 @@ export class StreamedAnswer implements Answer {
   }
 
   append(chunk: Buffer): boolean {
-    this.idle?.refresh()
     if (!this.held.append(chunk)) {
-      this.fail(unreachable('protocol', `the answer has more than ${this.request.maxBodyBytes} bytes`))
+      clearTimeout(this.idle)
+      this.reader?.error(new TooLarge(this.limit))
       return false
     }
     if (this.isAwaited) this.handOver()
@@ -88,6 +91,16 @@ export class StreamedAnswer implements Answer {
     this.held = new CappedBody(this.remaining)
     this.reader?.enqueue(bytes)
     if (this.hasEnded) this.reader?.close()
+  }
+}
+
+const isEventStream = ({ statusCode, headers }: Head): boolean =>
+  statusCode === 200 && /^text\/event-stream\s*(?:;|$)/i.test(headers['content-type'] ?? '')
+
+/** The body of an answer goes beyond its limit; the next one may well do so too. */
+export class TooLarge extends Fault {
+  constructor(limit: number) {
+    super('protocol', `the answer has more than ${limit} bytes`)
   }
 }
 
