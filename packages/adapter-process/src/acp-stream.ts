@@ -70,7 +70,10 @@ function readableOf(stdout: Readable, take: (line: string, pass: (message: AnyMe
         unended = newline === -1 ? unended + chunk.length : chunk.length - newline - 1
         if (unended > MAX_MESSAGE_BYTES) tooLong()
       })
-      void heard.then(() => end(() => controller.close()))
+      void heard.then(
+        () => end(() => controller.close()),
+        (error: unknown) => end(() => controller.error(error)),
+      )
     },
     cancel() {
       isOpen = false

@@ -28,6 +28,8 @@ describe('the file of agents', () => {
     const programs = {
       py: { command: 'python3', args: ['agent.py'], env: { MODE: 'x' }, cwd: '/srv', inheritEnv: ['KEY'] },
       own: { command: './own' },
+      coder: { command: 'coder', permissions: { allow: ['read', 'search'] }, login: 'api-key' },
+      daring: { command: 'daring', permissions: 'allow' },
     }
     const source = `export const programs = ${JSON.stringify(programs)}`
     expect(await loadAgents(fileWith('programs.mjs', source))).toEqual({ agents: {}, programs })
@@ -76,6 +78,16 @@ describe('the file of agents', () => {
       'export const programs = { py: { command: "a", env: { N: 1 } } }',
       'exports programs of another form: programs.py.env.N must be a string',
     ],
+    [
+      'p-login.mjs',
+      'export const programs = { py: { command: "a", login: true } }',
+      'exports programs of another form: programs.py.login must be a string',
+    ],
+    ...['"yes"', 'true', '{ allow: ["everything"] }', '{ deny: ["edit"] }'].map((permissions, index) => [
+      `p-permissions-${index}.mjs`,
+      `export const programs = { py: { command: "a", permissions: ${permissions} } }`,
+      'exports programs of another form: programs.py.permissions must be "deny", "allow" or { allow: [kinds] }',
+    ]),
     [
       'p-typo.mjs',
       'export const programs = { py: { command: "a", arg: [] } }',

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AgentFunction } from '@org/agent-messaging-core'
-import type { Program } from '@org/agent-messaging-process'
+import { TOOL_KINDS, type AcpProgram } from '@org/agent-messaging-process'
 import { z } from 'zod'
 import { OperatorError } from './operator-error.js'
 
 /** Handlers by name, as an agent's option `handler` names them. */
 export type Agents = Readonly<Record<string, AgentFunction>>
-/** What child processes may be, by name, as an agent's option `program` names them. */
-export type Programs = Readonly<Record<string, Program>>
+/** What child processes may be, by name, as an agent's option `program` names them; `permissions` and `login` are for kind `acp`. */
+export type Programs = Readonly<Record<string, AcpProgram>>
 
 /** What the operator's module brings. */
 export type AgentsFile = { readonly agents: Agents; readonly programs: Programs }
@@ -53,6 +53,12 @@ const program = z.strictObject(
     env: z.record(z.string(), text, 'must be an object').exactOptional(),
     cwd: text.exactOptional(),
     inheritEnv: z.array(text, 'must be an array').exactOptional(),
+    permissions: z
+      .union([z.enum(['deny', 'allow']), z.strictObject({ allow: z.array(z.enum(TOOL_KINDS)) })], {
+        error: `must be "deny", "allow" or { allow: [kinds] }, where the kinds are ${TOOL_KINDS.join(', ')}`,
+      })
+      .exactOptional(),
+    login: text.exactOptional(),
   },
   { error: ({ code }) => (code === 'invalid_type' ? 'must be an object' : undefined) },
 )

@@ -18,7 +18,7 @@ import {
   outboundHttp,
   type AddressPolicy,
 } from '@org/agent-messaging-outbound'
-import { processRuntime, type ProgramLog } from '@org/agent-messaging-process'
+import { acpRuntime, processRuntime, type ProgramLog } from '@org/agent-messaging-process'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { builtInAgents, type Agents, type Programs } from './agents-file.js'
 import { checkMasterKey } from './bootstrap.js'
@@ -30,7 +30,7 @@ export type WiringOptions = {
   readonly masterKey: Uint8Array
   /** Handlers of function agents, beside the built-in `echo`. */
   readonly agents?: Agents | undefined
-  /** What agents of kind `process` may be; without any there is no such runtime. */
+  /** What agents of the kinds `process` and `acp` may be; without any there are no such runtimes. */
   readonly programs?: Programs | undefined
   /** Is told what programs print on stderr, and on stdout beside the protocol; nobody is unless given. */
   readonly programLog?: ProgramLog | undefined
@@ -90,7 +90,8 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
 
 function programRuntimes({ programs = {}, programLog }: WiringOptions, platform: NodePlatform): AgentRuntime[] {
   if (Object.keys(programs).length === 0) return []
-  return [processRuntime({ ...platform, programs, environment: process.env, ...(programLog && { log: programLog }) })]
+  const options = { programs, environment: process.env, clock: platform.clock, ...(programLog && { log: programLog }) }
+  return [processRuntime(options), acpRuntime(options)]
 }
 
 function openStorage(databasePath: string): Storage {
