@@ -11,6 +11,10 @@ it('the README shows the embedding example as it is run', () => {
   expect(read('examples/embed-in-host/main.ts')).toBe(shown)
 })
 
+it('the docs show the agent in Python as it is run', () => {
+  expect(read('examples/process-agent-python/agent.py')).toBe(block('docs/runtimes.md', 'python'))
+})
+
 it('the examples for embedding and for a unit test have at most 25 lines', () => {
   for (const file of ['embed-in-host/main.ts', 'test-with-fakes/support.test.ts']) {
     expect(read(`examples/${file}`).trimEnd().split('\n').length, file).toBeLessThanOrEqual(25)

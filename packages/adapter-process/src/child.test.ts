@@ -85,6 +85,11 @@ describe('a child', () => {
     expect(stderr).toEqual(['loading', 'x'.repeat(4096), 'no such model: é', ''])
   })
 
+  it('that throws leaves the error as its last words, and not what Node prints below it', async () => {
+    const { child } = started(node(`throw Object.assign(new Error('no money'), { code: 402 })`))
+    expect((await child.exited).reason).toBe('exited with code 1: Error: no money')
+  })
+
   it.each([
     ['a command that is not there', { command: 'no-such-program-here' }, /exited with code 127: .*no-such-program-here/],
     ['a folder that is not there', node('', { cwd: '/no/such/folder' }), /could not be started: .*ENOENT/],

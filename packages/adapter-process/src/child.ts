@@ -16,7 +16,7 @@ export type Child = {
   stop(graceMs: number): Promise<void>
 }
 
-export type ChildExit = {
+type ChildExit = {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   /** How it ended, and the last line on its stderr if there is one: `exited with code 1: ValueError: no such model`. */
@@ -39,6 +39,8 @@ exec "$@" 3<&-`
 
 const MAX_STDERR_LINE_BYTES = 4 * 1024
 const MAX_REASON_BYTES = 500
+/** Not worth being last words: the stack below an error, a lone brace or caret, and what Node says of itself when it crashes. */
+const SAYS_LITTLE = /^\s|^[^\p{L}\p{N}]*$|^Node\.js v\d/u
 /** Whoever left the group may hold the output open: it is not waited for longer. */
 const OUTPUT_PATIENCE_MS = 1_000
 
@@ -51,7 +53,7 @@ export function startChild(program: Program, { environment, onStderrLine }: Chil
   for (const stream of spawned.stdio) stream?.on('error', () => undefined) // The child's exit says it all.
   const words = readLines(stderr, MAX_STDERR_LINE_BYTES, (raw) => {
     const line = raw.replaceAll('\0', '')
-    if (line.trim() !== '') lastWords = line
+    if (!SAYS_LITTLE.test(line)) lastWords = line
     onStderrLine(line)
   })
   const exited = exitOf(

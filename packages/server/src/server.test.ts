@@ -7,12 +7,22 @@ import path from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { Telemetry } from '@org/agent-messaging-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Logger } from './logging.js'
+import { silentLogger, type Logger } from './logging.js'
 import { OperatorError } from './operator-error.js'
 import { createServer, type RunningServer, type ServerOptions } from './server.js'
 
 const KEY = 'an-api-key-for-the-tests'
 const CRON_SECRET = 'a-cron-secret'
+
+/** An agent as a program, in a few lines. */
+const SHOUT = `
+  const say = (message) => console.log(JSON.stringify(message))
+  say({ type: 'ready', protocol: 1 })
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { type, id, message } = JSON.parse(line)
+    if (type === 'run') console.error('shouting')
+    if (type === 'run') say({ type: 'answer', id, response: message.toUpperCase() })
+  })`
 
 let root: string
 const open: { stop(): Promise<void> }[] = []
@@ -51,6 +61,22 @@ describe('a server made in code', () => {
     await createAgent(server, 'echo')
     expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({ status: 'responded', response: 'HELLO' })
     expect(await (await send(server, 'echo', 'hello')).json()).toMatchObject({ status: 'responded', response: 'hello' })
+  })
+
+  it('answers with the programs that it was given, and logs what they print', async () => {
+    const lines: unknown[] = []
+    const logger: Logger = { ...silentLogger, info: (details: object, text?: string) => void lines.push({ ...details, text }) }
+    const server = await serve({ logger, programs: { shout: { command: process.execPath, args: ['-e', SHOUT] } } })
+    await createAgent(server, 'shout', { kind: 'process', program: 'shout' })
+    expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({ status: 'responded', response: 'HELLO' })
+    expect(lines).toContainEqual(expect.objectContaining({ text: 'program.stderr', program: 'shout', line: 'shouting' }))
+    const refused = await call(server, '/v1/agents', { name: 'sh', runtime: { kind: 'process', program: '/bin/sh' } })
+    expect(await refused.json()).toMatchObject({ error: { message: 'runtime program must be one of: shout' } })
+  })
+
+  it('has no agents that are programs when it was given none', async () => {
+    const refused = await call(await serve(), '/v1/agents', { name: 'sh', runtime: { kind: 'process', program: 'sh' } })
+    expect(refused.status).toBe(400)
   })
 
   it('hands its facts to the telemetry that it was given', async () => {
