@@ -25,14 +25,15 @@ export type AcpConnection = {
   readonly turns: Map<string, OpenTurn>
   /** Aborts when the agent's end is gone, or has sent what no connection survives. */
   readonly closed: AbortSignal
-  close(): void
+  /** `why` is then the reason of `closed`. */
+  close(why?: Error): void
 }
 
 /** `signal` aborts when the agent has been asked to end the turn. */
-export type OpenTurn = { readonly answer: Answer; readonly signal: AbortSignal }
+type OpenTurn = { readonly answer: Answer; readonly signal: AbortSignal }
 
 /** What an agent asked leave for, in its own words, and what it was told. */
-export type PermissionDecision = { readonly line: string; readonly toolKind: ToolKind; readonly answer: string }
+type PermissionDecision = { readonly line: string; readonly toolKind: ToolKind; readonly answer: string }
 
 export type ConnectionEvents = {
   onDecision(decision: PermissionDecision): void
@@ -82,7 +83,7 @@ export function connectAcp(pipes: AgentPipes, permissions: PermissionPolicy, { o
     },
     turns,
     closed: connection.signal,
-    close: () => connection.close(),
+    close: (why) => connection.close(why),
   }
 }
 

@@ -316,11 +316,24 @@ describe('sessions', () => {
     )
   })
 
-  it('are opened in time or not at all', async () => {
-    const { agent } = await running(['--slow'], { limits: { sessionTimeoutMs: 50 } })
+  it('are opened in time, or the agent is ended', async () => {
+    const { agent, exits } = await running(['--slow'], { limits: { sessionTimeoutMs: 50 } })
     expect(await session().run(agent, 'hello')).toEqual(
       failed('RUNTIME_TIMEOUT', 'the agent did not answer session/new within 50 ms', true),
     )
+    await expect.poll(() => exits).toEqual([{ code: 'RUNTIME_EXITED', message: 'the agent was ended, for it did not answer any more' }])
+  })
+
+  it('that are not opened end no agent that is at work', async () => {
+    const { agent, exits } = await running(['--one'], { limits: { sessionTimeoutMs: 1_500 } })
+    const { run, chunks } = session('session-1')
+    const aborter = new AbortController()
+    const waits = run(agent, 'wait', {}, aborter.signal)
+    await expect.poll(() => chunks).toEqual(['waiting'])
+    expect(await session('session-2').run(agent, 'hello')).toMatchObject({ error: { code: 'RUNTIME_TIMEOUT' } })
+    aborter.abort()
+    expect(await waits).toEqual(failed('RUNTIME_ERROR', 'the agent cancelled its turn', false))
+    expect(exits).toEqual([])
   })
 
   it('need a login where the agent says so', async () => {

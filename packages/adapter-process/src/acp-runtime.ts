@@ -3,7 +3,7 @@ import path from 'node:path'
 import { defaultLimits, failedRun, type AgentRuntime, type Clock, type RunError, type RunningAgent } from '@org/agent-messaging-core'
 import { err, ok } from 'neverthrow'
 import { connectAcp, shakeHands, type AcpConnection, type Introduction } from './acp-connection.js'
-import { failureOf, reasonOf } from './acp-failure.js'
+import { AgentLate, failureOf, reasonOf } from './acp-failure.js'
 import type { PermissionPolicy } from './acp-permissions.js'
 import { acpSessions } from './acp-sessions.js'
 import { MessageTooLong } from './acp-stream.js'
@@ -126,6 +126,8 @@ function runningAcpAgent({ limits, program, connection, introduction, ended, onE
         return await takeTurn({ connection, sessions, cancelGraceMs, maxAnswerLength }, request, signal)
       } catch (error) {
         if (connection.closed.aborted) return failedRun('RUNTIME_LOST', `the agent ${isStopped ? 'was stopped' : await ended}`, true)
+        // One that neither works nor answers will not come to itself: its restart is the supervisor's to make.
+        if (error instanceof AgentLate && connection.turns.size === 0) connection.close(error)
         return failureOf(error, introduction.logins)
       }
     },
@@ -147,8 +149,9 @@ async function endOf(child: Child, { closed }: AcpConnection, stopGraceMs: numbe
   child.stdin.end()
   await within(EXIT_PATIENCE_MS, child.exited, undefined)
   await child.stop(stopGraceMs)
-  const reason: unknown = closed.reason
-  return reason instanceof MessageTooLong ? `sent ${reason.message}` : (await child.exited).reason
+  const why: unknown = closed.reason
+  if (why instanceof MessageTooLong) return `sent ${why.message}`
+  return why instanceof AgentLate ? 'was ended, for it did not answer any more' : (await child.exited).reason
 }
 
 const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message })
