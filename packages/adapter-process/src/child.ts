@@ -12,14 +12,14 @@ export type Child = {
   readonly stdout: Readable
   /** Resolves once its whole group has ended and its output has been read. Never rejects. */
   readonly exited: Promise<ChildExit>
-  /** SIGTERM to its whole group, and SIGKILL to what is left after `graceMs`. Resolves as `exited` does. Never rejects. */
+  /** SIGTERM to its whole group; SIGKILL to what is left of that once it has exited, or after `graceMs`. Resolves as `exited` does. */
   stop(graceMs: number): Promise<void>
 }
 
 type ChildExit = {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** How it ended, and the last line on its stderr if there is one: `exited with code 1: ValueError: no such model`. */
+  /** How it ended, and the last line on its stderr that says something: `exited with code 1: ValueError: no such model`. */
   readonly reason: string
 }
 

@@ -19,7 +19,7 @@ export type Conversation = {
 
 export type ConversationOptions = {
   readonly maxLineBytes: number
-  /** A line that could not be used. A refused answer is shown without its text. */
+  /** What could not be used: a message of the protocol without its text, anything else as it was printed. */
   readonly onStray: (line: string, why: string) => void
 }
 
@@ -51,7 +51,7 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
 
   /** A run whose answer is broken has failed: it gets no other. */
   function refuse({ why, of, id }: Unusable, line: string): void {
-    onStray(line, why)
+    onStray(of === undefined ? line : withoutText({ type: of, id }), why)
     if (of === 'ready') ready.settle(err(`wrote a ready line that is not valid: ${why}`))
     if (id !== undefined && of !== 'chunk') runs.end(id, failedRun('RESPONSE_INVALID', `the program's ${of} is not valid: ${why}`))
   }
@@ -60,7 +60,8 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
   function refuseCut(line: string): void {
     const head = line.slice(0, HEAD_LENGTH)
     const why = `a line of more than ${maxLineBytes} bytes`
-    refuse({ type: 'unusable', why, of: 'answer', id: runs.namedIn(head) }, head)
+    const id = runs.namedIn(head)
+    refuse({ type: 'unusable', why, ...(id !== undefined && { of: 'answer', id }) }, head)
   }
 
   const heard = readLines(stdout, maxLineBytes, (line, isCut) => {
@@ -68,7 +69,7 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
     const message = parseLine(line)
     if (message.type === 'unusable') return refuse(message, line)
     const refusal = take(message)
-    if (refusal !== undefined) onStray(JSON.stringify({ type: message.type, ...('id' in message && { id: message.id }) }), refusal)
+    if (refusal !== undefined) onStray(withoutText(message), refusal)
   })
 
   return {
@@ -87,6 +88,9 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
 }
 
 const NO_RUN = 'no run that waits for it: it is late, given twice, or for a run of nobody'
+
+/** What users write and agents answer has no place in a log. */
+const withoutText = ({ type, id }: { readonly type: string; readonly id?: string | undefined }): string => JSON.stringify({ type, id })
 
 const answered = ({ response, sessionState }: Extract<FromProgram, { type: 'answer' }>) =>
   ({ kind: 'answered', response, ...(typeof sessionState === 'string' && { sessionState }) }) as const

@@ -35,7 +35,7 @@ const incoming = z.discriminatedUnion('type', [
 export type FromProgram = z.infer<typeof incoming>
 export type Ready = Extract<FromProgram, { type: 'ready' }>
 /** `of` is the type of a message that is known but not as it should be, and `id` the run that it names. */
-export type Unusable = { readonly type: 'unusable'; readonly why: string; readonly of?: string; readonly id?: string | undefined }
+export type Unusable = { readonly type: 'unusable'; readonly why: string; readonly of?: string; readonly id?: string }
 
 const TYPES = new Set<unknown>(['ready', 'chunk', 'answer', 'error', 'pong'])
 

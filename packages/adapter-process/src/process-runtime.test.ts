@@ -154,12 +154,17 @@ describe('an answer that is no good', () => {
   it.each([
     [line({}), "the program's answer is not valid: response must be a string"],
     [line({ response: 5 }), "the program's answer is not valid: response must be a string"],
-    [line({ response: 'ok', sessionState: '\0' }), "the program's answer is not valid: sessionState must not hold NUL or a lone surrogate"],
-    [line({ response: 'x'.repeat(10_000) }), "the program's answer is not valid: a line of more than 10000 bytes"],
+    [
+      line({ response: 'private words', sessionState: '\0' }),
+      "the program's answer is not valid: sessionState must not hold NUL or a lone surrogate",
+    ],
+    [line({ response: 'private words'.repeat(1_000) }), "the program's answer is not valid: a line of more than 10000 bytes"],
     [{ do: 'print', text: '{"type":"error","id":"$id"}\n' }, "the program's error is not valid: message must be a string"],
   ])('fails its run', async (deed, message) => {
-    const { run, running } = await started(PROGRAM, limits)
+    const { run, running, log } = await started(PROGRAM, limits)
     expect(await run(deed)).toEqual({ kind: 'failed', error: { code: 'RESPONSE_INVALID', message }, retryable: false })
+    expect(log).toMatchObject([{ text: 'program.stray_line', why: message.replace(/^.* valid: /, '') }])
+    expect(JSON.stringify(log)).not.toContain('private')
     expect(await running.health(neverAborted)).toEqual({ ok: true })
   })
 
