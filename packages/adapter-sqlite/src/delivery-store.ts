@@ -4,15 +4,15 @@ import { dueClaims } from './claim-due.js'
 import type { Committer } from './committer.js'
 import { deliveryList } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRow } from './delivery-row.js'
-import { publisherOf } from './fan-out.js'
+import { publisherOf, type FanOut } from './fan-out.js'
 import { attemptRecords } from './record-attempt.js'
 import { redelivery } from './redelivery.js'
 
 type AttemptRow = Omit<DeliveryAttempt, 'outcome'> & { readonly outcome: string }
 
-export function deliveryStore(db: Database, { read, write }: Committer): DeliveryStore {
+export function deliveryStore(db: Database, { read, write }: Committer, fanOut: FanOut): DeliveryStore {
   const claimDue = dueClaims(db)
-  const recordAttempt = attemptRecords(db)
+  const recordAttempt = attemptRecords(db, fanOut)
   const list = deliveryList(db)
   const { redeliver, cancel } = redelivery(db)
   const publishTo = publisherOf(db)

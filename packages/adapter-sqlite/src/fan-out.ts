@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { ClaimedDelivery, EventName, Instant, Outgoing, Webhook, WebhookEvent } from '@org/agent-messaging-core'
+import { probeReadiness } from './probe-readiness.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
 /** Makes an event and its deliveries within the transaction of the fact that it reports; gives those that are born claimed. */
@@ -24,9 +25,9 @@ export function fanOutOf(db: Database): FanOut {
      where s.project_id = ? and s.event in ('*', ?) and (w.agent_id is null or w.agent_id = ?)`,
   )
 
-  return ({ event, nextDeliveryId, claim }) => {
+  return ({ event, nextDeliveryId, notTo, claim }) => {
     const { projectId, createdAt } = event
-    const receivers = subscribed.all(projectId, event.name, event.agentId ?? null)
+    const receivers = subscribed.all(projectId, event.name, event.agentId ?? null).filter(({ id }) => id !== notTo)
     // An event that nobody is to hear of is kept nowhere.
     if (receivers.length === 0) return []
     const eventSeq = insert.event(event)
@@ -44,6 +45,7 @@ export function fanOutOf(db: Database): FanOut {
 /** `DeliveryStore.publishTo`, within a transaction: gives whether the webhook is there. */
 export function publisherOf(db: Database): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
   const insert = insertsOf(db)
+  const ready = probeReadiness(db)
   const webhookSeqOf = db
     .prepare<[string, string], number>('select seq from webhooks where id = ? and project_id = ? and is_deleted = 0')
     .pluck()
@@ -51,6 +53,7 @@ export function publisherOf(db: Database): (webhookId: string, event: WebhookEve
     const { projectId, createdAt } = event
     const webhookSeq = webhookSeqOf.get(webhookId, projectId)
     if (webhookSeq === undefined) return false
+    ready(webhookId, createdAt)
     insert.delivery({ id: deliveryId, projectId, webhookSeq, eventSeq: insert.event(event), createdAt, ...due(createdAt) })
     return true
   }
@@ -71,8 +74,10 @@ function insertsOf(db: Database) {
 const due = (dueAt: Instant) => ({ state: 'pending', dueAt, lease: 0 }) as const
 const claimed = (dueAt: Instant) => ({ state: 'sending', dueAt, lease: 1 }) as const
 
-const claimUntil = ({ id, status }: Webhook, claim: Outgoing['claim']): Instant | undefined =>
-  claim && status.kind === 'enabled' && !claim.except.has(id) ? claim.until : undefined
+function claimUntil({ id, projectId, status, health }: Webhook, claim: Outgoing['claim']): Instant | undefined {
+  const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'
+  return claim && isReady && !claim.except.has(id) && !claim.except.has(projectId) ? claim.until : undefined
+}
 
 function claimedDelivery(id: string, event: WebhookEvent, webhook: Webhook, until: Instant): ClaimedDelivery {
   const state = { kind: 'sending', leaseUntil: until, step: 0 } as const

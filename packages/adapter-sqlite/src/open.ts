@@ -79,7 +79,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   const fanOut = fanOutOf(db)
   return {
     messages: messageStore(db, committer, sessions, fanOut),
-    deliveries: deliveryStore(db, committer),
+    deliveries: deliveryStore(db, committer, fanOut),
     webhooks: webhookStore(db, committer),
     agents: agentStore(db, committer, sessions, fanOut),
     credentials: credentialStore(db, committer),

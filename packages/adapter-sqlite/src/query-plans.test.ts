@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
-import { dueSql, nextLaneSql } from './claim-due.js'
+import { dueSql, laneSql, nextLaneSql } from './claim-due.js'
 import { createCommitter } from './committer.js'
 import { openConnection } from './connection.js'
 import { deliveryListSql } from './delivery-list.js'
@@ -25,9 +25,17 @@ function planOf(db: Database, sql: string): string[] {
 it.each([
   ['the due sessions of an agent', dueSessionsSql, 'SEARCH sessions USING COVERING INDEX sessions_due (agent_id=? AND due_at<?)'],
   ['the next webhook with open deliveries', nextLaneSql, 'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq>?)'],
-  ['the due deliveries of a webhook', dueSql, 'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND due_at<?)'],
+  [
+    'the due deliveries of a webhook',
+    dueSql,
+    'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND <expr>=? AND due_at<?)',
+  ],
 ])('%s are found by an index of open rows alone, in order', (_, sql, plan) => {
   expect(planOf(database(), sql)).toEqual([plan])
+})
+
+it('whether a webhook may be sent to is one look at its row', () => {
+  expect(planOf(database(), laneSql)).toEqual(['SEARCH webhooks USING INTEGER PRIMARY KEY (rowid=?)'])
 })
 
 /** What may be read from end to end: all agents to find those to look after, deleted webhooks, and a list that was handed in. */

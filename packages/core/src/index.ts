@@ -32,8 +32,10 @@ export { failedRun } from './domain/run.js'
 export type { Sealed } from './domain/sealed.js'
 export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
-export type { Webhook, WebhookChange } from './domain/webhook.js'
+export type { DisabledReason, Webhook, WebhookChange } from './domain/webhook.js'
 export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
+export type { Circuit, CircuitState, HealthPolicy, WebhookHealth } from './domain/webhook-health.js'
+export { circuitAt, decideWebhookHealth, defaultHealthPolicy, readyToProbe } from './domain/webhook-health.js'
 export type { AgentRuntime, HistoryLimit, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent, Turn } from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, StateChange } from './ports/agent-store.js'
 export type { CredentialStore, Project } from './ports/credential-store.js'
@@ -45,8 +47,10 @@ export type {
   DeliveryFilter,
   DeliveryStore,
   Outgoing,
+  RecordedAttempt,
   Redelivered,
   RedeliverFilter,
+  Verdict,
 } from './ports/delivery-store.js'
 export type {
   Accepted,

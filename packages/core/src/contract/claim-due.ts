@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
 import type { Agent } from '../domain/agent.js'
 import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
-import { LEASE_MS, MINUTE, NOW, SECOND, type Scene } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, SECOND, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
 const claimDue = (storage: UnwrappedStorage, query: Partial<ClaimDue> = {}): Promise<ClaimedDelivery[]> =>
-  storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 1_000, perWebhook: 1_000, except: new Set(), ...query })
+  storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, ...query })
 
 async function publishTimes(scene: Scene, agent: Agent, times: number, createdAt = NOW): Promise<void> {
   await Promise.all(Array.from({ length: times }, () => scene.publish(agent, { createdAt })))

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Sealed } from '../domain/sealed.js'
 import { aWebhook, PROJECT_ID } from '../testing/builders.js'
-import { LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function webhooksSuite(it: StorageTest): void {
@@ -100,7 +100,7 @@ export function webhooksSuite(it: StorageTest): void {
       previousUntil: NOW + 60 * MINUTE,
       updatedAt: NOW,
     })
-    const [claimed] = await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 1, perWebhook: 1, except: new Set() })
+    const [claimed] = await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, limit: 1 })
     expect(claimed?.webhook).toMatchObject({ secret: 'the new one', previousSecret: { secret } })
   })
 

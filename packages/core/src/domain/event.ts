@@ -5,7 +5,7 @@ import type { ExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
 
 /** What a webhook can subscribe to. */
-export const EVENT_NAMES = ['message.responded', 'agent.started', 'agent.stopped', 'agent.error'] as const
+export const EVENT_NAMES = ['message.responded', 'agent.started', 'agent.stopped', 'agent.error', 'webhook.disabled'] as const
 export type SubscribableEvent = (typeof EVENT_NAMES)[number]
 /** `webhook.test` goes to one webhook, because an operator asked for it. */
 export type EventName = SubscribableEvent | 'webhook.test'
@@ -37,6 +37,17 @@ export type EventPayload =
         /** These two are there when a message caused it. */
         readonly messageId?: string
         readonly sessionId?: string
+      }
+    }
+  | {
+      readonly event: 'webhook.disabled'
+      /** Without its URL, which may hold a secret: this goes to other receivers. */
+      readonly data: {
+        readonly webhookId: string
+        readonly reason: 'failing' | 'gone'
+        readonly disabledAt: string
+        readonly consecutiveFailures: number
+        readonly failingSince: string
       }
     }
   | { readonly event: 'webhook.test'; readonly data: { readonly webhookId: string } }

@@ -1,6 +1,7 @@
 import type { SubscribableEvent } from './event.js'
 import type { Instant } from './instant.js'
 import type { Sealed } from './sealed.js'
+import type { WebhookHealth } from './webhook-health.js'
 
 /** A registered receiver. */
 export type Webhook = {
@@ -14,11 +15,17 @@ export type Webhook = {
   readonly secret: Sealed
   /** The one before a rotation, until its grace ends: receivers have that long to learn the new one. */
   readonly previousSecret?: { readonly secret: Sealed; readonly until: Instant }
+  /** Whether an answer of 410 disables it, instead of being a failure like any other. */
+  readonly disableOnGone: boolean
   /** Disabled: its deliveries are made and kept, and sent once it is enabled again. */
-  readonly status: { readonly kind: 'enabled' } | { readonly kind: 'disabled'; readonly reason: 'operator'; readonly at: Instant }
+  readonly status: { readonly kind: 'enabled' } | { readonly kind: 'disabled'; readonly reason: DisabledReason; readonly at: Instant }
+  readonly health: WebhookHealth
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
+
+/** An operator, five days of nothing but failure, or a 410 of a webhook that is to be disabled by one. */
+export type DisabledReason = 'operator' | 'failing' | 'gone'
 
 /** Absent: left as it is. `null` clears an optional field. */
 export type WebhookChange = {
@@ -26,7 +33,9 @@ export type WebhookChange = {
   readonly events?: Webhook['events']
   readonly agentId?: string | null
   readonly description?: string | null
+  readonly disableOnGone?: boolean
   readonly status?: Webhook['status']
+  readonly health?: WebhookHealth
   /** Ends the grace of a rotation. */
   readonly previousSecret?: null
   readonly updatedAt: Webhook['updatedAt']

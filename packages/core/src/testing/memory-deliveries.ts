@@ -1,37 +1,56 @@
 import { decideRedelivery, deliveryStatusOf, type DeliveryState, type WebhookDelivery } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
-import type { Webhook } from '../domain/webhook.js'
-import type { DeliveryStore, RedeliverFilter } from '../ports/delivery-store.js'
+import { changeWebhook, type Webhook } from '../domain/webhook.js'
+import { circuitAt, heldByProbe, readyToProbe } from '../domain/webhook-health.js'
+import type { ClaimedDelivery, DeliveryStore, RedeliverFilter } from '../ports/delivery-store.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
-import { bodyOf, claimDelivery, publishOne } from './memory-outbox.js'
+import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
 
 export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
-  claimDue({ now, until, limit, perWebhook, except }) {
-    const lanes = goingRound(memory).filter(({ id, status }) => status.kind === 'enabled' && !except.has(id))
-    const taken = lanes.flatMap((webhook) =>
-      dueOf(memory, webhook.id, now)
-        .slice(0, perWebhook)
-        .map((row) => ({ row, webhook })),
-    )
-    const within = taken.slice(0, limit)
-    memory.lastServedWebhook = within.at(-1)?.webhook.id ?? memory.lastServedWebhook
-    return within.map(({ row, webhook }) => claimDelivery(memory, row, webhook, until))
+  claimDue({ now, until, limit, perWebhook, perProject, retries, except }) {
+    const room = { left: limit, retries, ofProject: new Map<string, number>() }
+    const claimed: ClaimedDelivery[] = []
+    for (const webhook of goingRound(memory)) {
+      const { id, projectId, status } = webhook
+      const circuit = circuitAt(webhook.health, now)
+      if (status.kind === 'disabled' || circuit === 'open' || except.has(id) || except.has(projectId)) continue
+      const ofProject = room.ofProject.get(projectId) ?? perProject
+      const most = Math.min(room.left, ofProject, circuit === 'half_open' ? 1 : perWebhook)
+      const rows = withinRetries(dueOf(memory, id, now), room.retries).slice(0, most)
+      if (rows.length === 0) continue
+      room.left -= rows.length
+      room.retries -= rows.filter(isRetry).length
+      room.ofProject.set(projectId, ofProject - rows.length)
+      memory.lastServedWebhook = id
+      const claimedFrom = { ...webhook, health: heldByProbe(webhook.health, until) }
+      memory.webhooks.set(id, claimedFrom)
+      claimed.push(...rows.map((row) => claimDelivery(memory, row, claimedFrom, until)))
+    }
+    return claimed
   },
 
-  recordAttempt({ deliveryId, token, attempt, state }) {
+  recordAttempt({ deliveryId, token, attempt, state, judge }) {
     const row = memory.deliveries.get(deliveryId)
-    if (!row || !isOpen(row.delivery.state)) return 'lease_lost'
+    if (!row || !isOpen(row.delivery.state)) return { kind: 'lease_lost' }
     const holds = row.delivery.state.kind === 'sending' && row.token === token
-    if (!holds && attempt.outcome.kind !== 'accepted') return 'lease_lost'
+    if (!holds && attempt.outcome.kind !== 'accepted') return { kind: 'lease_lost' }
     const attemptNumber = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount: attemptNumber, state }
-    return 'recorded'
+    const before = memory.webhooks.get(row.delivery.webhookId)
+    const verdict = before && judge?.(before)
+    if (!verdict) return { kind: 'recorded' }
+    const after = changeWebhook(before, verdict.change)
+    memory.webhooks.set(after.id, after)
+    if (verdict.outgoing) publish(memory, verdict.outgoing)
+    return { kind: 'recorded', webhook: { before, after } }
   },
 
   publishTo(webhookId, event, deliveryId) {
     const webhook = ofProject(memory.webhooks.get(webhookId), event.projectId)
-    return webhook && publishOne(memory, event, webhook, deliveryId).delivery
+    if (!webhook) return undefined
+    readyWebhook(memory, webhook.id, event.createdAt)
+    return publishOne(memory, event, webhook, deliveryId).delivery
   },
 
   redeliver(filter, page, now) {
@@ -40,6 +59,7 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
       living.filter((delivery) => matches(delivery, filter)),
       page,
     )
+    for (const { webhookId } of data) readyWebhook(memory, webhookId, now)
     const changed = data.filter((delivery) => {
       const state = decideRedelivery(delivery.state, now)
       const row = memory.deliveries.get(delivery.id)
@@ -89,6 +109,19 @@ function goingRound({ webhooks, lastServedWebhook }: Memory): Webhook[] {
   const inOrder = [...webhooks.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   const next = inOrder.findIndex(({ id }) => id > lastServedWebhook)
   return next === -1 ? inOrder : [...inOrder.slice(next), ...inOrder.slice(0, next)]
+}
+
+function readyWebhook(memory: Memory, webhookId: string, now: Instant): void {
+  const webhook = memory.webhooks.get(webhookId)
+  if (webhook) memory.webhooks.set(webhookId, { ...webhook, health: readyToProbe(webhook.health, now) })
+}
+
+const isRetry = ({ delivery }: DeliveryRow): boolean => delivery.attemptCount > 0
+
+/** All first attempts, and no more than so many retries. */
+function withinRetries(rows: readonly DeliveryRow[], most: number): DeliveryRow[] {
+  let left = most
+  return rows.filter((row) => !isRetry(row) || left-- > 0)
 }
 
 /** The oldest due first. */

@@ -4,6 +4,7 @@ import { EVENT_NAMES, freezeEvent, type SubscribableEvent } from '../domain/even
 import { fail } from '../domain/fail.js'
 import { isSecret, newSecret } from '../domain/signature.js'
 import { webhookSecretContext, type Webhook, type WebhookChange } from '../domain/webhook.js'
+import { untried } from '../domain/webhook-health.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
 
 import type { Deps } from './deps.js'
@@ -18,6 +19,8 @@ export type WebhookSettings = {
   readonly agentId?: string | null | undefined
   readonly description?: string | null | undefined
   readonly enabled?: boolean | undefined
+  /** Whether an answer of 410 disables it; no unless told. */
+  readonly disableOnGone?: boolean | undefined
 }
 export type CreateWebhookInput = WebhookSettings & {
   readonly projectId: string
@@ -46,7 +49,9 @@ export const createWebhook =
         ...(typeof input.agentId === 'string' && { agentId: input.agentId }),
         ...(typeof input.description === 'string' && { description: input.description }),
         secret: d.crypto.seal(secret, webhookSecretContext(id)),
+        disableOnGone: input.disableOnGone ?? false,
         status: statusFor(input.enabled ?? true, now),
+        health: untried,
         createdAt: now,
         updatedAt: now,
       }

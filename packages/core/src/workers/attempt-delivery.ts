@@ -20,7 +20,7 @@ export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook
   const recorded = await insist(d, () => d.storage.deliveries.recordAttempt(record))
   if (recorded.isErr()) return
   d.telemetry.record({
-    name: recorded.value === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
+    name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
     deliveryId: delivery.id,
     webhookId: webhook.id,
     projectId: delivery.projectId,

@@ -80,7 +80,8 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     if (limit <= 0) return []
     const now = d.clock.now()
     const except = fullWebhooks()
-    const claims = await d.storage.deliveries.claimDue({ now, until: now + leaseMs, limit, perWebhook: maxInFlightPerWebhook, except })
+    const query = { now, until: now + leaseMs, limit, perWebhook: maxInFlightPerWebhook, perProject: limit, retries: limit, except }
+    const claims = await d.storage.deliveries.claimDue(query)
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
     moreDue = claimed.length > 0 || except.size > 0
