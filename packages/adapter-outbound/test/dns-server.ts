@@ -4,10 +4,15 @@ import { isIPv4, createServer as createTcpServer, type Server } from 'node:net'
 
 /**
  * `silent` leaves the question open, `nxdomain` says that there is no such name; an empty list, that it has no addresses.
- * `via`: the aliases between the name and its addresses. `overTcp`: what comes over UDP is cut to nothing.
+ * `via`: the aliases between the name and its addresses. `overTcp`: what comes over UDP is cut to nothing. `afterMs`: it comes late.
  */
 export type DnsAnswer = readonly string[] | 'silent' | 'nxdomain' | LongAnswer
-type LongAnswer = { readonly addresses: readonly string[]; readonly via?: readonly string[]; readonly overTcp?: boolean }
+type LongAnswer = {
+  readonly addresses: readonly string[]
+  readonly via?: readonly string[]
+  readonly overTcp?: boolean
+  readonly afterMs?: number
+}
 
 type At = { readonly host?: string; readonly port?: number }
 
@@ -15,17 +20,21 @@ type At = { readonly host?: string; readonly port?: number }
 export async function dnsServer(answers: Record<string, DnsAnswer>, { host = '127.0.0.1', port = 0 }: At = {}) {
   const questions: string[] = []
 
-  function answerTo(query: Buffer, transport: 'udp' | 'tcp'): Buffer | undefined {
+  function answerTo(query: Buffer, transport: 'udp' | 'tcp') {
     const { name, type, end } = readQuestion(query)
     questions.push(`${name} ${type === 28 ? 'AAAA' : 'A'}`)
     const answer = answers[name] ?? 'nxdomain'
-    return answer === 'silent' ? undefined : encode({ question: query.subarray(0, end), name, type }, answer, transport)
+    if (answer === 'silent') return undefined
+    const long: LongAnswer =
+      typeof answer === 'object' && 'addresses' in answer ? answer : { addresses: answer === 'nxdomain' ? [] : answer }
+    const bytes = encode({ question: query.subarray(0, end), name, type, exists: answer !== 'nxdomain' }, long, transport)
+    return { bytes, afterMs: long.afterMs ?? 0 }
   }
 
   const udp = createSocket(isIPv4(host) ? 'udp4' : 'udp6')
   udp.on('message', (query, from) => {
     const answer = answerTo(query, 'udp')
-    if (answer) udp.send(answer, from.port, from.address)
+    if (answer) setTimeout(() => udp.send(answer.bytes, from.port, from.address, () => undefined), answer.afterMs)
   })
   udp.bind(port, host)
   await once(udp, 'listening')
@@ -36,7 +45,7 @@ export async function dnsServer(answers: Record<string, DnsAnswer>, { host = '12
       .on('error', () => undefined)
       .on('data', (data) => {
         const answer = answerTo(data.subarray(2), 'tcp')
-        if (answer) socket.end(Buffer.concat([uint16(answer.length), answer]))
+        if (answer) socket.end(Buffer.concat([uint16(answer.bytes.length), answer.bytes]))
       }),
   ).listen(udp.address().port, host)
   await once(tcp, 'listening')
@@ -50,7 +59,7 @@ export async function dnsServer(answers: Record<string, DnsAnswer>, { host = '12
 
 const closed = (server: Socket | Server): Promise<void> => new Promise((resolve) => void server.close(() => resolve()))
 
-type Question = { readonly question: Buffer; readonly name: string; readonly type: number }
+type Question = { readonly question: Buffer; readonly name: string; readonly type: number; readonly exists: boolean }
 
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = []
@@ -66,13 +75,12 @@ const TRUNCATED = 0x0200
 const CNAME = 5
 
 /** RFC 1035 §4: the question once more, then the aliases, then a record for each address of the type that was asked for. */
-function encode({ question, name, type }: Question, answer: Exclude<DnsAnswer, 'silent'>, transport: 'udp' | 'tcp'): Buffer {
-  const {
-    addresses,
-    via = [],
-    overTcp = false,
-  }: LongAnswer = typeof answer === 'object' && 'addresses' in answer ? answer : { addresses: answer === 'nxdomain' ? [] : answer }
-  const isCut = overTcp && transport === 'udp'
+function encode(
+  { question, name, type, exists }: Question,
+  { addresses, via = [], overTcp }: LongAnswer,
+  transport: 'udp' | 'tcp',
+): Buffer {
+  const isCut = overTcp === true && transport === 'udp'
   const names = [name, ...via]
   const aliases = via.map((target, n) => record(names[n] ?? '', CNAME, encodedName(target)))
   const found = addresses
@@ -80,7 +88,7 @@ function encode({ question, name, type }: Question, answer: Exclude<DnsAnswer, '
     .map((address) => record(names.at(-1) ?? '', type, bytesOf(address)))
   const records = isCut ? [] : [...aliases, ...found]
   const head = Buffer.from(question)
-  head.writeUInt16BE((answer === 'nxdomain' ? 0x8183 : 0x8180) | (isCut ? TRUNCATED : 0), 2)
+  head.writeUInt16BE((exists ? 0x8180 : 0x8183) | (isCut ? TRUNCATED : 0), 2)
   head.writeUInt16BE(records.length, 6)
   head.writeUInt32BE(0, 8)
   return Buffer.concat([head, ...records])
