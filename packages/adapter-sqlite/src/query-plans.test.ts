@@ -63,7 +63,7 @@ it('lists by state read the rows that are not done alone', () => {
 /** What the stores prepare when they are made. */
 function preparedStatements(): string[] {
   const db = database()
-  const committer = createCommitter(db, 1)
+  const committer = createCommitter(db, { maxQueued: 1, patienceMs: 0 })
   const prepare = db.prepare.bind(db)
   const statements: string[] = []
   db.prepare = (sql: string) => {
