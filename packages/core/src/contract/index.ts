@@ -20,6 +20,7 @@ import { redeliverySuite } from './redelivery.js'
 import { sessionOrderSuite } from './session-order.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
+import { webhookHealthSuite } from './webhook-health.js'
 import { webhooksSuite } from './webhooks.js'
 
 export type { OpenStorage, StorageUnderTest } from './storage-test.js'
@@ -43,6 +44,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('who gets an event', () => subscriptionsSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
+    describe('the health of webhooks', () => webhookHealthSuite(it))
     describe('lists of deliveries', () => deliveryListsSuite(it))
     describe('redelivery, recovery and cancellation', () => redeliverySuite(it))
     describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))

@@ -4,7 +4,7 @@ import { EVENT_NAMES, freezeEvent, type SubscribableEvent } from '../domain/even
 import { fail } from '../domain/fail.js'
 import { isSecret, newSecret } from '../domain/signature.js'
 import { webhookSecretContext, type Webhook, type WebhookChange } from '../domain/webhook.js'
-import { untried } from '../domain/webhook-health.js'
+import { resumed, untried } from '../domain/webhook-health.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
 
 import type { Deps } from './deps.js'
@@ -74,10 +74,14 @@ export const listWebhooks =
 
 export type WebhookChanges = { readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined }
 export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges }
+type UpdateDeps = Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock'>
 
-/** Changes what is given; holds for the next event and the next attempt. Enabling sends what was kept meanwhile. */
+/**
+ * Changes what is given; holds for the next event and the next attempt. Enabling sends what was kept meanwhile: one delivery
+ * first, and once that is accepted the rest, no more at a time than ever.
+ */
 export const updateWebhook =
-  (d: Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock'>) =>
+  (d: UpdateDeps) =>
   ({ projectId, webhookId, change }: UpdateWebhookInput): ResultAsync<Webhook, Invalid | Unavailable | NotFound> =>
     safeTry(async function* () {
       yield* await check(d, projectId, change)
@@ -87,6 +91,12 @@ export const updateWebhook =
       if (updated.status.kind === 'enabled' && before.status.kind === 'disabled') d.deliveryWorker.wake()
       return ok(updated)
     })
+
+/** Again sent to, if it was not. */
+export const enableWebhook = (d: UpdateDeps) => (ref: WebhookRef) => updateWebhook(d)({ ...ref, change: { enabled: true } })
+
+/** What it would get is made and kept, and sent once it is enabled. */
+export const disableWebhook = (d: UpdateDeps) => (ref: WebhookRef) => updateWebhook(d)({ ...ref, change: { enabled: false } })
 
 export type RotateSecretInput = WebhookRef & {
   /** The caller's own; made when absent. */
@@ -187,6 +197,11 @@ const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
 
 function changeOf({ enabled, events, ...settings }: WebhookChanges, before: Webhook, now: number): WebhookChange {
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
-  const toggled = enabled !== undefined && enabled !== (before.status.kind === 'enabled')
-  return { ...given, ...(events && { events: [...new Set(events)] }), ...(toggled && { status: statusFor(enabled, now) }), updatedAt: now }
+  return { ...given, ...(events && { events: [...new Set(events)] }), ...toggled(before, enabled, now), updatedAt: now }
+}
+
+/** Nothing when it is so already: a webhook that was disabled for its failures keeps that reason. */
+function toggled({ status, health }: Webhook, enabled: boolean | undefined, now: number): Partial<WebhookChange> {
+  if (enabled === undefined || enabled === (status.kind === 'enabled')) return {}
+  return { status: statusFor(enabled, now), ...(enabled && { health: resumed(health, now) }) }
 }

@@ -5,20 +5,25 @@ import { signingSecrets, webhookSecretContext } from '../domain/webhook.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
 import { insist } from './insist.js'
+import { judgeOf, tellOf, type Judged } from './judge-webhook.js'
 
-export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'crypto' | 'telemetry' | 'policy' | 'over'>
+export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'ids' | 'crypto' | 'telemetry' | 'policy' | 'over'>
 
-/** One attempt: sign, send, decide, record. Never rejects; an outcome in hand is recorded however long the store is away, but for the end of the service. */
-export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook, body }: ClaimedDelivery): Promise<void> {
+/**
+ * One attempt: sign, send, decide, record. Gives what it made of the webhook, if anything. Never rejects; an outcome in hand is
+ * recorded however long the store is away, but for the end of the service.
+ */
+export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook, body }: ClaimedDelivery): Promise<Judged | undefined> {
   const startedAt = d.clock.now()
   const outcome = await send(d, { delivery, lease, webhook, body })
   const now = d.clock.now()
   const durationMs = Math.max(0, now - startedAt)
   const state = decideNextState(delivery, outcome, d.policy.retry, now, d.random.next())
   const attempt = { startedAt, durationMs, outcome }
-  const record = { deliveryId: delivery.id, token: lease.token, attempt, state }
+  const judge = judgeOf(d, webhook, outcome, now)
+  const record = { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge }) }
   const recorded = await insist(d, () => d.storage.deliveries.recordAttempt(record))
-  if (recorded.isErr()) return
+  if (recorded.isErr()) return undefined
   d.telemetry.record({
     name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
     deliveryId: delivery.id,
@@ -32,6 +37,9 @@ export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook
     state: state.kind,
     ...(state.kind === 'pending' && { nextAttemptAt: state.nextAttemptAt }),
   })
+  const judged = recorded.value.kind === 'recorded' ? recorded.value.webhook : undefined
+  if (judged) tellOf(d, judged)
+  return judged
 }
 
 async function send(d: AttemptDeps, { delivery, webhook, body }: ClaimedDelivery): Promise<Outcome> {
