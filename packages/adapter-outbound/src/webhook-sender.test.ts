@@ -43,10 +43,10 @@ async function outcomeOf(answer: string) {
 }
 
 describe('a webhook request', () => {
-  it('is one POST of exactly the given characters, as JSON', async () => {
+  it('is one POST of exactly the given characters, with the given headers', async () => {
     const server = await receiver((socket) => socket.write(http('204 No Content')))
     const body = '{"text":"Zoë ≠ 🎈 \\u0000","a" : 1}'
-    await deliver(`${server.url}?x=%20y`, { body, headers: { 'X-Service-Event': 'message.responded' } })
+    await deliver(`${server.url}?x=%20y`, { body, headers: { 'content-type': 'application/json', 'X-Service-Event': 'message.responded' } })
     const [head = '', sent = ''] = server.requests[0]?.split('\r\n\r\n') ?? []
     expect(Buffer.from(sent, 'latin1').toString('utf8')).toBe(body)
     expect(head.split('\r\n')).toEqual([

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { isIPv4, createServer as createTcpServer, type Server } from 'node:net'
+import { createServer as createTcpServer, isIPv4, type Server, type Socket as TcpSocket } from 'node:net'
 
 /**
  * `silent` leaves the question open, `nxdomain` says that there is no such name; an empty list, that it has no addresses.
@@ -31,29 +31,49 @@ export async function dnsServer(answers: Record<string, DnsAnswer>, { host = '12
     return { bytes, afterMs: long.afterMs ?? 0 }
   }
 
-  const udp = createSocket(isIPv4(host) ? 'udp4' : 'udp6')
+  const { udp, tcp } = await bothAt(host, port)
+  const late = new Set<NodeJS.Timeout>()
   udp.on('message', (query, from) => {
     const answer = answerTo(query, 'udp')
-    if (answer) setTimeout(() => udp.send(answer.bytes, from.port, from.address, () => undefined), answer.afterMs)
+    if (!answer) return
+    const timer = setTimeout(() => {
+      late.delete(timer)
+      udp.send(answer.bytes, from.port, from.address)
+    }, answer.afterMs)
+    late.add(timer)
   })
-  udp.bind(port, host)
-  await once(udp, 'listening')
-
   // Of TCP only what a resolver asks again: one whole question per connection.
-  const tcp = createTcpServer((socket) =>
+  tcp.on('connection', (socket: TcpSocket) =>
     socket
       .on('error', () => undefined)
       .on('data', (data) => {
         const answer = answerTo(data.subarray(2), 'tcp')
         if (answer) socket.end(Buffer.concat([uint16(answer.bytes.length), answer.bytes]))
       }),
-  ).listen(udp.address().port, host)
-  await once(tcp, 'listening')
+  )
 
   return {
     address: isIPv4(host) ? `${host}:${udp.address().port}` : `[${host}]:${udp.address().port}`,
     questions,
-    close: async () => void (await Promise.all([closed(udp), closed(tcp)])),
+    close: async () => {
+      for (const timer of late) clearTimeout(timer)
+      await Promise.all([closed(udp), closed(tcp)])
+    },
+  }
+}
+
+/** A free port of UDP may be taken for TCP: then another one is tried. */
+async function bothAt(host: string, port: number): Promise<{ udp: Socket; tcp: Server }> {
+  const udp = createSocket(isIPv4(host) ? 'udp4' : 'udp6').bind(port, host)
+  await once(udp, 'listening')
+  const tcp = createTcpServer().listen(udp.address().port, host)
+  try {
+    await once(tcp, 'listening')
+    return { udp, tcp }
+  } catch (error) {
+    await closed(udp)
+    if (port !== 0) throw error
+    return bothAt(host, port)
   }
 }
 

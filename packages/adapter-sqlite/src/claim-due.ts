@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { ClaimDue, ClaimedDelivery, SendingDelivery } from '@org/agent-messaging-core'
-import { selectDeliveryWithBody, toDelivery, type DeliveryRow } from './delivery-row.js'
+import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
+import { toTrace } from './trace.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
 /** Webhooks looked at in one call: bounds it where thousands have open deliveries and none is due. */
@@ -31,7 +32,7 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
   const webhookOf = db.prepare<[number], WebhookRow>(`${selectWebhook} where w.seq = ?`)
   const holdCircuit = db.prepare<[number, number]>('update webhooks set circuit_until = ? where seq = ?')
   const claim = db.prepare<[number, number]>("update deliveries set state = 'sending', due_at = ?, lease = lease + 1 where seq = ?")
-  const bySeq = db.prepare<[number], DeliveryRow & { readonly body: string }>(`${selectDeliveryWithBody} where d.seq = ?`)
+  const bySeq = db.prepare<[number], DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.seq = ?`)
   let lastLane = 0
 
   /** Every lane once, beginning behind the last one served. */
@@ -69,7 +70,7 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
       const delivery = bySeq.get(seq)
       if (!delivery || !webhook) return []
       const lease = { token: delivery.lease, until }
-      return [{ delivery: toDelivery(delivery) as SendingDelivery, lease, webhook, body: delivery.body }]
+      return [{ delivery: toDelivery(delivery) as SendingDelivery, lease, webhook, body: delivery.body, ...toTrace(delivery.trace) }]
     })
   }
 

@@ -19,6 +19,9 @@ export type DeliveryRow = {
   readonly createdAt: number
 }
 
+/** And with what is to be sent. */
+export type DeliveryRowWithBody = DeliveryRow & { readonly body: string; readonly trace: string | null }
+
 const columns = `
   d.seq, d.id, d.project_id as projectId, w.id as webhookId, e.id as eventId, e.name as event,
   d.attempt_count as attemptCount, d.state, d.step, d.due_at as dueAt, d.resume_at as resumeAt, d.lease,
@@ -27,7 +30,7 @@ const joined = 'from deliveries d join events e on e.seq = d.event_seq join webh
 
 /** To be followed by a `where`. */
 export const selectDelivery = `select ${columns} ${joined}`
-export const selectDeliveryWithBody = `select ${columns}, e.body ${joined}`
+export const selectDeliveryWithBody = `select ${columns}, e.body, e.trace ${joined}`
 
 export const toDelivery = (row: DeliveryRow): WebhookDelivery => ({
   id: row.id,

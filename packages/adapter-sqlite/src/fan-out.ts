@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { ClaimedDelivery, EventName, Instant, Outgoing, Webhook, WebhookEvent } from '@org/agent-messaging-core'
 import { probeReadiness } from './probe-readiness.js'
+import { traceColumn } from './trace.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
 /** Makes an event and its deliveries within the transaction of the fact that it reports; gives those that are born claimed. */
@@ -16,6 +17,8 @@ type InsertedColumns = {
   readonly lease: 0 | 1
   readonly createdAt: number
 }
+
+type EventColumns = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & { readonly trace: string | null }
 
 /** The only place that inserts deliveries. */
 export function fanOutOf(db: Database): FanOut {
@@ -60,13 +63,16 @@ export function publisherOf(db: Database): (webhookId: string, event: WebhookEve
 }
 
 function insertsOf(db: Database) {
-  const insertEvent = db.prepare<[WebhookEvent]>('insert into events (id, name, body, created_at) values (@id, @name, @body, @createdAt)')
+  const insertEvent = db.prepare<[EventColumns]>(
+    'insert into events (id, name, body, trace, created_at) values (@id, @name, @body, @trace, @createdAt)',
+  )
   const insertDelivery = db.prepare<[InsertedColumns]>(`
     insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
     values (@id, @projectId, @webhookSeq, @eventSeq, @state, 0, 0, @dueAt, @lease, @createdAt)`)
   return {
     /** Gives its `seq`. */
-    event: (event: WebhookEvent) => insertEvent.run(event).lastInsertRowid,
+    event: ({ id, name, body, trace, createdAt }: WebhookEvent) =>
+      insertEvent.run({ id, name, body, trace: traceColumn(trace), createdAt }).lastInsertRowid,
     delivery: (columns: InsertedColumns) => void insertDelivery.run(columns),
   }
 }
@@ -83,5 +89,5 @@ function claimedDelivery(id: string, event: WebhookEvent, webhook: Webhook, unti
   const state = { kind: 'sending', leaseUntil: until, step: 0 } as const
   const { projectId, createdAt } = event
   const delivery = { id, projectId, webhookId: webhook.id, eventId: event.id, event: event.name, attemptCount: 0, state, createdAt }
-  return { delivery, lease: { token: 1, until }, webhook, body: event.body }
+  return { delivery, lease: { token: 1, until }, webhook, body: event.body, ...(event.trace && { trace: event.trace }) }
 }

@@ -5,7 +5,7 @@ export type WebhookRow = ReturnType<typeof webhookColumns> & { readonly seq: num
 /** To be followed by joins or a `where`. */
 export const selectWebhook = `
   select w.seq, w.id, w.project_id as projectId, w.url, w.events, w.agent_id as agentId, w.description, w.secret,
-    w.previous_secret as previousSecret, w.previous_until as previousUntil, w.disable_on_gone as disableOnGone,
+    w.header_names as headerNames, w.headers, w.previous_secret as previousSecret, w.previous_until as previousUntil, w.disable_on_gone as disableOnGone,
     w.disabled_at as disabledAt, w.disabled_reason as disabledReason, w.consecutive_failures as consecutiveFailures,
     w.failing_since as failingSince, w.last_success_at as lastSuccessAt, w.last_failure_at as lastFailureAt,
     w.circuit_until as circuitUntil, w.circuit_trips as circuitTrips, w.created_at as createdAt, w.updated_at as updatedAt
@@ -14,6 +14,7 @@ export const selectWebhook = `
 /** Takes `webhookColumns`. */
 export const updateWebhookSql = `
   update webhooks set url = @url, events = @events, agent_id = @agentId, description = @description, secret = @secret,
+    header_names = @headerNames, headers = @headers,
     previous_secret = @previousSecret, previous_until = @previousUntil, disable_on_gone = @disableOnGone,
     disabled_at = @disabledAt, disabled_reason = @disabledReason, consecutive_failures = @consecutiveFailures,
     failing_since = @failingSince, last_success_at = @lastSuccessAt, last_failure_at = @lastFailureAt,
@@ -29,6 +30,7 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
   ...(row.description !== null && { description: row.description }),
   secret: row.secret as Sealed,
   ...(row.previousSecret !== null && { previousSecret: { secret: row.previousSecret as Sealed, until: row.previousUntil ?? 0 } }),
+  ...(row.headers !== null && { headers: { names: JSON.parse(row.headerNames ?? '[]') as string[], sealed: row.headers as Sealed } }),
   disableOnGone: row.disableOnGone === 1,
   status:
     row.disabledAt === null ? { kind: 'enabled' } : { kind: 'disabled', reason: row.disabledReason ?? 'operator', at: row.disabledAt },
@@ -56,6 +58,8 @@ export const webhookColumns = (webhook: Webhook) => ({
   secret: webhook.secret as string,
   previousSecret: (webhook.previousSecret?.secret ?? null) as string | null,
   previousUntil: webhook.previousSecret?.until ?? null,
+  headerNames: webhook.headers ? JSON.stringify(webhook.headers.names) : null,
+  headers: (webhook.headers?.sealed ?? null) as string | null,
   disableOnGone: webhook.disableOnGone ? 1 : 0,
   ...statusColumns(webhook.status),
   ...healthColumns(webhook.health),

@@ -2,6 +2,8 @@ export type { Agent, AgentRuntimeConfig, AgentState } from './domain/agent.js'
 export { agentDefaults, isAgentName, isUuid } from './domain/agent.js'
 export type { ApiKey, Permission } from './domain/api-key.js'
 export { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS } from './domain/api-key.js'
+export type { CustomHeaderRules, CustomHeaders } from './domain/custom-headers.js'
+export { customHeadersProblem, withCustomHeaders } from './domain/custom-headers.js'
 export type {
   AfterAttempt,
   DeliveryAttempt,
@@ -32,6 +34,7 @@ export { failedRun } from './domain/run.js'
 export type { Sealed } from './domain/sealed.js'
 export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
+export type { TraceContext } from './domain/trace.js'
 export type { DisabledReason, Webhook, WebhookChange } from './domain/webhook.js'
 export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
 export type { Circuit, CircuitState, HealthPolicy, WebhookHealth } from './domain/webhook-health.js'

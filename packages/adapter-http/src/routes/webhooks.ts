@@ -1,4 +1,4 @@
-import type { Webhook, WebhookSettings } from '@org/agent-messaging-core'
+import { isJsonObject, type CustomHeaders, type Webhook, type WebhookSettings } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { located, reply, replyEmpty } from '../answer.js'
@@ -16,6 +16,7 @@ import { webhookBody } from '../wire/webhook.js'
 import { deliveryFilter } from './deliveries.js'
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string')
+const isTextMap = (value: unknown): boolean => isJsonObject(value) && isTexts(Object.values(value))
 
 const settings = z.object(
   {
@@ -24,6 +25,7 @@ const settings = z.object(
     events: z.custom<WebhookSettings['events']>(isTexts, 'must be an array of event names'),
     agentId: id.nullish(),
     description: text.nullish(),
+    headers: z.custom<CustomHeaders>(isTextMap, 'must be an object whose values are strings').nullish(),
     enabled: boolean.optional(),
     disableOnGone: boolean.optional(),
   },

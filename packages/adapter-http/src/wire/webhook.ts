@@ -7,6 +7,7 @@ export const webhookBody = (webhook: Webhook, now: Instant) => ({
   events: webhook.events,
   ...(webhook.agentId !== undefined && { agentId: webhook.agentId }),
   ...(webhook.description !== undefined && { description: webhook.description }),
+  ...(webhook.headers && { headers: Object.fromEntries(webhook.headers.names.map((name) => [name, { set: true }])) }),
   disableOnGone: webhook.disableOnGone,
   ...statusFields(webhook),
   ...healthFields(webhook, now),

@@ -48,6 +48,36 @@ export function attemptsSuite(it: StorageTest): void {
     })
   })
 
+  it('keeps the request headers of each attempt as they were, and knows of an attempt without', async ({ storage, scene }) => {
+    const headers = [
+      { 'webhook-id': '1', 'webhook-timestamp': '7', 'X-Ä': 'é', 'X-Empty': '' },
+      undefined,
+      { 'webhook-id': '1', 'webhook-timestamp': '8', 'X-Ä': 'ü', 'X-Empty': '' },
+      { 'webhook-id': '1' },
+    ]
+    let claimed = await sending(scene)
+    for (const [step, requestHeaders] of headers.entries()) {
+      const attempt = { startedAt: NOW, durationMs: 1, outcome: refused(), ...(requestHeaders && { requestHeaders }) }
+      const state = { kind: 'pending', nextAttemptAt: NOW + step, step } as const
+      await storage.deliveries.recordAttempt({ deliveryId: claimed.delivery.id, token: claimed.lease.token, attempt, state })
+      claimed = await claimAgain(storage, NOW + MINUTE)
+    }
+    const { attempts = [] } = (await reread(storage, claimed)) ?? {}
+    expect(attempts.map(({ requestHeaders }) => requestHeaders)).toEqual(headers)
+    expect(attempts[1]).not.toHaveProperty('requestHeaders')
+  })
+
+  it('hands the trace of the event to each attempt', async ({ storage, scene }) => {
+    await scene.webhook()
+    const agent = await scene.agent()
+    const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
+    const [born] = await scene.publish(agent, { trace }, { until: NOW + LEASE_MS, except: new Set() })
+    expect(born?.trace).toEqual(trace)
+    expect((await claimAgain(storage, NOW + LEASE_MS)).trace).toEqual(trace)
+    const [without] = await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
+    expect(without).not.toHaveProperty('trace')
+  })
+
   it('G4: retries at the time that was decided, with the same id and body, and numbers the attempts from 1', async ({ storage, scene }) => {
     const first = await sending(scene)
     await record(storage, first, unreachable(), pending)

@@ -37,6 +37,8 @@ export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: Instant
   readonly durationMs: number
+  /** As they were signed and sent, but for those of the connection; the customer's own without their values. Absent when nothing was sent. */
+  readonly requestHeaders?: Readonly<Record<string, string>>
   readonly outcome: Outcome
 }
 
@@ -54,7 +56,7 @@ export type UnreachableError =
   | 'reset'
   | 'timeout'
   | 'protocol'
-  /** The secret could not be decrypted: nothing was sent, for an unsigned request never is. */
+  /** The secret, or a header of the customer's own, could not be decrypted: nothing was sent, for an unsigned request never is. */
   | 'unsealable_secret'
 
 /** `delaysMs[step]` follows the failure at that step; none left means exhausted. Jitter lengthens only. */

@@ -3,6 +3,7 @@ import { toIso } from './instant.js'
 import type { Json, JsonObject } from './json.js'
 import type { ExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
+import type { TraceContext } from './trace.js'
 
 /** What a webhook can subscribe to. */
 export const EVENT_NAMES = ['message.responded', 'agent.started', 'agent.stopped', 'agent.error', 'webhook.disabled'] as const
@@ -59,6 +60,8 @@ export type WebhookEvent = {
   readonly agentId?: string
   readonly name: EventName
   readonly body: string
+  /** Of the request that caused it. */
+  readonly trace?: TraceContext
   readonly createdAt: Instant
 }
 

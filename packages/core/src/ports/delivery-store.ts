@@ -1,6 +1,7 @@
 import type { AfterAttempt, DeliveryAttempt, DeliveryStatus, SendingDelivery, WebhookDelivery } from '../domain/delivery.js'
 import type { EventName, WebhookEvent } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
+import type { TraceContext } from '../domain/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import type { Lease, Page, PageOf, Stored } from './storage.js'
 
@@ -67,6 +68,8 @@ export type ClaimedDelivery = {
   readonly lease: Lease
   readonly webhook: Webhook
   readonly body: string
+  /** Of the event. */
+  readonly trace?: TraceContext
 }
 
 export type AttemptRecord = {

@@ -45,7 +45,8 @@ export function claimDelivery(memory: Memory, row: DeliveryRow, webhook: Webhook
   const delivery = { ...row.delivery, state: { kind: 'sending', leaseUntil: until, step, ...extra } } as const
   row.delivery = delivery
   row.token = ++memory.lastToken
-  return { delivery, lease: { token: row.token, until }, webhook, body: bodyOf(memory, row) }
+  const trace = memory.events.get(delivery.eventId)?.trace
+  return { delivery, lease: { token: row.token, until }, webhook, body: bodyOf(memory, row), ...(trace && { trace }) }
 }
 
 export const bodyOf = (memory: Memory, { delivery }: DeliveryRow): string => memory.events.get(delivery.eventId)?.body ?? ''
