@@ -34,14 +34,16 @@ export function fanOutOf(db: Database): FanOut {
     // An event that nobody is to hear of is kept nowhere.
     if (receivers.length === 0) return []
     const eventSeq = insert.event(event)
-    return receivers.flatMap((receiver) => {
+    const born: ClaimedDelivery[] = []
+    for (const receiver of receivers) {
       const webhook = toWebhook(receiver)
-      const until = claimUntil(webhook, claim)
+      const until = born.length < (claim?.most ?? 0) ? claimUntil(webhook, claim) : undefined
       const id = nextDeliveryId()
-      const born = until === undefined ? due(createdAt) : claimed(until)
-      insert.delivery({ id, projectId, webhookSeq: receiver.seq, eventSeq, createdAt, ...born })
-      return until === undefined ? [] : [claimedDelivery(id, event, webhook, until)]
-    })
+      const state = until === undefined ? due(createdAt) : claimed(until)
+      insert.delivery({ id, projectId, webhookSeq: receiver.seq, eventSeq, createdAt, ...state })
+      if (until !== undefined) born.push(claimedDelivery(id, event, webhook, until))
+    }
+    return born
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultHealthPolicy, defaultLimits, type Outcome, type SubscribableEvent } from '@org/agent-messaging-core'
+import { createService, defaultHealthPolicy, defaultLimits, type Outcome, type SubscribableEvent } from '@org/agent-messaging-core'
 import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -89,9 +89,6 @@ describe('a receiver that fails', () => {
     const fakes = await scene({ ...echo, policy: { retry } })
     const { webhook } = await fakes.hook()
     await fakes.service.stop()
-    const other = fakes.another()
-    void other
-    const { createService } = await import('@org/agent-messaging-core')
     const stranger = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key'), policy: { retry } })
     await stranger.start()
     await stranger.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })

@@ -23,6 +23,8 @@ export type DeliveryWorker = {
 
 export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
+  /** Of one project. */
+  const mostAtOnce = Math.ceil(prefetch / 4)
   const turns = createTurns(d.policy.deliver)
   const attempts = new Set<Promise<void>>()
   let moreDue = false
@@ -61,12 +63,12 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   }
 
   async function tick(): Promise<Promise<void>[]> {
-    const limit = phase === 'draining' ? 0 : prefetch - turns.waiting
+    const limit = phase === 'draining' ? 0 : turns.room
     if (limit <= 0) return []
     const now = d.clock.now()
     const claims = await d.storage.deliveries.claimDue({
       ...{ now, until: now + leaseMs, limit, perWebhook: maxInFlightPerWebhook, except: turns.full },
-      perProject: Math.ceil(prefetch / 4),
+      perProject: mostAtOnce,
       retries: Math.max(0, largestShare(prefetch) - turns.waitingRetries),
     })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
@@ -79,8 +81,8 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
 
   return {
     admit() {
-      const hasRoom = phase === 'started' && turns.inFlight < maxInFlight && turns.waiting < prefetch
-      return hasRoom ? { until: d.clock.now() + leaseMs, except: turns.full } : undefined
+      const hasRoom = phase === 'started' && turns.inFlight < maxInFlight && turns.room > 0
+      return hasRoom ? { until: d.clock.now() + leaseMs, most: Math.min(turns.room, mostAtOnce), except: turns.full } : undefined
     },
     take(claimed) {
       for (const one of claimed) void enqueue(one)

@@ -89,6 +89,17 @@ describe('turns', () => {
     startAll(turns)
     expect([...turns.full]).toEqual([])
   })
+  it('count one project for half of the buffer at most, so that there is room for others', () => {
+    const turns = createTurns(policy)
+    add(turns, 3, 'a')
+    expect(turns.room).toBe(13)
+    add(turns, 30, 'b')
+    expect(turns.room).toBe(8)
+    add(turns, 3, 'c', { projectId: 'other' })
+    expect(turns.room).toBe(5)
+    turns.drop('b')
+    expect(turns.room).toBe(10)
+  })
   it('drop what waits for one webhook, and go on with the others', () => {
     const turns = createTurns(policy)
     add(turns, 2, 'a')

@@ -13,6 +13,8 @@ export type Waiting = { readonly claimed: ClaimedDelivery; readonly done: () => 
 export type Turns = {
   readonly waiting: number
   readonly waitingRetries: number
+  /** How many more may be claimed. One project counts for half of the buffer at most, however much of it came at once. */
+  readonly room: number
   readonly inFlight: number
   /** Ids of the webhooks and the projects of which enough is waiting. Always as it is now. */
   readonly full: ReadonlySet<string>
@@ -43,6 +45,7 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
   const full = new Set<string>()
   const waiting: Record<Kind, number> = { first: 0, retry: 0 }
   const inFlight: Record<Kind, number> = { first: 0, retry: 0 }
+  let held = 0
 
   function laneOf({ webhook: { id, projectId } }: ClaimedDelivery): Lane {
     const project = projects.get(projectId) ?? newProject(projectId)
@@ -54,7 +57,9 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
 
   function count(lane: Lane, kind: Kind, by: { waiting?: 1 | -1; inFlight?: 1 | -1 }): void {
     waiting[kind] += by.waiting ?? 0
+    held -= Math.min(lane.project.waiting, prefetch / 2)
     lane.project.waiting += by.waiting ?? 0
+    held += Math.min(lane.project.waiting, prefetch / 2)
     inFlight[kind] += by.inFlight ?? 0
     lane.project.inFlight += by.inFlight ?? 0
     lane.inFlight += by.inFlight ?? 0
@@ -102,6 +107,9 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
     },
     get waitingRetries() {
       return waiting.retry
+    },
+    get room() {
+      return prefetch - held
     },
     get inFlight() {
       return inFlight.first + inFlight.retry
