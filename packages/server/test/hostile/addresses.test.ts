@@ -9,7 +9,7 @@ import { certificate } from '../../../adapter-outbound/test/certificate.js'
 import { dnsServer, type DnsAnswer } from '../../../adapter-outbound/test/dns-server.js'
 import { http } from '../../../adapter-outbound/test/raw-server.js'
 import { realServer, type RealServer } from '../e2e/real-server.js'
-import { attemptAt, registered, registering, runOf, type Kind } from './calls.js'
+import { attemptAt, moving, registered, registering, runOf, type Kind } from './calls.js'
 import { HI, listenEverywhere, PUBLIC, type Everywhere } from './everywhere.js'
 import { FORBIDDEN, forbiddenUrls, UNDIALLABLE } from './forbidden.js'
 import { inNetworkOfItsOwn } from './namespace.js'
@@ -75,9 +75,16 @@ inNetworkOfItsOwn(import.meta.url, () => {
       expect([...new Set(everywhere.dialled)]).toEqual([PUBLIC])
     })
 
-    it('is not registered at a forbidden address, however it is written, nor with a URL that readers differ about', async () => {
+    it('is not registered at, or moved to, a forbidden address, however it is written, nor a URL that readers differ about', async () => {
       const taken: string[] = []
-      for (const url of forbiddenUrls(everywhere.port)) if ((await registering(server, kind, url)) !== 400) taken.push(url)
+      const other = await registered(server, kind, to('receiver.test'))
+      // An agent is changed only while it is stopped.
+      if (kind === 'agent') await server.api('POST', `/v1/agents/${other}/stop`)
+      expect(await moving(server, kind, other, to('receiver.test'))).toBe(200)
+      for (const url of forbiddenUrls(everywhere.port)) {
+        if ((await registering(server, kind, url)) !== 400) taken.push(url)
+        if ((await moving(server, kind, other, url)) !== 400) taken.push(`${url} by PATCH`)
+      }
       expect(taken).toEqual([])
       expect(everywhere.dialled).toEqual([])
     })

@@ -46,6 +46,11 @@ export async function deliveryAt(server: RealServer, webhookId: string): Promise
 export const attemptAt = async (server: RealServer, webhookId: string): Promise<Attempt | undefined> =>
   (await deliveryAt(server, webhookId)).attempts[0]
 
+/** The status that an attempt to move it to this URL is answered with. */
+export async function moving(server: RealServer, kind: Kind, id: string, url: string): Promise<number> {
+  return (await server.api('PATCH', `/v1/${kind}s/${id}`, kind === 'webhook' ? { url } : { runtime: { kind: 'http', url } })).status
+}
+
 let sessions = 0
 
 /** A message to the agent, as it is once its only run has ended. */
