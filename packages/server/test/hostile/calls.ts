@@ -6,7 +6,8 @@ export type Kind = 'webhook' | 'agent'
 let names = 0
 
 function register(server: RealServer, kind: Kind, url: string, timeoutMs = 3_000): Promise<Response> {
-  if (kind === 'webhook') return server.api('POST', '/v1/webhooks', { url, events: ['agent.stopped'] })
+  // An event that does not happen here: a webhook gets what is sent to it as a test, and nothing else.
+  if (kind === 'webhook') return server.api('POST', '/v1/webhooks', { url, events: ['webhook.disabled'] })
   const runtime = { kind: 'http', url, timeoutMs }
   return server.api('POST', '/v1/agents', { name: `remote-${++names}`, runtime, desiredState: 'running', maxAttempts: 1 })
 }
