@@ -1,4 +1,4 @@
-import type { DeliveryState, EventName, WebhookDelivery } from '@org/agent-messaging-core'
+import type { CancelReason, DeliveryState, EventName, WebhookDelivery } from '@org/agent-messaging-core'
 
 /** A delivery with its event's and its webhook's ids. */
 export type DeliveryRow = {
@@ -15,7 +15,7 @@ export type DeliveryRow = {
   readonly resumeAt: number | null
   readonly lease: number
   readonly finishedAt: number | null
-  readonly cancelledReason: 'webhook_deleted' | 'operator' | null
+  readonly cancelledReason: CancelReason | null
   readonly createdAt: number
 }
 

@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { DeliveryAttempt, DeliveryDetail, DeliveryStore } from '@org/agent-messaging-core'
+import { deliveryBacklog } from './backlog.js'
+import { staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
 import type { Committer } from './committer.js'
 import { deliveryList } from './delivery-list.js'
@@ -7,6 +9,7 @@ import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './
 import { publisherOf, type FanOut } from './fan-out.js'
 import { toHeaders } from './kept-headers.js'
 import { attemptRecords } from './record-attempt.js'
+import { deliveryPurge } from './purge.js'
 import { redelivery } from './redelivery.js'
 
 type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
@@ -21,6 +24,9 @@ export function deliveryStore(db: Database, { read, write }: Committer, fanOut: 
   const list = deliveryList(db)
   const { redeliver, cancel } = redelivery(db)
   const publishTo = publisherOf(db)
+  const cancelStale = staleDeliveries(db)
+  const purge = deliveryPurge(db)
+  const backlog = deliveryBacklog(db)
   const one = db.prepare<[string, string], DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`)
   const attemptsOf = db.prepare<[number], AttemptRow>(`
     select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
@@ -55,6 +61,9 @@ export function deliveryStore(db: Database, { read, write }: Committer, fanOut: 
     get: (projectId, deliveryId) => read(() => getDetail(projectId, deliveryId)),
     list: (filter, page) => read(() => list(filter, page)),
     cancelOrphans: (query) => write(() => cancelOrphans.run(query).changes),
+    cancelStale: (query) => write(() => cancelStale(query)),
+    purge: (query) => write(() => purge(query)),
+    backlog: (now) => read(() => backlog(now)),
   }
 }
 

@@ -6,6 +6,7 @@ export type { CustomHeaderRules, CustomHeaders } from './domain/custom-headers.j
 export { customHeadersProblem, withCustomHeaders } from './domain/custom-headers.js'
 export type {
   AfterAttempt,
+  CancelReason,
   DeliveryAttempt,
   DeliveryState,
   DeliveryStatus,
@@ -38,14 +39,16 @@ export type { TraceContext } from './domain/trace.js'
 export type { DisabledReason, Webhook, WebhookChange } from './domain/webhook.js'
 export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
 export type { Circuit, CircuitState, HealthPolicy, WebhookHealth } from './domain/webhook-health.js'
-export { circuitAt, decideWebhookHealth, defaultHealthPolicy, readyToProbe } from './domain/webhook-health.js'
+export { circuitAt, decideWebhookHealth, defaultHealthPolicy } from './domain/webhook-health.js'
 export type { AgentRuntime, HistoryLimit, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent, Turn } from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, StateChange } from './ports/agent-store.js'
 export type { CredentialStore, Project } from './ports/credential-store.js'
 export type {
   AttemptRecord,
+  CancelStale,
   ClaimDue,
   ClaimedDelivery,
+  DeliveryBacklog,
   DeliveryDetail,
   DeliveryFilter,
   DeliveryStore,
@@ -60,6 +63,7 @@ export type {
   ClaimedMessage,
   Held,
   Lane,
+  MessageBacklog,
   MessageFilter,
   MessageRef,
   MessageStore,
@@ -68,7 +72,7 @@ export type {
 } from './ports/message-store.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 export type { ResponseSignal } from './ports/response-signal.js'
-export type { Lease, Page, PageOf, Storage, Stored, Unavailable } from './ports/storage.js'
+export type { Lease, Page, PageOf, Purge, Storage, Stored, Unavailable } from './ports/storage.js'
 export type { Fact, Telemetry } from './ports/telemetry.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { SecretRotation, WebhookStore } from './ports/webhook-store.js'

@@ -23,7 +23,10 @@ export type DeliveryState =
   | { readonly kind: 'sending'; readonly leaseUntil: Instant; readonly step: number; readonly resumeAt?: Instant }
   | { readonly kind: 'delivered'; readonly deliveredAt: Instant }
   | { readonly kind: 'exhausted'; readonly exhaustedAt: Instant }
-  | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: 'webhook_deleted' | 'operator' }
+  | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: CancelReason }
+
+/** Its webhook was deleted, or was disabled for too long or with too much waiting; or an operator did it. */
+export type CancelReason = 'webhook_deleted' | 'webhook_disabled' | 'operator'
 
 export type AfterAttempt = Extract<DeliveryState, { kind: 'pending' | 'delivered' | 'exhausted' }>
 export type SendingDelivery = WebhookDelivery & { readonly state: Extract<DeliveryState, { kind: 'sending' }> }

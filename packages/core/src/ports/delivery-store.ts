@@ -3,7 +3,7 @@ import type { EventName, WebhookEvent } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
-import type { Lease, Page, PageOf, Stored } from './storage.js'
+import type { Lease, Page, PageOf, Purge, Stored } from './storage.js'
 
 /** Deliveries and their attempts. A fact's deliveries are born in the commit of the fact, one per subscribed webhook. */
 export interface DeliveryStore {
@@ -39,6 +39,15 @@ export interface DeliveryStore {
   list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
   /** Cancels up to `limit` open deliveries whose webhook was deleted; answers how many. */
   cancelOrphans(query: { now: Instant; limit: number }): Stored<number>
+  /**
+   * Cancels what waits too long, or is too much, for disabled webhooks: what was due before `dueBefore`, and of each one's due
+   * deliveries all but `keep`. Those that were attempted go first, then the longest due; up to `limit` in all. Answers how many.
+   */
+  cancelStale(query: CancelStale): Stored<number>
+  /** Deletes final deliveries with their attempts, and with the last delivery of an event the event. Answers how many deliveries. */
+  purge(purge: Purge): Stored<number>
+  /** What is open at this moment, over all projects. */
+  backlog(now: Instant): Stored<DeliveryBacklog>
 }
 
 /**
@@ -88,6 +97,22 @@ export type Verdict = { readonly change: WebhookChange; readonly outgoing?: Omit
 export type RecordedAttempt =
   | { readonly kind: 'recorded'; readonly webhook?: { readonly before: Webhook; readonly after: Webhook } }
   | { readonly kind: 'lease_lost' }
+
+export type CancelStale = { readonly now: Instant; readonly dueBefore: Instant; readonly keep: number; readonly limit: number }
+
+/** Numbers of deliveries, and of webhooks that are not deleted. */
+export type DeliveryBacklog = {
+  /** Neither delivered nor given up. */
+  readonly open: number
+  /** Of them, those that may be claimed now. `oldestDueAt`: since when the first of these may. */
+  readonly due: number
+  readonly oldestDueAt?: Instant
+  /** Due, but their webhook is disabled or its circuit open. */
+  readonly held: number
+  readonly disabledWebhooks: number
+  readonly openCircuits: number
+  readonly halfOpenCircuits: number
+}
 
 export type DeliveryDetail = { readonly delivery: WebhookDelivery; readonly body: string; readonly attempts: readonly DeliveryAttempt[] }
 

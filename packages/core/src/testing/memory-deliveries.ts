@@ -100,7 +100,66 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     }
     return Math.min(orphans.length, limit)
   },
+
+  cancelStale({ now, dueBefore, keep, limit }) {
+    let left = limit
+    for (const { id, status } of memory.webhooks.values()) {
+      if (status.kind === 'enabled') continue
+      const due = dueOf(memory, id, now).sort((a, b) => Number(isRetry(b)) - Number(isRetry(a)))
+      const tooOld = due.filter((row) => dueAt(row) < dueBefore)
+      const others = due.filter((row) => dueAt(row) >= dueBefore)
+      const stale = [...tooOld, ...others.slice(0, Math.max(0, others.length - keep))].slice(0, left)
+      left -= stale.length
+      for (const row of stale) {
+        row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt: now, reason: 'webhook_disabled' } }
+      }
+    }
+    return limit - left
+  },
+
+  purge({ finishedBefore, limit }) {
+    const rows = [...memory.deliveries.values()].map(({ delivery }) => delivery).filter(({ state }) => finishedAt(state) < finishedBefore)
+    const purged = rows.sort((a, b) => finishedAt(a.state) - finishedAt(b.state)).slice(0, limit)
+    for (const { id } of purged) memory.deliveries.delete(id)
+    const left = new Set([...memory.deliveries.values()].map(({ delivery }) => delivery.eventId))
+    for (const { eventId } of purged) if (!left.has(eventId)) memory.events.delete(eventId)
+    return purged.length
+  },
+
+  backlog(now) {
+    const all = [...memory.deliveries.values()]
+    const due = all.filter((row) => dueAt(row) <= now)
+    const ready = due.filter(({ delivery }) => isReady(memory.webhooks.get(delivery.webhookId), now))
+    const webhooks = [...memory.webhooks.values()]
+    const circuits = webhooks.map(({ health }) => circuitAt(health, now))
+    return {
+      open: all.filter(({ delivery }) => isOpen(delivery.state)).length,
+      due: ready.length,
+      ...(ready.length > 0 && { oldestDueAt: Math.min(...ready.map(dueAt)) }),
+      held: due.length - ready.length,
+      disabledWebhooks: webhooks.filter(({ status }) => status.kind === 'disabled').length,
+      openCircuits: circuits.filter((circuit) => circuit === 'open').length,
+      halfOpenCircuits: circuits.filter((circuit) => circuit === 'half_open').length,
+    }
+  },
 })
+
+const isReady = (webhook: Webhook | undefined, now: Instant): boolean =>
+  webhook?.status.kind === 'enabled' && circuitAt(webhook.health, now) !== 'open'
+
+/** An open one has not finished, and never will have by any time. */
+function finishedAt(state: DeliveryState): Instant {
+  switch (state.kind) {
+    case 'delivered':
+      return state.deliveredAt
+    case 'exhausted':
+      return state.exhaustedAt
+    case 'cancelled':
+      return state.cancelledAt
+    default:
+      return Infinity
+  }
+}
 
 const isOpen = ({ kind }: DeliveryState): boolean => kind === 'pending' || kind === 'sending'
 
