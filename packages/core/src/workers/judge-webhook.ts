@@ -38,7 +38,7 @@ function verdictOf(d: Pick<Platform, 'ids'>, webhook: Webhook, { health, disable
   const event = freezeEvent({ event: 'webhook.disabled', data }, d.ids.next(), webhook.projectId, now)
   return {
     change: { health, status: { kind: 'disabled', reason: disable, at: now }, updatedAt: now },
-    outgoing: { event, nextDeliveryId: d.ids.next, notTo: webhook.id },
+    outgoing: { event, nextDeliveryId: () => d.ids.next(), notTo: webhook.id },
   }
 }
 
