@@ -51,7 +51,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
     await expect.poll(() => everywhere.leaks().length).toBe(FORBIDDEN.length - UNDIALLABLE.length)
   })
 
-  describe.each<Kind>(['webhook', 'agent'])('a %s (row S)', (kind) => {
+  describe.each<Kind>(['webhook', 'agent'])('the %s (row S)', (kind) => {
     /** What became of one request to it. */
     let request: () => Promise<unknown>
     const delivered = kind === 'webhook' ? { outcome: 'accepted', statusCode: 200 } : { state: 'responded', response: 'hi' }
