@@ -64,10 +64,14 @@ inNetworkOfItsOwn(import.meta.url, () => {
         ? { outcome: 'refused', statusCode }
         : { state: 'failed', error: { message: `the runtime answered ${statusCode}` } }
 
+    const requestTo = async (name: string): Promise<() => Promise<unknown>> => {
+      const id = await registered(server, kind, to(name))
+      return kind === 'webhook' ? () => attemptAt(server, id) : () => runOf(server, id)
+    }
+
     beforeAll(async () => {
       answers['receiver.test'] = [PUBLIC]
-      const id = await registered(server, kind, to('receiver.test'))
-      request = kind === 'webhook' ? () => attemptAt(server, id) : () => runOf(server, id)
+      request = await requestTo('receiver.test')
     })
 
     it('at a public address is reached', async () => {
@@ -113,6 +117,17 @@ inNetworkOfItsOwn(import.meta.url, () => {
       expect(everywhere.dialled).toEqual([])
       answers['receiver.test'] = [PUBLIC]
       expect(await request()).toMatchObject(delivered)
+    })
+
+    it('whose name is written otherwise is the same, to reach and to refuse', async () => {
+      for (const name of ['RECEIVER.Test', 'receiver.test.', 'receiver%2Etest', 'ｒｅｃｅｉｖｅｒ。test']) {
+        answers['receiver.test'] = [PUBLIC]
+        const requestIt = await requestTo(name)
+        expect(await requestIt(), name).toMatchObject(delivered)
+        answers['receiver.test'] = ['10.0.0.1']
+        expect(await requestIt(), name).toMatchObject(failed('address_blocked'))
+      }
+      expect(everywhere.leaks()).toEqual([])
     })
 
     it('whose name server plays tricks is reached at public addresses or not at all', async () => {

@@ -25,7 +25,7 @@ export function inNetworkOfItsOwn(fileUrl: string, define: () => void): void {
 type Result = { readonly fullName: string; readonly status: string; readonly failureMessages: readonly string[] }
 
 async function runInside(file: string): Promise<readonly Result[]> {
-  const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--reporter=json', file]
+  const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--reporter=json', '--testTimeout=60000', file]
   const child = spawn('unshare', ['-n', 'sh', '-c', NETWORK, 'sh', ...vitest], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], [INSIDE]: 'yes' },
