@@ -34,16 +34,14 @@ export function fanOutOf(db: Database): FanOut {
     // An event that nobody is to hear of is kept nowhere.
     if (receivers.length === 0) return []
     const eventSeq = insert.event(event)
-    const born: ClaimedDelivery[] = []
-    for (const receiver of receivers) {
+    return receivers.flatMap((receiver) => {
       const webhook = toWebhook(receiver)
-      const until = born.length < (claim?.most ?? 0) ? claimUntil(webhook, claim) : undefined
+      const until = claimUntil(webhook, claim)
       const id = nextDeliveryId()
-      const state = until === undefined ? due(createdAt) : claimed(until)
-      insert.delivery({ id, projectId, webhookSeq: receiver.seq, eventSeq, createdAt, ...state })
-      if (until !== undefined) born.push(claimedDelivery(id, event, webhook, until))
-    }
-    return born
+      const born = until === undefined ? due(createdAt) : claimed(until)
+      insert.delivery({ id, projectId, webhookSeq: receiver.seq, eventSeq, createdAt, ...born })
+      return until === undefined ? [] : [claimedDelivery(id, event, webhook, until)]
+    })
   }
 }
 

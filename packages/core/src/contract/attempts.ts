@@ -20,7 +20,7 @@ const OUTCOMES: readonly Outcome[] = [
 /** A delivery that is born claimed. */
 async function sending(scene: Scene): Promise<ClaimedDelivery> {
   await scene.webhook()
-  const [claimed] = await scene.publish(await scene.agent(), {}, { until: NOW + LEASE_MS, most: 100, except: new Set() })
+  const [claimed] = await scene.publish(await scene.agent(), {}, { until: NOW + LEASE_MS, except: new Set() })
   if (!claimed) throw new Error('no delivery was born claimed')
   return claimed
 }
@@ -71,10 +71,10 @@ export function attemptsSuite(it: StorageTest): void {
     await scene.webhook()
     const agent = await scene.agent()
     const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
-    const [born] = await scene.publish(agent, { trace }, { until: NOW + LEASE_MS, most: 100, except: new Set() })
+    const [born] = await scene.publish(agent, { trace }, { until: NOW + LEASE_MS, except: new Set() })
     expect(born?.trace).toEqual(trace)
     expect((await claimAgain(storage, NOW + LEASE_MS)).trace).toEqual(trace)
-    const [without] = await scene.publish(agent, {}, { until: NOW + LEASE_MS, most: 100, except: new Set() })
+    const [without] = await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
     expect(without).not.toHaveProperty('trace')
   })
 

@@ -143,7 +143,7 @@ export function claimDueSuite(it: StorageTest): void {
     const elsewhere = await scene.agent({ projectId: OTHER_PROJECT_ID })
     await scene.publish(elsewhere)
     expect(webhookIds(await claimDue(storage, { except: new Set([PROJECT_ID]) }))).toEqual([other.id])
-    const born = await scene.publish(elsewhere, {}, { until: NOW + LEASE_MS, most: 100, except: new Set([OTHER_PROJECT_ID]) })
+    const born = await scene.publish(elsewhere, {}, { until: NOW + LEASE_MS, except: new Set([OTHER_PROJECT_ID]) })
     expect(born).toEqual([])
   })
 

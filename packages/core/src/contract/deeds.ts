@@ -49,7 +49,7 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
     const run = dice.takeOne(runs)
     if (!run) return
     const state = dice.weighted(AFTER_RUN)(run, now)
-    const claim = dice.chance(0.5) ? { until: now + LEASE_MS, most: 100, except: new Set<string>() } : undefined
+    const claim = dice.chance(0.5) ? { until: now + LEASE_MS, except: new Set<string>() } : undefined
     const answers = await perhapsTwice(() => calls.recordRun({ ...heldBy(run), state, now, ...outgoingOf(run, state, now, claim) }))
     for (const answer of answers) if (answer.kind === 'recorded') deliveries.push(...answer.deliveries)
   }

@@ -17,7 +17,7 @@ async function listAll({ deliveries }: UnwrappedStorage): Promise<readonly Webho
 export function deletedWebhooksSuite(it: StorageTest): void {
   it('are never claimed again, not when they are due and not when a lease ends', async ({ storage, scene }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
-    await scene.publish(agent, {}, { until: NOW + LEASE_MS, most: 100, except: new Set() })
+    await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
     await scene.publish(agent)
     expect(await storage.webhooks.delete(PROJECT_ID, webhook.id)).toBe(true)
     expect(await claimDue(storage)).toEqual([])
@@ -40,7 +40,7 @@ export function deletedWebhooksSuite(it: StorageTest): void {
 
   it('are cancelled also when their sender died', async ({ storage, scene }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
-    await scene.publish(agent, {}, { until: NOW + LEASE_MS, most: 100, except: new Set() })
+    await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
     await storage.webhooks.delete(PROJECT_ID, webhook.id)
     expect(await storage.deliveries.cancelOrphans({ now: NOW + LEASE_MS, limit: 10 })).toBe(1)
     expect((await listAll(storage))[0]?.state).toEqual({ kind: 'cancelled', cancelledAt: NOW + LEASE_MS, reason: 'webhook_deleted' })
@@ -48,7 +48,7 @@ export function deletedWebhooksSuite(it: StorageTest): void {
 
   it('stay as they are once they are final, with their attempts', async ({ storage, scene }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
-    const [claimed] = await scene.publish(agent, {}, { until: NOW + LEASE_MS, most: 100, except: new Set() })
+    const [claimed] = await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
     if (!claimed) throw new Error('no delivery was born claimed')
     const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
     const held = { deliveryId: claimed.delivery.id, token: claimed.lease.token }

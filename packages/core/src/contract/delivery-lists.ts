@@ -16,7 +16,7 @@ const ENDS: readonly AfterAttempt[] = [
 /** Of one webhook: three `agent.error` that were attempted and ended so, then an `agent.stopped` that is being sent. */
 async function publishFour({ deliveries }: UnwrappedStorage, scene: Scene): Promise<void> {
   const agent = await scene.agent()
-  const claim = { until: NOW + LEASE_MS, most: 100, except: new Set<string>() }
+  const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
   for (const state of ENDS) {
     const attempt = { startedAt: NOW, durationMs: 1, outcome: state.kind === 'delivered' ? accepted() : refused() }
     for (const { delivery, lease } of await scene.publish(agent, { name: 'agent.error' }, claim)) {

@@ -36,7 +36,7 @@ export function outboxSuite(it: StorageTest): void {
     const agent = await scene.agent()
     const webhook = await scene.webhook({ url: 'https://receiver.example/a?b=c', description: 'mine' })
     const event = anEvent(agent)
-    const outgoing = scene.outgoing(event, { until: NOW + LEASE_MS, most: 100, except: new Set() })
+    const outgoing = scene.outgoing(event, { until: NOW + LEASE_MS, except: new Set() })
     const recorded = await scene.answer(await scene.run(agent), NOW, outgoing)
     const born = recorded.kind === 'recorded' ? recorded.deliveries : []
     expect(born).toMatchObject([{ webhook, body: event.body, lease: { until: NOW + LEASE_MS } }])
@@ -54,20 +54,11 @@ export function outboxSuite(it: StorageTest): void {
     const agent = await scene.agent()
     const [claimed, excepted] = [await scene.webhook(), await scene.webhook()]
     const disabled = await scene.webhook({ status: { kind: 'disabled', reason: 'operator', at: NOW } })
-    const born = await scene.publish(agent, {}, { until: NOW + LEASE_MS, most: 100, except: new Set([excepted.id]) })
+    const born = await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set([excepted.id]) })
     expect(born.map(({ webhook }) => webhook.id)).toEqual([claimed.id])
     const { data } = await deliveries.list({ projectId: agent.projectId }, { limit: 10 })
     const states = new Map(data.map(({ webhookId, state }) => [webhookId, state.kind]))
     expect([claimed, excepted, disabled].map(({ id }) => states.get(id))).toEqual(['sending', 'pending', 'pending'])
-  })
-
-  it('leaves deliveries pending beyond those that may be born claimed', async ({ storage: { deliveries }, scene }) => {
-    const agent = await scene.agent()
-    for (let n = 0; n < 5; n++) await scene.webhook()
-    const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
-    expect(await scene.publish(agent, {}, { ...claim, most: 2 })).toHaveLength(2)
-    expect(await scene.publish(agent, {}, { ...claim, most: 0 })).toEqual([])
-    expect(await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })).toHaveLength(8)
   })
 
   it('a run that is to be tried again tells nobody', async ({ storage: { messages, deliveries }, scene }) => {
@@ -84,7 +75,7 @@ export function outboxSuite(it: StorageTest): void {
     await scene.webhook()
     const change = { agentId: agent.id, from: 'running', to: { kind: 'stopped' } } as const
     const calls = Array.from({ length: 8 }, (_, i) => {
-      const outgoing = scene.outgoing(anEvent(agent, { name: 'agent.stopped' }), { until: NOW + LEASE_MS, most: 100, except: new Set() })
+      const outgoing = scene.outgoing(anEvent(agent, { name: 'agent.stopped' }), { until: NOW + LEASE_MS, except: new Set() })
       return (i % 2 ? storage : second).agents.changeState({ ...change, outgoing })
     })
     const answers = await Promise.all(calls)

@@ -52,14 +52,13 @@ export interface DeliveryStore {
 
 /**
  * An event to commit with the fact it reports. `claim`: its deliveries to enabled webhooks whose circuit is closed are born
- * claimed by the caller, `most` of them, and none to the webhooks and projects whose ids are in `except`. `notTo` gets no
- * delivery, subscribed or not.
+ * claimed by the caller, but for the webhooks and projects whose ids are in `except`. `notTo` gets none, subscribed or not.
  */
 export type Outgoing = {
   readonly event: WebhookEvent
   readonly nextDeliveryId: () => string
   readonly notTo?: string
-  readonly claim?: { readonly until: Instant; readonly most: number; readonly except: ReadonlySet<string> }
+  readonly claim?: { readonly until: Instant; readonly except: ReadonlySet<string> }
 }
 
 export type ClaimDue = {

@@ -8,16 +8,13 @@ import type { DeliveryRow, Memory } from './memory.js'
 export function publish(memory: Memory, { event, nextDeliveryId, notTo, claim }: Outgoing): ClaimedDelivery[] {
   memory.events.set(event.id, event)
   const subscribed = [...memory.webhooks.values()].filter((webhook) => webhook.id !== notTo && isSubscribed(webhook, event))
-  const claimed: ClaimedDelivery[] = []
-  for (const webhook of subscribed) {
+  return subscribed.flatMap((webhook) => {
     const row = publishOne(memory, event, webhook, nextDeliveryId())
-    const isClaimed = claim && claimed.length < claim.most && mayBeBornClaimed(webhook, claim.except)
-    if (isClaimed) claimed.push(claimDelivery(memory, row, webhook, claim.until))
-  }
-  return claimed
+    return claim && isBornClaimed(webhook, claim.except) ? [claimDelivery(memory, row, webhook, claim.until)] : []
+  })
 }
 
-const mayBeBornClaimed = ({ id, projectId, status, health }: Webhook, except: ReadonlySet<string>): boolean =>
+const isBornClaimed = ({ id, projectId, status, health }: Webhook, except: ReadonlySet<string>): boolean =>
   status.kind === 'enabled' && health.circuit.kind === 'closed' && !except.has(id) && !except.has(projectId)
 
 /** One delivery of the event, to this webhook. */

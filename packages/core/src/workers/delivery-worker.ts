@@ -23,8 +23,6 @@ export type DeliveryWorker = {
 
 export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
-  /** Of one project. */
-  const mostAtOnce = Math.ceil(prefetch / 4)
   const turns = createTurns(d.policy.deliver)
   const attempts = new Set<Promise<void>>()
   let moreDue = false
@@ -68,7 +66,7 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     const now = d.clock.now()
     const claims = await d.storage.deliveries.claimDue({
       ...{ now, until: now + leaseMs, limit, perWebhook: maxInFlightPerWebhook, except: turns.full },
-      perProject: mostAtOnce,
+      perProject: Math.ceil(prefetch / 4),
       retries: Math.max(0, largestShare(prefetch) - turns.waitingRetries),
     })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
@@ -82,7 +80,7 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   return {
     admit() {
       const hasRoom = phase === 'started' && turns.inFlight < maxInFlight && turns.room > 0
-      return hasRoom ? { until: d.clock.now() + leaseMs, most: Math.min(turns.room, mostAtOnce), except: turns.full } : undefined
+      return hasRoom ? { until: d.clock.now() + leaseMs, except: turns.full } : undefined
     },
     take(claimed) {
       for (const one of claimed) void enqueue(one)
