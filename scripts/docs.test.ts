@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
@@ -26,4 +26,10 @@ it('the documented settings are those of the server', () => {
   const printed = (form: string): string => execFileSync(process.execPath, [cli, 'config', form], { encoding: 'utf8' })
   expect(read('.env.example')).toBe(printed('--env'))
   expect(read('docs/configuration.md')).toContain(printed('--markdown').trim())
+})
+
+it('the tests that the webhook promises rest on are there', () => {
+  const named = [...read('docs/webhooks.md').matchAll(/`((?:packages|scripts)\/[^`]+)`/g)].map(([, file]) => file ?? '')
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter((file) => !existsSync(new URL(`../${file}`, import.meta.url)))).toEqual([])
 })

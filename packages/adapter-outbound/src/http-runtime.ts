@@ -1,5 +1,5 @@
 import type { AgentRuntime, Clock, Crypto, JsonObject, RunningAgent, RunRequest } from '@org/agent-messaging-core'
-import { isJsonObject, isSecret, signatureHeaders } from '@org/agent-messaging-core'
+import { isJsonObject, isSecret, signatureHeaders, withCustomHeaders } from '@org/agent-messaging-core'
 import { err } from 'neverthrow'
 import type { HttpRequest } from './exchange.js'
 import { parseHttpOptions } from './http-runtime-options.js'
@@ -98,8 +98,8 @@ function signedRequest({ crypto, clock, publicUrl, headerPrefix }: Settings, tar
   const { url, signingSecret: secret } = target
   const id = `${run.messageId}.${run.attempt}`
   const signature = signatureHeaders(crypto.hmacSha256, { id, event: 'message.run', body, secret, at: clock.now(), headerPrefix })
-  const headers = { ...target.headers, 'content-type': 'application/json', 'idempotency-key': run.messageId, ...signature }
-  return { method: 'POST', url, headers, body } as const
+  const ours = { 'content-type': 'application/json', 'idempotency-key': run.messageId, ...signature, ...run.trace }
+  return { method: 'POST', url, headers: withCustomHeaders(ours, target.headers), body } as const
 }
 
 function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {

@@ -17,7 +17,7 @@ export function httpWebhookSender(
       const outcome = await http.send({
         method: 'POST',
         url,
-        headers: { 'content-type': 'application/json', ...headers },
+        headers,
         body,
         deadlineMs,
         maxBodyBytes: KEPT_BYTES,

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Accepted, AgentState, Message, NewMessage } from '@org/agent-messaging-core'
 import { selectMessage, stateColumns, toMessage, type MessageRow, type StateColumns } from './message-row.js'
 import type { Place, SessionRows } from './session-row.js'
+import { traceColumn } from './trace.js'
 
 type InsertedColumns = StateColumns & {
   readonly id: string
@@ -13,6 +14,7 @@ type InsertedColumns = StateColumns & {
   readonly message: string
   readonly metadata: string | null
   readonly principal: string
+  readonly trace: string | null
   readonly attempt: number
   readonly createdAt: number
 }
@@ -30,9 +32,9 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
   )
   const insert = db.prepare<[InsertedColumns]>(`
     insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
-      attempt, state, not_before, started_at, created_at)
+      trace, attempt, state, not_before, started_at, created_at)
     values (@id, @agentId, @sessionSeq, @position, @idempotencyKey, @fingerprint, @message, @metadata, @principal,
-      @attempt, @state, @notBefore, @startedAt, @createdAt)`)
+      @trace, @attempt, @state, @notBefore, @startedAt, @createdAt)`)
 
   return (accepted) => {
     const existing = (accepted.idempotencyKey === undefined ? undefined : byKey.get(accepted)) ?? byId.get(accepted)
@@ -77,6 +79,7 @@ const columnsOf = (accepted: NewMessage, { sessionSeq, position }: Place, messag
   message: message.message,
   metadata: message.metadata === undefined ? null : JSON.stringify(message.metadata),
   principal: JSON.stringify(message.executionPrincipal),
+  trace: traceColumn(message.trace),
   attempt: message.attempt,
   createdAt: message.createdAt,
 })

@@ -1,12 +1,14 @@
 import type { Database } from 'better-sqlite3'
 import type { MessageRef, MessageStore } from '@org/agent-messaging-core'
 import { acceptance } from './accept-message.js'
+import { messageBacklog } from './backlog.js'
 import { runnableClaims } from './claim-runnable.js'
 import type { Committer } from './committer.js'
 import type { FanOut } from './fan-out.js'
 import { heldRuns } from './held-runs.js'
 import { messageList } from './message-list.js'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
+import { messagePurge } from './purge.js'
 import type { SessionRows } from './session-row.js'
 
 export function messageStore(db: Database, { read, write }: Committer, sessions: SessionRows, fanOut: FanOut): MessageStore {
@@ -14,6 +16,8 @@ export function messageStore(db: Database, { read, write }: Committer, sessions:
   const claimRunnable = runnableClaims(db, sessions)
   const held = heldRuns(db, sessions, fanOut)
   const list = messageList(db)
+  const purge = messagePurge(db)
+  const backlog = messageBacklog(db)
   const byRef = db.prepare<[MessageRef], MessageRow>(
     `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
   )
@@ -40,5 +44,7 @@ export function messageStore(db: Database, { read, write }: Committer, sessions:
       }),
     findFinal: (messageIds) => read(() => finalOnes.all(JSON.stringify(messageIds)).map(toMessage)),
     list: (filter, page) => read(() => list(filter, page)),
+    purge: (query) => write(() => purge(query)),
+    backlog: (now) => read(() => backlog(now)),
   }
 }

@@ -18,7 +18,10 @@ import { webhookStore } from './webhook-store.js'
 export type SqliteOptions = {
   /** The database file, made if it is missing (its folder is not), or ':memory:'. */
   readonly path: string
-  /** How long a commit waits for another process's, with the event loop standing still. 5,000 if absent. */
+  /**
+   * How long a write waits while other processes write, before it is `Unavailable`; the event loop turns meanwhile. The opening and
+   * the closing wait as long with the loop standing still. Reads never wait. 5,000 if absent.
+   */
   readonly busyTimeoutMs?: number
   /** Writes that may wait for their commit; one more is `Unavailable`. 10,000 if absent. */
   readonly maxQueuedWrites?: number
@@ -47,10 +50,13 @@ function openStorage({ path, busyTimeoutMs = 5_000, maxQueuedWrites = 10_000 }: 
   const db = openConnection(path, busyTimeoutMs)
   try {
     migrate(db, migrations)
-    const committer = createCommitter(db, maxQueuedWrites)
+    const committer = createCommitter(db, { maxQueued: maxQueuedWrites, patienceMs: busyTimeoutMs })
     const stores = storesOf(db, committer)
     const liveness = path === ':memory:' ? aloneInMemory : openLiveness(path, () => releaseClaims(db))
+    // From here on the committer does the waiting, up to the last commits.
+    db.pragma('busy_timeout = 0')
     const close = (): void => {
+      if (db.open) db.pragma(`busy_timeout = ${busyTimeoutMs}`)
       committer.close()
       db.close()
       liveness.close()
@@ -79,7 +85,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   const fanOut = fanOutOf(db)
   return {
     messages: messageStore(db, committer, sessions, fanOut),
-    deliveries: deliveryStore(db, committer),
+    deliveries: deliveryStore(db, committer, fanOut),
     webhooks: webhookStore(db, committer),
     agents: agentStore(db, committer, sessions, fanOut),
     credentials: credentialStore(db, committer),

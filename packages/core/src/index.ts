@@ -2,8 +2,11 @@ export type { Agent, AgentRuntimeConfig, AgentState } from './domain/agent.js'
 export { agentDefaults, isAgentName, isUuid } from './domain/agent.js'
 export type { ApiKey, Permission } from './domain/api-key.js'
 export { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS } from './domain/api-key.js'
+export type { CustomHeaderRules, CustomHeaders } from './domain/custom-headers.js'
+export { customHeadersProblem, withCustomHeaders } from './domain/custom-headers.js'
 export type {
   AfterAttempt,
+  CancelReason,
   DeliveryAttempt,
   DeliveryState,
   DeliveryStatus,
@@ -32,27 +35,35 @@ export { failedRun } from './domain/run.js'
 export type { Sealed } from './domain/sealed.js'
 export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
-export type { Webhook, WebhookChange } from './domain/webhook.js'
+export type { TraceContext } from './domain/trace.js'
+export type { DisabledReason, Webhook, WebhookChange } from './domain/webhook.js'
 export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
+export type { Circuit, CircuitState, HealthPolicy, WebhookHealth } from './domain/webhook-health.js'
+export { circuitAt, decideWebhookHealth, defaultHealthPolicy } from './domain/webhook-health.js'
 export type { AgentRuntime, HistoryLimit, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent, Turn } from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, StateChange } from './ports/agent-store.js'
 export type { CredentialStore, Project } from './ports/credential-store.js'
 export type {
   AttemptRecord,
+  CancelStale,
   ClaimDue,
   ClaimedDelivery,
+  DeliveryBacklog,
   DeliveryDetail,
   DeliveryFilter,
   DeliveryStore,
   Outgoing,
+  RecordedAttempt,
   Redelivered,
   RedeliverFilter,
+  Verdict,
 } from './ports/delivery-store.js'
 export type {
   Accepted,
   ClaimedMessage,
   Held,
   Lane,
+  MessageBacklog,
   MessageFilter,
   MessageRef,
   MessageStore,
@@ -61,7 +72,7 @@ export type {
 } from './ports/message-store.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 export type { ResponseSignal } from './ports/response-signal.js'
-export type { Lease, Page, PageOf, Storage, Stored, Unavailable } from './ports/storage.js'
+export type { Lease, Page, PageOf, Purge, Storage, Stored, Unavailable } from './ports/storage.js'
 export type { Fact, Telemetry } from './ports/telemetry.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { SecretRotation, WebhookStore } from './ports/webhook-store.js'

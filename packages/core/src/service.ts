@@ -1,6 +1,7 @@
 import { defaultRetryPolicy } from './domain/delivery.js'
 import { defaultLimits } from './domain/limits.js'
 import { defaultDispatchPolicy } from './domain/message.js'
+import { defaultHealthPolicy } from './domain/webhook-health.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
@@ -16,6 +17,8 @@ import { cancelDelivery, getDelivery, listDeliveries, recoverDeliveries, redeliv
 import {
   createWebhook,
   deleteWebhook,
+  disableWebhook,
+  enableWebhook,
   finishRotation,
   getWebhook,
   listWebhooks,
@@ -61,6 +64,7 @@ export const defaultPolicy: Policy = {
   dispatch: defaultDispatchPolicy,
   runLeaseMs: 30_000,
   retry: defaultRetryPolicy,
+  webhookHealth: defaultHealthPolicy,
   deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 256 },
   headerPrefix: 'X-Service',
 }
@@ -88,6 +92,8 @@ export function createService(options: ServiceOptions) {
       get: getWebhook(d),
       list: listWebhooks(d),
       update: updateWebhook(d),
+      enable: enableWebhook(d),
+      disable: disableWebhook(d),
       delete: deleteWebhook(d),
       rotateSecret: rotateSecret(d),
       finishRotation: finishRotation(d),
@@ -104,6 +110,8 @@ export function createService(options: ServiceOptions) {
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
     policy: d.policy,
     ping: () => d.storage.ping(),
+    /** The time that everything here is judged by. */
+    now: () => d.clock.now(),
     /** Starts the workers; resolves when the agents that should run have been looked at once. What was stopped stays stopped. */
     async start(): Promise<void> {
       d.deliveryWorker.start()

@@ -28,6 +28,7 @@ const policyOf = (env: Environment): Partial<Policy> => ({
   dispatch: { ...defaultPolicy.dispatch, runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS },
   runLeaseMs: env.SERVICE_RUN_LEASE_MS,
   retry: { ...defaultPolicy.retry, delaysMs: env.SERVICE_WEBHOOK_RETRY_SCHEDULE },
+  webhookHealth: { ...defaultPolicy.webhookHealth, disableAfterMs: env.SERVICE_WEBHOOK_DISABLE_AFTER },
   deliver: { ...defaultPolicy.deliver, deadlineMs: env.SERVICE_DELIVERY_TIMEOUT_MS, leaseMs: env.SERVICE_DELIVERY_LEASE_MS },
   headerPrefix: env.SERVICE_HEADER_PREFIX,
 })

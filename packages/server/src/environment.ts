@@ -63,6 +63,10 @@ export const environment = z.object({
     about: 'Waits between the attempts of a delivery.',
     takes: 'up to 50 waits of at most 30d, such as 5s,5m,2h (units ms, s, m, h, d)',
   }),
+  SERVICE_WEBHOOK_DISABLE_AFTER: value
+    .duration(60_000, 365 * DAY_MS)
+    .prefault(asDuration(defaultPolicy.webhookHealth.disableAfterMs))
+    .register(variables, { about: 'Nothing but failure for so long disables a webhook.', takes: '1m to 365d (units ms, s, m, h, d)' }),
   SERVICE_WEBHOOK_ALLOWED_CIDRS: value.cidrs.optional().register(variables, {
     about: 'Non-public addresses that webhooks and HTTP runtimes may be at. `dev` allows the loopback addresses.',
     takes: 'address ranges, such as 10.1.0.0/16,fd00::/8',

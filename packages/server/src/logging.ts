@@ -44,10 +44,13 @@ function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
       return fact['error'] === undefined ? 'info' : 'warn'
     case 'delivery.attempted':
       return fact['outcome'] === 'accepted' ? 'info' : 'warn'
+    case 'webhook.circuit':
+      return fact['circuit'] === 'open' ? 'warn' : 'info'
     case 'agent.changed':
       return fact['to'] === 'error' ? 'warn' : 'info'
     case 'run.refused':
     case 'delivery.refused':
+    case 'webhook.disabled':
       return 'warn'
     case 'store.unavailable':
     case 'worker.failed':

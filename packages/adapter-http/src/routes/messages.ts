@@ -48,6 +48,8 @@ export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
         agent: agentIn(c.req.param('id')),
         ...c.req.valid('json'),
         idempotencyKey,
+        traceparent: c.req.header('traceparent'),
+        tracestate: c.req.header('tracestate'),
         waitMs: waitMsOf(preferences),
         abort: c.req.raw.signal,
       })

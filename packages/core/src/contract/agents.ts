@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Agent } from '../domain/agent.js'
 import type { Sealed } from '../domain/sealed.js'
 import { anAgent, newMessage, PROJECT_ID } from '../testing/builders.js'
-import { heldBy, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID, heldBy } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 const FULL: Partial<Agent> = {
@@ -105,9 +105,7 @@ export function agentsSuite(it: StorageTest): void {
     expect(await scene.reread(run.message)).toBeUndefined()
     expect(await storage.messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'agent_not_found' })
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBeUndefined()
-    expect(await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 9, perWebhook: 9, except: new Set() })).toHaveLength(
-      1,
-    )
+    expect(await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })).toHaveLength(1)
   })
 
   it('deletes by force what is still open: its runs have lost their leases and nothing is left to claim', async ({ storage, scene }) => {

@@ -2,12 +2,14 @@ import { describe } from 'vitest'
 import { acceptSuite } from './accept.js'
 import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
+import { backlogSuite } from './backlog.js'
 import { claimDueSuite } from './claim-due.js'
 import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
 import { credentialsSuite } from './credentials.js'
 import { deletedWebhooksSuite } from './deleted-webhooks.js'
 import { deliveryListsSuite } from './delivery-lists.js'
+import { disabledWebhooksSuite } from './disabled-webhooks.js'
 import { fencingSuite } from './fencing.js'
 import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
@@ -17,9 +19,11 @@ import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
+import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
 import { sessionOrderSuite } from './session-order.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
+import { webhookHealthSuite } from './webhook-health.js'
 import { webhooksSuite } from './webhooks.js'
 
 export type { OpenStorage, StorageUnderTest } from './storage-test.js'
@@ -43,9 +47,14 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('who gets an event', () => subscriptionsSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
+    describe('the health of webhooks', () => webhookHealthSuite(it))
     describe('lists of deliveries', () => deliveryListsSuite(it))
     describe('redelivery, recovery and cancellation', () => redeliverySuite(it))
     describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))
+    describe('deliveries of disabled webhooks', () => disabledWebhooksSuite(it))
+    describe('retention of deliveries', () => deliveryRetentionSuite(it))
+    describe('retention of messages', () => messageRetentionSuite(it))
+    describe('the backlog', () => backlogSuite(it))
     describe('agents', () => agentsSuite(it))
     describe('webhooks', () => webhooksSuite(it))
     describe('projects, API keys and settings', () => credentialsSuite(it))

@@ -17,6 +17,9 @@ export const OTHER_PROJECT_ID = '00000000-0000-7fff-9000-000000000000'
 
 export const UNKNOWN_ID = '00000000-0000-7ffd-8000-000000000000'
 
+/** Of `claimDue`: more than any test has. */
+export const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>() }
+
 /** What the holder of a claim shows to write its result. */
 export const heldBy = ({ message, lease }: ClaimedMessage): Held => ({ messageId: message.id, token: lease.token })
 

@@ -4,6 +4,7 @@ import type { Instant } from './instant.js'
 import type { JsonObject } from './json.js'
 import type { ExecutionPrincipal } from './principal.js'
 import type { FinishedRun, RunError } from './run.js'
+import type { TraceContext } from './trace.js'
 
 /** What a client sent to an agent, with what became of it. */
 export type Message = {
@@ -16,6 +17,8 @@ export type Message = {
   readonly executionPrincipal: ExecutionPrincipal
   /** Digest of the request; tells a reuse of the key with another body. */
   readonly fingerprint?: string
+  /** Of the request that made it; its runs and deliveries belong to the same trace. */
+  readonly trace?: TraceContext
   /** Runs begun so far, counted durably before each run: what `maxAttempts: 1` rests on. */
   readonly attempt: number
   readonly state: MessageState

@@ -3,6 +3,7 @@ import type { Agent } from '../domain/agent.js'
 import type { JsonObject } from '../domain/json.js'
 import type { ExecutionPrincipal } from '../domain/principal.js'
 import type { RunError, RunOutcome } from '../domain/run.js'
+import type { TraceContext } from '../domain/trace.js'
 
 /** Brings agents of one kind to life. */
 export interface AgentRuntime {
@@ -48,6 +49,8 @@ export type RunRequest = {
   readonly attempt: number
   /** Opens the callback route for this run alone. */
   readonly runToken: string
+  /** For the agent's own tracing, when the client sent one: its trace id, and a parent id of this run. */
+  readonly trace?: TraceContext
   /** What `remember` last kept of this session, by whichever run and process. */
   readonly sessionState?: string
   /**

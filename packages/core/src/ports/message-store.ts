@@ -1,7 +1,7 @@
 import type { Instant } from '../domain/instant.js'
 import type { AfterRun, DeferredState, Message, MessageStateKind, RunningMessage } from '../domain/message.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
-import type { Lease, Page, PageOf, Stored } from './storage.js'
+import type { Lease, Page, PageOf, Purge, Stored } from './storage.js'
 
 /**
  * Messages, and the sessions that they queue in. A session is the queue and the lock: it hands out one message at a time,
@@ -32,6 +32,18 @@ export interface MessageStore {
   findFinal(messageIds: readonly string[]): Stored<Message[]>
   /** Newest first. */
   list(filter: MessageFilter, page: PageOf): Stored<Page<Message>>
+  /** Deletes final messages with their idempotency keys, which are free again, and idle sessions with their last message. Answers how many messages. */
+  purge(purge: Purge): Stored<number>
+  /** What is open at this moment, over all projects. */
+  backlog(now: Instant): Stored<MessageBacklog>
+}
+
+/** Numbers of messages. `oldestDueAt`: since when the one that waits longest could run; agents that do not run have none. */
+export type MessageBacklog = {
+  readonly queued: number
+  readonly running: number
+  readonly deferred: number
+  readonly oldestDueAt?: Instant
 }
 
 export type NewMessage = Omit<Message, 'attempt' | 'state' | 'createdAt'> & {

@@ -15,6 +15,8 @@ export type Fact = {
     | 'run.refused' // its lease was lost, or it ended more than once
     | 'delivery.attempted'
     | 'delivery.refused' // its lease was lost and its outcome changes nothing
+    | 'webhook.circuit' // it opened, or closed
+    | 'webhook.disabled' // by its failures
     | 'agent.changed'
     | 'store.unavailable'
     | 'worker.failed' // a defect: something threw that must not

@@ -1,4 +1,5 @@
 import { isFinal, statusOf, type Message, type MessageState } from '../domain/message.js'
+import type { Instant } from '../domain/instant.js'
 import type { Held, MessageFilter, MessageStore, NewMessage } from '../ports/message-store.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { publish } from './memory-outbox.js'
@@ -72,7 +73,32 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
       page,
     )
   },
+
+  purge({ finishedBefore, limit }) {
+    const rows = [...memory.messages.values()].filter(({ message }) => finishedAt(message.state) < finishedBefore)
+    const purged = rows.sort((a, b) => finishedAt(a.message.state) - finishedAt(b.message.state)).slice(0, limit)
+    for (const { message } of purged) memory.messages.delete(message.id)
+    for (const [key, row] of memory.idempotencyKeys) if (purged.includes(row)) memory.idempotencyKeys.delete(key)
+    return purged.length
+  },
+
+  backlog(now) {
+    const count = (kind: MessageState['kind']): number =>
+      [...memory.messages.values()].filter(({ message }) => message.state.kind === kind).length
+    const running = [...memory.agents.values()].filter(({ state }) => state.kind === 'running')
+    const due = running.flatMap(({ id }) => dueSessions(memory, id, now)).filter(({ head }) => head.message.state.kind === 'queued')
+    return {
+      ...{ queued: count('queued'), running: count('running'), deferred: count('deferred') },
+      ...(due.length > 0 && { oldestDueAt: Math.min(...due.map(({ session }) => session.dueAt)) }),
+    }
+  },
 })
+
+/** An open one has not finished, and never will have by any time. */
+function finishedAt(state: MessageState): Instant {
+  if (state.kind === 'responded') return state.respondedAt
+  return state.kind === 'failed' ? state.failedAt : Infinity
+}
 
 const keyOf = ({ projectId, agentId }: NewMessage, idempotencyKey: string): string => `${projectId} ${agentId} ${idempotencyKey}`
 

@@ -1,6 +1,7 @@
 import type { RetryPolicy } from '../domain/delivery.js'
 import type { Limits } from '../domain/limits.js'
 import type { DispatchPolicy } from '../domain/message.js'
+import type { HealthPolicy } from '../domain/webhook-health.js'
 import type { AgentRuntime } from '../ports/agent-runtime.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import type { ResponseSignal } from '../ports/response-signal.js'
@@ -52,6 +53,7 @@ export type Policy = {
   readonly dispatch: DispatchPolicy
   readonly runLeaseMs: number
   readonly retry: RetryPolicy
+  readonly webhookHealth: HealthPolicy
   readonly deliver: DeliverPolicy
   /** Of the three headers of S§6. */
   readonly headerPrefix: string
@@ -62,8 +64,9 @@ export type DeliverPolicy = {
   readonly deadlineMs: number
   /** Longer than the deadline; what a dead process was sending is due again after it. */
   readonly leaseMs: number
+  /** Requests at a time. Retries, and any one project, have three quarters of them at most. */
   readonly maxInFlight: number
   readonly maxInFlightPerWebhook: number
-  /** Deliveries claimed ahead of their turn. */
+  /** Deliveries claimed ahead of their turn; the same shares hold. */
   readonly prefetch: number
 }

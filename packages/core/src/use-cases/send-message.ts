@@ -6,6 +6,7 @@ import { canonicalJson, isJsonObject, jsonProblem, type Json, type JsonObject } 
 import type { Limits } from '../domain/limits.js'
 import type { Message } from '../domain/message.js'
 import { resolvePrincipal, type ExecutionPrincipal, type PrincipalError } from '../domain/principal.js'
+import { parseTrace } from '../domain/trace.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/storage.js'
 import type { Slot } from '../workers/dispatcher.js'
@@ -23,6 +24,9 @@ export type SendInput = {
   /** Unparsed: an omitted, an incomplete and a malformed one have answers of their own (S§4.1 rules 1–3). */
   readonly executionPrincipal?: unknown
   readonly idempotencyKey?: string | undefined
+  /** W3C Trace Context, as it came; what is malformed counts as none. */
+  readonly traceparent?: string | undefined
+  readonly tracestate?: string | undefined
   /** How long to wait for the answer; the policy's `syncWaitMs` when absent, and never longer than it. */
   readonly waitMs?: number | undefined
   /** Ends the waiting, never the work. */
@@ -83,9 +87,11 @@ function newMessage(
   slot: Slot | undefined,
 ): NewMessage {
   const { projectId, sessionId, message, metadata, idempotencyKey } = input
+  const trace = parseTrace(input.traceparent, input.tracestate)
   return {
     ...{ id: d.ids.next(), projectId, agentId: agent.id, sessionId, message, executionPrincipal, now },
     ...(metadata && { metadata }),
+    ...(trace && { trace }),
     ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
     ...(slot && { claimUntil: now + d.policy.runLeaseMs }),
   }

@@ -1,6 +1,7 @@
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import { failedRun, type FinishedRun, type RunOutcome } from '../domain/run.js'
+import { childTrace } from '../domain/trace.js'
 import type { RunningAgent, RunRequest } from '../ports/agent-runtime.js'
 import type { ClaimedMessage, Held } from '../ports/message-store.js'
 import type { Platform } from '../use-cases/deps.js'
@@ -100,8 +101,14 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
 function requestOf(d: RunDeps, { message, lease }: ClaimedMessage): RunRequest {
   const { id: messageId, agentId, sessionId, message: text, metadata, executionPrincipal, attempt } = message
   const runToken = runTokenOf(d.crypto, messageId, lease.token)
+  const trace = message.trace && childTrace(message.trace, d.crypto.randomBytes)
   const memory = { remember: async () => undefined, history: async () => [], emit: () => undefined }
-  return { messageId, agentId, sessionId, message: text, executionPrincipal, attempt, runToken, ...(metadata && { metadata }), ...memory }
+  return {
+    ...{ messageId, agentId, sessionId, message: text, executionPrincipal, attempt, runToken },
+    ...(metadata && { metadata }),
+    ...(trace && { trace }),
+    ...memory,
+  }
 }
 
 const lostForGood = ({ lost }: ClaimedMessage): FinishedRun =>
