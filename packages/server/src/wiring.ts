@@ -3,6 +3,7 @@ import {
   createService,
   functionRuntime,
   type AgentRuntime,
+  type Clock,
   type MessagingService,
   type Policy,
   type Storage,
@@ -40,6 +41,8 @@ export type WiringOptions = {
   readonly addresses?: AddressPolicy | undefined
   readonly policy?: Partial<Policy> | undefined
   readonly telemetry?: Telemetry | undefined
+  /** The machine's unless given. Tests drive hours and days by hand with `fakeClock()` of core's `./testing`. */
+  readonly clock?: Clock | undefined
 }
 
 /** The adapters and the service over them; nothing runs yet. */
@@ -55,7 +58,7 @@ const A2A_LIMITS = { deadlineMs: 30_000, maxBodyBytes: 8 * 1024 * 1024 }
 
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
 export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {
-  const platform = nodePlatform({ masterKey: options.masterKey })
+  const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
   const storage = openStorage(options.databasePath)
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   async function close(): Promise<void> {
@@ -73,7 +76,7 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
   const service = createService({
     ...platform,
     storage,
-    sender: httpWebhookSender(http),
+    sender: httpWebhookSender(http, platform.clock),
     runtimes: [
       functionRuntime({ ...builtInAgents, ...options.agents }),
       httpRuntime({ ...platform, http, publicUrl, ...(headerPrefix !== undefined && { headerPrefix }) }),

@@ -1,6 +1,6 @@
-import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import { attemptDelivery, type AttemptDeps } from './attempt-delivery.js'
+import type { Judged } from './judge-webhook.js'
 import { createLoop } from './loop.js'
 import { createTurns, largestShare, type Waiting } from './turns.js'
 
@@ -50,14 +50,16 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     const tooLate = claimed.lease.until < d.clock.now() + deadlineMs
     const judged = tooLate ? undefined : await attemptDelivery(d, claimed)
     turns.end(claimed)
-    if (judged) heed(judged.after)
+    if (judged) heed(judged)
     done()
   }
 
-  /** What waits for a webhook that is to be left alone is let go as well; of one that answers again there may be more. */
-  function heed({ id, status, health }: Webhook): void {
-    if (status.kind === 'disabled' || health.circuit.kind === 'open') for (const { done } of turns.drop(id)) done()
-    if (status.kind === 'disabled' || health.circuit.kind === 'closed') loop.wake()
+  /** What waits for a webhook that is to be left alone is let go as well. Of one that answers again, or of its disabling, more is due. */
+  function heed({ before, after }: Judged): void {
+    const isLeftAlone = after.status.kind === 'disabled' || after.health.circuit.kind === 'open'
+    if (isLeftAlone) for (const { done } of turns.drop(after.id)) done()
+    const hasClosed = before.health.circuit.kind === 'open' && after.health.circuit.kind === 'closed'
+    if (hasClosed || before.status.kind !== after.status.kind) loop.wake()
   }
 
   async function tick(): Promise<Promise<void>[]> {
