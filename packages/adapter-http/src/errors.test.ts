@@ -37,6 +37,7 @@ const answers: readonly (readonly [error: HttpError, status: number, code: strin
   [{ kind: 'media_type_unsupported', reason: 'Send JSON' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
   [{ kind: 'idempotency_mismatch' }, 422, 'IDEMPOTENCY_MISMATCH'],
   [{ kind: 'session_full' }, 429, 'TOO_MANY_REQUESTS', ['Retry-After', '1']],
+  [{ kind: 'too_many_streams' }, 429, 'TOO_MANY_REQUESTS', ['Retry-After', '1']],
   [{ kind: 'internal' }, 500, 'INTERNAL_ERROR'],
   [{ kind: 'body_consumed' }, 500, 'INTERNAL_ERROR'],
   [{ kind: 'unavailable', reason: 'select * from api_keys' }, 503, 'UNAVAILABLE', ['Retry-After', '1']],

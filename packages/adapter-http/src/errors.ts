@@ -100,6 +100,8 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   media_type_unsupported: ({ reason }) => ({ code: 'UNSUPPORTED_MEDIA_TYPE', message: reason }),
   session_full: () => ({ code: 'TOO_MANY_REQUESTS', message: 'Too many messages of this session are waiting', headers: SOON }),
 
+  too_many_streams: () => ({ code: 'TOO_MANY_REQUESTS', message: 'The project has as many streams open as it may have', headers: SOON }),
+
   internal: () => ({ code: 'INTERNAL_ERROR', message: 'Something went wrong on our side' }),
   body_consumed: () => ({
     code: 'INTERNAL_ERROR',

@@ -18,6 +18,7 @@ export function messageStore(db: Database, { read, write }: Committer, sessions:
     `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
   )
   const byId = db.prepare<[string], MessageRow>(`${selectMessage} where m.id = ?`)
+  const ofIds = db.prepare<[string], MessageRow>(`${selectMessage} where m.id in (select value from json_each(?))`)
   const finalOnes = db.prepare<[string], MessageRow>(
     `${selectMessage} where m.id in (select value from json_each(?)) and m.state in ('responded', 'failed')`,
   )
@@ -39,6 +40,7 @@ export function messageStore(db: Database, { read, write }: Committer, sessions:
         return row && { message: toMessage(row), token: row.lease }
       }),
     findFinal: (messageIds) => read(() => finalOnes.all(JSON.stringify(messageIds)).map(toMessage)),
+    find: (messageIds) => read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
     list: (filter, page) => read(() => list(filter, page)),
   }
 }

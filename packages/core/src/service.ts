@@ -25,6 +25,8 @@ import {
 } from './use-cases/manage-webhooks.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { sendMessage } from './use-cases/send-message.js'
+import { streamMessage } from './use-cases/stream-message.js'
+import { createAnswerStreams } from './workers/answer-streams.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
 import { createDispatcher } from './workers/dispatcher.js'
 import { localSignal } from './workers/local-signal.js'
@@ -58,6 +60,7 @@ export const defaultPolicy: Policy = {
   pollMs: 500,
   maxWaitingPerProject: 5_000,
   onKeyMismatch: 'reuse',
+  stream: { bufferLength: 64 * 1024, maxPerProject: 1_000, heartbeatMs: 15_000, stalledMs: 60_000 },
   dispatch: defaultDispatchPolicy,
   runLeaseMs: 30_000,
   retry: defaultRetryPolicy,
@@ -73,7 +76,7 @@ export function createService(options: ServiceOptions) {
   const over = new AbortController()
   const d = assemble(options, over.signal)
   return {
-    messages: { send: sendMessage(d), get: getMessage(d), list: listMessages(d), answer: answerRun(d) },
+    messages: { send: sendMessage(d), get: getMessage(d), list: listMessages(d), stream: streamMessage(d), answer: answerRun(d) },
     agents: {
       create: createAgent(d),
       get: getAgent(d),
@@ -115,7 +118,7 @@ export function createService(options: ServiceOptions) {
     /** One bounded pass of everything due, for hosts without timers of their own and for the cron route. */
     tick: runPass(d),
     /**
-     * Drains: waiting callers are answered as they stand, nothing new begins, and what is under way gets `graceMs`; then
+     * Drains: waiting callers are answered as they stand, streams end, nothing new begins, and what is under way gets `graceMs`; then
      * runs are aborted and handed back for another process or the next start. The storage stays open: it is the caller's.
      * When it is away the results in hand get a few tries more, and are then given up.
      */
@@ -124,6 +127,7 @@ export function createService(options: ServiceOptions) {
       const stopped = new AbortController()
       void d.clock.sleep(graceMs + LAST_TRIES_MS, stopped.signal).then(() => over.abort('over'))
       d.waitingRoom.close()
+      d.answerStreams.close()
       await d.orphans.stop()
       await d.dispatcher.stop(graceMs)
       await d.supervisor.stop()
@@ -143,11 +147,12 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
     over,
   }
   const deliveryWorker = createDeliveryWorker(platform)
-  const dispatcher = createDispatcher({ ...platform, deliveryWorker })
+  const answerStreams = createAnswerStreams(platform)
+  const dispatcher = createDispatcher({ ...platform, deliveryWorker, answerStreams })
   const supervisor = createSupervisor({ ...platform, deliveryWorker, dispatcher })
   return {
     ...platform,
-    ...{ deliveryWorker, dispatcher, supervisor },
+    ...{ deliveryWorker, dispatcher, supervisor, answerStreams },
     ...{ orphans: createOrphans(platform), waitingRoom: createWaitingRoom(platform) },
   }
 }

@@ -30,6 +30,8 @@ export interface MessageStore {
   getHeld(messageId: string): Stored<{ message: Message; token: number } | undefined>
   /** Those of the ids that are final. One query, however many. */
   findFinal(messageIds: readonly string[]): Stored<Message[]>
+  /** Those of the ids that there are, in any order. One query, however many. */
+  find(messageIds: readonly string[]): Stored<Message[]>
   /** Newest first. */
   list(filter: MessageFilter, page: PageOf): Stored<Page<Message>>
 }

@@ -65,6 +65,8 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     return found.filter(({ state }) => isFinal(state))
   },
 
+  find: (messageIds) => messageIds.flatMap((id) => memory.messages.get(id)?.message ?? []),
+
   list(filter, page) {
     const messages = [...memory.messages.values()].map(({ message }) => message)
     return newestFirst(

@@ -7,6 +7,7 @@ import type { ResponseSignal } from '../ports/response-signal.js'
 import type { Storage } from '../ports/storage.js'
 import type { Telemetry } from '../ports/telemetry.js'
 import type { WebhookSender } from '../ports/webhook-sender.js'
+import type { AnswerStreams } from '../workers/answer-streams.js'
 import type { DeliveryWorker } from '../workers/delivery-worker.js'
 import type { Dispatcher } from '../workers/dispatcher.js'
 import type { Orphans } from '../workers/orphans.js'
@@ -31,6 +32,7 @@ export type Platform = {
 
 /** Every use case and worker takes its own `Pick` of this. */
 export type Deps = Platform & {
+  readonly answerStreams: AnswerStreams
   readonly dispatcher: Dispatcher
   readonly deliveryWorker: DeliveryWorker
   readonly orphans: Orphans
@@ -49,12 +51,24 @@ export type Policy = {
   readonly maxWaitingPerProject: number
   /** A key reused with another request: `reuse` its message (S§4.1 rule 4) or `reject`. */
   readonly onKeyMismatch: 'reuse' | 'reject'
+  readonly stream: StreamPolicy
   readonly dispatch: DispatchPolicy
   readonly runLeaseMs: number
   readonly retry: RetryPolicy
   readonly deliver: DeliverPolicy
   /** Of the three headers of S§6. */
   readonly headerPrefix: string
+}
+
+export type StreamPolicy = {
+  /** Of what a run emits, the last so many UTF-16 units are kept for those who come late, and at times twice as many. */
+  readonly bufferLength: number
+  /** Streams of one project at once; one more is refused. */
+  readonly maxPerProject: number
+  /** A stream on which nothing happens says so this often. */
+  readonly heartbeatMs: number
+  /** A stream ends when its reader has not taken the last event for so long. */
+  readonly stalledMs: number
 }
 
 export type DeliverPolicy = {
