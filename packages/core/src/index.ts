@@ -59,6 +59,7 @@ export type {
   NewMessage,
   RecordedRun,
 } from './ports/message-store.js'
+export type { Pacemaker } from './ports/pacemaker.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 export type { ResponseSignal } from './ports/response-signal.js'
 export type { Lease, Page, PageOf, Storage, Stored, Unavailable } from './ports/storage.js'

@@ -2,6 +2,7 @@ import { defaultRetryPolicy } from './domain/delivery.js'
 import { defaultLimits } from './domain/limits.js'
 import { defaultDispatchPolicy } from './domain/message.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
+import type { Pacemaker } from './ports/pacemaker.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
@@ -46,6 +47,8 @@ export type ServiceOptions = {
   readonly crypto: Crypto
   /** Wakes callers in this process when absent. */
   readonly signal?: ResponseSignal
+  /** Without one, leases are extended by the dispatcher's loop alone: a run that blocks it for longer than its lease may run twice. */
+  readonly pacemaker?: Pacemaker
   /** Records nothing when absent. */
   readonly telemetry?: Telemetry
   readonly policy?: Partial<Policy>
@@ -142,6 +145,7 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
     ...options,
     runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
     signal: options.signal ?? localSignal(),
+    pacemaker: options.pacemaker ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
     policy: { ...defaultPolicy, ...options.policy },
     over,

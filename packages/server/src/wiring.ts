@@ -1,5 +1,6 @@
 import {
   createService,
+  defaultPolicy,
   functionRuntime,
   type AgentRuntime,
   type MessagingService,
@@ -9,7 +10,7 @@ import {
 } from '@org/agent-messaging-core'
 import { nodePlatform, type NodePlatform } from '@org/agent-messaging-core/node'
 import { addressGuard, httpRuntime, httpWebhookSender, outboundHttp, type AddressPolicy } from '@org/agent-messaging-outbound'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
 import { builtInAgents, type Agents } from './agents-file.js'
 import { checkMasterKey } from './bootstrap.js'
 import { OperatorError } from './operator-error.js'
@@ -38,11 +39,16 @@ export type Wiring = {
 
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
 export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {
+  const { databasePath: path, telemetry = { record: () => undefined } } = options
+  const { headerPrefix, runLeaseMs: leaseMs, limits } = { ...defaultPolicy, ...options.policy }
   const platform = nodePlatform({ masterKey: options.masterKey })
-  const storage = openStorage(options.databasePath)
+  const storage = openStorage(path)
+  const onError = (reason: string): void => telemetry.record({ name: 'worker.failed', worker: 'pacemaker', reason })
+  const pacemaker = sqlitePacemaker({ path, leaseMs, onError })
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   async function close(): Promise<void> {
     await http.close()
+    await pacemaker.close()
     await storage.close()
   }
 
@@ -52,17 +58,16 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
     await close()
     throw error
   }
-  const headerPrefix = options.policy?.headerPrefix
   const service = createService({
     ...platform,
     storage,
     sender: httpWebhookSender(http),
     runtimes: [
-      functionRuntime({ ...builtInAgents, ...options.agents }),
-      httpRuntime({ ...platform, http, publicUrl, ...(headerPrefix !== undefined && { headerPrefix }) }),
+      functionRuntime({ ...builtInAgents, ...options.agents }, { maxLength: limits.responseLength }),
+      httpRuntime({ ...platform, http, publicUrl, headerPrefix }),
       ...(options.runtimes ?? []),
     ],
-    ...(options.telemetry && { telemetry: options.telemetry }),
+    ...{ pacemaker, telemetry },
     ...(options.policy && { policy: options.policy }),
   })
   return { platform, storage, service, close }

@@ -2,6 +2,7 @@ import type { RetryPolicy } from '../domain/delivery.js'
 import type { Limits } from '../domain/limits.js'
 import type { DispatchPolicy } from '../domain/message.js'
 import type { AgentRuntime } from '../ports/agent-runtime.js'
+import type { Pacemaker } from '../ports/pacemaker.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import type { ResponseSignal } from '../ports/response-signal.js'
 import type { Storage } from '../ports/storage.js'
@@ -20,6 +21,7 @@ export type Platform = {
   readonly sender: WebhookSender
   readonly runtimes: ReadonlyMap<string, AgentRuntime>
   readonly signal: ResponseSignal
+  readonly pacemaker: Pacemaker
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
