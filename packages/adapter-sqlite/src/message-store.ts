@@ -7,12 +7,14 @@ import type { FanOut } from './fan-out.js'
 import { heldRuns } from './held-runs.js'
 import { messageList } from './message-list.js'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
+import { sessionHistory } from './session-history.js'
 import type { SessionRows } from './session-row.js'
 
 export function messageStore(db: Database, { read, write }: Committer, sessions: SessionRows, fanOut: FanOut): MessageStore {
   const accept = acceptance(db, sessions)
   const claimRunnable = runnableClaims(db, sessions)
   const held = heldRuns(db, sessions, fanOut)
+  const history = sessionHistory(db)
   const list = messageList(db)
   const byRef = db.prepare<[MessageRef], MessageRow>(
     `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
@@ -29,6 +31,8 @@ export function messageStore(db: Database, { read, write }: Committer, sessions:
     extendLeases: (leases, until) => write(() => leases.filter((lease) => !held.extend(lease, until)).map(({ messageId }) => messageId)),
     defer: (deferral) => write(() => held.defer(deferral)),
     recordRun: (run) => write(() => held.record(run)),
+    rememberSession: (memory) => write(() => held.remember(memory)),
+    history: (query) => read(() => history(query)),
     get: (ref) =>
       read(() => {
         const row = byRef.get(ref)

@@ -17,6 +17,8 @@ export { decideNextState, decideRedelivery, defaultRetryPolicy, deliveryStatusOf
 export type { EventName, EventPayload, SubscribableEvent, WebhookEvent } from './domain/event.js'
 export { EVENT_NAMES, freezeEvent } from './domain/event.js'
 export { fail } from './domain/fail.js'
+export type { HistoryLimit, Turn } from './domain/history.js'
+export { newestThatFit } from './domain/history.js'
 export type { Instant } from './domain/instant.js'
 export { toIso } from './domain/instant.js'
 export type { Json, JsonObject } from './domain/json.js'
@@ -34,7 +36,7 @@ export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
 export type { Webhook, WebhookChange } from './domain/webhook.js'
 export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
-export type { AgentRuntime, HistoryLimit, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent, Turn } from './ports/agent-runtime.js'
+export type { AgentRuntime, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent } from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, StateChange } from './ports/agent-store.js'
 export type { CredentialStore, Project } from './ports/credential-store.js'
 export type {
@@ -52,6 +54,7 @@ export type {
   Accepted,
   ClaimedMessage,
   Held,
+  HistoryOf,
   Lane,
   MessageFilter,
   MessageRef,

@@ -18,6 +18,7 @@ import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
 import { sessionOrderSuite } from './session-order.js'
+import { sessionPastSuite } from './session-past.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
 import { webhooksSuite } from './webhooks.js'
@@ -38,6 +39,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('order within a session', () => sessionOrderSuite(it))
     describe('tokens that fence', () => fencingSuite(it))
     describe('leases and deferrals', () => leasesSuite(it))
+    describe('what a session has behind it', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
     describe('the outbox', () => outboxSuite(it))
     describe('who gets an event', () => subscriptionsSuite(it))

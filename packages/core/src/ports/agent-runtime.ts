@@ -1,5 +1,6 @@
 import type { Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
+import type { HistoryLimit, Turn } from '../domain/history.js'
 import type { JsonObject } from '../domain/json.js'
 import type { ExecutionPrincipal } from '../domain/principal.js'
 import type { RunError, RunOutcome } from '../domain/run.js'
@@ -55,19 +56,8 @@ export type RunRequest = {
    * resolves, and before the run ends. At most 16 Ki characters. Rejects when this run has lost its lease: then it is to end.
    */
   remember(sessionState: string): Promise<void>
-  /** The session's earlier turns that were answered, oldest first: of the newest ones as many as fit. */
+  /** The session's turns before this message that were answered, oldest first: of the newest ones as many as fit. Rejects while the storage is away. */
   history(limit: HistoryLimit): Promise<readonly Turn[]>
   /** Shows those who stream this message a piece of the answer now. Never throws; the answer that counts is the outcome's. */
   emit(chunk: string): void
-}
-
-/** `maxLength` counts the UTF-16 units of messages and answers together. */
-export type HistoryLimit = { readonly maxTurns: number; readonly maxLength: number }
-
-/** One message of the past, and its answer. */
-export type Turn = {
-  readonly messageId: string
-  readonly message: string
-  readonly response: string
-  readonly executionPrincipal: ExecutionPrincipal
 }

@@ -1,3 +1,4 @@
+import { newestThatFit, type Turn } from '../domain/history.js'
 import { isFinal, statusOf, type Message, type MessageState } from '../domain/message.js'
 import type { Held, MessageFilter, MessageStore, NewMessage } from '../ports/message-store.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
@@ -53,6 +54,18 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     return { kind: 'recorded', message: row.message, deliveries, sessionWaits: session.open.length > 0 }
   },
 
+  rememberSession({ sessionState, ...held }) {
+    const row = findHeld(memory, held)
+    if (!row) return 'lease_lost'
+    sessionOf(memory, row.message).state = sessionState
+    return 'remembered'
+  },
+
+  history({ messageId, ...limit }) {
+    const row = memory.messages.get(messageId)
+    return row ? newestThatFit(answeredBefore(memory, row), limit) : []
+  },
+
   get({ projectId, agentId, messageId }) {
     const message = ofProject(memory.messages.get(messageId)?.message, projectId)
     return message?.agentId === agentId ? message : undefined
@@ -102,6 +115,17 @@ function extend(memory: Memory, claim: Held, until: number): boolean {
   if (row?.message.state.kind !== 'running') return false
   sessionOf(memory, row.message).dueAt = until
   return true
+}
+
+const LONGEST_LOOK_BACK = 5_000
+
+/** Newest first. */
+function answeredBefore(memory: Memory, row: MessageRow): Turn[] {
+  const { all } = sessionOf(memory, row.message)
+  const before = all.slice(0, all.indexOf(row)).slice(-LONGEST_LOOK_BACK).reverse()
+  return before.flatMap(({ message: { id: messageId, message, executionPrincipal, state } }) =>
+    state.kind === 'responded' ? [{ messageId, message, response: state.response, executionPrincipal }] : [],
+  )
 }
 
 const matches = (message: Message, { projectId, agentId, sessionId, status, state }: MessageFilter): boolean =>

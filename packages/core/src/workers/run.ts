@@ -7,6 +7,7 @@ import type { Deps } from '../use-cases/deps.js'
 import { runTokenOf } from '../use-cases/run-token.js'
 import { settleRun } from '../use-cases/settle-run.js'
 import { insist } from './insist.js'
+import { runMemory } from './run-memory.js'
 
 /** One try of an agent at a message, from its claim to the record of what it came to. */
 export type Run = {
@@ -98,11 +99,15 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
   }
 }
 
-function requestOf(d: RunDeps, { message, lease }: ClaimedMessage, emit: RunRequest['emit']): RunRequest {
+function requestOf(d: RunDeps, { message, lease, sessionState }: ClaimedMessage, emit: RunRequest['emit']): RunRequest {
   const { id: messageId, agentId, sessionId, message: text, metadata, executionPrincipal, attempt } = message
-  const runToken = runTokenOf(d.crypto, messageId, lease.token)
-  const memory = { remember: async () => undefined, history: async () => [], emit }
-  return { messageId, agentId, sessionId, message: text, executionPrincipal, attempt, runToken, ...(metadata && { metadata }), ...memory }
+  return {
+    ...{ messageId, agentId, sessionId, message: text, executionPrincipal, attempt, emit },
+    runToken: runTokenOf(d.crypto, messageId, lease.token),
+    ...(metadata && { metadata }),
+    ...(sessionState !== undefined && { sessionState }),
+    ...runMemory(d, { messageId, token: lease.token }),
+  }
 }
 
 const lostForGood = ({ lost }: ClaimedMessage): FinishedRun =>
