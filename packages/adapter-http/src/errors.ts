@@ -82,9 +82,9 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     headers: { Allow: allow.join(', ') },
   }),
 
-  agent_not_running: ({ state }) => ({
+  agent_not_running: ({ state, retryInMs }) => ({
     ...{ code: 'AGENT_NOT_RUNNING', message: `The agent is not running${state === 'running' ? '' : `: it is in state ${state}`}` },
-    ...(state === 'starting' && { headers: SOON }),
+    ...(retryInMs !== undefined && { headers: { 'Retry-After': String(Math.ceil(retryInMs / 1_000)) } }),
   }),
   agent_not_stopped: () => conflict('The runtime can only be changed while the agent is stopped'),
   agent_busy: () => conflict('The agent has messages that are not final; ?force=true deletes them with it'),

@@ -1,5 +1,6 @@
 import { initial } from './0001-initial.js'
 import { sessions } from './0005-sessions.js'
+import { agentFailures } from './0006-agent-failures.js'
 
 /** In order: the n-th one leads from `user_version` n-1 to n. What has been released is never changed. */
-export const migrations: readonly string[] = [initial, sessions]
+export const migrations: readonly string[] = [initial, sessions, agentFailures]

@@ -56,6 +56,7 @@ export type Policy = {
   readonly stream: StreamPolicy
   readonly dispatch: DispatchPolicy
   readonly runLeaseMs: number
+  readonly health: HealthPolicy
   readonly retry: RetryPolicy
   readonly deliver: DeliverPolicy
   /** Of the three headers of S§6. */
@@ -72,6 +73,9 @@ export type StreamPolicy = {
   /** A stream ends when its reader has not taken the last event for so long. */
   readonly stalledMs: number
 }
+
+/** An agent that is not well, or does not say within `timeoutMs`, so many times in a row (`strikes`), is in error. */
+export type HealthPolicy = { readonly intervalMs: number; readonly timeoutMs: number; readonly strikes: number }
 
 export type DeliverPolicy = {
   /** One total deadline of an attempt: DNS, connect and body. */
