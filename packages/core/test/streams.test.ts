@@ -12,9 +12,10 @@ const opening =
     return stream
   }
 
-/** In short: `1.0 running`, `1.5 +Hello`, `1.end responded`, `beat`. */
+/** In short: `1.0 running`, `1.5 +Hello`, `1.responded`, `beat`. */
 function inShort(event: StreamEvent): string {
   if (event.kind === 'heartbeat') return 'beat'
+  if (event.kind === 'message') return event.id
   return `${event.id} ${event.kind === 'chunk' ? `+${event.text}` : event.message.state.kind}`
 }
 
@@ -49,7 +50,7 @@ describe('the stream of a message', () => {
     expect(seen).toEqual(['1.0 running', '1.3 +Hel', '1.5 +lo'])
     runtime.answer(id, 'Hello')
     await ended
-    expect(seen.slice(3)).toEqual(['1.end responded'])
+    expect(seen.slice(3)).toEqual(['1.responded'])
     expect(clock.sleepers).toBeGreaterThan(0)
   })
   it('begins with the attempt for whoever comes late, and goes on behind what a reader has seen', async () => {
@@ -61,8 +62,8 @@ describe('the stream of a message', () => {
     await clock.advance(0)
     runtime.answer(id, 'Hello')
     await Promise.all([late.ended, again.ended, lost.ended])
-    expect(late.seen).toEqual(['1.0 running', '1.5 +Hello', '1.end responded'])
-    expect(again.seen).toEqual(['1.3 running', '1.5 +lo', '1.end responded'])
+    expect(late.seen).toEqual(['1.0 running', '1.5 +Hello', '1.responded'])
+    expect(again.seen).toEqual(['1.3 running', '1.5 +lo', '1.responded'])
     expect(lost.seen).toEqual(late.seen)
   })
   it('tells of a new attempt, and begins again with it', async () => {
@@ -77,8 +78,8 @@ describe('the stream of a message', () => {
     await clock.advance(0)
     runtime.answer(id, 'second')
     await Promise.all([ended, back.ended])
-    expect(seen).toEqual(['1.0 running', '1.9 +first try', '1.9 queued', '2.0 running', '2.6 +second', '2.end responded'])
-    expect(back.seen).toEqual(['2.0 running', '2.6 +second', '2.end responded'])
+    expect(seen).toEqual(['1.0 running', '1.9 +first try', '1.9 queued', '2.0 running', '2.6 +second', '2.responded'])
+    expect(back.seen).toEqual(['2.0 running', '2.6 +second', '2.responded'])
   })
   it('shows a failure, and a deferral, as they are', async () => {
     const { seen, ended, runtime, service, run, id, clock } = await streamed()
@@ -88,7 +89,7 @@ describe('the stream of a message', () => {
     const failed = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'no' }, retryable: false } as const
     await service.messages.answer({ messageId: id, runToken: run.runToken, run: failed })
     await ended
-    expect(seen.at(-1)).toBe('1.end failed')
+    expect(seen.at(-1)).toBe('1.failed')
   })
   it('of a message that is final is that message, and nothing for who has seen it', async () => {
     const { service, ref, open, runtime, id, ended } = await streamed()
@@ -96,9 +97,9 @@ describe('the stream of a message', () => {
     await ended
     const { seen, ended: again } = reading(await open(id, '1.0'))
     await again
-    expect(seen).toEqual(['1.end responded'])
-    expect((await service.messages.stream({ ...ref, messageId: id, lastEventId: '1.end' }))._unsafeUnwrap()).toBeUndefined()
-    expect((await service.messages.stream({ ...ref, messageId: id, lastEventId: '7.end' }))._unsafeUnwrap()).toBeDefined()
+    expect(seen).toEqual(['1.responded'])
+    expect((await service.messages.stream({ ...ref, messageId: id, lastEventId: '1.responded' }))._unsafeUnwrap()).toBeUndefined()
+    expect((await service.messages.stream({ ...ref, messageId: id, lastEventId: '7.responded' }))._unsafeUnwrap()).toBeDefined()
   })
   it('waits with a message that is queued', async () => {
     const { post, open, runtime, id, clock } = await streamed()
@@ -109,7 +110,7 @@ describe('the stream of a message', () => {
     await clock.until(() => runtime.openRuns.includes(second.id))
     runtime.answer(second.id, 'y')
     await ended
-    expect(seen).toEqual(['0.0 queued', '1.0 running', '1.end responded'])
+    expect(seen).toEqual(['0.0 queued', '1.0 running', '1.responded'])
   })
   it('is not found where the message is not', async () => {
     const { service, ref, id } = await streamed()
@@ -133,7 +134,7 @@ describe('a stream in another process than the run', () => {
     fakes.runtime.answer(second.id, 'y')
     await fakes.clock.advance(1_000)
     await ended
-    expect(seen).toEqual(['0.0 queued', '1.0 running', '1.end responded'])
+    expect(seen).toEqual(['0.0 queued', '1.0 running', '1.responded'])
     expect(fakes.clock.sleepers).toBeGreaterThan(0)
   })
   it('goes on while the store is away, and ends when the message is deleted', async () => {
@@ -159,7 +160,7 @@ describe('a stream in another process than the run', () => {
     for (let turn = 0; turn < 100; turn++) await Promise.resolve()
     hear[0]?.()
     await ended
-    expect(seen).toEqual(['1.0 running', '1.end responded'])
+    expect(seen).toEqual(['1.0 running', '1.responded'])
   })
 })
 
@@ -181,7 +182,7 @@ describe('streams are bounded', () => {
     await clock.advance(0)
     runtime.answer(id, 'whole')
     await ended
-    expect(seen).toEqual(['1.0 running', '1.30 +1234567890123456789', '1.end responded'])
+    expect(seen).toEqual(['1.0 running', '1.30 +1234567890123456789', '1.responded'])
   })
   it('in time, for a reader who does not read: the place is free for another', async () => {
     const { service, ref, id, clock, seen } = await streamed(withStream({ maxPerProject: 2, stalledMs: 60_000 }))
@@ -249,5 +250,5 @@ it('what an agent emits never hurts it', async () => {
   runtime.answer(id, 'x')
   await ended
   run.emit('too late')
-  expect(seen).toEqual(['1.0 running', '1.end responded'])
+  expect(seen).toEqual(['1.0 running', '1.responded'])
 })

@@ -27,7 +27,7 @@ describe('the stream of a message', () => {
       [
         'event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n',
         'event: chunk\nid: 1.12\ndata: {"attempt":1,"offset":0,"text":"Hello\\n\\nworld"}\n\n',
-        `event: message\nid: 1.end\ndata: ${JSON.stringify(json)}\n\n`,
+        `event: message\nid: 1.responded\ndata: ${JSON.stringify(json)}\n\n`,
       ].join(''),
     )
     expect(response.status).toBe(200)
@@ -45,7 +45,7 @@ describe('the stream of a message', () => {
     const text = response.text()
     runtime.answer(messageId, 'Hello')
     expect(await text).toContain('data: {"attempt":1,"offset":4,"text":"o"}')
-    const done = await open({ 'Last-Event-ID': '1.end' })
+    const done = await open({ 'Last-Event-ID': '1.responded' })
     expect([done.status, await done.text()]).toEqual([204, ''])
   })
   it('says that it lives', async () => {

@@ -4,7 +4,7 @@ import { positionText, readPosition } from './stream-position.js'
 it.each([
   ['2.120', { attempt: 2, offset: 120 }],
   ['0.0', { attempt: 0, offset: 0 }],
-  ['3.end', { attempt: 3, offset: 'end' }],
+  ['3.failed', { attempt: 3, offset: 'failed' }],
 ] as const)('%s is a position, both ways', (text, position) => {
   expect(readPosition(text)).toEqual(position)
   expect(positionText(position)).toBe(text)

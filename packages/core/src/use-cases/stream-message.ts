@@ -23,7 +23,7 @@ export const streamMessage =
     safeTry(async function* () {
       const message = yield* getMessage(d)(ref)
       const after = readPosition(lastEventId)
-      if (isFinal(message.state) && after?.offset === 'end' && after.attempt === message.attempt) return ok(undefined)
+      if (isFinal(message.state) && after?.offset === message.state.kind && after.attempt === message.attempt) return ok(undefined)
       const stream = d.answerStreams.open(message, after)
       return stream ? ok(stream) : fail('too_many_streams')
     })

@@ -27,7 +27,7 @@ export function createStreamReader(first: Message, after?: StreamPosition): Stre
   let seen = first
   let told: Message | undefined
   let live: { readonly attempt: number; readonly answer: LiveAnswer } | undefined
-  let offset = after?.attempt === first.attempt && after.offset !== 'end' ? after.offset : 0
+  let offset = after?.attempt === first.attempt && typeof after.offset === 'number' ? after.offset : 0
 
   function see(message: Message): void {
     if (isOlder(message, seen)) return
@@ -56,7 +56,7 @@ export function createStreamReader(first: Message, after?: StreamPosition): Stre
     },
     take: () =>
       isFinal(seen.state)
-        ? (takePiece() ?? { kind: 'message', id: positionText({ attempt: seen.attempt, offset: 'end' }), message: seen })
+        ? (takePiece() ?? { kind: 'message', id: positionText({ attempt: seen.attempt, offset: seen.state.kind }), message: seen })
         : (takeState() ?? takePiece()),
   }
 }
@@ -64,8 +64,9 @@ export function createStreamReader(first: Message, after?: StreamPosition): Stre
 /** The order in which an attempt goes through the states; a message is queued before its first attempt or after one. */
 const ORDER: readonly MessageStateKind[] = ['running', 'deferred', 'queued']
 
-/** Reads and signals overtake each other. */
+/** Reads and signals overtake each other. What is final is never old news: a retry counts its attempts from the first. */
 function isOlder(message: Message, than: Message): boolean {
+  if (isFinal(message.state)) return false
   if (message.attempt !== than.attempt) return message.attempt < than.attempt
-  return isFinal(than.state) || (!isFinal(message.state) && ORDER.indexOf(message.state.kind) < ORDER.indexOf(than.state.kind))
+  return isFinal(than.state) || ORDER.indexOf(message.state.kind) < ORDER.indexOf(than.state.kind)
 }
