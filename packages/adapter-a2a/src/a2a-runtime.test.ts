@@ -235,7 +235,10 @@ describe('the options of an A2A agent', () => {
     [{}, 'url must be a string'],
     [{ url: 'https://a.example', command: 'rm' }, 'command is not an option of a2a agents'],
     [{ url: 'https://a.example', headers: { 'a b': 'x' } }, 'headers must have names of at most 128 letters, digits and hyphens'],
-    [{ url: 'https://a.example', headers: { a: 'x\ny' } }, 'headers.a must not hold line breaks, control characters or characters beyond Latin-1'],
+    [
+      { url: 'https://a.example', headers: { a: 'x\ny' } },
+      'headers.a must not hold line breaks, control characters or characters beyond Latin-1',
+    ],
     [{ url: 'https://a.example', headers: { Host: 'b' } }, 'headers.Host is set by the service itself'],
     [{ url: 'https://a.example', timeoutMs: 0 }, 'timeoutMs must be at least 1'],
   ])('are refused with a sentence: %j', async (options, sentence) => {

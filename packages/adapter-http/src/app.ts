@@ -8,6 +8,7 @@ import { cronRoutes } from './routes/cron.js'
 import { deliveryRoutes } from './routes/deliveries.js'
 import { healthRoutes } from './routes/health.js'
 import { keyRoutes } from './routes/keys.js'
+import { messageStreamRoutes } from './routes/message-stream.js'
 import { messageRoutes } from './routes/messages.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { webhookRoutes } from './routes/webhooks.js'
@@ -34,6 +35,7 @@ export function createHttpApp(options: HttpOptions) {
   })
   return app
     .route('/', messageRoutes(d))
+    .route('/', messageStreamRoutes(d))
     .route('/', runAnswerRoutes(d))
     .route('/', agentRoutes(d))
     .route('/', webhookRoutes(d))

@@ -82,9 +82,9 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     headers: { Allow: allow.join(', ') },
   }),
 
-  agent_not_running: ({ state }) => ({
+  agent_not_running: ({ state, retryInMs }) => ({
     ...{ code: 'AGENT_NOT_RUNNING', message: `The agent is not running${state === 'running' ? '' : `: it is in state ${state}`}` },
-    ...(state === 'starting' && { headers: SOON }),
+    ...(retryInMs !== undefined && { headers: { 'Retry-After': String(Math.ceil(retryInMs / 1_000)) } }),
   }),
   agent_not_stopped: () => conflict('The runtime can only be changed while the agent is stopped'),
   agent_busy: () => conflict('The agent has messages that are not final; ?force=true deletes them with it'),
@@ -99,6 +99,8 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   body_too_large: ({ maxBytes }) => ({ code: 'PAYLOAD_TOO_LARGE', message: `The body may have at most ${maxBytes} bytes` }),
   media_type_unsupported: ({ reason }) => ({ code: 'UNSUPPORTED_MEDIA_TYPE', message: reason }),
   session_full: () => ({ code: 'TOO_MANY_REQUESTS', message: 'Too many messages of this session are waiting', headers: SOON }),
+
+  too_many_streams: () => ({ code: 'TOO_MANY_REQUESTS', message: 'The project has as many streams open as it may have', headers: SOON }),
 
   internal: () => ({ code: 'INTERNAL_ERROR', message: 'Something went wrong on our side' }),
   body_consumed: () => ({

@@ -43,7 +43,10 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
     if (!agent) return { kind: 'agent_not_found' }
     if (agent.state !== 'running') return { kind: 'agent_not_running' }
     const { claimUntil = null } = accepted
-    const place = sessions.enqueue({ ...accepted, claimUntil, maxQueued: agent.maxQueued })
+    const place = sessions.enqueue({
+      ...{ agentId: accepted.agentId, sessionId: accepted.sessionId, messageId: accepted.id, createdAt: accepted.now },
+      ...{ now: accepted.now, claimUntil, maxQueued: agent.maxQueued },
+    })
     if (!place) return { kind: 'session_full' }
 
     const born = claimUntil !== null && place.isHead ? claimed(accepted, place, claimUntil) : queued(accepted)
@@ -54,9 +57,9 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
 
 type Born = Extract<Accepted, { kind: 'created' | 'claimed' }>
 
-const claimed = (accepted: NewMessage, { lease }: Place, until: number): Born => {
+const claimed = (accepted: NewMessage, { lease, sessionState }: Place, until: number): Born => {
   const message = { ...factsOf(accepted), attempt: 1, state: { kind: 'running', startedAt: accepted.now } } as const
-  return { kind: 'claimed', claimed: { message, lease: { token: lease, until } } }
+  return { kind: 'claimed', claimed: { message, lease: { token: lease, until }, ...(sessionState !== null && { sessionState }) } }
 }
 
 const queued = (accepted: NewMessage): Born => ({

@@ -17,16 +17,16 @@ export function agentStore(db: Database, { read, write }: Committer, sessions: S
   const newest = db.prepare<[string, number, number], AgentRow>(`${selectAgent} where project_id = ? and seq < ? order by seq desc limit ?`)
   const insert = db.prepare<[Columns]>(`
     insert into agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
-      state, started_at, last_error, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
+      state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
     values (@id, @projectId, @name, @defaultPrincipal, @runtimeKind, @runtimeOptions, @runtimeSecrets, @desiredState,
-      @state, @startedAt, @lastError, @retryAt, @concurrency, @maxAttempts, @maxQueued, @createdAt, @updatedAt)`)
+      @state, @startedAt, @lastError, @failures, @retryAt, @concurrency, @maxAttempts, @maxQueued, @createdAt, @updatedAt)`)
   const update = db.prepare<[Columns]>(`
     update agents set name = @name, default_principal = @defaultPrincipal, runtime_kind = @runtimeKind,
       runtime_options = @runtimeOptions, runtime_secrets = @runtimeSecrets, desired_state = @desiredState,
       concurrency = @concurrency, max_attempts = @maxAttempts, max_queued = @maxQueued, updated_at = @updatedAt
     where id = @id`)
   const setState = db.prepare<[StateColumns]>(`
-    update agents set state = @state, started_at = @startedAt, last_error = @lastError, retry_at = @retryAt
+    update agents set state = @state, started_at = @startedAt, last_error = @lastError, failures = @failures, retry_at = @retryAt
     where id = @agentId and state = @from`)
   const removeMessages = db.prepare<[string]>('delete from messages where agent_id = ?')
   const removeAgent = db.prepare<[string]>('delete from agents where id = ?')

@@ -1,8 +1,9 @@
 import { defaultRetryPolicy } from './domain/delivery.js'
 import { defaultLimits } from './domain/limits.js'
 import { defaultDispatchPolicy } from './domain/message.js'
-import { defaultHealthPolicy } from './domain/webhook-health.js'
+import { defaultWebhookHealthPolicy } from './domain/webhook-health.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
+import type { Pacemaker } from './ports/pacemaker.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
@@ -28,6 +29,8 @@ import {
 } from './use-cases/manage-webhooks.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { sendMessage } from './use-cases/send-message.js'
+import { streamMessage } from './use-cases/stream-message.js'
+import { createAnswerStreams } from './workers/answer-streams.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
 import { createDispatcher } from './workers/dispatcher.js'
 import { localSignal } from './workers/local-signal.js'
@@ -47,6 +50,8 @@ export type ServiceOptions = {
   readonly crypto: Crypto
   /** Wakes callers in this process when absent. */
   readonly signal?: ResponseSignal
+  /** Without one, leases are extended by the dispatcher's loop alone: a run that blocks it for longer than its lease may run twice. */
+  readonly pacemaker?: Pacemaker
   /** Records nothing when absent. */
   readonly telemetry?: Telemetry
   readonly policy?: Partial<Policy>
@@ -61,10 +66,12 @@ export const defaultPolicy: Policy = {
   pollMs: 500,
   maxWaitingPerProject: 5_000,
   onKeyMismatch: 'reuse',
+  stream: { bufferLength: 64 * 1024, maxPerProject: 1_000, heartbeatMs: 15_000, stalledMs: 60_000 },
   dispatch: defaultDispatchPolicy,
   runLeaseMs: 30_000,
+  agentHealth: { intervalMs: 30_000, timeoutMs: 5_000, strikes: 3 },
   retry: defaultRetryPolicy,
-  webhookHealth: defaultHealthPolicy,
+  webhookHealth: defaultWebhookHealthPolicy,
   deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 256 },
   headerPrefix: 'X-Service',
 }
@@ -77,7 +84,7 @@ export function createService(options: ServiceOptions) {
   const over = new AbortController()
   const d = assemble(options, over.signal)
   return {
-    messages: { send: sendMessage(d), get: getMessage(d), list: listMessages(d), answer: answerRun(d) },
+    messages: { send: sendMessage(d), get: getMessage(d), list: listMessages(d), stream: streamMessage(d), answer: answerRun(d) },
     agents: {
       create: createAgent(d),
       get: getAgent(d),
@@ -123,7 +130,7 @@ export function createService(options: ServiceOptions) {
     /** One bounded pass of everything due, for hosts without timers of their own and for the cron route. */
     tick: runPass(d),
     /**
-     * Drains: waiting callers are answered as they stand, nothing new begins, and what is under way gets `graceMs`; then
+     * Drains: waiting callers are answered as they stand, streams end, nothing new begins, and what is under way gets `graceMs`; then
      * runs are aborted and handed back for another process or the next start. The storage stays open: it is the caller's.
      * When it is away the results in hand get a few tries more, and are then given up.
      */
@@ -132,6 +139,7 @@ export function createService(options: ServiceOptions) {
       const stopped = new AbortController()
       void d.clock.sleep(graceMs + LAST_TRIES_MS, stopped.signal).then(() => over.abort('over'))
       d.waitingRoom.close()
+      d.answerStreams.close()
       await d.orphans.stop()
       await d.dispatcher.stop(graceMs)
       await d.supervisor.stop()
@@ -146,16 +154,18 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
     ...options,
     runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
     signal: options.signal ?? localSignal(),
+    pacemaker: options.pacemaker ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
     policy: { ...defaultPolicy, ...options.policy },
     over,
   }
   const deliveryWorker = createDeliveryWorker(platform)
-  const dispatcher = createDispatcher({ ...platform, deliveryWorker })
+  const answerStreams = createAnswerStreams(platform)
+  const dispatcher = createDispatcher({ ...platform, deliveryWorker, answerStreams })
   const supervisor = createSupervisor({ ...platform, deliveryWorker, dispatcher })
   return {
     ...platform,
-    ...{ deliveryWorker, dispatcher, supervisor },
+    ...{ deliveryWorker, dispatcher, supervisor, answerStreams },
     ...{ orphans: createOrphans(platform), waitingRoom: createWaitingRoom(platform) },
   }
 }

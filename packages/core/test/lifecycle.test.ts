@@ -1,6 +1,6 @@
 import { ok } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { createService, defaultHealthPolicy } from '@org/agent-messaging-core'
+import { createService, defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
 import { refused } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -163,7 +163,7 @@ describe('one bounded pass, for a host without timers', () => {
     expect(await service.tick({ budgetMs: 10_000 })).toEqual({ messages: 0, deliveries: 0, cancelled: 0 })
   })
   it('attempts each due delivery once, however many passes run at once in however many processes', async () => {
-    const policy = { webhookHealth: { ...defaultHealthPolicy, failures: 100 } }
+    const policy = { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } }
     const { service, another, send, hook, sender, clock } = await scene({ ...echo, policy })
     await hook()
     sender.script(...Array.from({ length: 30 }, () => refused(500)))

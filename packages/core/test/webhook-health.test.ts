@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createService, defaultHealthPolicy, defaultLimits, type Outcome, type SubscribableEvent } from '@org/agent-messaging-core'
+import { createService, defaultWebhookHealthPolicy, defaultLimits, type Outcome, type SubscribableEvent } from '@org/agent-messaging-core'
 import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -99,7 +99,7 @@ describe('a receiver that fails', () => {
 })
 
 describe('a webhook that is disabled by its failures', () => {
-  const webhookHealth = { ...defaultHealthPolicy, disableAfterMs: 10 * MINUTE, longestOpenMs: 20 * SECOND }
+  const webhookHealth = { ...defaultWebhookHealthPolicy, disableAfterMs: 10 * MINUTE, longestOpenMs: 20 * SECOND }
 
   it('says why, is sent nothing more, and tells the other webhooks once', async () => {
     const { send, clock, requests, shown, other, sender, telemetry } = await failingWebhook(refused(500), { webhookHealth })
@@ -230,7 +230,7 @@ describe('fair shares', () => {
     expect(begun.length - 5).toBe(48) // three quarters of 64
   })
   it('a storm of retries that hang does not delay a new event', async () => {
-    const webhookHealth = { ...defaultHealthPolicy, failures: 1_000 }
+    const webhookHealth = { ...defaultWebhookHealthPolicy, failures: 1_000 }
     const { service, send, sender, hook, clock } = await scene({ ...echo, policy: { limits, retry, webhookHealth } })
     for (let n = 0; n < 90; n++) await hook(`https://storm.example/${n}`)
     const { send: answer } = sender

@@ -1,6 +1,7 @@
 import { a2aRuntime } from '@org/agent-messaging-a2a'
 import {
   createService,
+  defaultPolicy,
   functionRuntime,
   type AgentRuntime,
   type Clock,
@@ -20,7 +21,7 @@ import {
   type AddressPolicy,
 } from '@org/agent-messaging-outbound'
 import { acpRuntime, processRuntime, type ProgramLog } from '@org/agent-messaging-process'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
 import { builtInAgents, type Agents, type Programs } from './agents-file.js'
 import { checkMasterKey } from './bootstrap.js'
 import { OperatorError } from './operator-error.js'
@@ -58,11 +59,16 @@ const A2A_LIMITS = { deadlineMs: 30_000, maxBodyBytes: 8 * 1024 * 1024 }
 
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
 export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {
+  const { databasePath: path, telemetry = { record: () => undefined } } = options
+  const { headerPrefix, runLeaseMs: leaseMs, limits } = { ...defaultPolicy, ...options.policy }
   const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
-  const storage = openStorage(options.databasePath)
+  const storage = openStorage(path)
+  const onError = (reason: string): void => telemetry.record({ name: 'worker.failed', worker: 'pacemaker', reason })
+  const pacemaker = sqlitePacemaker({ path, leaseMs, onError })
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   async function close(): Promise<void> {
     await http.close()
+    await pacemaker.close()
     await storage.close()
   }
 
@@ -72,20 +78,19 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
     await close()
     throw error
   }
-  const headerPrefix = options.policy?.headerPrefix
   const service = createService({
     ...platform,
     storage,
     sender: httpWebhookSender(http, platform.clock),
     runtimes: [
-      functionRuntime({ ...builtInAgents, ...options.agents }),
-      httpRuntime({ ...platform, http, publicUrl, ...(headerPrefix !== undefined && { headerPrefix }) }),
+      functionRuntime({ ...builtInAgents, ...options.agents }, { maxLength: limits.responseLength }),
+      httpRuntime({ ...platform, http, publicUrl, headerPrefix }),
       openaiRuntime({ fetch: guardedFetch(http), vet: http.vet, crypto: platform.crypto }),
       a2aRuntime({ fetch: guardedFetch(http, A2A_LIMITS), vet: http.vet, clock: platform.clock }),
       ...programRuntimes(options, platform),
       ...(options.runtimes ?? []),
     ],
-    ...(options.telemetry && { telemetry: options.telemetry }),
+    ...{ pacemaker, telemetry },
     ...(options.policy && { policy: options.policy }),
   })
   return { platform, storage, service, close }

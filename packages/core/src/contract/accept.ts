@@ -57,7 +57,7 @@ export function acceptSuite(it: StorageTest): void {
   it.for(['stopped', 'starting', 'stopping', 'error'] as const)(
     'stores nothing for an agent that is %s',
     async (kind, { storage, scene }) => {
-      const error = { lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, retryAt: NOW } as const
+      const error = { lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, failures: 1, retryAt: NOW } as const
       const agent = await scene.agent({ state: kind === 'error' ? { kind, ...error } : { kind } })
       const sent = newMessage(agent)
       expect(await storage.messages.accept(sent)).toEqual({ kind: 'agent_not_running' })

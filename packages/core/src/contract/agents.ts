@@ -9,7 +9,7 @@ const FULL: Partial<Agent> = {
   defaultExecutionPrincipal: { type: 'end_user', endUserId: 'user 1' },
   runtime: { kind: 'http', options: { url: 'https://agent.example', deep: { list: [1, null, 'é'] } }, secrets: 'v1.sealed' as Sealed },
   desiredState: 'stopped',
-  state: { kind: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, retryAt: NOW + MINUTE },
+  state: { kind: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, failures: 2, retryAt: NOW + MINUTE },
   ...{ concurrency: 3, maxAttempts: 1, maxQueued: 0, createdAt: NOW + 1, updatedAt: NOW + 2 },
 }
 
@@ -17,6 +17,7 @@ export function agentsSuite(it: StorageTest): void {
   it('keeps an agent and reads it back whole, by id and by name', async ({ storage: { agents } }) => {
     for (const agent of [
       anAgent(FULL),
+      anAgent({ state: { kind: 'error', lastError: { code: 'RUNTIME_UNHEALTHY', message: 'no' }, failures: 10 } }),
       anAgent(),
       anAgent({ defaultExecutionPrincipal: { type: 'end_user' }, state: { kind: 'starting' } }),
     ]) {

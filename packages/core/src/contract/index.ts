@@ -21,6 +21,7 @@ import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
 import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
 import { sessionOrderSuite } from './session-order.js'
+import { sessionPastSuite } from './session-past.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
 import { webhookHealthSuite } from './webhook-health.js'
@@ -42,6 +43,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('order within a session', () => sessionOrderSuite(it))
     describe('tokens that fence', () => fencingSuite(it))
     describe('leases and deferrals', () => leasesSuite(it))
+    describe('what a session has behind it', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
     describe('the outbox', () => outboxSuite(it))
     describe('who gets an event', () => subscriptionsSuite(it))

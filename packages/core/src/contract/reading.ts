@@ -30,6 +30,13 @@ export function readingSuite(it: StorageTest): void {
     expect(await storage.messages.findFinal([])).toEqual([])
   })
 
+  it('finds those of many ids that there are, whatever their state', async ({ storage, scene }) => {
+    const messages = await createOneOfEachState(storage, scene, await scene.agent())
+    const found = await storage.messages.find([...messages.map(({ id }) => id), UNKNOWN_ID])
+    expect(found.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(messages)
+    expect(await storage.messages.find([])).toEqual([])
+  })
+
   it('finds the final ones of thousands of ids', async ({ storage: { messages }, scene }) => {
     const run = await scene.run(await scene.agent())
     await scene.answer(run)

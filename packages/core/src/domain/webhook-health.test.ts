@@ -3,7 +3,7 @@ import type { Outcome } from './delivery.js'
 import {
   circuitAt,
   decideWebhookHealth,
-  defaultHealthPolicy,
+  defaultWebhookHealthPolicy,
   heldByProbe,
   readyToProbe,
   resumed,
@@ -13,7 +13,7 @@ import {
 
 const NOW = 1_000_000_000
 const DAY = 86_400_000
-const policy = defaultHealthPolicy
+const policy = defaultWebhookHealthPolicy
 const accepted: Outcome = { kind: 'accepted', statusCode: 200, responseBody: '' }
 const refused = (statusCode = 500, retryAfterMs?: number): Outcome => ({
   ...{ kind: 'refused', statusCode, responseBody: '' },

@@ -20,7 +20,7 @@ export type WebhookHealth = {
 export type Circuit = { readonly kind: 'closed' } | { readonly kind: 'open'; readonly until: Instant; readonly trips: number }
 
 /** From the `failures`-th failure in a row the circuit opens, for `openMs` × 2 at each further trip, jitter upwards only. */
-export type HealthPolicy = {
+export type WebhookHealthPolicy = {
   readonly failures: number
   readonly openMs: number
   readonly longestOpenMs: number
@@ -35,7 +35,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-export const defaultHealthPolicy: HealthPolicy = {
+export const defaultWebhookHealthPolicy: WebhookHealthPolicy = {
   failures: 5,
   openMs: 5 * SECOND,
   longestOpenMs: 5 * MINUTE,
@@ -87,7 +87,7 @@ const FRESH_MS = 10 * SECOND
 export function decideWebhookHealth(
   { health, status, disableOnGone }: Pick<Webhook, 'health' | 'status' | 'disableOnGone'>,
   attempt: WebhookAttempt,
-  policy: HealthPolicy,
+  policy: WebhookHealthPolicy,
   now: Instant,
   random: number,
 ): HealthDecision | undefined {
@@ -116,7 +116,7 @@ const afterSuccess = ({ lastFailureAt }: WebhookHealth, now: Instant): WebhookHe
 function circuitAfterFailure(
   { circuit, consecutiveFailures }: WebhookHealth,
   { outcome, isProbe }: WebhookAttempt,
-  policy: HealthPolicy,
+  policy: WebhookHealthPolicy,
   now: Instant,
   random: number,
 ): Circuit {

@@ -1,3 +1,4 @@
+import type { HistoryLimit, Turn } from '../domain/history.js'
 import type { Instant } from '../domain/instant.js'
 import type { AfterRun, DeferredState, Message, MessageStateKind, RunningMessage } from '../domain/message.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
@@ -25,11 +26,20 @@ export interface MessageStore {
   defer(deferral: Held & { readonly state: DeferredState }): Stored<'deferred' | 'lease_lost'>
   /** State, event, deliveries and the session's next head in one commit; or none of them, and `lease_lost`. */
   recordRun(run: Held & { readonly state: AfterRun; readonly now: Instant; readonly outgoing?: Outgoing }): Stored<RecordedRun>
+  /** Keeps what the runtime has to know at the session's next runs, whose claims hand it over. The newest counts. */
+  rememberSession(memory: Held & { readonly sessionState: string }): Stored<'remembered' | 'lease_lost'>
+  /**
+   * The answered turns before the message's place in its session, oldest first: of the newest ones as many as fit. Looks at
+   * no more than the 5,000 messages before it.
+   */
+  history(query: HistoryOf): Stored<Turn[]>
   get(ref: MessageRef): Stored<Message | undefined>
   /** Any project's message; for a caller that proves its right by a run token. */
   getHeld(messageId: string): Stored<{ message: Message; token: number } | undefined>
   /** Those of the ids that are final. One query, however many. */
   findFinal(messageIds: readonly string[]): Stored<Message[]>
+  /** Those of the ids that there are, in any order. One query, however many. */
+  find(messageIds: readonly string[]): Stored<Message[]>
   /** Newest first. */
   list(filter: MessageFilter, page: PageOf): Stored<Page<Message>>
   /** Deletes final messages with their idempotency keys, which are free again, and idle sessions with their last message. Answers how many messages. */
@@ -64,8 +74,14 @@ export type Accepted =
 export type Lane = { readonly agentId: string; readonly free: number }
 export type Held = { readonly messageId: string; readonly token: number }
 export type MessageRef = { readonly projectId: string; readonly agentId: string; readonly messageId: string }
-/** `lost` says what an earlier run left undone: it died, or its callback never came. */
-export type ClaimedMessage = { readonly message: RunningMessage; readonly lease: Lease; readonly lost?: 'running' | 'deferred' }
+export type HistoryOf = HistoryLimit & { readonly messageId: string }
+/** `lost` says what an earlier run left undone: it died, or its callback never came. `sessionState` is what was last remembered. */
+export type ClaimedMessage = {
+  readonly message: RunningMessage
+  readonly lease: Lease
+  readonly lost?: 'running' | 'deferred'
+  readonly sessionState?: string
+}
 
 export type RecordedRun =
   | {

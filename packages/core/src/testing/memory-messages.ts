@@ -1,3 +1,4 @@
+import { newestThatFit, type Turn } from '../domain/history.js'
 import { isFinal, statusOf, type Message, type MessageState } from '../domain/message.js'
 import type { Instant } from '../domain/instant.js'
 import type { Held, MessageFilter, MessageStore, NewMessage } from '../ports/message-store.js'
@@ -54,6 +55,18 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     return { kind: 'recorded', message: row.message, deliveries, sessionWaits: session.open.length > 0 }
   },
 
+  rememberSession({ sessionState, ...held }) {
+    const row = findHeld(memory, held)
+    if (!row) return 'lease_lost'
+    sessionOf(memory, row.message).state = sessionState
+    return 'remembered'
+  },
+
+  history({ messageId, ...limit }) {
+    const row = memory.messages.get(messageId)
+    return row ? newestThatFit(answeredBefore(memory, row), limit) : []
+  },
+
   get({ projectId, agentId, messageId }) {
     const message = ofProject(memory.messages.get(messageId)?.message, projectId)
     return message?.agentId === agentId ? message : undefined
@@ -65,6 +78,8 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     const found = messageIds.flatMap((id) => memory.messages.get(id)?.message ?? [])
     return found.filter(({ state }) => isFinal(state))
   },
+
+  find: (messageIds) => messageIds.flatMap((id) => memory.messages.get(id)?.message ?? []),
 
   list(filter, page) {
     const messages = [...memory.messages.values()].map(({ message }) => message)
@@ -126,6 +141,17 @@ function extend(memory: Memory, claim: Held, until: number): boolean {
   if (row?.message.state.kind !== 'running') return false
   sessionOf(memory, row.message).dueAt = until
   return true
+}
+
+const LONGEST_LOOK_BACK = 5_000
+
+/** Newest first. */
+function answeredBefore(memory: Memory, row: MessageRow): Turn[] {
+  const { all } = sessionOf(memory, row.message)
+  const before = all.slice(0, all.indexOf(row)).slice(-LONGEST_LOOK_BACK).reverse()
+  return before.flatMap(({ message: { id: messageId, message, executionPrincipal, state } }) =>
+    state.kind === 'responded' ? [{ messageId, message, response: state.response, executionPrincipal }] : [],
+  )
 }
 
 const matches = (message: Message, { projectId, agentId, sessionId, status, state }: MessageFilter): boolean =>

@@ -7,13 +7,14 @@ type SessionRef = { readonly agentId: string; readonly sessionId: string }
 /** The session's queue; a new one is idle. */
 export function sessionOf(memory: Memory, { agentId, sessionId }: SessionRef): Session {
   const key = `${agentId} ${sessionId}`
-  const session = memory.sessions.get(key) ?? { open: [], dueAt: 0 }
+  const session = memory.sessions.get(key) ?? { all: [], open: [], dueAt: 0 }
   memory.sessions.set(key, session)
   return session
 }
 
 /** Only a message that comes into an idle session makes it due: behind others it waits, whatever they wait for. */
 export function append(session: Session, row: MessageRow, now: Instant): void {
+  session.all.push(row)
   session.open.push(row)
   if (session.open.length === 1) session.dueAt = now
 }
@@ -35,11 +36,12 @@ export function dueSessions(memory: Memory, agentId: string, now: Instant): { se
 
 /** One more attempt, under a new token, which supersedes the older ones. */
 export function claimHead(memory: Memory, session: Session, head: MessageRow, now: Instant, until: Instant): ClaimedMessage {
-  const { state } = head.message
-  const lost = state.kind === 'running' || state.kind === 'deferred' ? state.kind : undefined
+  const { kind } = head.message.state
+  const lost = kind === 'running' || kind === 'deferred' ? kind : undefined
   const message = { ...head.message, attempt: head.message.attempt + 1, state: { kind: 'running', startedAt: now } } as const
   head.message = message
   head.token = ++memory.lastToken
   session.dueAt = until
-  return { message, lease: { token: head.token, until }, ...(lost && { lost }) }
+  const { state: sessionState } = session
+  return { message, lease: { token: head.token, until }, ...(lost && { lost }), ...(sessionState !== undefined && { sessionState }) }
 }

@@ -12,6 +12,7 @@ import type { Unavailable } from '../ports/storage.js'
 import type { Slot } from '../workers/dispatcher.js'
 import type { Deps } from './deps.js'
 import { broken, type Invalid, type Rule } from './invalid.js'
+import { notRunning, type NotRunning } from './not-running.js'
 import { textRule } from './text-rule.js'
 
 export type SendInput = {
@@ -40,7 +41,7 @@ export type SendError =
   | Invalid
   | PrincipalError
   | Unavailable
-  | { readonly kind: 'agent_not_running'; readonly state: Agent['state']['kind'] }
+  | NotRunning
   | { readonly kind: 'agent_not_found' | 'session_full' | 'idempotency_mismatch' }
 
 type SendDeps = Pick<Deps, 'storage' | 'dispatcher' | 'waitingRoom' | 'clock' | 'ids' | 'crypto' | 'telemetry' | 'policy'>
@@ -62,7 +63,7 @@ export const sendMessage =
       const born = newMessage(d, input, agent, executionPrincipal, now, slot)
       const accepted = yield* d.storage.messages.accept(born).orTee(() => slot?.release())
       if (accepted.kind !== 'claimed') slot?.release()
-      if (accepted.kind === 'agent_not_running') return err({ kind: 'agent_not_running' as const, state: agent.state.kind })
+      if (accepted.kind === 'agent_not_running') return err(notRunning(agent, now))
       if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
       if (accepted.kind === 'session_full') return fail('session_full')
 

@@ -2,13 +2,14 @@ import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
 import type { ClaimedMessage } from '../ports/message-store.js'
+import type { Platform } from '../use-cases/deps.js'
 import { createLoop } from './loop.js'
 import { createRun, type Run } from './run.js'
 
 /**
  * Runs messages on the agents of this process. An agent that it runs is a lane with `concurrency` slots. It claims due
  * sessions when woken, at every poll, and when a slot frees of a lane that had none left; and it extends the leases of what
- * it runs. Order within a session is the store's affair: it hands out one message of it at a time.
+ * it runs, as does the pacemaker. Order within a session is the store's affair: it hands out one message of it at a time.
  */
 export type Dispatcher = {
   /** Opens the agent's lane, or takes over its changed settings. Runs of before that have not ended keep their slots. */
@@ -41,7 +42,7 @@ type Lane = {
   readonly whenIdle: (() => void)[]
 }
 
-export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher {
+export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platform, 'pacemaker'>): Dispatcher {
   const lanes = new Map<string, Lane>()
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   let beatenAt: Instant = -Infinity
@@ -64,10 +65,15 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
   async function begin(lane: Lane, claimed: ClaimedMessage): Promise<void> {
     // This process lost the message, say in a long pause, and claimed it anew: its earlier run counts no more.
     for (const earlier of lane.runs) if (earlier.held.messageId === claimed.message.id) earlier.abort('lost')
+    const held = { messageId: claimed.message.id, token: claimed.lease.token }
+    const deadlineAt = claimed.message.state.startedAt + d.policy.dispatch.runTimeoutMs
+    // Before the run: its very first step may block this thread.
+    d.pacemaker.hold({ ...held, until: deadlineAt + d.policy.runLeaseMs })
     const run = createRun(d, lane.agent, lane.running, claimed)
     lane.runs.add(run)
     unreserve(lane, 1)
     const { sessionWaits } = await run.ended
+    d.pacemaker.release(held)
     lane.runs.delete(run)
     if (sessionWaits || lane.starved) loop.wake()
     unreserve(lane, 0)
