@@ -73,7 +73,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.hasEnded && !this.answer.append(chunk)) this.finish(false)
+    // undici brings an empty chunk when it is resumed: an answer that pauses then would be paused for good.
+    if (!this.hasEnded && chunk.length > 0 && !this.answer.append(chunk)) this.finish(false)
   }
 
   onResponseEnd(): void {

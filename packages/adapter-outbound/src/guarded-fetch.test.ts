@@ -333,6 +333,17 @@ describe('an answer that breaks off', () => {
     expect(await failureOf(response.text())).toMatchObject({ name: 'TypeError', code: 'reset' })
   })
 
+  it('is none, though its connection ended, when that is how its end is told: it waits for the reader', async () => {
+    const sizes = [64, 65, 128, 192].map((kib) => kib * 1024)
+    const server = await receiver((socket, request) => socket.end(CLOSING_HEAD + 'y'.repeat(Number(/\?(\d+)/.exec(request)?.[1]))))
+    const { fetch } = await fetching()
+    for (const size of sizes) {
+      const response = await fetch(`${server.url}?${size}`)
+      await turns(20)
+      expect((await response.text()).length).toBe(size)
+    }
+  })
+
   it('with its connection refused says so', async () => {
     const server = await rawServer((socket) => void socket)
     await server.close()
