@@ -32,6 +32,7 @@ export const logTelemetry = (logger: Logger): Telemetry => ({
 function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
   switch (fact.name) {
     case 'message.accepted':
+    case 'maintenance.done':
       return 'info'
     case 'run.finished':
       return fact['error'] === undefined ? 'info' : 'warn'

@@ -10,7 +10,7 @@ import type { Telemetry } from '../ports/telemetry.js'
 import type { WebhookSender } from '../ports/webhook-sender.js'
 import type { DeliveryWorker } from '../workers/delivery-worker.js'
 import type { Dispatcher } from '../workers/dispatcher.js'
-import type { Orphans } from '../workers/orphans.js'
+import type { Maintenance } from '../workers/maintenance.js'
 import type { Supervisor } from '../workers/supervisor.js'
 import type { WaitingRoom } from '../workers/waiting-room.js'
 
@@ -34,7 +34,7 @@ export type Platform = {
 export type Deps = Platform & {
   readonly dispatcher: Dispatcher
   readonly deliveryWorker: DeliveryWorker
-  readonly orphans: Orphans
+  readonly maintenance: Maintenance
   readonly supervisor: Supervisor
   readonly waitingRoom: WaitingRoom
 }
@@ -55,9 +55,17 @@ export type Policy = {
   readonly retry: RetryPolicy
   readonly webhookHealth: HealthPolicy
   readonly deliver: DeliverPolicy
+  readonly retention: RetentionPolicy
+  readonly disabledBacklog: DisabledBacklogPolicy
   /** Of the three headers of S§6. */
   readonly headerPrefix: string
 }
+
+/** How long what is final is kept: deliveries with their attempts, and messages. `Infinity`: for ever. */
+export type RetentionPolicy = { readonly deliveriesMs: number; readonly messagesMs: number }
+
+/** What may wait for a disabled webhook: `max` due deliveries, each for `maxAgeMs` from when it was due. */
+export type DisabledBacklogPolicy = { readonly max: number; readonly maxAgeMs: number }
 
 export type DeliverPolicy = {
   /** One total deadline of an attempt: DNS, connect and body. */
