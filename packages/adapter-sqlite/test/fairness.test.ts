@@ -26,7 +26,10 @@ async function openLab(): Promise<Lab> {
   migrate(db, migrations)
   let rows = 0
   const counted = countRows(db, (by) => (rows += by))
-  const storage = { ...storesOf(counted, createCommitter(counted, { maxQueued: 1_000, patienceMs: 0 })), close: async () => void db.close() }
+  const storage = {
+    ...storesOf(counted, createCommitter(counted, { maxQueued: 1_000, patienceMs: 0 })),
+    close: async () => void db.close(),
+  }
   await storage.credentials.createProject(aProject())
   return { db, storage, rows: () => rows }
 }
