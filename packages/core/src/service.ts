@@ -34,7 +34,7 @@ import { createAnswerStreams } from './workers/answer-streams.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
 import { createDispatcher } from './workers/dispatcher.js'
 import { localSignal } from './workers/local-signal.js'
-import { createOrphans } from './workers/orphans.js'
+import { createMaintenance } from './workers/maintenance.js'
 import { runPass } from './workers/pass.js'
 import { createSupervisor } from './workers/supervisor.js'
 import { createWaitingRoom } from './workers/waiting-room.js'
@@ -60,6 +60,8 @@ export type ServiceOptions = {
 /** The service, ready to be embedded or put behind HTTP. Every call gives a neverthrow Result with a closed union of errors. */
 export type MessagingService = ReturnType<typeof createService>
 
+const DAY_MS = 86_400_000
+
 export const defaultPolicy: Policy = {
   limits: defaultLimits,
   syncWaitMs: 30_000,
@@ -73,6 +75,8 @@ export const defaultPolicy: Policy = {
   retry: defaultRetryPolicy,
   webhookHealth: defaultWebhookHealthPolicy,
   deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 256 },
+  retention: { deliveriesMs: 30 * DAY_MS, messagesMs: Infinity },
+  disabledBacklog: { max: 10_000, maxAgeMs: 7 * DAY_MS },
   headerPrefix: 'X-Service',
 }
 
@@ -123,7 +127,7 @@ export function createService(options: ServiceOptions) {
     async start(): Promise<void> {
       d.deliveryWorker.start()
       d.dispatcher.start()
-      d.orphans.start()
+      d.maintenance.start()
       await d.supervisor.tick()
       d.supervisor.start()
     },
@@ -140,7 +144,7 @@ export function createService(options: ServiceOptions) {
       void d.clock.sleep(graceMs + LAST_TRIES_MS, stopped.signal).then(() => over.abort('over'))
       d.waitingRoom.close()
       d.answerStreams.close()
-      await d.orphans.stop()
+      await d.maintenance.stop()
       await d.dispatcher.stop(graceMs)
       await d.supervisor.stop()
       await d.deliveryWorker.stop(Math.max(0, end - d.clock.now()))
@@ -166,6 +170,6 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
   return {
     ...platform,
     ...{ deliveryWorker, dispatcher, supervisor, answerStreams },
-    ...{ orphans: createOrphans(platform), waitingRoom: createWaitingRoom(platform) },
+    ...{ maintenance: createMaintenance(platform), waitingRoom: createWaitingRoom(platform) },
   }
 }

@@ -39,6 +39,7 @@ export const logProgram =
 function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
   switch (fact.name) {
     case 'message.accepted':
+    case 'maintenance.done':
       return 'info'
     case 'run.finished':
       return fact['error'] === undefined ? 'info' : 'warn'

@@ -18,6 +18,7 @@ export type Fact = {
     | 'webhook.circuit' // it opened, or closed
     | 'webhook.disabled' // by its failures
     | 'agent.changed'
+    | 'maintenance.done'
     | 'store.unavailable'
     | 'worker.failed' // a defect: something threw that must not
 } & { readonly [detail: string]: Json | undefined }

@@ -12,7 +12,7 @@ import type { WebhookSender } from '../ports/webhook-sender.js'
 import type { AnswerStreams } from '../workers/answer-streams.js'
 import type { DeliveryWorker } from '../workers/delivery-worker.js'
 import type { Dispatcher } from '../workers/dispatcher.js'
-import type { Orphans } from '../workers/orphans.js'
+import type { Maintenance } from '../workers/maintenance.js'
 import type { Supervisor } from '../workers/supervisor.js'
 import type { WaitingRoom } from '../workers/waiting-room.js'
 
@@ -38,7 +38,7 @@ export type Deps = Platform & {
   readonly answerStreams: AnswerStreams
   readonly dispatcher: Dispatcher
   readonly deliveryWorker: DeliveryWorker
-  readonly orphans: Orphans
+  readonly maintenance: Maintenance
   readonly supervisor: Supervisor
   readonly waitingRoom: WaitingRoom
 }
@@ -61,6 +61,8 @@ export type Policy = {
   readonly retry: RetryPolicy
   readonly webhookHealth: WebhookHealthPolicy
   readonly deliver: DeliverPolicy
+  readonly retention: RetentionPolicy
+  readonly disabledBacklog: DisabledBacklogPolicy
   /** Of the three headers of S§6. */
   readonly headerPrefix: string
 }
@@ -78,6 +80,12 @@ export type StreamPolicy = {
 
 /** An agent that is not well, or does not say within `timeoutMs`, so many times in a row (`strikes`), is in error. */
 export type AgentHealthPolicy = { readonly intervalMs: number; readonly timeoutMs: number; readonly strikes: number }
+
+/** How long what is final is kept: deliveries with their attempts, and messages. `Infinity`: for ever. */
+export type RetentionPolicy = { readonly deliveriesMs: number; readonly messagesMs: number }
+
+/** What may wait for a disabled webhook: `max` due deliveries, each for `maxAgeMs` from when it was due. */
+export type DisabledBacklogPolicy = { readonly max: number; readonly maxAgeMs: number }
 
 export type DeliverPolicy = {
   /** One total deadline of an attempt: DNS, connect and body. */

@@ -82,7 +82,8 @@ export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges 
 type UpdateDeps = Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock' | 'crypto' | 'policy'>
 
 /**
- * Changes what is given; holds for the next event and the next attempt. Enabling sends what was kept meanwhile: one delivery
+ * Changes what is given; holds for the next event and the next attempt, but for what another process has claimed before: that
+ * is sent within its lease, or not at all. Enabling sends what was kept meanwhile: one delivery
  * first, and once that is accepted the rest, no more at a time than ever.
  */
 export const updateWebhook =
@@ -93,6 +94,7 @@ export const updateWebhook =
       const before = yield* getWebhook(d)({ projectId, webhookId })
       const updated = yield* d.storage.webhooks.update(projectId, webhookId, changeOf(d, change, before))
       if (!updated) return fail('webhook_not_found')
+      d.deliveryWorker.renew(updated)
       if (updated.status.kind === 'enabled' && before.status.kind === 'disabled') d.deliveryWorker.wake()
       return ok(updated)
     })
@@ -118,7 +120,7 @@ const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
  * header carries both signatures; a rotation within a grace ends the grace of the oldest.
  */
 export const rotateSecret =
-  (d: Pick<Deps, 'storage' | 'clock' | 'crypto'>) =>
+  (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'clock' | 'crypto'>) =>
   ({
     projectId,
     webhookId,
@@ -137,16 +139,21 @@ export const rotateSecret =
       const sealed = d.crypto.seal(secret, context)
       const rotation = { secret: sealed, previousUntil: updatedAt + graceMs, updatedAt }
       const webhook = yield* d.storage.webhooks.rotateSecret(projectId, webhookId, rotation)
-      return webhook ? ok({ webhook, secret }) : fail('webhook_not_found')
+      if (!webhook) return fail('webhook_not_found')
+      d.deliveryWorker.renew(webhook)
+      return ok({ webhook, secret })
     })
 
 /** Ends a rotation's grace now: the old secret signs nothing more. */
 export const finishRotation =
-  (d: Pick<Deps, 'storage' | 'clock'>) =>
+  (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'clock'>) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
-    d.storage.webhooks
-      .update(projectId, webhookId, { previousSecret: null, updatedAt: d.clock.now() })
-      .andThen((webhook) => (webhook ? ok(webhook) : fail('webhook_not_found')))
+    safeTry(async function* () {
+      const webhook = yield* d.storage.webhooks.update(projectId, webhookId, { previousSecret: null, updatedAt: d.clock.now() })
+      if (!webhook) return fail('webhook_not_found')
+      d.deliveryWorker.renew(webhook)
+      return ok(webhook)
+    })
 
 /** Sends a `webhook.test` event to this webhook alone, subscribed or not; its delivery is retried as any other. */
 export const sendTestEvent =
@@ -164,9 +171,15 @@ export const sendTestEvent =
 
 /** Its open deliveries are cancelled; what it was sent stays on record. */
 export const deleteWebhook =
-  (d: Pick<Deps, 'storage' | 'orphans'>) =>
+  (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'maintenance'>) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<void, Unavailable | NotFound> =>
-    d.storage.webhooks.delete(projectId, webhookId).andThen((deleted) => (deleted ? ok(d.orphans.wake()) : fail('webhook_not_found')))
+    safeTry(async function* () {
+      const deleted = yield* d.storage.webhooks.delete(projectId, webhookId)
+      if (!deleted) return fail('webhook_not_found')
+      d.deliveryWorker.drop(webhookId)
+      d.maintenance.wake()
+      return ok(undefined)
+    })
 
 const MAX_DESCRIPTION = 500
 const MAX_URL = 2_048

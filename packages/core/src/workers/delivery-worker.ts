@@ -1,3 +1,4 @@
+import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import { attemptDelivery, type AttemptDeps } from './attempt-delivery.js'
 import type { Judged } from './judge-webhook.js'
@@ -13,6 +14,10 @@ export type DeliveryWorker = {
   admit(): Outgoing['claim']
   /** Sends what was born claimed. */
   take(claimed: readonly ClaimedDelivery[]): void
+  /** The webhook was changed: what waits here for it is sent to it as it is now, and not at all while it is disabled. */
+  renew(webhook: Webhook): void
+  /** The webhook was deleted: what waits here for it is not sent. */
+  drop(webhookId: string): void
   wake(): void
   /** One round: claims what is due, as far as there is room. Gives the attempts that it claimed. */
   tick(): Promise<Promise<void>[]>
@@ -54,10 +59,13 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     done()
   }
 
+  function drop(webhookId: string): void {
+    for (const { done } of turns.drop(webhookId)) done()
+  }
+
   /** What waits for a webhook that is to be left alone is let go as well. Of one that answers again, or of its disabling, more is due. */
   function heed({ before, after }: Judged): void {
-    const isLeftAlone = after.status.kind === 'disabled' || after.health.circuit.kind === 'open'
-    if (isLeftAlone) for (const { done } of turns.drop(after.id)) done()
+    if (after.status.kind === 'disabled' || after.health.circuit.kind === 'open') drop(after.id)
     const hasClosed = before.health.circuit.kind === 'open' && after.health.circuit.kind === 'closed'
     if (hasClosed || before.status.kind !== after.status.kind) loop.wake()
   }
@@ -88,6 +96,11 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
       for (const one of claimed) void enqueue(one)
       startWaiting()
     },
+    renew(webhook) {
+      if (webhook.status.kind === 'disabled') drop(webhook.id)
+      else turns.renew(webhook)
+    },
+    drop,
     wake: loop.wake,
     tick,
     start() {

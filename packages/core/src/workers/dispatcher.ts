@@ -46,6 +46,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   const lanes = new Map<string, Lane>()
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   let beatenAt: Instant = -Infinity
+  let keeping: AbortController | undefined
   const loop = createLoop(d, 'dispatcher', d.policy.pollMs, tick)
 
   const allRuns = (): Run[] => [...lanes.values()].flatMap((lane) => [...lane.runs])
@@ -72,9 +73,11 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     const run = createRun(d, lane.agent, lane.running, claimed)
     lane.runs.add(run)
     unreserve(lane, 1)
+    if (phase === 'stopped') void keep()
     const { sessionWaits } = await run.ended
     d.pacemaker.release(held)
     lane.runs.delete(run)
+    if (allRuns().length === 0) keeping?.abort('idle')
     if (sessionWaits || lane.starved) loop.wake()
     unreserve(lane, 0)
   }
@@ -99,6 +102,17 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
       lane.starved ||= mine.length === free
       return begun
     })
+  }
+
+  /** Without the loop, whose rounds tend too: what a pass began keeps its lease and its deadline when the pass is over. */
+  async function keep(): Promise<void> {
+    if (keeping) return
+    keeping = new AbortController()
+    while (!keeping.signal.aborted) {
+      await d.clock.sleep(d.policy.pollMs, keeping.signal)
+      await tend()
+    }
+    keeping = undefined
   }
 
   async function tend(): Promise<void> {

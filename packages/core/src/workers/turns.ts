@@ -1,3 +1,4 @@
+import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { DeliverPolicy } from '../use-cases/deps.js'
 import { createLoadQueue, type LoadQueue } from './load-queue.js'
@@ -22,6 +23,8 @@ export type Turns = {
   /** The next one, in flight from now on; undefined when nothing may start. */
   start(): Waiting | undefined
   end(claimed: ClaimedDelivery): void
+  /** What waits for this webhook will see it as it is given here. */
+  renew(webhook: Webhook): void
   /** Takes out what waits for this webhook. */
   drop(webhookId: string): Waiting[]
 }
@@ -128,6 +131,13 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
       const lane = laneOf(claimed)
       count(lane, kindOf(claimed), { inFlight: -1 })
       settle(lane)
+    },
+    renew(webhook) {
+      const lane = lanes.get(webhook.id)
+      if (!lane) return
+      for (const queue of [lane.queues.first, lane.queues.retry]) {
+        for (const [at, { claimed, done }] of queue.entries()) queue[at] = { claimed: { ...claimed, webhook }, done }
+      }
     },
     drop(webhookId) {
       const lane = lanes.get(webhookId)

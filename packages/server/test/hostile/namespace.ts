@@ -9,7 +9,7 @@ import { needs } from '../../../../scripts/test-needs.js'
 const NETWORK = 'ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo && exec "$@"'
 const INSIDE = 'TEST_IS_IN_A_NETWORK_OF_ITS_OWN'
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
-const LIMIT_MS = 130_000
+const LIMIT_MS = 240_000
 
 /** Runs the tests of this file, all of which `define` defines, in a network namespace of their own; outside they are one test. */
 export function inNetworkOfItsOwn(fileUrl: string, define: () => void): void {
