@@ -30,8 +30,8 @@ it.each([
   expect(planOf(database(), sql)).toEqual([plan])
 })
 
-/** What may be read from end to end: all agents to find those to look after, deleted webhooks, and a list that was handed in. */
-const SCANS = ['SCAN agents', 'SCAN w USING COVERING INDEX webhooks_deleted', 'SCAN json_each VIRTUAL TABLE INDEX 1:']
+/** What may be read from end to end: all agents to find those to look after, what is being erased, deleted webhooks, and a list that was handed in. */
+const SCANS = ['SCAN agents', 'SCAN erasures', 'SCAN w USING COVERING INDEX webhooks_deleted', 'SCAN json_each VIRTUAL TABLE INDEX 1:']
 
 it('no statement sorts, and none reads a table from end to end but for those that stay small', () => {
   const statements = [...preparedStatements(), ...listStatements()]
@@ -45,7 +45,7 @@ it('no statement sorts, and none reads a table from end to end but for those tha
 it('lists by state read the rows that are not done alone', () => {
   const db = database()
   expect(planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' }))).toContain(
-    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid<?)',
+    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
   )
   expect(planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' }))).toContain(
     'SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid<?)',
@@ -68,8 +68,9 @@ function preparedStatements(): string[] {
 
 function listStatements(): string[] {
   const messageFilters = [{}, { status: 'pending' }, { status: 'responded' }, { state: 'queued' }, { state: 'responded' }] as const
+  const places = [{}, { order: 'asc' }, { sessionId: 's' }, { sessionId: 's', order: 'asc' }] as const
   const messages = messageFilters.flatMap((filter) =>
-    [{}, { sessionId: 's' }].map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
+    places.map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
   )
   const deliveryFilters = [{}, { status: 'pending' }, { status: 'delivered' }, { status: 'cancelled' }, { event: 'agent.error' }] as const
   const deliveries = deliveryFilters.flatMap((filter) =>

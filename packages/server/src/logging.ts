@@ -32,6 +32,8 @@ export const logTelemetry = (logger: Logger): Telemetry => ({
 function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
   switch (fact.name) {
     case 'message.accepted':
+    case 'message.cancelled':
+    case 'message.retried':
       return 'info'
     case 'run.finished':
       return fact['error'] === undefined ? 'info' : 'warn'

@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import { acceptSuite } from './accept.js'
 import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
+import { cancelAndRetrySuite } from './cancel-and-retry.js'
 import { claimDueSuite } from './claim-due.js'
 import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
@@ -19,6 +20,7 @@ import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
 import { sessionOrderSuite } from './session-order.js'
 import { sessionPastSuite } from './session-past.js'
+import { sessionsSuite } from './sessions.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
 import { webhooksSuite } from './webhooks.js'
@@ -39,6 +41,8 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('order within a session', () => sessionOrderSuite(it))
     describe('tokens that fence', () => fencingSuite(it))
     describe('leases and deferrals', () => leasesSuite(it))
+    describe('cancelling and retrying messages', () => cancelAndRetrySuite(it))
+    describe('sessions', () => sessionsSuite(it))
     describe('what a session has behind it', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
     describe('the outbox', () => outboxSuite(it))

@@ -1,10 +1,13 @@
 import type { Platform } from '../use-cases/deps.js'
 import { createLoop } from './loop.js'
 
-/** Cancels the open deliveries of deleted webhooks, a bounded number at a time, so that deleting a webhook is cheap. */
+/**
+ * Finishes what deletions left undone, so that they are cheap, a bounded number of rows at a time: cancels the open deliveries of
+ * deleted webhooks, and frees the room of erased sessions and of what deleted agents had.
+ */
 export type Orphans = {
   wake(): void
-  /** One round; gives how many it cancelled. */
+  /** One round; gives how many deliveries it cancelled. */
   tick(): Promise<number>
   start(): void
   stop(): Promise<void>
@@ -19,8 +22,10 @@ export function createOrphans(d: Pick<Platform, 'storage' | 'clock' | 'telemetry
   async function tick(): Promise<number> {
     const cancelled = await d.storage.deliveries.cancelOrphans({ now: d.clock.now(), limit: ORPHANS_A_ROUND })
     if (cancelled.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: cancelled.error.reason })
+    const swept = await d.storage.messages.sweep({ limit: ORPHANS_A_ROUND })
+    if (swept.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: swept.error.reason })
     const count = cancelled.unwrapOr(0)
-    if (count === ORPHANS_A_ROUND) loop.wake()
+    if (count === ORPHANS_A_ROUND || swept.unwrapOr(0) >= ORPHANS_A_ROUND) loop.wake()
     return count
   }
 
