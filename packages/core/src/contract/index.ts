@@ -14,6 +14,7 @@ import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
 import { isolationSuite } from './isolation.js'
 import { leasesSuite } from './leases.js'
+import { modelSuite } from './model-check.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
@@ -58,6 +59,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('isolation of projects', () => isolationSuite(it))
     describe('pages', () => pagingSuite(it))
     describe('instances', () => instancesSuite(it))
+    describe('sessions beside a model of them', () => modelSuite(it))
     describe('everything at once', () => concurrencySuite(it))
   })
 }
