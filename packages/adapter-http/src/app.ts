@@ -8,9 +8,11 @@ import { cronRoutes } from './routes/cron.js'
 import { deliveryRoutes } from './routes/deliveries.js'
 import { healthRoutes } from './routes/health.js'
 import { keyRoutes } from './routes/keys.js'
+import { messageChangeRoutes } from './routes/message-changes.js'
 import { messageStreamRoutes } from './routes/message-stream.js'
 import { messageRoutes } from './routes/messages.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
+import { sessionRoutes } from './routes/sessions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
 /** Nothing here reaches beyond these paths, so that a host may mount the app at its root, among routes of its own. */
@@ -36,6 +38,8 @@ export function createHttpApp(options: HttpOptions) {
   return app
     .route('/', messageRoutes(d))
     .route('/', messageStreamRoutes(d))
+    .route('/', messageChangeRoutes(d))
+    .route('/', sessionRoutes(d))
     .route('/', runAnswerRoutes(d))
     .route('/', agentRoutes(d))
     .route('/', webhookRoutes(d))

@@ -7,7 +7,9 @@ import type { Env } from './exchange.js'
 /** What a use case of the service may refuse with: read off its signatures, so that a new kind does not compile here until it has an answer. */
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
 type ErrorsIn<Group> = Group extends unknown ? { [Name in keyof Group]: ErrorOf<Group[Name]> }[keyof Group] : never
-type ServiceError = ErrorsIn<MessagingService[Extract<keyof MessagingService, 'messages' | 'agents' | 'webhooks' | 'deliveries' | 'keys'>]>
+type ServiceError = ErrorsIn<
+  MessagingService[Extract<keyof MessagingService, 'messages' | 'sessions' | 'agents' | 'webhooks' | 'deliveries' | 'keys'>]
+>
 
 /** What is refused before any use case is asked. */
 type RequestError =
@@ -74,6 +76,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   message_not_found: () => notFound('No such message'),
   webhook_disabled: () => conflict('The webhook is disabled'),
   webhook_not_found: () => notFound('No such webhook'),
+  session_not_found: () => notFound('No such session'),
   delivery_not_found: () => notFound('No such delivery'),
   key_not_found: () => notFound('No such API key'),
   project_not_found: () => notFound('No such project'),
@@ -92,6 +95,9 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   key_taken: () => conflict('This API key exists already'),
   too_many_webhooks: () => conflict('The project has as many webhooks as it may have'),
   delivery_busy: () => conflict('The delivery is being sent at this moment'),
+  message_final: () => conflict('The message is final: there is nothing left to cancel'),
+  message_not_retryable: () => conflict('Only a message that failed or was cancelled can be retried'),
+  session_busy: () => conflict('The session has messages that are not final; ?force=true erases them with it'),
   delivery_final: () => conflict('The delivery is final: there is nothing left to cancel'),
   run_superseded: () => conflict('This run was superseded, or its message has another answer'),
   idempotency_mismatch: () => ({ code: 'IDEMPOTENCY_MISMATCH', message: 'The Idempotency-Key was used with another request' }),

@@ -30,6 +30,10 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
   const agentOf = db.prepare<[NewMessage], { state: AgentState['kind']; maxQueued: number }>(
     'select state, max_queued as maxQueued from agents where id = @agentId and project_id = @projectId',
   )
+  // What is erased holds its key until it is swept; nobody finds it there.
+  const freeKey = db.prepare<[NewMessage]>(
+    'update messages set idempotency_key = null where agent_id = @agentId and idempotency_key = @idempotencyKey',
+  )
   const insert = db.prepare<[InsertedColumns]>(`
     insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
       trace, attempt, state, not_before, started_at, created_at)
@@ -49,6 +53,7 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
     })
     if (!place) return { kind: 'session_full' }
 
+    if (accepted.idempotencyKey !== undefined) freeKey.run(accepted)
     const born = claimUntil !== null && place.isHead ? claimed(accepted, place, claimUntil) : queued(accepted)
     insert.run(columnsOf(accepted, place, born.kind === 'claimed' ? born.claimed.message : born.message))
     return born

@@ -6,6 +6,7 @@ import { openConnection } from './connection.js'
 import { credentialStore } from './credential-store.js'
 import { deliveryStore, releaseDeliveries } from './delivery-store.js'
 import { requireFittingDriver } from './driver-check.js'
+import { erasureOf } from './erasure.js'
 import { fanOutOf } from './fan-out.js'
 import { openLiveness, type Liveness } from './liveness.js'
 import { messageStore } from './message-store.js'
@@ -81,13 +82,12 @@ function releaseClaims(db: Database): void {
 
 /** Each prepares its statements, once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
-  const sessions = sessionRows(db)
-  const fanOut = fanOutOf(db)
+  const parts = { sessions: sessionRows(db), fanOut: fanOutOf(db), erasure: erasureOf(db) }
   return {
-    messages: messageStore(db, committer, sessions, fanOut),
-    deliveries: deliveryStore(db, committer, fanOut),
+    messages: messageStore(db, committer, parts),
+    deliveries: deliveryStore(db, committer, parts.fanOut),
     webhooks: webhookStore(db, committer),
-    agents: agentStore(db, committer, sessions, fanOut),
+    agents: agentStore(db, committer, parts),
     credentials: credentialStore(db, committer),
     ping: () => committer.write(() => rewriteVersion(db)),
   }

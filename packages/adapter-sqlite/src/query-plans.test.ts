@@ -39,11 +39,11 @@ it('whether a webhook may be sent to is one look at its row', () => {
 })
 
 /**
- * What may be read from end to end: all agents to find those to look after, deleted webhooks, and a list that was handed in.
+ * What may be read from end to end: all agents to find those to look after, what is being erased, deleted webhooks, and a list that was handed in.
  * To count what is open, all that is; and as far as a sweep counts (the subquery), what waits for a disabled webhook.
  */
 const SCANS = [
-  ...['SCAN agents', 'SCAN w USING COVERING INDEX webhooks_deleted', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
+  ...['SCAN agents', 'SCAN erasures', 'SCAN w USING COVERING INDEX webhooks_deleted', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
   ...['SCAN deliveries USING COVERING INDEX deliveries_due', 'SCAN l', 'SCAN s USING INDEX sessions_due', 'SCAN (subquery-1)'],
 ]
 
@@ -59,7 +59,7 @@ it('no statement sorts, and none reads a table from end to end but for those tha
 it('lists by state read the rows that are not done alone', () => {
   const db = database()
   expect(planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' }))).toContain(
-    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid<?)',
+    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
   )
   expect(planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' }))).toContain(
     'SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid<?)',
@@ -82,8 +82,9 @@ function preparedStatements(): string[] {
 
 function listStatements(): string[] {
   const messageFilters = [{}, { status: 'pending' }, { status: 'responded' }, { state: 'queued' }, { state: 'responded' }] as const
+  const places = [{}, { order: 'asc' }, { sessionId: 's' }, { sessionId: 's', order: 'asc' }] as const
   const messages = messageFilters.flatMap((filter) =>
-    [{}, { sessionId: 's' }].map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
+    places.map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
   )
   const deliveryFilters = [{}, { status: 'pending' }, { status: 'delivered' }, { status: 'cancelled' }, { event: 'agent.error' }] as const
   const deliveries = deliveryFilters.flatMap((filter) =>

@@ -31,9 +31,14 @@ export type SessionRows = {
   holdUntil(sessionSeq: number, until: Instant): void
   /** The head is final: the next one may be claimed from now on. Gives whether there is a next one. */
   advance(sessionSeq: number, now: Instant): boolean
+  /** A message behind the head is final before its turn. Gives whether others are open, which they are. */
+  forgo(sessionSeq: number): true
   remember(sessionSeq: number, sessionState: string): void
   hasOpen(agentId: string): boolean
-  deleteOf(agentId: string): void
+  /** The session, if there is one, and how many of its messages are open. */
+  find(agentId: string, sessionId: string): { readonly seq: number; readonly openCount: number } | undefined
+  /** Hands the session over to an owner that is no agent; whoever comes under its old name begins a new one. Gives that owner. */
+  disown(sessionSeq: number): string
 }
 
 export const dueSessionsSql = 'select seq from sessions where agent_id = ? and due_at <= ? order by due_at limit ?'
@@ -75,7 +80,11 @@ export function sessionRows(db: Database): SessionRows {
     .pluck()
   const remember = db.prepare<[string, number]>('update sessions set state = ? where seq = ?')
   const open = db.prepare<[string]>('select 1 from sessions where agent_id = ? and due_at is not null limit 1')
-  const remove = db.prepare<[string]>('delete from sessions where agent_id = ?')
+  const forgo = db.prepare<[number]>('update sessions set open_count = open_count - 1 where seq = ?')
+  const find = db.prepare<[string, string], { seq: number; openCount: number }>(
+    'select seq, open_count as openCount from sessions where agent_id = ? and session_id = ?',
+  )
+  const disown = db.prepare<[string, number]>('update sessions set agent_id = ?, due_at = null where seq = ?')
 
   return {
     enqueue: (session) => {
@@ -86,9 +95,18 @@ export function sessionRows(db: Database): SessionRows {
     claim: (sessionSeq, until) => claim.get(until, sessionSeq) ?? gone(sessionSeq),
     holdUntil: (sessionSeq, until) => void hold.run(until, sessionSeq),
     advance: (sessionSeq, now) => advance.get(now, sessionSeq) === 1,
+    forgo: (sessionSeq) => {
+      forgo.run(sessionSeq)
+      return true
+    },
     remember: (sessionSeq, sessionState) => void remember.run(sessionState, sessionSeq),
     hasOpen: (agentId) => open.get(agentId) !== undefined,
-    deleteOf: (agentId) => void remove.run(agentId),
+    find: (agentId, sessionId) => find.get(agentId, sessionId),
+    disown: (sessionSeq) => {
+      const owner = `erased session ${sessionSeq}`
+      disown.run(owner, sessionSeq)
+      return owner
+    },
   }
 }
 

@@ -28,8 +28,17 @@ export type { Json, JsonObject } from './domain/json.js'
 export { canonicalJson, isJsonObject, isStorableText, jsonProblem } from './domain/json.js'
 export type { Limits } from './domain/limits.js'
 export { defaultLimits } from './domain/limits.js'
-export type { AfterRun, DeferredState, DispatchPolicy, Message, MessageState, MessageStateKind, RunningMessage } from './domain/message.js'
-export { decideAfterRun, defaultDispatchPolicy, isFinal, statusOf } from './domain/message.js'
+export type {
+  AfterRun,
+  CancelledState,
+  DeferredState,
+  DispatchPolicy,
+  Message,
+  MessageState,
+  MessageStateKind,
+  RunningMessage,
+} from './domain/message.js'
+export { decideAfterRun, defaultDispatchPolicy, errorOf, isFinal, isRetryable, statusOf } from './domain/message.js'
 export type { DefaultExecutionPrincipal, ExecutionPrincipal, PrincipalError } from './domain/principal.js'
 export { defaultPrincipalProblem, principalProblem, resolvePrincipal } from './domain/principal.js'
 export type { FinishedRun, RunError, RunOutcome } from './domain/run.js'
@@ -62,6 +71,7 @@ export type {
 } from './ports/delivery-store.js'
 export type {
   Accepted,
+  Cancelled,
   ClaimedMessage,
   Held,
   HistoryOf,
@@ -72,6 +82,9 @@ export type {
   MessageStore,
   NewMessage,
   RecordedRun,
+  Retried,
+  SessionsOf,
+  SessionSummary,
 } from './ports/message-store.js'
 export type { Pacemaker } from './ports/pacemaker.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
@@ -101,6 +114,8 @@ export type {
 } from './use-cases/manage-webhooks.js'
 export type { DeliveryRef, RecoverInput } from './use-cases/manage-deliveries.js'
 export type { GetMessageError, GetMessageInput, ListMessagesInput } from './use-cases/read-messages.js'
+export type { EraseSessionError, EraseSessionInput, ListSessionsInput } from './use-cases/manage-sessions.js'
+export type { CancelMessageError, RetryMessageError } from './use-cases/change-messages.js'
 export type { StreamMessageError, StreamMessageInput } from './use-cases/stream-message.js'
 export type { SendError, SendInput, Sent } from './use-cases/send-message.js'
 export type { StreamEvent } from './workers/stream-reader.js'

@@ -10,6 +10,7 @@ import type { Storage } from './ports/storage.js'
 import type { Telemetry } from './ports/telemetry.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
 import { answerRun } from './use-cases/answer-run.js'
+import { cancelMessage, retryMessage } from './use-cases/change-messages.js'
 import { createAgent } from './use-cases/create-agent.js'
 import type { Deps, Platform, Policy } from './use-cases/deps.js'
 import { deleteAgent, getAgent, listAgents, startAgent, stopAgent, updateAgent } from './use-cases/manage-agents.js'
@@ -27,6 +28,7 @@ import {
   sendTestEvent,
   updateWebhook,
 } from './use-cases/manage-webhooks.js'
+import { eraseSession, listSessions } from './use-cases/manage-sessions.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { sendMessage } from './use-cases/send-message.js'
 import { streamMessage } from './use-cases/stream-message.js'
@@ -88,7 +90,16 @@ export function createService(options: ServiceOptions) {
   const over = new AbortController()
   const d = assemble(options, over.signal)
   return {
-    messages: { send: sendMessage(d), get: getMessage(d), list: listMessages(d), stream: streamMessage(d), answer: answerRun(d) },
+    messages: {
+      send: sendMessage(d),
+      get: getMessage(d),
+      list: listMessages(d),
+      stream: streamMessage(d),
+      cancel: cancelMessage(d),
+      retry: retryMessage(d),
+      answer: answerRun(d),
+    },
+    sessions: { list: listSessions(d), erase: eraseSession(d) },
     agents: {
       create: createAgent(d),
       get: getAgent(d),

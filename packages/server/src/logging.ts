@@ -40,6 +40,8 @@ function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
   switch (fact.name) {
     case 'message.accepted':
     case 'maintenance.done':
+    case 'message.cancelled':
+    case 'message.retried':
       return 'info'
     case 'run.finished':
       return fact['error'] === undefined ? 'info' : 'warn'

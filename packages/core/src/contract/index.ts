@@ -3,6 +3,7 @@ import { acceptSuite } from './accept.js'
 import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
 import { backlogSuite } from './backlog.js'
+import { cancelAndRetrySuite } from './cancel-and-retry.js'
 import { claimDueSuite } from './claim-due.js'
 import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
@@ -15,6 +16,7 @@ import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
 import { isolationSuite } from './isolation.js'
 import { leasesSuite } from './leases.js'
+import { modelSuite } from './model-check.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
@@ -22,6 +24,7 @@ import { redeliverySuite } from './redelivery.js'
 import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
 import { sessionOrderSuite } from './session-order.js'
 import { sessionPastSuite } from './session-past.js'
+import { sessionsSuite } from './sessions.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
 import { webhookHealthSuite } from './webhook-health.js'
@@ -43,6 +46,8 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('order within a session', () => sessionOrderSuite(it))
     describe('tokens that fence', () => fencingSuite(it))
     describe('leases and deferrals', () => leasesSuite(it))
+    describe('cancelling and retrying messages', () => cancelAndRetrySuite(it))
+    describe('sessions', () => sessionsSuite(it))
     describe('what a session has behind it', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
     describe('the outbox', () => outboxSuite(it))
@@ -63,6 +68,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('isolation of projects', () => isolationSuite(it))
     describe('pages', () => pagingSuite(it))
     describe('instances', () => instancesSuite(it))
+    describe('sessions beside a model of them', () => modelSuite(it))
     describe('everything at once', () => concurrencySuite(it))
   })
 }

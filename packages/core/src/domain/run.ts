@@ -7,6 +7,7 @@ export type RunError = {
     | 'RUNTIME_EXITED' // the runtime itself ended or could not start
     | 'RUNTIME_UNHEALTHY' // it runs, but said several times in a row that it is not well, or said nothing
     | 'RESPONSE_INVALID' // not a string, too long, or not storable
+    | 'CANCELLED' // somebody who may send messages ended this one
   readonly message: string
 }
 

@@ -11,6 +11,8 @@ export interface Telemetry {
 export type Fact = {
   readonly name:
     | 'message.accepted'
+    | 'message.cancelled'
+    | 'message.retried'
     | 'run.finished'
     | 'run.refused' // its lease was lost, or it ended more than once
     | 'delivery.attempted'

@@ -70,7 +70,7 @@ export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined
 
 /** Deletes the agent, its sessions and its messages; `agent_busy` while messages are open, unless forced. */
 export const deleteAgent =
-  (d: Pick<Deps, 'storage' | 'supervisor' | 'orphans'>) =>
+  (d: Pick<Deps, 'storage' | 'supervisor' | 'maintenance'>) =>
   ({ force = false, ...ref }: DeleteAgentInput): ResultAsync<void, Unavailable | NotFound | { readonly kind: 'agent_busy' }> =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
@@ -78,7 +78,7 @@ export const deleteAgent =
       if (deleted === undefined) return fail('agent_not_found')
       if (deleted === 'busy') return fail('agent_busy')
       void d.supervisor.look(agent.projectId, agent.id)
-      d.orphans.wake()
+      d.maintenance.wake()
       return ok(undefined)
     })
 

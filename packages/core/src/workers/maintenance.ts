@@ -4,7 +4,7 @@ import type { Platform } from '../use-cases/deps.js'
 import { createLoop } from './loop.js'
 
 /**
- * Ends what nobody will ever send, and purges what is finished and past its retention. In small steps, each a commit of its
+ * Ends what nobody will ever send, frees the room of what was erased, and purges what is finished and past its retention. In small steps, each a commit of its
  * own, so that everybody else's writes come between; nothing here is ever in a hurry.
  */
 export type Maintenance = {
@@ -39,6 +39,7 @@ export function createMaintenance(d: Pick<Platform, 'storage' | 'clock' | 'telem
       await counted(deliveries.cancelStale({ now, dueBefore: now - disabledBacklog.maxAgeMs, keep: disabledBacklog.max, limit: STEP })),
       await purged(deliveries, now - retention.deliveriesMs),
       await purged(messages, now - retention.messagesMs),
+      await counted(messages.sweep({ limit: STEP })),
     ] as const
     const [orphans, stale, purgedDeliveries, purgedMessages] = steps
     const done = { cancelled: orphans + stale, purgedDeliveries, purgedMessages }

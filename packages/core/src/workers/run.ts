@@ -89,6 +89,11 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
     await insist(d, () => d.storage.messages.defer({ ...held, state }))
   }
 
+  // Somebody cancelled the message by this very process: no need to wait for the beat that finds the lease lost.
+  const stopListening = d.signal.listen(message.id, (heard) => {
+    if (heard?.state.kind === 'cancelled') abort('lost')
+  })
+
   return {
     held,
     abort,
@@ -96,7 +101,10 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
       if (now >= deadlineAt) abort('timeout')
       if (now >= giveUpAt) giveUp()
     },
-    ended: execute().finally(live.end),
+    ended: execute().finally(() => {
+      stopListening()
+      live.end()
+    }),
   }
 }
 
