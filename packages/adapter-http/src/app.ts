@@ -9,6 +9,7 @@ import { deliveryRoutes } from './routes/deliveries.js'
 import { healthRoutes } from './routes/health.js'
 import { keyRoutes } from './routes/keys.js'
 import { messageRoutes } from './routes/messages.js'
+import { metricsRoutes } from './routes/metrics.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
@@ -24,7 +25,8 @@ export function createHttpApp(options: HttpOptions) {
   const app = new Hono<Env>()
   const enter = exchange(d)
   app.onError((error, c) => answerThrown(c, error, d.onError))
-  app.on('ALL', PATHS, enter, methodNotAllowed({ app, onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }) }))
+  const paths = d.metrics ? [...PATHS, '/metrics'] : PATHS
+  app.on('ALL', paths, enter, methodNotAllowed({ app, onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }) }))
   // Only when the app is served by itself; mounted, Hono asks the host, and what is under /v1 ends in the last route below.
   app.notFound(async (c) => {
     await enter(c, async () => {
@@ -41,6 +43,7 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', keyRoutes(d))
     .route('/', cronRoutes(d))
     .route('/', healthRoutes(d))
+    .route('/', metricsRoutes(d))
     .all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
 }
 

@@ -27,6 +27,7 @@ import {
   updateWebhook,
 } from './use-cases/manage-webhooks.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
+import { readBacklog } from './use-cases/read-backlog.js'
 import { sendMessage } from './use-cases/send-message.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
 import { createDispatcher } from './workers/dispatcher.js'
@@ -114,6 +115,9 @@ export function createService(options: ServiceOptions) {
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
     policy: d.policy,
     ping: () => d.storage.ping(),
+    backlog: readBacklog(d),
+    /** What this process has in hand: callers that wait, runs and attempts under way. */
+    load: () => ({ waitingCallers: d.waitingRoom.size, runs: d.dispatcher.running, attempts: d.deliveryWorker.inFlight }),
     /** The time that everything here is judged by. */
     now: () => d.clock.now(),
     /** Starts the workers; resolves when the agents that should run have been looked at once. What was stopped stays stopped. */

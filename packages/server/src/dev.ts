@@ -19,6 +19,8 @@ export type DevOptions = {
   readonly command: string
 }
 
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
+
 /** Loopback receivers and agents, over http: too; no other private range. */
 export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({ allowLoopback: true, allowHttp: true, allowedCidrs })
 
@@ -29,6 +31,7 @@ export async function startDev({ config, agents, logger, command }: DevOptions):
     ...{ ...config, ...kept, agents, logger },
     bootstrapApiKey: kept.apiKey,
     addresses: devAddresses(config),
+    openMetrics: LOOPBACK.includes(config.host),
     publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
   })
   try {
