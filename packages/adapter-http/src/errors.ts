@@ -14,7 +14,7 @@ type ServiceError = ErrorsIn<
 /** What is refused before any use case is asked. */
 type RequestError =
   | { readonly kind: 'forbidden'; readonly permission: Permission }
-  | { readonly kind: 'cron_unauthorized' | 'route_not_found' | 'internal' | 'body_consumed' }
+  | { readonly kind: 'cron_unauthorized' | 'metrics_unauthorized' | 'route_not_found' | 'internal' | 'body_consumed' }
   | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'body_too_large'; readonly maxBytes: number }
   | { readonly kind: 'media_type_unsupported' | 'body_malformed'; readonly reason: string }
@@ -68,6 +68,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
 
   unauthorized: () => unauthorized('Send a valid API key as "Authorization: Bearer <API key>"'),
   cron_unauthorized: () => unauthorized('Send the cron secret as "Authorization: Bearer <CRON_SECRET>"'),
+  metrics_unauthorized: () => unauthorized('Send the metrics token as "Authorization: Bearer <token>"'),
   run_token_invalid: () => unauthorized('Send the run token of this message as "Authorization: Bearer <run token>"'),
   forbidden: ({ permission }) => ({ code: 'FORBIDDEN', message: `The API key lacks the permission ${permission}` }),
 

@@ -30,6 +30,7 @@ import {
 } from './use-cases/manage-webhooks.js'
 import { eraseSession, listSessions } from './use-cases/manage-sessions.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
+import { readBacklog } from './use-cases/read-backlog.js'
 import { sendMessage } from './use-cases/send-message.js'
 import { streamMessage } from './use-cases/stream-message.js'
 import { createAnswerStreams } from './workers/answer-streams.js'
@@ -132,6 +133,9 @@ export function createService(options: ServiceOptions) {
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
     policy: d.policy,
     ping: () => d.storage.ping(),
+    backlog: readBacklog(d),
+    /** What this process has in hand: callers that wait, runs and attempts under way. */
+    load: () => ({ waitingCallers: d.waitingRoom.size, runs: d.dispatcher.running, attempts: d.deliveryWorker.inFlight }),
     /** The time that everything here is judged by. */
     now: () => d.clock.now(),
     /** Starts the workers; resolves when the agents that should run have been looked at once. What was stopped stays stopped. */

@@ -286,6 +286,23 @@ describe('reading messages', () => {
   })
 })
 
+it('tells what waits, and what it has in hand', async () => {
+  const { service, send, post, storage, clock, runtime, hook, sender } = await scene()
+  await hook()
+  sender.hold()
+  const waiting = send('first')
+  const { id } = await post('second')
+  await clock.advance(100)
+  expect(service.load()).toEqual({ waitingCallers: 1, runs: 1, attempts: 0 })
+  expect((await service.backlog())._unsafeUnwrap()).toMatchObject({ messages: { queued: 1, running: 1 }, deliveries: { open: 0 } })
+  runtime.answer(runtime.requests[0]?.messageId ?? '', 'ok')
+  await waiting
+  await clock.until(() => runtime.openRuns.includes(id))
+  expect(service.load()).toEqual({ waitingCallers: 0, runs: 1, attempts: 1 })
+  storage.fail('deliveries.backlog')
+  expect((await service.backlog()).isErr()).toBe(true)
+})
+
 it('says whether the storage works', async () => {
   const { service, storage } = await scene()
   expect((await service.ping()).isOk()).toBe(true)

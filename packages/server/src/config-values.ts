@@ -66,6 +66,7 @@ export const publicUrl = parsed((text) => {
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const MAX_DELAY_MS = 30 * 86_400_000
 const MAX_RETRIES = 50
+const MAX_RETENTION_MS = 3_650 * 86_400_000
 
 /** NaN for what is not a number with a unit. */
 function msOf(text: string): number {
@@ -79,6 +80,12 @@ export const duration = (minMs: number, maxMs: number) =>
     const ms = msOf(text)
     return ms >= minMs && ms <= maxMs ? ms : undefined
   })
+
+/** `30d` in milliseconds, or `off`: for ever. */
+export const retention = parsed((text): number | undefined => {
+  const ms = text === 'off' ? Infinity : msOf(text)
+  return ms === Infinity || (ms >= 1_000 && ms <= MAX_RETENTION_MS) ? ms : undefined
+})
 
 /** `5s,5m,2h` in milliseconds. */
 export const schedule = parsed((text): readonly number[] | undefined => {

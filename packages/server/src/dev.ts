@@ -20,6 +20,8 @@ export type DevOptions = {
   readonly command: string
 }
 
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
+
 /** Loopback receivers and agents, over http: too; no other private range. */
 export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({ allowLoopback: true, allowHttp: true, allowedCidrs })
 
@@ -38,6 +40,7 @@ export async function startDev({
     addresses: devAddresses(config),
     // Who tries out a program wants to see what it says; by default `dev` logs warnings alone.
     ...(logger && { programLog: logProgram(logger, 'warn') }),
+    openMetrics: LOOPBACK.includes(config.host),
     publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
   })
   try {

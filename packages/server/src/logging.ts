@@ -1,4 +1,4 @@
-import type { Fact, Telemetry } from '@org/agent-messaging-core'
+import { toIso, type Fact, type Telemetry } from '@org/agent-messaging-core'
 import type { ProgramLog } from '@org/agent-messaging-process'
 import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger as PinoLogger } from 'pino'
 
@@ -27,8 +27,17 @@ function plainLine(json: string): string {
 
 /** One line for each fact. Facts hold no text of messages and no secrets (see the port), so nothing is taken out here. */
 export const logTelemetry = (logger: Logger): Telemetry => ({
-  record: ({ name, ...details }) => logger[levelOf({ name, ...details })](details, name),
+  record: (fact) => {
+    const { name, ...details } = fact
+    logger[levelOf(fact)](withReadableTimes(details), name)
+  },
 })
+
+/** Instants, by whose name the vocabulary makes them known, as ISO 8601. */
+const withReadableTimes = (details: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(details).map(([key, value]) => [key, key.endsWith('At') && typeof value === 'number' ? toIso(value) : value]),
+  )
 
 /** How much what programs print matters is not for this server to weigh: all of it gets the same level. */
 export const logProgram =

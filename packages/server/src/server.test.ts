@@ -128,6 +128,42 @@ describe('a server made in code', () => {
   })
 })
 
+describe('the metrics of a server', () => {
+  const metricsOf = (server: RunningServer, key: string) => call(server, '/metrics', undefined, key)
+
+  it('are not there unless they are asked for', async () => {
+    expect((await metricsOf(await serve(), KEY)).status).toBe(404)
+  })
+
+  it('tell what happened, to who has the token', async () => {
+    const server = await serve({ metricsToken: 'a-token' })
+    await createAgent(server, 'echo')
+    await send(server, 'echo', 'hello')
+    expect((await metricsOf(server, KEY)).status).toBe(401)
+    const text = await (await metricsOf(server, 'a-token')).text()
+    expect(text).toContain('agent_messaging_runs_total{state="responded"} 1')
+    expect(text).toContain('agent_messaging_messages_accepted_total{attached="false"} 1')
+    expect(text).toMatch(/^agent_messaging_http_requests_total\{method="POST",route="\/v1\/agents\/:\w+\/messages",status="200"\} 1$/m)
+  })
+
+  it('are open on a port of their own, with nothing else, until the stop', async () => {
+    const server = await serve({ metricsPort: 0 })
+    const url = server.metricsUrl ?? ''
+    expect(url).not.toContain(server.url)
+    expect(await (await fetch(url)).text()).toContain('agent_messaging_storage_up 1')
+    expect((await fetch(url.replace('metrics', 'v1/agents'))).status).toBe(404)
+    expect((await metricsOf(server, KEY)).status).toBe(404)
+    await server.stop()
+    await expect(fetch(url)).rejects.toThrow('fetch failed')
+  })
+
+  it('name the setting of a port that is taken, and leave the other port free', async () => {
+    const { url } = await serve()
+    const taken = Number(new URL(url).port)
+    await expect(serve({ metricsPort: taken })).rejects.toThrow(/in use; set SERVICE_METRICS_PORT to another/)
+  })
+})
+
 describe('the start of a server', () => {
   it('stops at another master key than the database was begun with', async () => {
     await (await serve()).stop()

@@ -35,7 +35,10 @@ export const settleRun =
     d.telemetry.record({
       name: 'run.finished',
       ...facts,
+      projectId: message.projectId,
+      durationMs: Math.max(0, now - message.state.startedAt),
       state: state.kind,
+      ...(state.kind === 'queued' && { nextRunAt: state.notBefore }),
       ...(checked.kind === 'failed' && { error: checked.error.code, detail: checked.error.message }),
     })
     d.signal.notify(recorded.message)

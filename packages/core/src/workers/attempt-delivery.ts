@@ -28,6 +28,7 @@ export async function attemptDelivery(d: AttemptDeps, claimed: ClaimedDelivery):
   d.telemetry.record({
     name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
     deliveryId: delivery.id,
+    eventId: delivery.eventId,
     webhookId: webhook.id,
     projectId: delivery.projectId,
     event: delivery.event,

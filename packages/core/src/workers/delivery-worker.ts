@@ -19,6 +19,8 @@ export type DeliveryWorker = {
   /** The webhook was deleted: what waits here for it is not sent. */
   drop(webhookId: string): void
   wake(): void
+  /** Requests under way. */
+  readonly inFlight: number
   /** One round: claims what is due, as far as there is room. Gives the attempts that it claimed. */
   tick(): Promise<Promise<void>[]>
   start(): void
@@ -102,6 +104,9 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     },
     drop,
     wake: loop.wake,
+    get inFlight() {
+      return turns.inFlight
+    },
     tick,
     start() {
       if (phase === 'draining') return

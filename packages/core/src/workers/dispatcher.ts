@@ -19,6 +19,8 @@ export type Dispatcher = {
   /** A slot for a message that is about to be accepted; undefined when it cannot be run here and now. */
   reserve(agentId: string): Slot | undefined
   wake(): void
+  /** Runs under way. */
+  readonly running: number
   /** Extends the leases of what runs and ends what is overdue. */
   tend(): Promise<void>
   /** One round: tends, and claims for all free slots. Gives the runs that it began. */
@@ -160,6 +162,9 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
       return { run: (claimed) => void begin(lane, claimed), release: () => unreserve(lane, 1) }
     },
     wake: loop.wake,
+    get running() {
+      return allRuns().length
+    },
     tend,
     tick,
     start() {

@@ -66,7 +66,7 @@ async function start({ agents: file, worker }: ServeOptions & { readonly worker:
   const agents = file === undefined ? noAgentsFile : await loadAgents(file)
   const server = await startServer({ config, ...agents, logger, worker })
   stopOnSignal(server, config.shutdownGraceMs, logger)
-  logger.info({ url: server.url, worker }, 'listening')
+  logger.info({ url: server.url, metricsUrl: server.metricsUrl, worker }, 'listening')
 }
 
 async function listen({ port: number, secret, status }: { port: number; secret?: string; status: number }): Promise<void> {
