@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createHttp } from './http.js'
+import { createClient, NotCompletedError, type ClientOptions } from './index.js'
+
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+type Asked = { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string }
+type Reply = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'reset'
+
+/** A service that answers with these, in turn; the last one repeats. */
+async function service(replies: readonly Reply[], options: Partial<ClientOptions> = {}) {
+  const asked: Asked[] = []
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = request
+    let body = ''
+    for await (const chunk of request) body += String(chunk)
+    const reply = replies[Math.min(asked.length, replies.length - 1)] ?? 'reset'
+    asked.push({ method, url, headers, body })
+    if (reply === 'reset') return void request.socket.resetAndDestroy()
+    response.writeHead(reply.status, reply.headers).end(reply.body === undefined ? '' : JSON.stringify(reply.body))
+  }
+  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
+  closing.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  await once(server, 'listening')
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  return { asked, baseUrl, client: createClient({ baseUrl, apiKey: 'the-key', ...options }) }
+}
+
+const responded = { status: 200, body: { messageId: 'm', status: 'responded', response: 'hi' } }
+const hello = { sessionId: 's', message: 'hello' }
+
+describe('a request', () => {
+  it('carries the key, and the query without what is absent', async () => {
+    const { asked, client } = await service([{ status: 200, body: { data: [], nextCursor: null } }])
+    for await (const _ of client.messages.list('a b', { sessionId: 's&' })) expect.unreachable()
+    expect(asked).toMatchObject([{ method: 'GET', url: '/v1/agents/a%20b/messages?limit=100&sessionId=s%26' }])
+    expect(asked[0]?.headers.authorization).toBe('Bearer the-key')
+  })
+  it('follows the cursors of a list, a page at a time', async () => {
+    const pages = [
+      { status: 200, body: { data: [{ id: 1 }, { id: 2 }], nextCursor: '2' } },
+      { status: 200, body: { data: [{ id: 3 }], nextCursor: null } },
+    ]
+    const { asked, client } = await service(pages)
+    const ids: unknown[] = []
+    for await (const { id } of client.webhooks.list()) ids.push(id)
+    expect(ids).toEqual([1, 2, 3])
+    expect(asked.map(({ url }) => url)).toEqual(['/v1/webhooks?limit=100', '/v1/webhooks?limit=100&cursor=2'])
+  })
+})
+
+describe('a request that fails', () => {
+  it('is repeated under one idempotency key when it is a send', async () => {
+    const { asked, client } = await service(['reset', { status: 503 }, { status: 502, body: 'a proxy' }, responded])
+    expect(await client.messages.send('echo', hello)).toEqual(responded.body)
+    expect(asked).toHaveLength(4)
+    const keys = new Set(asked.map(({ headers }) => headers['idempotency-key']))
+    expect(keys.size).toBe(1)
+    expect([...keys][0]).toMatch(/^[0-9a-f-]{36}$/)
+  })
+  it('waits as long as Retry-After says at least, and lets a long one go to the caller', async () => {
+    const { asked, baseUrl } = await service([{ status: 429, headers: { 'retry-after': '59' } }, { status: 200 }])
+    const pauses: number[] = []
+    const http = createHttp({ baseUrl, apiKey: 'k' }, async (ms) => void pauses.push(ms))
+    await http.json({ method: 'GET', path: '/' })
+    expect(asked).toHaveLength(2)
+    expect(pauses).toEqual([59_000])
+    const { client } = await service([{ status: 429, headers: { 'retry-after': '3600' } }, responded])
+    await expect(client.messages.send('echo', hello)).rejects.toMatchObject({ status: 429 })
+  })
+  it('waits longer each time when nobody says how long, to a limit', async () => {
+    const { baseUrl } = await service([{ status: 503 }])
+    const pauses: number[] = []
+    const http = createHttp({ baseUrl, apiKey: 'k', retries: 8 }, async (ms) => void pauses.push(ms))
+    await expect(http.json({ method: 'GET', path: '/' })).rejects.toMatchObject({ status: 503 })
+    pauses.forEach((ms, n) => {
+      const full = Math.min(250 * 2 ** n, 10_000)
+      expect(ms).toBeGreaterThanOrEqual(full / 2)
+      expect(ms).toBeLessThanOrEqual(full)
+    })
+    expect(pauses).toHaveLength(8)
+  })
+  it('is not repeated when that would do it twice, or when it was refused', async () => {
+    const created = await service([{ status: 503 }, { status: 201, body: {} }])
+    await expect(created.client.webhooks.create({ url: 'https://a.example', events: ['*'] })).rejects.toMatchObject({ status: 503 })
+    expect(created.asked).toHaveLength(1)
+    const refused = await service([{ status: 400 }, responded])
+    await expect(refused.client.messages.send('echo', hello)).rejects.toMatchObject({ status: 400 })
+    expect(refused.asked).toHaveLength(1)
+  })
+  it('gives up in the end, with the last answer', async () => {
+    const { asked, client } = await service([{ status: 503, body: { error: { code: 'UNAVAILABLE', message: 'away' } } }], { retries: 1 })
+    await expect(client.agents.get('echo')).rejects.toMatchObject({ name: 'ApiError', status: 503, code: 'UNAVAILABLE', message: 'away' })
+    expect(asked).toHaveLength(2)
+    const gone = await service(['reset'], { retries: 0 })
+    await expect(gone.client.agents.get('echo')).rejects.toThrow(TypeError)
+  })
+  it('says what was wrong and where to find it in the log', async () => {
+    const issues = [{ path: 'sessionId', message: 'is required' }]
+    const body = { error: { code: 'BAD_REQUEST', message: 'sessionId is required', issues }, requestId: 'r-1' }
+    const { client } = await service([{ status: 400, body, headers: { 'x-request-id': 'r-1' } }])
+    const refused = client.messages.send('echo', hello)
+    await expect(refused).rejects.toMatchObject({ code: 'BAD_REQUEST', message: 'sessionId is required', issues, requestId: 'r-1' })
+    const proxied = await service([{ status: 404, body: 'nothing here' }])
+    await expect(proxied.client.agents.get('echo')).rejects.toMatchObject({ code: 'UNKNOWN', requestId: undefined, issues: [] })
+  })
+  it('ends when its signal aborts, also while it waits for its next try', async () => {
+    const { asked, client } = await service([{ status: 503, headers: { 'retry-after': '30' } }])
+    const aborter = new AbortController()
+    const sending = client.messages.send('echo', hello, { signal: aborter.signal })
+    while (asked.length === 0) await new Promise(setImmediate)
+    setTimeout(() => aborter.abort(new Error('enough')), 20)
+    await expect(sending).rejects.toThrow('enough')
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('completing a message', () => {
+  const pending = { status: 202, body: { messageId: 'm', status: 'pending' } }
+  const state = (state: string) => ({ status: 200, body: { messageId: 'm', state } })
+  it('long-polls until the message is final', async () => {
+    const { asked, client } = await service([pending, state('running'), state('queued'), state('responded')])
+    expect(await client.messages.complete('echo', hello)).toMatchObject({ state: 'responded' })
+    expect(asked.map(({ headers }) => headers.prefer)).toEqual(['wait=25', 'wait=25', 'wait=25', 'wait=25'])
+  })
+  it.each(['failed', 'cancelled'])('ends with one that is %s', async (final) => {
+    const { client } = await service([pending, state(final)])
+    expect(await client.messages.complete('echo', hello)).toMatchObject({ state: final })
+  })
+  it('gives up when its time is over, and says which message it leaves', async () => {
+    const { client } = await service([pending, state('running')])
+    const completing = client.messages.complete('echo', hello, { timeoutMs: 0 })
+    await expect(completing).rejects.toThrow(NotCompletedError)
+    await expect(completing).rejects.toMatchObject({ messageId: 'm' })
+  })
+})

@@ -1,0 +1,110 @@
+import { ApiError } from './api-error.js'
+
+export type ClientOptions = {
+  /** Such as `https://messages.example`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /** The host's own unless given. */
+  readonly fetch?: typeof globalThis.fetch
+  /** Tries after the first, of requests that may be repeated; 4 unless given. */
+  readonly retries?: number
+}
+
+export type Call = {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly query?: object | undefined
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+  /** A request that changes something is repeated only if that does no harm. */
+  readonly mayRepeat?: boolean
+}
+
+export type Http = {
+  /** The answer's body. Rejects with an `ApiError`, or with what `fetch` rejects with. */
+  json<T>(call: Call): Promise<T>
+  /** The answer itself, its body unread. */
+  open(call: Call): Promise<Response>
+}
+
+const RETRIES = 4
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 10_000
+/** Longer than this nobody waits within a call: the refusal goes to the caller. */
+const LONGEST_RETRY_AFTER_MS = 60_000
+const MAY_PASS: readonly number[] = [429, 502, 503, 504]
+
+export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): Http {
+  const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
+  const base = baseUrl.replace(/\/+$/, '')
+
+  function send({ method, path, query, body, headers, signal }: Call): Promise<Response> {
+    return fetch(base + path + queryOf(query), {
+      method,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    })
+  }
+
+  async function open(call: Call): Promise<Response> {
+    const tries = call.method === 'GET' || call.mayRepeat ? retries : 0
+    for (let attempt = 0; ; attempt++) {
+      const answer = await send(call).catch((error: unknown) => {
+        if (attempt >= tries || call.signal?.aborted) throw error
+      })
+      if (answer?.ok) return answer
+      const pause = answer ? pauseAfter(answer, attempt) : backoff(attempt)
+      if (answer && (attempt >= tries || pause === undefined)) {
+        throw new ApiError(answer.status, await answer.text(), answer.headers.get('x-request-id'))
+      }
+      await answer?.body?.cancel()
+      await rest(pause ?? 0, call.signal)
+    }
+  }
+
+  return {
+    open,
+    json: async <T>(call: Call) => {
+      const answer = await open(call)
+      const text = await answer.text()
+      return (text === '' ? undefined : JSON.parse(text)) as T
+    },
+  }
+}
+
+/** How long to wait before a refused request is worth repeating; undefined when it is not. `Retry-After` is a floor. */
+function pauseAfter({ status, headers }: Response, attempt: number): number | undefined {
+  if (!MAY_PASS.includes(status)) return undefined
+  const asked = Number(headers.get('retry-after') ?? 0) * 1_000
+  if (asked > LONGEST_RETRY_AFTER_MS) return undefined
+  return Math.max(Number.isFinite(asked) ? asked : 0, backoff(attempt))
+}
+
+const backoff = (attempt: number): number => Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
+
+function queryOf(query: object = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
+/** Rejects with the signal's reason when it aborts. */
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort, { once: true })
+  })
+}

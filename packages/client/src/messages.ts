@@ -1,0 +1,76 @@
+import type { Http } from './http.js'
+import { rowsOf } from './pages.js'
+import type { Message, MessageState, NewMessage, Sent } from './resources.js'
+
+export type SendOptions = {
+  /** One key makes one message, however often it is sent. Made for each call unless given, and kept over its own retries. */
+  readonly idempotencyKey?: string
+  /** So long the service waits for the answer, in whole seconds; its own default if absent, 0 for not at all. */
+  readonly waitSeconds?: number
+  readonly signal?: AbortSignal
+}
+export type CompleteOptions = Omit<SendOptions, 'waitSeconds'> & {
+  /** Gives up after so long, and leaves the message where it is; 10 minutes unless given. */
+  readonly timeoutMs?: number
+}
+
+/** The answer did not come in time. The work goes on: `messages.get` and the webhook have it later. */
+export class NotCompletedError extends Error {
+  readonly messageId: string
+
+  constructor(messageId: string, timeoutMs: number) {
+    super(`message ${messageId} has no answer after ${timeoutMs} ms`)
+    this.name = 'NotCompletedError'
+    this.messageId = messageId
+  }
+}
+
+const COMPLETE_TIMEOUT_MS = 10 * 60_000
+/** Of one long poll. */
+const LONGEST_WAIT_SECONDS = 25
+
+export function messagesOf(http: Http) {
+  const path = (agent: string, rest = ''): string => `/v1/agents/${encodeURIComponent(agent)}/messages${rest}`
+
+  async function send(agent: string, message: NewMessage, options: SendOptions = {}): Promise<Sent> {
+    const { idempotencyKey = crypto.randomUUID(), waitSeconds, signal } = options
+    const prefer = waitSeconds === undefined ? {} : { prefer: waitSeconds === 0 ? 'respond-async' : `wait=${waitSeconds}` }
+    const headers = { 'idempotency-key': idempotencyKey, ...prefer }
+    return http.json({ method: 'POST', path: path(agent), body: message, headers, signal, mayRepeat: true })
+  }
+
+  function get(agent: string, messageId: string, options: Pick<SendOptions, 'waitSeconds' | 'signal'> = {}): Promise<Message> {
+    const { waitSeconds, signal } = options
+    const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` }
+    return http.json({ method: 'GET', path: path(agent, `/${messageId}`), headers, signal })
+  }
+
+  return {
+    /** Accepted durably once it resolves; answered if the answer came within the wait. */
+    send,
+    /** With `waitSeconds` it waits for the answer. */
+    get,
+    /** Sends and waits until the message is final, in long polls. Rejects with `NotCompletedError` when that takes too long. */
+    complete: async (agent: string, message: NewMessage, options: CompleteOptions = {}): Promise<Message> => {
+      const { timeoutMs = COMPLETE_TIMEOUT_MS, ...sending } = options
+      const end = Date.now() + timeoutMs
+      const { messageId } = await send(agent, message, { ...sending, waitSeconds: waitUntil(end) })
+      for (;;) {
+        const found = await get(agent, messageId, { ...sending, waitSeconds: waitUntil(end) })
+        if (isFinal(found.state)) return found
+        if (Date.now() >= end) throw new NotCompletedError(messageId, timeoutMs)
+      }
+    },
+    /** Newest first. */
+    list: (
+      agent: string,
+      filter: { readonly sessionId?: string; readonly status?: Message['status']; readonly state?: MessageState } = {},
+    ): AsyncGenerator<Message, void, undefined> => rowsOf(http, path(agent), filter),
+    cancel: (agent: string, messageId: string): Promise<Message> =>
+      http.json({ method: 'POST', path: path(agent, `/${messageId}/cancel`), mayRepeat: true }),
+    retry: (agent: string, messageId: string): Promise<Message> => http.json({ method: 'POST', path: path(agent, `/${messageId}/retry`) }),
+  }
+}
+
+const waitUntil = (end: number): number => Math.max(0, Math.min(LONGEST_WAIT_SECONDS, Math.ceil((end - Date.now()) / 1000)))
+const isFinal = (state: MessageState): boolean => state === 'responded' || state === 'failed' || state === 'cancelled'

@@ -1,0 +1,39 @@
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type JsonObject = { readonly [key: string]: Json }
+
+/** On whose behalf the agent ran. */
+export type ExecutionPrincipal = { readonly type: 'service' } | { readonly type: 'end_user'; readonly endUserId: string }
+
+export type RunError = { readonly code: string; readonly message: string }
+
+/** The metadata of the message as it was sent, and two of its keys once more at the top when it has them. */
+type Echo = { readonly metadata: JsonObject; readonly channel?: Json; readonly correlationId?: Json }
+
+/** What each event has in `data`. Instants are ISO 8601 in UTC. */
+export type EventData = {
+  'message.responded': Echo & {
+    readonly messageId: string
+    readonly agentId: string
+    readonly sessionId: string
+    readonly response: string
+    readonly executionPrincipal: ExecutionPrincipal
+    readonly responseTimeMs: number
+  }
+  'agent.started': { readonly agentId: string; readonly runtime: string; readonly startedAt: string }
+  'agent.stopped': { readonly agentId: string; readonly runtime: string; readonly stoppedAt: string }
+  /** `messageId` and `sessionId` are there when a message caused it, and then what is echoed of it. */
+  'agent.error': Partial<Echo> & {
+    readonly agentId: string
+    readonly error: RunError
+    readonly messageId?: string
+    readonly sessionId?: string
+  }
+  'webhook.disabled': { readonly webhookId: string; readonly reason: string; readonly disabledAt: string; readonly [detail: string]: Json }
+  'webhook.test': { readonly webhookId: string }
+}
+export type EventName = keyof EventData
+
+/** The body of a webhook request. */
+export type WebhookEvent<Name extends EventName = EventName> = {
+  [N in Name]: { readonly event: N; readonly id: string; readonly createdAt: string; readonly data: EventData[N] }
+}[Name]

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { memoryDedupe } from './dedupe.js'
+import type { WebhookEvent } from './events.js'
+import { nodeWebhookHandler, webhookHandler, type NodeRequest } from './handlers.js'
+import type { ReceiverOptions } from './receive.js'
+import { signTestEvent } from './sign-test-event.js'
+
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+const secret = `whsec_${randomBytes(32).toString('base64')}`
+const event: WebhookEvent<'webhook.test'> = { event: 'webhook.test', id: 'e', createdAt: '2030-01-01T00:00:00Z', data: { webhookId: 'w' } }
+
+/** Two receivers that do the same: one for Request and Response, one behind a real socket of node:http. */
+async function receivers(options: Partial<ReceiverOptions> = {}, prepare: (request: NodeRequest) => NodeRequest = (request) => request) {
+  const settings: ReceiverOptions = { secret, on: {}, ...options }
+  const web = webhookHandler(settings)
+  const node = nodeWebhookHandler(settings)
+  const server = createServer((request, response) => void node(prepare(request), response)).listen(0, '127.0.0.1')
+  closing.push(() => server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  type Send = (init: { body: string; headers: Record<string, string> }) => Promise<Response>
+  const viaWeb: Send = (init) => web(new Request(url, { method: 'POST', ...init }))
+  const viaNode: Send = (init) => fetch(url, { method: 'POST', ...init })
+  return [viaWeb, viaNode]
+}
+
+describe('a handler', () => {
+  it('hands a verified event over and answers 200', async () => {
+    const got: string[] = []
+    const on = { 'webhook.test': ({ data }: WebhookEvent<'webhook.test'>) => void got.push(data.webhookId) }
+    for (const send of await receivers({ on })) expect((await send(await signTestEvent(event, secret))).status).toBe(200)
+    expect(got).toEqual(['w', 'w'])
+  })
+  it('accepts what it has no handler for', async () => {
+    for (const send of await receivers()) expect((await send(await signTestEvent(event, secret))).status).toBe(200)
+  })
+  it('refuses what it cannot believe with 401, and runs nothing', async () => {
+    const on = {
+      'webhook.test': () => {
+        throw new Error('must not run')
+      },
+    }
+    const errors: unknown[] = []
+    for (const send of await receivers({ on, onError: (error) => errors.push(error) })) {
+      const { body, headers } = await signTestEvent(event, secret)
+      expect((await send({ body: `${body} `, headers })).status).toBe(401)
+    }
+    expect(errors).toMatchObject([{ code: 'SIGNATURE_MISMATCH' }, { code: 'SIGNATURE_MISMATCH' }])
+  })
+  it('answers 500 when the work fails, so that it is sent again', async () => {
+    let fails = true
+    const on = {
+      'webhook.test': async () => {
+        if (fails) throw new Error('no disk')
+      },
+    }
+    for (const send of await receivers({ on, dedupe: memoryDedupe() })) {
+      fails = true
+      const signed = await signTestEvent(event, secret)
+      expect((await send(signed)).status).toBe(500)
+      fails = false
+      expect(await (await send(signed)).text()).toBe('')
+      expect(await (await send(signed)).text()).toBe('seen before')
+    }
+  })
+  it('works once on a delivery that comes twice at once', async () => {
+    let runs = 0
+    let finish = (): void => undefined
+    const work = new Promise<void>((resolve) => (finish = resolve))
+    const on = {
+      'webhook.test': async () => {
+        runs++
+        await work
+      },
+    }
+    const [send] = await receivers({ on, dedupe: memoryDedupe() })
+    const signed = await signTestEvent(event, secret)
+    const first = send?.(signed)
+    while (runs === 0) await new Promise(setImmediate)
+    expect((await send?.(signed))?.status).toBe(409)
+    finish()
+    expect((await first)?.status).toBe(200)
+    expect(runs).toBe(1)
+  })
+  it('names the mistake when a body parser came first', async () => {
+    const parsed = (request: NodeRequest): NodeRequest =>
+      new Proxy(request, { get: (target, name) => (name === 'body' ? event : Reflect.get(target, name)) })
+    const [, viaNode] = await receivers({}, parsed)
+    const answer = await viaNode?.(await signTestEvent(event, secret))
+    expect(answer?.status).toBe(500)
+    expect(await answer?.text()).toContain('before it was verified')
+
+    const request = new Request('http://receiver.example/', { method: 'POST', ...(await signTestEvent(event, secret)) })
+    await request.json()
+    expect((await webhookHandler({ secret, on: {} })(request)).status).toBe(500)
+  })
+  it('takes the bytes that express.raw() leaves', async () => {
+    const { body, headers } = await signTestEvent(event, secret)
+    const raw = (request: NodeRequest): NodeRequest =>
+      new Proxy(request, { get: (target, name) => (name === 'body' ? Buffer.from(body) : Reflect.get(target, name)) })
+    const [, viaNode] = await receivers({}, raw)
+    expect((await viaNode?.({ body, headers }))?.status).toBe(200)
+  })
+})
+
+describe('the memory of deliveries', () => {
+  it('forgets the oldest finished ones beyond its size, and none that is being worked on', async () => {
+    const dedupe = memoryDedupe(2)
+    expect(await dedupe.begin('busy')).toBe('begun')
+    for (const id of ['a', 'b', 'c']) {
+      await dedupe.begin(id)
+      await dedupe.finish(id)
+    }
+    expect(await dedupe.begin('busy')).toBe('busy')
+    expect(await dedupe.begin('c')).toBe('done')
+    expect(await dedupe.begin('a')).toBe('begun')
+  })
+})

@@ -1,0 +1,56 @@
+import type { DedupeStore } from './dedupe.js'
+import type { EventName, WebhookEvent } from './events.js'
+import { WebhookVerificationError } from './verification-error.js'
+import { verify, type Delivery, type HeadersLike, type VerifyOptions } from './verify.js'
+
+/** What is done at an event. Rejecting makes the service send it again. */
+export type EventHandlers = {
+  readonly [Name in EventName]?: (event: WebhookEvent<Name>, delivery: Delivery) => unknown
+}
+
+export type ReceiverOptions = VerifyOptions & {
+  /** The webhook's secret; several while one is being rotated. */
+  readonly secret: string | readonly string[]
+  /** By name of event. What has no handler is accepted and left alone. */
+  readonly on: EventHandlers
+  /** Without it every duplicate comes through. */
+  readonly dedupe?: DedupeStore
+  /** Told of each request that was not believed and of each handler that failed. */
+  readonly onError?: (error: unknown) => void
+}
+
+/** How a request is answered: 2xx ends the delivery, anything else has it sent again. */
+export type Answer = { readonly status: number; readonly body: string }
+
+/** Verifies, leaves duplicates out, and lets the event's handler work. Never rejects. */
+export async function receive(options: ReceiverOptions, rawBody: unknown, headers: HeadersLike): Promise<Answer> {
+  try {
+    const delivery = await verify(rawBody as string, headers, options.secret, options)
+    return await once(options, delivery)
+  } catch (error) {
+    options.onError?.(error)
+    return error instanceof WebhookVerificationError ? refusal(error) : { status: 500, body: 'the handler failed' }
+  }
+}
+
+/** A body that was parsed too early is a mistake of the receiver's own: to say 500 keeps the delivery alive until it is mended. */
+const refusal = ({ code, message }: WebhookVerificationError): Answer => ({
+  status: code === 'BODY_ALREADY_PARSED' || code === 'SECRET_INVALID' ? 500 : 401,
+  body: message,
+})
+
+async function once({ dedupe, on }: ReceiverOptions, delivery: Delivery): Promise<Answer> {
+  const { deliveryId, event } = delivery
+  const begun = (await dedupe?.begin(deliveryId)) ?? 'begun'
+  if (begun === 'done') return { status: 200, body: 'seen before' }
+  if (begun === 'busy') return { status: 409, body: 'another request with this delivery is being worked on' }
+  try {
+    const handle = on[event.event] as ((event: WebhookEvent, delivery: Delivery) => unknown) | undefined
+    await handle?.(event, delivery)
+  } catch (error) {
+    await dedupe?.abandon(deliveryId)
+    throw error
+  }
+  await dedupe?.finish(deliveryId)
+  return { status: 200, body: '' }
+}

@@ -1,0 +1,33 @@
+import type { WebhookEvent } from './events.js'
+import { importKey } from './verify.js'
+
+export type SignedTestEvent = { readonly body: string; readonly headers: Record<string, string> }
+
+/** A request as the service would send it, for tests of your receiver. `X-Service-Signature` has the form of S§6. */
+export async function signTestEvent(
+  event: WebhookEvent,
+  secret: string,
+  { deliveryId = crypto.randomUUID(), now = Date.now() }: { readonly deliveryId?: string; readonly now?: number } = {},
+): Promise<SignedTestEvent> {
+  const body = JSON.stringify(event)
+  const timestamp = String(Math.floor(now / 1000))
+  const standard = await sign(await importKey(secret), `${deliveryId}.${timestamp}.${body}`)
+  const plain = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return {
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'X-Service-Delivery': deliveryId,
+      'X-Service-Event': event.event,
+      'X-Service-Signature': `sha256=${hex(await sign(plain, body))}`,
+      'webhook-id': deliveryId,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${btoa(String.fromCharCode(...standard))}`,
+    },
+  }
+}
+
+const sign = async (key: CryptoKey, text: string): Promise<Uint8Array> =>
+  new Uint8Array(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text)))
+
+const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

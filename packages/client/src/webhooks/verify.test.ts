@@ -1,0 +1,111 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { verify as verifyLikeGitHub } from '@octokit/webhooks-methods'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, it } from 'vitest'
+import type { WebhookEvent } from './events.js'
+import { signTestEvent } from './sign-test-event.js'
+import { verify, type HeadersLike } from './verify.js'
+
+const NOW = Date.UTC(2030, 0, 1)
+const now = () => NOW
+const aSecret = () => `whsec_${randomBytes(32).toString('base64')}`
+const secret = aSecret()
+const event: WebhookEvent<'webhook.test'> = {
+  event: 'webhook.test',
+  id: 'e-1',
+  createdAt: '2030-01-01T00:00:00.000Z',
+  data: { webhookId: 'Zoë 🎈' },
+}
+const signed = (of = secret, at = NOW) => signTestEvent(event, of, { deliveryId: 'd-1', now: at })
+const codeOf = (verifying: Promise<unknown>) =>
+  verifying.then(
+    () => 'verified',
+    (error: { code?: string }) => error.code,
+  )
+
+describe('a request that the service signed', () => {
+  it('gives its event, its delivery and when it was signed', async () => {
+    const { body, headers } = await signed()
+    expect(await verify(body, headers, secret, { now })).toEqual({ deliveryId: 'd-1', signedAt: NOW, event })
+  })
+  it('is believed in every form that frameworks hand it over in', async () => {
+    const { body, headers } = await signed()
+    const bytes = new TextEncoder().encode(body)
+    const listed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]))
+    for (const form of [body, bytes, bytes.buffer, Buffer.from(body)]) {
+      for (const given of [headers, new Headers(headers), listed] satisfies HeadersLike[]) {
+        expect(await codeOf(verify(form, given, secret, { now }))).toBe('verified')
+      }
+    }
+  })
+  it('is believed with either secret while one is being rotated', async () => {
+    const { body, headers } = await signed()
+    expect(await codeOf(verify(body, headers, [aSecret(), secret], { now }))).toBe('verified')
+    const both = { ...headers, 'webhook-signature': `v1,${randomBytes(32).toString('base64')} ${headers['webhook-signature']}` }
+    expect(await codeOf(verify(body, both, secret, { now }))).toBe('verified')
+  })
+  it('signs for tests as third-party verifiers understand it, in both schemes', async () => {
+    const { body, headers } = await signed(secret, Date.now())
+    expect(() => new Webhook(secret).verify(body, headers)).not.toThrow()
+    expect(await verifyLikeGitHub(secret, body, headers['X-Service-Signature'] ?? '')).toBe(true)
+  })
+})
+
+describe('a request that must not be believed', () => {
+  it('has another body, id, time or secret', async () => {
+    const { body, headers } = await signed()
+    const refused = [
+      verify(`${body} `, headers, secret, { now }),
+      verify(body, { ...headers, 'webhook-id': 'd-2' }, secret, { now }),
+      verify(body, { ...headers, 'webhook-timestamp': String(NOW / 1000 + 1) }, secret, { now }),
+      verify(body, headers, aSecret(), { now }),
+      verify(body, headers, [], { now }),
+      verify(body, { ...headers, 'webhook-signature': headers['webhook-signature']?.replace('v1,', 'v0,') }, secret, { now }),
+      verify(body, { ...headers, 'webhook-signature': 'v1,***' }, secret, { now }),
+    ]
+    const codes = await Promise.all(refused.map(codeOf))
+    expect(codes).toEqual(refused.map(() => 'SIGNATURE_MISMATCH'))
+  })
+  it('was keyed with the characters of the secret instead of its bytes', async () => {
+    const { body, headers } = await signed()
+    const forged = createHmac('sha256', secret)
+      .update(`d-1.${NOW / 1000}.${body}`)
+      .digest('base64')
+    expect(await codeOf(verify(body, { ...headers, 'webhook-signature': `v1,${forged}` }, secret, { now }))).toBe('SIGNATURE_MISMATCH')
+  })
+  it.each([301, -301])('was signed %i seconds ago', async (seconds) => {
+    const { body, headers } = await signed(secret, NOW - seconds * 1000)
+    expect(await codeOf(verify(body, headers, secret, { now }))).toBe('TIMESTAMP_TOO_FAR')
+    expect(await codeOf(verify(body, headers, secret, { now, toleranceSeconds: 600 }))).toBe('verified')
+  })
+  it('has a time that is none', async () => {
+    const { body, headers } = await signed()
+    expect(await codeOf(verify(body, { ...headers, 'webhook-timestamp': 'soon' }, secret, { now }))).toBe('TIMESTAMP_TOO_FAR')
+  })
+  it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('lacks %s', async (name) => {
+    const { body, headers } = await signed()
+    expect(await codeOf(verify(body, { ...headers, [name]: undefined }, secret, { now }))).toBe('HEADERS_MISSING')
+  })
+  it('says what to do about a body that was parsed before', async () => {
+    const { headers } = await signed()
+    for (const parsed of [event, '[object Object]', undefined]) {
+      await expect(verify(parsed as unknown as string, headers, secret, { now })).rejects.toMatchObject({
+        code: 'BODY_ALREADY_PARSED',
+        message: expect.stringContaining('express.raw'),
+      })
+    }
+  })
+  it('tells a secret that is none from one that does not fit', async () => {
+    const { body, headers } = await signed()
+    for (const wrong of ['hunter2', 'whsec_***', 'whsec_']) {
+      expect(await codeOf(verify(body, headers, wrong, { now }))).toBe('SECRET_INVALID')
+    }
+  })
+  it('holds no event', async () => {
+    for (const body of ['not json', '[]', '{"event":1,"data":{}}', 'null']) {
+      const signature = new Webhook(secret).sign('d-1', new Date(NOW), body)
+      const headers = { 'webhook-id': 'd-1', 'webhook-timestamp': String(NOW / 1000), 'webhook-signature': signature }
+      expect(await codeOf(verify(body, headers, secret, { now }))).toBe('BODY_NOT_AN_EVENT')
+    }
+  })
+})

@@ -1,0 +1,99 @@
+import type { WebhookEvent } from './events.js'
+import { WebhookVerificationError } from './verification-error.js'
+
+/** As frameworks hand headers over: names in any case, values joined or in a list. */
+export type HeadersLike = Headers | { readonly [name: string]: string | readonly string[] | undefined }
+
+export type VerifyOptions = {
+  /** How old, or how far in the future, a request may be; 300 s unless given. */
+  readonly toleranceSeconds?: number
+  /** ms since 1970; the machine's clock unless given. */
+  readonly now?: () => number
+}
+
+export type Delivery = {
+  /** The same for every attempt: what to know duplicates by. */
+  readonly deliveryId: string
+  /** When this attempt was signed, ms since 1970. */
+  readonly signedAt: number
+  readonly event: WebhookEvent
+}
+
+const TOLERANCE_SECONDS = 300
+const PREFIX = 'whsec_'
+
+/**
+ * Checks that a request comes from the service, unchanged and fresh (Standard Webhooks), and gives its event.
+ * @param rawBody the body as it came, before any parser
+ * @param secret the webhook's secret, or several while one is being rotated
+ * @throws WebhookVerificationError
+ */
+export async function verify(
+  rawBody: string | Uint8Array | ArrayBuffer,
+  headers: HeadersLike,
+  secret: string | readonly string[],
+  { toleranceSeconds = TOLERANCE_SECONDS, now = Date.now }: VerifyOptions = {},
+): Promise<Delivery> {
+  const body = textOf(rawBody)
+  const deliveryId = headerOf(headers, 'webhook-id')
+  const timestamp = headerOf(headers, 'webhook-timestamp')
+  const signatures = headerOf(headers, 'webhook-signature')
+  if (!deliveryId || !timestamp || !signatures) throw new WebhookVerificationError('HEADERS_MISSING')
+  const signedAt = Number(timestamp) * 1000
+  if (!(Math.abs(now() - signedAt) <= toleranceSeconds * 1000)) throw new WebhookVerificationError('TIMESTAMP_TOO_FAR')
+
+  const signed = new TextEncoder().encode(`${deliveryId}.${timestamp}.${body}`)
+  const keys = await Promise.all((typeof secret === 'string' ? [secret] : secret).map(importKey))
+  const given = signatures.split(' ').flatMap((entry) => (entry.startsWith('v1,') ? (bytesOf(entry.slice(3)) ?? []) : []))
+  if (!(await anyFits(keys, given, signed))) throw new WebhookVerificationError('SIGNATURE_MISMATCH')
+  return { deliveryId, signedAt, event: eventOf(body) }
+}
+
+/** All pairs, in a time that does not tell which one it was: `subtle.verify` compares in constant time. */
+async function anyFits(keys: readonly CryptoKey[], signatures: readonly Uint8Array<ArrayBuffer>[], signed: Uint8Array<ArrayBuffer>) {
+  const fits = await Promise.all(keys.flatMap((key) => signatures.map((signature) => crypto.subtle.verify('HMAC', key, signature, signed))))
+  return fits.includes(true)
+}
+
+/** The form that frameworks give a body which they have parsed is told from bytes and text, or from the text that comes of it. */
+function textOf(rawBody: unknown): string {
+  if (typeof rawBody === 'string' && rawBody !== '[object Object]') return rawBody
+  if (rawBody instanceof Uint8Array || rawBody instanceof ArrayBuffer) return new TextDecoder().decode(rawBody)
+  throw new WebhookVerificationError('BODY_ALREADY_PARSED')
+}
+
+function headerOf(headers: HeadersLike, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined
+  const key = Object.keys(headers).find((key) => key.toLowerCase() === name)
+  const value = key === undefined ? undefined : headers[key]
+  return typeof value === 'string' ? value : value?.[0]
+}
+
+export async function importKey(secret: string): Promise<CryptoKey> {
+  const bytes = secret.startsWith(PREFIX) ? bytesOf(secret.slice(PREFIX.length)) : undefined
+  if (!bytes || bytes.length === 0) throw new WebhookVerificationError('SECRET_INVALID')
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
+function eventOf(body: string): WebhookEvent {
+  const event: unknown = parse(body)
+  const isEvent = typeof event === 'object' && event !== null && 'event' in event && 'data' in event && typeof event.event === 'string'
+  if (!isEvent) throw new WebhookVerificationError('BODY_NOT_AN_EVENT')
+  return event as WebhookEvent
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
