@@ -15,7 +15,7 @@ const SECOND = 1_000
 const TURNS = 8
 
 /** What the tests read of resource bodies. */
-export type Resource = { readonly [field: string]: unknown } & { readonly id: string }
+type Resource = { readonly [field: string]: unknown } & { readonly id: string }
 
 /** The whole server in this process, on a real file and real sockets; only time is the test's. */
 export type Scene = {
@@ -107,7 +107,7 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
   }
 }
 
-export type Hit = {
+type Hit = {
   readonly at: number
   readonly id: string
   readonly headers: IncomingHttpHeaders
