@@ -68,7 +68,7 @@ export const defaultPolicy: Policy = {
   stream: { bufferLength: 64 * 1024, maxPerProject: 1_000, heartbeatMs: 15_000, stalledMs: 60_000 },
   dispatch: defaultDispatchPolicy,
   runLeaseMs: 30_000,
-  health: { intervalMs: 30_000, timeoutMs: 5_000, strikes: 3 },
+  health: { intervalMs: 30_000, recheckMs: 2_000, timeoutMs: 5_000, strikes: 3 },
   retry: defaultRetryPolicy,
   deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 256 },
   headerPrefix: 'X-Service',
