@@ -8,7 +8,7 @@ import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
 import type { Telemetry } from './ports/telemetry.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
-import { answerRun } from './use-cases/answer-run.js'
+import { answerRun, isRunToken } from './use-cases/answer-run.js'
 import { cancelMessage, retryMessage } from './use-cases/change-messages.js'
 import { createAgent } from './use-cases/create-agent.js'
 import type { Deps, Platform, Policy } from './use-cases/deps.js'
@@ -90,6 +90,7 @@ export function createService(options: ServiceOptions) {
       cancel: cancelMessage(d),
       retry: retryMessage(d),
       answer: answerRun(d),
+      isRunToken: isRunToken(d),
     },
     sessions: { list: listSessions(d), erase: eraseSession(d) },
     agents: {
