@@ -1,5 +1,13 @@
 import type { Database } from 'better-sqlite3'
-import type { Agent, AgentChange, AgentStore, Page, PageOf, StateChange } from '@org/agent-messaging-core'
+import {
+  mayChangeRuntime,
+  type Agent,
+  type AgentChange,
+  type AgentStore,
+  type Page,
+  type PageOf,
+  type StateChange,
+} from '@org/agent-messaging-core'
 import { agentColumns, agentStateColumns, selectAgent, toAgent, type AgentRow } from './agent-row.js'
 import type { Committer } from './committer.js'
 import type { Erasure } from './erasure.js'
@@ -45,10 +53,12 @@ export function agentStore(db: Database, { read, write }: Committer, { sessions,
     return 'created'
   }
 
-  function change(projectId: string, id: string, changes: AgentChange): Agent | 'name_taken' | undefined {
+  function change(projectId: string, id: string, changes: AgentChange): Agent | 'name_taken' | 'not_stopped' | undefined {
     const row = byId.get(id, projectId)
     if (!row) return undefined
-    const changed = { ...toAgent(row), ...changes }
+    const agent = toAgent(row)
+    if (changes.runtime && !mayChangeRuntime(agent)) return 'not_stopped'
+    const changed = { ...agent, ...changes }
     const named = byName.get(changed.name, projectId)
     if (named && named.id !== id) return 'name_taken'
     update.run(agentColumns(changed))

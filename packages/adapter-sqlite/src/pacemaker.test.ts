@@ -5,7 +5,7 @@ import { openConnection } from './connection.js'
 import { createLeaseTable } from './lease-table.js'
 import { migrate } from './migrate.js'
 import { migrations } from './migrations/index.js'
-import { sqlitePacemaker, type SqlitePacemakerOptions } from './pacemaker.js'
+import { extendLeaseSql, sqlitePacemaker, type SqlitePacemakerOptions } from './pacemaker.js'
 
 const ID = '01890000-0000-7000-8000-00000000000a'
 const NEVER = Number.MAX_SAFE_INTEGER
@@ -105,6 +105,13 @@ it('has nothing to do for a database in memory', async () => {
   pacemaker.hold({ messageId: ID, token: 1, until: NEVER })
   pacemaker.release({ messageId: ID, token: 1 })
   expect(await pacemaker.close()).toBeUndefined()
+})
+
+it('finds the lease by indexes alone', () => {
+  const { db } = scene()
+  const plan = db.prepare<[], { detail: string }>(`explain query plan ${extendLeaseSql.replaceAll(/@\w+/g, '1')}`).all()
+  expect(plan.map(({ detail }) => detail).filter((step) => step.startsWith('SEARCH'))).toHaveLength(3)
+  expect(plan.map(({ detail }) => detail).filter((step) => step.startsWith('SCAN'))).toEqual([])
 })
 
 it('a table that is full takes no more, until a slot is free', () => {

@@ -1,5 +1,5 @@
-export type { Agent, AgentRuntimeConfig, AgentState, FailedAgent } from './domain/agent.js'
-export { agentDefaults, isAgentName, isUuid } from './domain/agent.js'
+export type { Agent, AgentRuntimeConfig, AgentState, FailedAgent, OnBusy } from './domain/agent.js'
+export { agentDefaults, isAgentName, isUuid, mayChangeRuntime, onBusyOf } from './domain/agent.js'
 export type { ApiKey, Permission } from './domain/api-key.js'
 export { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS } from './domain/api-key.js'
 export type { CustomHeaderRules, CustomHeaders } from './domain/custom-headers.js'

@@ -9,7 +9,7 @@ import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
 import type { Telemetry } from './ports/telemetry.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
-import { answerRun } from './use-cases/answer-run.js'
+import { answerRun, isRunToken } from './use-cases/answer-run.js'
 import { cancelMessage, retryMessage } from './use-cases/change-messages.js'
 import { createAgent } from './use-cases/create-agent.js'
 import type { Deps, Platform, Policy } from './use-cases/deps.js'
@@ -74,7 +74,7 @@ export const defaultPolicy: Policy = {
   stream: { bufferLength: 64 * 1024, maxPerProject: 1_000, heartbeatMs: 15_000, stalledMs: 60_000 },
   dispatch: defaultDispatchPolicy,
   runLeaseMs: 30_000,
-  agentHealth: { intervalMs: 30_000, timeoutMs: 5_000, strikes: 3 },
+  agentHealth: { intervalMs: 30_000, recheckMs: 2_000, timeoutMs: 5_000, strikes: 3 },
   retry: defaultRetryPolicy,
   webhookHealth: defaultWebhookHealthPolicy,
   deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 256 },
@@ -99,6 +99,7 @@ export function createService(options: ServiceOptions) {
       cancel: cancelMessage(d),
       retry: retryMessage(d),
       answer: answerRun(d),
+      isRunToken: isRunToken(d),
     },
     sessions: { list: listSessions(d), erase: eraseSession(d) },
     agents: {

@@ -1,6 +1,6 @@
 import { err, errAsync, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { createService, isUuid } from '@org/agent-messaging-core'
+import { createService, isUuid, type AgentChanges } from '@org/agent-messaging-core'
 import { fakeCrypto, fakeRuntime } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -34,6 +34,9 @@ describe('creating an agent', () => {
     ['concurrency', { concurrency: 0 }],
     ['maxAttempts', { maxAttempts: 1.5 }],
     ['maxQueued', { maxQueued: -1 }],
+    ['onBusy', { onBusy: 'wait' as 'queue' }],
+    ['onBusy', { onBusy: 'reject' as const, maxQueued: 5 }],
+    ['onBusy', { onBusy: 'queue' as const, maxQueued: 0 }],
   ])('refuses a bad %s', async (path, settings) => {
     const { service, project } = await scene()
     const input = { projectId: project.id, name: 'x', runtime: { kind: 'fake' }, ...settings }
@@ -386,7 +389,7 @@ describe('changing an agent', () => {
     expect((await send('hi', { agent: 'robot' }))._unsafeUnwrapErr().kind).toBe('end_user_id_required')
   })
   it('refuses what is bad, taken, missing or running', async () => {
-    const { service, ref, project } = await scene()
+    const { service, ref, project, storage } = await scene()
     await service.agents.create({ projectId: project.id, name: 'other', runtime: { kind: 'fake' } })
     const kindOf = async (change: object, agent = 'bot') => (await service.agents.update({ ...ref, agent, change }))._unsafeUnwrapErr().kind
     expect(await kindOf({ name: '' })).toBe('invalid')
@@ -395,6 +398,28 @@ describe('changing an agent', () => {
     expect(await kindOf({ runtime: { kind: 'fake' } })).toBe('agent_not_stopped')
     await service.agents.stop(ref)
     expect(await kindOf({ runtime: { kind: 'nope' } })).toBe('invalid')
+    // Started between the look and the change.
+    const { update } = storage.agents
+    Object.assign(storage.agents, { update: (...args: Parameters<typeof update>) => update(...args).map(() => 'not_stopped') })
+    expect(await kindOf({ runtime: { kind: 'fake' } })).toBe('agent_not_stopped')
+  })
+})
+
+describe('a busy session', () => {
+  it('takes what comes, or refuses it, as its agent is told to', async () => {
+    const { service, ref, post, send, clock, runtime } = await scene({ agent: { onBusy: 'reject' } })
+    await post()
+    await clock.until(() => runtime.openRuns.length === 1)
+    expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'session_full' })
+    const change = async (settings: AgentChanges) =>
+      (await service.agents.update({ ...ref, change: settings }))._unsafeUnwrap().agent.maxQueued
+    expect(await change({ onBusy: 'queue' })).toBe(100)
+    expect((await post()).state.kind).toBe('queued')
+    expect(await change({ maxQueued: 7 })).toBe(7)
+    expect(await change({ onBusy: 'queue' })).toBe(7)
+    expect(await change({ concurrency: 2 })).toBe(7)
+    expect(await change({ onBusy: 'reject' })).toBe(0)
+    expect(await change({ onBusy: 'queue', maxQueued: 3 })).toBe(3)
   })
 })
 

@@ -286,7 +286,7 @@ describe('a deferred run', () => {
     await clock.advance(600_500)
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
   })
-  it('that may be retried is not, by a callback that finds its agent gone', async () => {
+  it('is not found by a callback whose agent is gone by then', async () => {
     const { post, runtime, service, clock, storage } = await scene({ policy })
     const { id } = await post()
     const { runToken } = runOf(runtime)
@@ -295,7 +295,7 @@ describe('a deferred run', () => {
     const { get } = storage.agents
     Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined) })
     const run = failedRun('RUNTIME_ERROR', 'no', true)
-    expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrap().state.kind).toBe('failed')
+    expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('message_not_found')
   })
   it('may fail by callback', async () => {
     const { post, runtime, service, clock } = await scene({ policy })

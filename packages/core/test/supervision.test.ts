@@ -48,7 +48,7 @@ describe('an agent that runs', () => {
   ])('is in error when it %s three times in a row', async (_, health, why) => {
     const { ward, clock, stateOf } = await withHealth()
     ward.health = health
-    await clock.advance(89_000)
+    await clock.until(() => ward.asked === 2)
     expect(await stateOf()).toMatchObject({ kind: 'running' })
     await clock.until(async () => (await stateOf()).kind === 'error')
     expect(await stateOf()).toMatchObject({
@@ -92,6 +92,42 @@ describe('an agent that is not well', () => {
     await stopping
     expect(clock.sleepers).toBe(0)
   })
+  it('goes on as it is when it is well again, without a new start and without an end to its runs', async () => {
+    const { ward, clock, stateOf, runtime, post, state } = await sick()
+    const { id } = await post('long')
+    const starts = runtime.starts.length
+    await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
+    await clock.advance(10_000) // asked again, and still not well: its run is not ended for that
+    ward.health = () => ({ ok: true })
+    await clock.until(async () => (await stateOf()).kind === 'running', { maxMs: 120_000 })
+    expect(runtime.starts).toHaveLength(starts)
+    runtime.answer(id, 'long indeed')
+    await clock.advance(0)
+    expect(await state(id)).toMatchObject({ kind: 'responded' })
+  })
+  it('and fails its runs is found out before they have used up their attempts', async () => {
+    const { ward, clock, stateOf, runtime, state, post } = await sick({
+      handler: () => {
+        if (ward.health === well) return { kind: 'answered', response: 'back' }
+        return { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'ECONNREFUSED' }, retryable: true }
+      },
+    })
+    const well = (): Health => ({ ok: true })
+    const { id } = await post('sent while it is down')
+    await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 10_000 })
+    await clock.advance(3_600_000)
+    expect(await state(id)).toMatchObject({ kind: 'queued' })
+    ward.health = well
+    await clock.until(async () => (await state(id)).kind === 'responded', { maxMs: 120_000 })
+    expect(runtime.requests.at(-1)).toMatchObject({ attempt: 3 })
+  })
+  it('and cannot be started anew says why', async () => {
+    const { clock, stateOf, runtime } = await sick()
+    await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
+    runtime.failStart('no such program')
+    await clock.until(async () => ((await stateOf()) as { failures?: number }).failures === 2)
+    expect(await stateOf()).toMatchObject({ lastError: { code: 'RUNTIME_EXITED', message: 'no such program' } })
+  })
   it('is not given up, however long it lasts', async () => {
     const { clock, stateOf } = await sick()
     await clock.advance(3_600_000)
@@ -101,9 +137,9 @@ describe('an agent that is not well', () => {
   })
   it('is not asked after the stop, and what it says then changes nothing', async () => {
     const { ward, clock, stateOf, service } = await sick()
-    await clock.advance(89_000)
+    await clock.until(() => ward.asked === 2)
     ward.health = () => new Promise(() => {})
-    await clock.advance(1_500)
+    await clock.until(() => ward.asked === 3)
     await service.stop()
     await clock.advance(10_000)
     expect(await stateOf()).toMatchObject({ kind: 'running' })
@@ -111,10 +147,10 @@ describe('an agent that is not well', () => {
   })
   it('and is stopped and started meanwhile is not blamed for what was', async () => {
     const { ward, clock, stateOf, service, ref } = await sick()
-    await clock.advance(89_000)
+    await clock.until(() => ward.asked === 2)
     let say = (_: Health): void => undefined
     ward.health = () => new Promise((resolve) => (say = resolve))
-    await clock.advance(1_500)
+    await clock.until(() => ward.asked === 3)
     ward.health = () => ({ ok: true })
     await service.agents.stop(ref)
     await service.agents.start(ref)

@@ -23,6 +23,7 @@ describe('POST /v1/agents', () => {
       concurrency: 16,
       maxAttempts: 3,
       maxQueued: 100,
+      onBusy: 'queue',
       createdAt: '2030-01-01T00:00:00.000Z',
       updatedAt: '2030-01-01T00:00:00.000Z',
     })
@@ -72,6 +73,7 @@ describe('POST /v1/agents', () => {
       concurrency: 2,
       maxAttempts: 1,
       maxQueued: 0,
+      onBusy: 'reject',
       defaultExecutionPrincipal: { endUserId: 'u' },
     })
   })

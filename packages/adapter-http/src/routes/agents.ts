@@ -25,6 +25,7 @@ const settings = z.object(
     concurrency: number.optional(),
     maxAttempts: number.optional(),
     maxQueued: number.optional(),
+    onBusy: oneOf(['queue', 'reject']).optional(),
   },
   'must be a JSON object',
 )

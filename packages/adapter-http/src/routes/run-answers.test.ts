@@ -64,6 +64,32 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await message()).error.message).toBe('x'.repeat(999))
   })
 
+  it('takes a failure once more if it is repeated', async () => {
+    const { answer, message } = await openDeferred()
+    for (const _ of ['first', 'repeated']) expect((await answer({ error: { message: 'busy', retryable: true } })).status).toBe(204)
+    expect((await message()).state).toBe('queued')
+    const other = await openDeferred()
+    for (const _ of ['first', 'repeated']) expect((await other.answer({ error: { message: 'no idea' } })).status).toBe(204)
+    expect((await other.answer({ error: { message: 'some idea' } })).status).toBe(409)
+    expect((await other.message()).error.message).toBe('no idea')
+  })
+
+  it('refuses an answer under the path of another agent with 404, and takes it under its name', async () => {
+    const { ask, createAgent, message, path, runToken } = await openDeferred()
+    const { id: otherId } = await createAgent()
+    const answerOf = (agent: string) =>
+      ask('POST', `${path.replace(/agents\/[^/]+/, `agents/${agent}`)}/response`, { key: runToken, body: { response: 'r' } })
+    for (const agent of [otherId, 'nobody', UNKNOWN_ID]) expect((await answerOf(agent)).status, agent).toBe(404)
+    expect((await message()).state).toBe('deferred')
+    expect((await answerOf('agent-1')).status).toBe(204)
+  })
+
+  it('refuses a forged token before it reads a body', async () => {
+    const { ask, path, runToken } = await openDeferred()
+    const refused = await ask('POST', `${path}/response`, { key: `${runToken.slice(0, -1)}~`, body: new Uint8Array(7 * 1024 * 1024) })
+    expect(refused.status).toBe(401)
+  })
+
   it('refuses another answer', async () => {
     const { answer, message } = await openDeferred()
     await answer({ response: 'one' })
@@ -108,14 +134,19 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await message()).state).toBe('deferred')
   })
 
-  it('has room for an answer of 1 MiB characters, each escaped; a longer one fails the run', async () => {
+  it('has room for an answer of 1 MiB characters, each escaped; a longer one changes nothing', async () => {
     const escaped = (characters: number) => `{"response":"${'\\u00e9'.repeat(characters)}"}`
     const fits = await openDeferred()
     expect((await fits.answer(escaped(1024 * 1024))).status).toBe(204)
     expect((await fits.message()).response).toHaveLength(1024 * 1024)
     const tooLong = await openDeferred()
-    expect((await tooLong.answer(escaped(1024 * 1024 + 1))).status).toBe(204)
-    expect(await tooLong.message()).toMatchObject({ state: 'failed', error: { code: 'RESPONSE_INVALID' } })
+    const refused = await tooLong.answer(escaped(1024 * 1024 + 1))
+    expect([refused.status, refused.json.error.issues]).toMatchObject([
+      400,
+      [{ path: 'response', message: 'has more than 1048576 characters' }],
+    ])
+    expect((await tooLong.answer({ response: 'a\0' })).status).toBe(400)
+    expect((await tooLong.message()).state).toBe('deferred')
     expect((await tooLong.answer(escaped(1_100_000))).status).toBe(413)
   })
 })

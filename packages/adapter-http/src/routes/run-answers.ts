@@ -1,4 +1,4 @@
-import { failedRun, isStorableText, type FinishedRun } from '@org/agent-messaging-core'
+import { failedRun, isStorableText, type FinishedRun, type MessagingService } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import type { MiddlewareHandler } from 'hono'
 import { z } from 'zod'
@@ -7,7 +7,7 @@ import { bearerToken } from '../bearer.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
-import { idIn } from '../path-id.js'
+import { agentIn, idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import { boolean, text } from '../schemas.js'
 import { validBody } from '../validate.js'
@@ -27,11 +27,12 @@ const runAnswer = z
 export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
   new Hono<Env>().post(
     '/v1/agents/:id/messages/:messageId/response',
-    withRunToken,
+    withRunToken(service),
     readJson(maxAnswerBytes),
     validBody(runAnswer),
     async (c) => {
       const answered = await service.messages.answer({
+        agent: agentIn(c.req.param('id')),
         messageId: idIn(c.req.param('messageId')),
         runToken: c.get('runToken'),
         run: finishedRun(c.req.valid('json')),
@@ -40,13 +41,16 @@ export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
     },
   )
 
-/** Reads nothing for a caller that has not even something like a run token. */
-const withRunToken: MiddlewareHandler<Env> = async (c, next) => {
-  const token = bearerToken(c.req.header('authorization'))
-  if (!token?.startsWith('amr_')) return refuse(c, { kind: 'run_token_invalid' })
-  c.set('runToken', token)
-  return next()
-}
+/** Reads nothing for a caller that has no token of this message. */
+const withRunToken =
+  (service: MessagingService): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const runToken = bearerToken(c.req.header('authorization')) ?? ''
+    const messageId = idIn(c.req.param('messageId') ?? '')
+    if (!service.messages.isRunToken({ messageId, runToken })) return refuse(c, { kind: 'run_token_invalid' })
+    c.set('runToken', runToken)
+    return next()
+  }
 
 function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRun {
   if (error === undefined) return { kind: 'answered', response: response ?? '' }

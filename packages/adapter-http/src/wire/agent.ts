@@ -1,4 +1,4 @@
-import { toIso, type Agent, type CreatedAgent, type FailedAgent } from '@org/agent-messaging-core'
+import { onBusyOf, toIso, type Agent, type CreatedAgent, type FailedAgent } from '@org/agent-messaging-core'
 
 export const agentBody = ({ runtime, state, createdAt, updatedAt, ...agent }: Agent) => ({
   id: agent.id,
@@ -12,6 +12,7 @@ export const agentBody = ({ runtime, state, createdAt, updatedAt, ...agent }: Ag
   concurrency: agent.concurrency,
   maxAttempts: agent.maxAttempts,
   maxQueued: agent.maxQueued,
+  onBusy: onBusyOf(agent),
   createdAt: toIso(createdAt),
   updatedAt: toIso(updatedAt),
 })

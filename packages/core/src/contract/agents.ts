@@ -13,6 +13,8 @@ const FULL: Partial<Agent> = {
   ...{ concurrency: 3, maxAttempts: 1, maxQueued: 0, createdAt: NOW + 1, updatedAt: NOW + 2 },
 }
 
+const STOPPED = { desiredState: 'stopped', state: { kind: 'stopped' } } as const
+
 export function agentsSuite(it: StorageTest): void {
   it('keeps an agent and reads it back whole, by id and by name', async ({ storage: { agents } }) => {
     for (const agent of [
@@ -45,12 +47,21 @@ export function agentsSuite(it: StorageTest): void {
   })
 
   it('changes what it is told and leaves the rest', async ({ storage: { agents }, scene }) => {
-    const agent = await scene.agent()
+    const agent = await scene.agent(STOPPED)
     const change = { name: 'renamed', runtime: { kind: 'http', options: { url: 'https://new.example' } }, maxQueued: 7, updatedAt: NOW + 5 }
     expect(await agents.update(PROJECT_ID, agent.id, change)).toEqual({ ...agent, ...change })
     expect(await agents.get(PROJECT_ID, 'renamed')).toEqual({ ...agent, ...change })
     expect(await agents.get(PROJECT_ID, agent.name)).toBeUndefined()
     expect(await agents.update(PROJECT_ID, UNKNOWN_ID, change)).toBeUndefined()
+  })
+
+  it('does not change the runtime of an agent that runs, or is to', async ({ storage: { agents }, scene }) => {
+    const change = { name: 'renamed', runtime: { kind: 'http', options: {} }, updatedAt: NOW + 5 }
+    for (const settings of [{ desiredState: 'stopped' }, { ...STOPPED, desiredState: 'running' }] as const) {
+      const agent = await scene.agent(settings)
+      expect(await agents.update(PROJECT_ID, agent.id, change)).toBe('not_stopped')
+      expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
+    }
   })
 
   it('refuses the name of another agent, and takes its own', async ({ storage: { agents }, scene }) => {

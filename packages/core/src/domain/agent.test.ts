@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { agentEvent, comesBackInMs, decideAfterFailure, isAgentName, type Agent, type AgentState } from './agent.js'
+import {
+  agentEvent,
+  comesBackInMs,
+  decideAfterFailure,
+  decideMaxQueued,
+  isAgentName,
+  mayChangeRuntime,
+  onBusyOf,
+  type Agent,
+  type AgentState,
+} from './agent.js'
 
 const agentIn = (state: AgentState): Agent => ({
   ...{ id: 'a', projectId: 'p', name: 'n', defaultExecutionPrincipal: { type: 'service' }, runtime: { kind: 'function', options: {} } },
@@ -60,4 +70,22 @@ describe('an agent that fails', () => {
     expect(comesBackInMs(decideAfterFailure(10, exited, 0), 0)).toBeUndefined()
     expect(comesBackInMs({ kind: 'stopped' }, 0)).toBeUndefined()
   })
+})
+
+describe('a busy session', () => {
+  it('refuses when nothing may wait', () => {
+    expect([0, 1].map((maxQueued) => onBusyOf({ maxQueued }))).toEqual(['reject', 'queue'])
+  })
+  it('has as much room as it is told, in a number or a word', () => {
+    expect([0, 7].map((maxQueued) => decideMaxQueued(undefined, maxQueued))).toEqual([0, 7])
+    expect([0, 7].map((maxQueued) => decideMaxQueued('reject', maxQueued))).toEqual([0, 0])
+    expect([0, 7].map((maxQueued) => decideMaxQueued('queue', maxQueued))).toEqual([100, 7])
+  })
+})
+
+it('may get another runtime once it is stopped and nobody has asked it to start', () => {
+  const stopped = { kind: 'stopped' } as const
+  expect(mayChangeRuntime({ desiredState: 'stopped', state: stopped })).toBe(true)
+  expect(mayChangeRuntime({ desiredState: 'running', state: stopped })).toBe(false)
+  expect(mayChangeRuntime({ desiredState: 'stopped', state: { kind: 'stopping' } })).toBe(false)
 })

@@ -45,6 +45,20 @@ export type FailedAgent = {
   readonly retryAt?: Instant
 }
 
+/** What becomes of a message whose session has an open one: it waits its turn, or it is refused. */
+export type OnBusy = 'queue' | 'reject'
+export const onBusyOf = ({ maxQueued }: Pick<Agent, 'maxQueued'>): OnBusy => (maxQueued === 0 ? 'reject' : 'queue')
+
+/** `onBusy` is `maxQueued` in two words: to refuse is to let none wait; to queue, as many as already may, or the default number. */
+export function decideMaxQueued(onBusy: OnBusy | undefined, maxQueued: number): number {
+  if (onBusy === 'reject') return 0
+  return onBusy === 'queue' && maxQueued === 0 ? agentDefaults.maxQueued : maxQueued
+}
+
+/** Whoever runs must not find another runtime's options under it. */
+export const mayChangeRuntime = ({ desiredState, state }: Pick<Agent, 'desiredState' | 'state'>): boolean =>
+  desiredState === 'stopped' && state.kind === 'stopped'
+
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

@@ -10,7 +10,8 @@ export interface AgentStore {
   get(projectId: string, idOrName: string): Stored<Agent | undefined>
   /** Newest first. */
   list(projectId: string, page: PageOf): Stored<Page<Agent>>
-  update(projectId: string, id: string, change: AgentChange): Stored<Agent | 'name_taken' | undefined>
+  /** A change of the runtime only takes place while the agent is stopped, and is to be. */
+  update(projectId: string, id: string, change: AgentChange): Stored<Agent | 'name_taken' | 'not_stopped' | undefined>
   /**
    * Deletes the agent with its sessions and messages: from the commit on nothing finds them, and `MessageStore.sweep` frees
    * their room. Refuses with `busy` while messages are open, unless `force`: those are then gone, unanswered. Deliveries of

@@ -1,4 +1,4 @@
-import type { Agent } from '../domain/agent.js'
+import { mayChangeRuntime, type Agent } from '../domain/agent.js'
 import type { AgentStore } from '../ports/agent-store.js'
 import { ofProject, type Immediate, type Memory } from './memory.js'
 import { publish } from './memory-outbox.js'
@@ -27,6 +27,7 @@ export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
   update(projectId, id, change) {
     const agent = ofProject(memory.agents.get(id), projectId)
     if (!agent) return undefined
+    if (change.runtime && !mayChangeRuntime(agent)) return 'not_stopped'
     const changed = { ...agent, ...change }
     if (isNameTaken(memory, changed)) return 'name_taken'
     memory.agents.set(id, changed)

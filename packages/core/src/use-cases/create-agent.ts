@@ -1,5 +1,14 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { agentDefaults, isAgentName, runtimeSecretsContext, type Agent, type AgentRuntimeConfig } from '../domain/agent.js'
+import {
+  agentDefaults,
+  decideMaxQueued,
+  isAgentName,
+  onBusyOf,
+  runtimeSecretsContext,
+  type Agent,
+  type AgentRuntimeConfig,
+  type OnBusy,
+} from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
 import { jsonProblem, type JsonObject } from '../domain/json.js'
 import { defaultPrincipalProblem, type DefaultExecutionPrincipal } from '../domain/principal.js'
@@ -17,6 +26,8 @@ export type AgentSettings = {
   readonly concurrency?: number | undefined
   readonly maxAttempts?: number | undefined
   readonly maxQueued?: number | undefined
+  /** `reject` is `maxQueued: 0`. */
+  readonly onBusy?: OnBusy | undefined
 }
 export type CreateAgentInput = AgentSettings & { readonly projectId: string; readonly desiredState?: Agent['desiredState'] | undefined }
 export type CreateAgentError = Invalid | Unavailable | { readonly kind: 'name_taken' }
@@ -43,7 +54,7 @@ export const createAgent =
         state: { kind: 'stopped' },
         concurrency: input.concurrency ?? agentDefaults.concurrency,
         maxAttempts: input.maxAttempts ?? agentDefaults.maxAttempts,
-        maxQueued: input.maxQueued ?? agentDefaults.maxQueued,
+        maxQueued: decideMaxQueued(input.onBusy, input.maxQueued ?? agentDefaults.maxQueued),
         createdAt: now,
         updatedAt: now,
       }
@@ -69,7 +80,7 @@ export async function settleAgent(d: Pick<Deps, 'storage' | 'supervisor' | 'cloc
 export type AgentChanges = { readonly [K in keyof AgentSettings]?: AgentSettings[K] | undefined }
 
 export function agentRules(settings: AgentChanges): Record<string, Rule> {
-  const { name, defaultExecutionPrincipal: principal, concurrency, maxAttempts, maxQueued } = settings
+  const { name, defaultExecutionPrincipal: principal, concurrency, maxAttempts, maxQueued, onBusy } = settings
   const optional = (value: unknown, rule: Rule): Rule => (value === undefined ? undefined : rule)
   return {
     name: optional(
@@ -80,7 +91,13 @@ export function agentRules(settings: AgentChanges): Record<string, Rule> {
     concurrency: optional(concurrency, integerRule(concurrency, 1, 1_000)),
     maxAttempts: optional(maxAttempts, integerRule(maxAttempts, 1, 100)),
     maxQueued: optional(maxQueued, integerRule(maxQueued, 0, 100_000)),
+    onBusy: optional(onBusy, onBusyRule(onBusy, maxQueued)),
   }
+}
+
+function onBusyRule(onBusy: unknown, maxQueued: number | undefined): Rule {
+  if (onBusy !== 'queue' && onBusy !== 'reject') return 'must be queue or reject'
+  return maxQueued === undefined || onBusyOf({ maxQueued }) === onBusy ? undefined : `contradicts maxQueued ${maxQueued}`
 }
 
 const MAX_OPTIONS_DEPTH = 8

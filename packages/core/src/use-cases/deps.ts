@@ -78,8 +78,16 @@ export type StreamPolicy = {
   readonly stalledMs: number
 }
 
-/** An agent that is not well, or does not say within `timeoutMs`, so many times in a row (`strikes`), is in error. */
-export type AgentHealthPolicy = { readonly intervalMs: number; readonly timeoutMs: number; readonly strikes: number }
+/** How agents are asked whether they are well. */
+export type AgentHealthPolicy = {
+  /** This often while they are, and soon again when one was not. */
+  readonly intervalMs: number
+  readonly recheckMs: number
+  /** One that has not said by then is not well. */
+  readonly timeoutMs: number
+  /** One that was not well so many times in a row is in error. */
+  readonly strikes: number
+}
 
 /** How long what is final is kept: deliveries with their attempts, and messages. `Infinity`: for ever. */
 export type RetentionPolicy = { readonly deliveriesMs: number; readonly messagesMs: number }

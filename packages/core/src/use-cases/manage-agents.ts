@@ -1,5 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { runtimeSecretsContext, type Agent } from '../domain/agent.js'
+import { decideMaxQueued, mayChangeRuntime, runtimeSecretsContext, type Agent } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
 import type { AgentChange } from '../ports/agent-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
@@ -32,13 +32,20 @@ export const updateAgent =
       const problem = broken(agentRules(settings))
       if (problem) return problem
       const agent = yield* getAgent(d)(ref)
-      if (runtime && (agent.state.kind !== 'stopped' || agent.desiredState !== 'stopped')) return fail('agent_not_stopped')
+      if (runtime && !mayChangeRuntime(agent)) return fail('agent_not_stopped')
       const kept = runtime?.kind === agent.runtime.kind ? signingSecretOf(d, agent) : undefined
       const configured = runtime && (yield* await runtimeConfig(d, agent.id, runtime, kept))
-      const change = { ...withoutUndefined(settings), ...(configured && { runtime: configured.runtime }), updatedAt: d.clock.now() }
+      const { onBusy, ...rest } = settings
+      const queue = onBusy && { maxQueued: decideMaxQueued(onBusy, settings.maxQueued ?? agent.maxQueued) }
+      const change = {
+        ...withoutUndefined({ ...rest, ...queue }),
+        ...(configured && { runtime: configured.runtime }),
+        updatedAt: d.clock.now(),
+      }
       const updated = yield* d.storage.agents.update(agent.projectId, agent.id, change)
       if (updated === undefined) return fail('agent_not_found')
       if (updated === 'name_taken') return fail('name_taken')
+      if (updated === 'not_stopped') return fail('agent_not_stopped') // it was started meanwhile
       const isNewSecret = configured?.signingSecret !== undefined && configured.signingSecret !== kept
       return ok({
         agent: await settleAgent(d, updated),
@@ -89,5 +96,5 @@ function signingSecretOf(d: Pick<Deps, 'crypto'>, { id, runtime }: Agent): strin
   return signingSecret
 }
 
-const withoutUndefined = (settings: AgentChanges): Partial<AgentChange> =>
+const withoutUndefined = (settings: Omit<AgentChanges, 'onBusy'>): Partial<AgentChange> =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))

@@ -59,9 +59,13 @@ export function outgoingOf(
 }
 
 function checkedResponse(run: FinishedRun, maxLength: number): FinishedRun {
-  if (run.kind === 'failed') return run
-  const { response } = run
-  if (typeof response !== 'string') return failedRun('RESPONSE_INVALID', 'the answer is not a string')
-  if (response.length > maxLength) return failedRun('RESPONSE_INVALID', `the answer has more than ${maxLength} characters`)
-  return isStorableText(response) ? run : failedRun('RESPONSE_INVALID', 'the answer holds NUL or a lone surrogate')
+  const problem = run.kind === 'failed' ? undefined : responseProblem(run.response, maxLength)
+  return problem === undefined ? run : failedRun('RESPONSE_INVALID', `the answer ${problem}`)
+}
+
+/** Why an answer cannot be kept; undefined when it can. */
+export function responseProblem(response: unknown, maxLength: number): string | undefined {
+  if (typeof response !== 'string') return 'is not a string'
+  if (response.length > maxLength) return `has more than ${maxLength} characters`
+  return isStorableText(response) ? undefined : 'holds NUL or a lone surrogate'
 }

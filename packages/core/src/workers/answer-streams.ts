@@ -21,7 +21,7 @@ export type AnswerStreams = {
 }
 
 /** `emit` never throws; after `end` it does nothing. */
-export type LiveRun = { emit(chunk: string): void; end(): void }
+type LiveRun = { emit(chunk: string): void; end(): void }
 
 type Follower = { readonly message: Message; readonly reader: StreamReader; readonly seat: StreamSeat }
 

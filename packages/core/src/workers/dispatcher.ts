@@ -16,6 +16,8 @@ export type Dispatcher = {
   openLane(agent: Agent, running: RunningAgent): void
   /** Takes no more runs for it; resolves when those under way have ended. */
   closeLane(agentId: string): Promise<void>
+  /** Whether runs of it are under way. */
+  isBusy(agentId: string): boolean
   /** A slot for a message that is about to be accepted; undefined when it cannot be run here and now. */
   reserve(agentId: string): Slot | undefined
   wake(): void
@@ -154,6 +156,10 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
       lane.closed = true
       await laneIdle(lane)
       if (lane.closed && lanes.get(agentId) === lane) lanes.delete(agentId)
+    },
+    isBusy(agentId) {
+      const lane = lanes.get(agentId)
+      return lane !== undefined && !isIdle(lane)
     },
     reserve(agentId) {
       const lane = lanes.get(agentId)

@@ -10,6 +10,8 @@ export type Hosted = { readonly agent: Agent; readonly running: RunningAgent }
 export type HealthWatch = {
   /** Begins to ask those whose time has come; holds nobody up. Calls `onUnhealthy` for one that was not well so many times in a row. */
   look(all: Iterable<Hosted>): void
+  /** Something went wrong with it: it is asked at once. */
+  suspect(hosted: Hosted): void
   /** Asks one, now: undefined when it is well, else what it says, or that it says nothing. Never rejects. */
   ask(running: RunningAgent): Promise<string | undefined>
   /** Nobody is asked any more. */
@@ -22,11 +24,18 @@ type OnUnhealthy = (hosted: Hosted, why: string) => void
 const MAX_DETAIL_LENGTH = 500
 
 export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhealthy: OnUnhealthy): HealthWatch {
-  const { intervalMs, timeoutMs, strikes } = d.policy.agentHealth
+  const { intervalMs, recheckMs, timeoutMs, strikes } = d.policy.agentHealth
   const patients = new WeakMap<Hosted, Patient>()
   const stopped = new AbortController()
 
+  function patientOf(hosted: Hosted): Patient {
+    const patient = patients.get(hosted) ?? { askedAt: d.clock.now(), strikes: 0, isAsked: false }
+    patients.set(hosted, patient)
+    return patient
+  }
+
   async function examine(hosted: Hosted, patient: Patient): Promise<void> {
+    if (patient.isAsked) return
     patient.isAsked = true
     const why = await ask(hosted.running)
     patient.isAsked = false
@@ -57,12 +66,13 @@ export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhea
     look(all) {
       const now = d.clock.now()
       for (const hosted of all) {
-        const patient = patients.get(hosted) ?? { askedAt: now, strikes: 0, isAsked: false }
-        patients.set(hosted, patient)
+        const patient = patientOf(hosted)
+        const pauseMs = patient.strikes === 0 ? intervalMs : recheckMs
         // Either way: after a jump of the clock nobody waits until the old time has come again.
-        if (!patient.isAsked && Math.abs(now - patient.askedAt) >= intervalMs) void examine(hosted, patient)
+        if (Math.abs(now - patient.askedAt) >= pauseMs) void examine(hosted, patient)
       }
     },
+    suspect: (hosted) => void examine(hosted, patientOf(hosted)),
     ask,
     stop: () => stopped.abort('stopped'),
   }

@@ -1,6 +1,6 @@
 import { agentEvent, decideAfterFailure, type Agent, type AgentState, type FailedAgent } from '../domain/agent.js'
 import type { RunError } from '../domain/run.js'
-import type { AgentRuntime } from '../ports/agent-runtime.js'
+import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 import { outgoingOf } from '../use-cases/settle-run.js'
 import type { DeliveryWorker } from './delivery-worker.js'
@@ -82,7 +82,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
         await close(agent.id)
         return change(agent, { kind: 'stopped' })
       case 'error':
-        await close(agent.id)
+        // One that is not well may be well again at any moment, and has runs that may end well.
+        if (!wanted || !convalescent.has(agent.id)) await close(agent.id)
         count(agent.id, agent.state)
         if (!wanted) return change(agent, { kind: 'stopped' })
         return (agent.state.retryAt ?? Infinity) <= d.clock.now() ? change(agent, { kind: 'starting' }) : undefined
@@ -93,11 +94,10 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   async function bringUp(agent: Agent): Promise<Agent | undefined> {
     const runtime = d.runtimes.get(agent.runtime.kind)
     if (!runtime) return undefined
-    if (convalescent.has(agent.id)) await close(agent.id)
-    const hosted = here.get(agent.id) ?? (await start(runtime, agent))
+    const hosted = convalescent.has(agent.id) ? await recover(runtime, agent) : (here.get(agent.id) ?? (await start(runtime, agent)))
     if ('code' in hosted) return change(agent, failed(agent.id, hosted))
     if (isSteady(agent.state)) failures.delete(agent.id)
-    d.dispatcher.openLane(agent, hosted.running)
+    d.dispatcher.openLane(agent, watched(hosted))
     return agent.state.kind === 'starting' ? change(agent, { kind: 'running', startedAt: d.clock.now() }) : undefined
   }
 
@@ -113,15 +113,41 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     if (started.isErr()) return started.error
     const hosted = { agent, running: started.value }
     here.set(agent.id, hosted)
-    return convalescent.has(agent.id) ? recovered(hosted) : hosted
+    return hosted
   }
 
-  async function recovered(hosted: Hosted): Promise<Hosted | RunError> {
-    const { id } = hosted.agent
-    const why = await watch.ask(hosted.running)
-    if (why === undefined) convalescent.delete(id)
-    else await close(id)
-    return why === undefined ? hosted : { code: 'RUNTIME_UNHEALTHY', message: `still not well: ${why}` }
+  /** It goes on as it is if it is well again; else it is started anew, once its runs have ended, and goes on if that made it well. */
+  async function recover(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
+    const before = here.get(agent.id)
+    let why = before && (await watch.ask(before.running))
+    if (before && why === undefined) return recovered(before)
+    if (!d.dispatcher.isBusy(agent.id)) {
+      await close(agent.id)
+      const hosted = await start(runtime, agent)
+      if ('code' in hosted) return hosted
+      why = await watch.ask(hosted.running)
+      if (why === undefined) return recovered(hosted)
+    }
+    return { code: 'RUNTIME_UNHEALTHY', message: `still not well: ${why}` }
+  }
+
+  function recovered(hosted: Hosted): Hosted {
+    convalescent.delete(hosted.agent.id)
+    return hosted
+  }
+
+  /** A run that failed but may do better the next time is a reason to ask the agent at once. */
+  function watched(hosted: Hosted): RunningAgent {
+    const { running } = hosted
+    return {
+      health: (signal) => running.health(signal),
+      stop: () => running.stop(),
+      async run(request, signal) {
+        const outcome = await running.run(request, signal)
+        if (outcome.kind === 'failed' && outcome.retryable) watch.suspect(hosted)
+        return outcome
+      },
+    }
   }
 
   function isSteady(state: AgentState): boolean {
@@ -133,7 +159,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     await fall(agent, error)
   }
 
-  /** It takes no more runs; those under way may still end well, and are waited for before it is started anew. */
+  /** It takes no more runs; those under way may still end well. */
   async function unhealthy(hosted: Hosted, why: string): Promise<void> {
     const { agent } = hosted
     if (here.get(agent.id) !== hosted) return
