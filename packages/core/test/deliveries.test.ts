@@ -93,3 +93,15 @@ describe('recovering', () => {
     expect((await service.deliveries.recover({ ...which, page: { limit: 1 } }))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
   })
 })
+
+describe('a burst of events', () => {
+  it('goes out as fast as its receiver takes it, also what found no room when it was committed', async () => {
+    const { hook, send, sender, clock } = await scene(echo)
+    await hook()
+    sender.hold()
+    for (let n = 0; n < 30; n++) await send('hi', { sessionId: `s${n}` })
+    sender.release()
+    await clock.advance(0)
+    expect(sender.requests).toHaveLength(30)
+  })
+})

@@ -93,12 +93,15 @@ async function fill(server: RealServer, sessionId: string, acknowledge: () => vo
   }
 }
 
-/** A run begins when the one before has ended and is the next message's, or another try at the same message; nothing else. */
+/**
+ * A run begins when the one before has ended and is the next message's, or another try at the same message; nothing else. A kill
+ * between the claim and the agent's first step costs an attempt that no agent has seen.
+ */
 function inversions(steps: readonly Noted[]): string[] {
   return steps.flatMap(({ step, n, attempt }, i) => {
     const before = steps[i - 1] ?? { step: 'ended', n: -1, attempt: 0 }
-    const isNext = step === 'began' && before.step === 'ended' && n === before.n + 1 && attempt === 1
-    const isAnotherTry = step === 'began' && n === before.n && attempt === before.attempt + 1
+    const isNext = step === 'began' && before.step === 'ended' && n === before.n + 1
+    const isAnotherTry = step === 'began' && n === before.n && attempt > before.attempt
     const isEnd = step === 'ended' && before.step === 'began' && n === before.n && attempt === before.attempt
     return isNext || isAnotherTry || isEnd ? [] : [`after ${JSON.stringify(before)}: ${JSON.stringify({ step, n, attempt })}`]
   })
