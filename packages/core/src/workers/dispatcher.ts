@@ -73,7 +73,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
     if (phase === 'stopped') void keep()
     const { sessionWaits } = await run.ended
     lane.runs.delete(run)
-    if (allRuns().length === 0) keeping?.abort('idle')
+    if (allRuns().length === 0) endKeeping()
     if (sessionWaits || lane.starved) loop.wake()
     unreserve(lane, 0)
   }
@@ -103,11 +103,16 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
   /** Without the loop, whose rounds tend too: what a pass began keeps its lease and its deadline when the pass is over. */
   async function keep(): Promise<void> {
     if (keeping) return
-    keeping = new AbortController()
-    while (!keeping.signal.aborted) {
-      await d.clock.sleep(d.policy.pollMs, keeping.signal)
+    const mine = new AbortController()
+    keeping = mine
+    while (!mine.signal.aborted) {
+      await d.clock.sleep(d.policy.pollMs, mine.signal)
       await tend()
     }
+  }
+
+  function endKeeping(): void {
+    keeping?.abort('idle')
     keeping = undefined
   }
 
