@@ -5,7 +5,7 @@ import { unavailable, unavailableBecause } from './unavailable.js'
 
 /** Writes of one transaction at most: between two of them the event loop has its turn. */
 const LARGEST_BATCH = 256
-/** Between two tries while another process writes. Two that both write without a pause then wait a tenth of a second at the worst. */
+/** Between two tries while another process writes. Two that both write without a pause then wait a fifth of a second at the worst. */
 const BUSY_PAUSE_MS = 2
 
 /** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */

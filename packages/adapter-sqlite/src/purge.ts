@@ -33,7 +33,7 @@ export function messagePurge(db: Database): (purge: Purge) => number {
   )
   const deleteMessages = db.prepare<[string]>(`delete from messages where seq in ${THESE}`)
   const deleteSessions = db.prepare<[string]>(
-    `delete from sessions where seq in ${THESE} and due_at is null and not exists (select 1 from messages m where m.session_seq = sessions.seq)`,
+    `delete from sessions where seq in ${THESE} and not exists (select 1 from messages m where m.session_seq = sessions.seq)`,
   )
   return (purge) => {
     const rows = finished.all(purge)

@@ -223,6 +223,19 @@ describe('one bounded pass, for a host without timers', () => {
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
     expect(clock.sleepers).toBe(0)
   })
+  it('keeps the lease of a run that begins at the moment at which another ends', async () => {
+    const { post, service, clock, another, runtime } = await scene({ idle: true })
+    const [first, second] = [await post('1'), await post('2')]
+    const passing = service.tick({ budgetMs: 1_000 })
+    await clock.until(() => runtime.requests.length === 1)
+    runtime.answer(first.id, 'ok')
+    await clock.until(() => runtime.openRuns.includes(second.id))
+    await clock.advance(50_000)
+    await passing
+    const other = another().tick({ budgetMs: 1_000 })
+    await clock.advance(1_000)
+    expect(await other).toMatchObject({ messages: 0 })
+  })
   it('ends after so many rounds, however much there is', async () => {
     const { service, post } = await scene({ ...echo, idle: true, agent: { concurrency: 1 } })
     for (let n = 0; n < 101; n++) await post('hello', { sessionId: String(n) })

@@ -81,7 +81,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     const { sessionWaits } = await run.ended
     d.pacemaker.release(held)
     lane.runs.delete(run)
-    if (allRuns().length === 0) keeping?.abort('idle')
+    if (allRuns().length === 0) endKeeping()
     if (sessionWaits || lane.starved) loop.wake()
     unreserve(lane, 0)
   }
@@ -111,11 +111,16 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   /** Without the loop, whose rounds tend too: what a pass began keeps its lease and its deadline when the pass is over. */
   async function keep(): Promise<void> {
     if (keeping) return
-    keeping = new AbortController()
-    while (!keeping.signal.aborted) {
-      await d.clock.sleep(d.policy.pollMs, keeping.signal)
+    const mine = new AbortController()
+    keeping = mine
+    while (!mine.signal.aborted) {
+      await d.clock.sleep(d.policy.pollMs, mine.signal)
       await tend()
     }
+  }
+
+  function endKeeping(): void {
+    keeping?.abort('idle')
     keeping = undefined
   }
 
