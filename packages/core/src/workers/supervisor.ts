@@ -137,11 +137,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   }
 
   /** A run that failed but may do better the next time is a reason to ask the agent at once. */
-  function watched(hosted: Hosted): RunningAgent {
+  function watched(hosted: Hosted): Pick<RunningAgent, 'run'> {
     const { running } = hosted
     return {
-      health: (signal) => running.health(signal),
-      stop: () => running.stop(),
       async run(request, signal) {
         const outcome = await running.run(request, signal)
         if (outcome.kind === 'failed' && outcome.retryable) watch.suspect(hosted)
