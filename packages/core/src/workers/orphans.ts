@@ -15,6 +15,8 @@ export type Orphans = {
 
 const INTERVAL_MS = 60_000
 const ORPHANS_A_ROUND = 1_000
+/** Each may be a megabyte, and other writes wait behind them. */
+const SWEPT_A_ROUND = 200
 
 export function createOrphans(d: Pick<Platform, 'storage' | 'clock' | 'telemetry'>): Orphans {
   const loop = createLoop(d, 'orphans', INTERVAL_MS, tick)
@@ -22,10 +24,10 @@ export function createOrphans(d: Pick<Platform, 'storage' | 'clock' | 'telemetry
   async function tick(): Promise<number> {
     const cancelled = await d.storage.deliveries.cancelOrphans({ now: d.clock.now(), limit: ORPHANS_A_ROUND })
     if (cancelled.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: cancelled.error.reason })
-    const swept = await d.storage.messages.sweep({ limit: ORPHANS_A_ROUND })
+    const swept = await d.storage.messages.sweep({ limit: SWEPT_A_ROUND })
     if (swept.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: swept.error.reason })
     const count = cancelled.unwrapOr(0)
-    if (count === ORPHANS_A_ROUND || swept.unwrapOr(0) >= ORPHANS_A_ROUND) loop.wake()
+    if (count === ORPHANS_A_ROUND || swept.unwrapOr(0) === SWEPT_A_ROUND) loop.wake()
     return count
   }
 
