@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentState, RunningAgent } from '@org/agent-messaging-core'
+import { createService, type AgentState, type RunningAgent } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
 
 type Health = Awaited<ReturnType<RunningAgent['health']>>
@@ -86,7 +86,8 @@ describe('an agent that is not well', () => {
     ward.health = () => ({ ok: true })
     await clock.until(() => runtime.openRuns.includes(second.id), { maxMs: 120_000 })
     expect(runtime.requests.at(-1)).toMatchObject({ messageId: second.id, attempt: 1 })
-    expect(eventsOf(await deliveries()).filter((event) => event === 'agent.started')).toHaveLength(1)
+    const events = eventsOf(await deliveries()).filter((event) => event.startsWith('agent.'))
+    expect(events).toEqual(['agent.error', 'agent.started'])
     const stopping = service.stop({ graceMs: 0 })
     await clock.advance(5_000)
     await stopping
@@ -134,6 +135,35 @@ describe('an agent that is not well', () => {
     const state = (await stateOf()) as AgentState & { kind: 'error' }
     expect(state.failures).toBeGreaterThan(20)
     expect(state.retryAt).toBeDefined()
+  })
+  it('is known for that by the other processes, and by the next', async () => {
+    const { ward, clock, stateOf, another, service, post, state, hook, deliveries } = await sick()
+    const beside = another()
+    await beside.start()
+    await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
+    await hook()
+    await service.stop()
+    await clock.advance(600_000)
+    await beside.stop()
+    const next = another()
+    await next.start()
+    await clock.advance(600_000)
+    expect(await stateOf()).toMatchObject({ kind: 'error', lastError: { code: 'RUNTIME_UNHEALTHY' } })
+    expect(await deliveries()).toEqual([])
+    ward.health = () => ({ ok: true })
+    await clock.until(async () => (await stateOf()).kind === 'running', { maxMs: 120_000 })
+    const { id } = await post()
+    await clock.until(async () => (await state(id)).kind === 'running')
+    expect(eventsOf(await deliveries())).toEqual(['agent.started'])
+  })
+  it('of a kind that a process does not have is left to the others', async () => {
+    const fakes = await sick()
+    await fakes.clock.until(async () => (await fakes.stateOf()).kind === 'error', { maxMs: 120_000 })
+    await fakes.service.stop()
+    const other = createService({ ...fakes, storage: fakes.storage.reopen(), runtimes: [] })
+    await other.start()
+    await fakes.clock.advance(120_000)
+    expect(await fakes.stateOf()).toMatchObject({ kind: 'error', failures: 1 })
   })
   it('is not asked after the stop, and what it says then changes nothing', async () => {
     const { ward, clock, stateOf, service } = await sick()

@@ -30,6 +30,8 @@ describe('the metrics', () => {
       { name: 'run.finished', state: 'failed', durationMs: 500 },
       ['runs_total{state="failed"} 1', 'run_duration_seconds_sum{state="failed"} 0.5'],
     ],
+    [{ name: 'message.cancelled' }, ['messages_changed_total{by="cancel"} 1']],
+    [{ name: 'message.retried' }, ['messages_changed_total{by="retry"} 1']],
     [{ name: 'run.refused' }, ['leases_lost_total{of="run"} 1']],
     [{ name: 'delivery.refused' }, ['leases_lost_total{of="attempt"} 1']],
     [{ name: 'webhook.disabled' }, ['webhooks_disabled_total 1']],

@@ -52,7 +52,7 @@ describe('POST …/messages/:messageId/retry', () => {
     const { ask, clock, path, runtime, messageId } = await openRunning()
     await ask('POST', `${path}/cancel`)
     const retried = await ask('POST', `${path}/retry`)
-    expect([retried.status, retried.json]).toMatchObject([200, { messageId, status: 'pending', state: 'queued', attempt: 0 }])
+    expect([retried.status, retried.json]).toMatchObject([202, { messageId, status: 'pending', state: 'queued', attempt: 0 }])
     expect(retried.json).not.toHaveProperty('error')
     await clock.until(() => runtime.openRuns.length === 1)
     runtime.answer(messageId, 'at last')

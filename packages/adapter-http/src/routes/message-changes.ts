@@ -20,6 +20,6 @@ export const messageChangeRoutes = ({ service }: HttpDeps) => {
     .post('/v1/agents/:id/messages/:messageId/retry', maySend, async (c) => {
       const { id, messageId } = c.req.param()
       const retried = await service.messages.retry({ projectId: c.get('projectId'), agent: agentIn(id), messageId: idIn(messageId) })
-      return retried.isErr() ? refuse(c, retried.error) : reply(c, 200, messageBody(retried.value))
+      return retried.isErr() ? refuse(c, retried.error) : reply(c, 202, messageBody(retried.value))
     })
 }

@@ -35,6 +35,18 @@ export function cancelAndRetrySuite(it: StorageTest): void {
     expect(await scene.claim(agent, NOW + MINUTE)).toEqual([])
   })
 
+  it('G2: of an answer and a cancellation that come at once, one counts', async ({ storage, second, scene }) => {
+    const agent = await scene.agent()
+    for (let i = 0; i < 10; i++) {
+      const run = await scene.run(agent, { sessionId: `${i}` })
+      const answer = { ...heldBy(run), state: { kind: 'responded', response: 'r', respondedAt: NOW, responseTimeMs: 1 }, now: NOW } as const
+      const cancellation = { ...refTo(run.message), state: CANCELLED, outgoing: scene.outgoing(anEvent(agent)) }
+      const [recorded, cancelled] = await Promise.all([storage.messages.recordRun(answer), second.messages.cancel(cancellation)])
+      const kept = (await scene.reread(run.message))?.state.kind
+      expect([recorded.kind, cancelled?.kind]).toEqual(kept === 'responded' ? ['recorded', 'already_final'] : ['lease_lost', 'cancelled'])
+    }
+  })
+
   it('cancels a deferred message: its callback comes too late, and the next one follows at once', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)

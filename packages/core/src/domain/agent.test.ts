@@ -44,6 +44,7 @@ describe("what receivers hear of an agent's state", () => {
       event: 'agent.error',
       data: { agentId: 'a', error },
     })
+    expect(agentEvent(agentIn(failed), { ...failed, failures: 2 }, 5)).toBeUndefined()
   })
 })
 

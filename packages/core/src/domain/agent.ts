@@ -100,7 +100,7 @@ export function comesBackInMs(state: AgentState, now: Instant): number | undefin
 export function agentEvent(agent: Agent, to: AgentState, now: Instant): EventPayload | undefined {
   const { id: agentId, runtime } = agent
   if (to.kind === 'running') return { event: 'agent.started', data: { agentId, runtime: runtime.kind, startedAt: toIso(to.startedAt) } }
-  if (to.kind === 'error') return { event: 'agent.error', data: { agentId, error: to.lastError } }
+  if (to.kind === 'error' && agent.state.kind !== 'error') return { event: 'agent.error', data: { agentId, error: to.lastError } }
   if (to.kind === 'stopped' && agent.state.kind === 'stopping') {
     return { event: 'agent.stopped', data: { agentId, runtime: runtime.kind, stoppedAt: toIso(now) } }
   }

@@ -17,7 +17,6 @@ export type AnswerStreams = {
   open(message: Message, after?: StreamPosition): AnswerStream | undefined
   /** Every stream ends with what there is to tell now. */
   close(): void
-  readonly size: number
 }
 
 /** `emit` never throws; after `end` it does nothing. */
@@ -116,9 +115,6 @@ export function createAnswerStreams(d: Pick<Platform, 'storage' | 'signal' | 'cl
     close() {
       closed = true
       for (const { seat } of all()) seat.finish()
-    },
-    get size() {
-      return size
     },
   }
 }

@@ -13,7 +13,7 @@ import { createRun, type Run } from './run.js'
  */
 export type Dispatcher = {
   /** Opens the agent's lane, or takes over its changed settings. Runs of before that have not ended keep their slots. */
-  openLane(agent: Agent, running: RunningAgent): void
+  openLane(agent: Agent, running: Pick<RunningAgent, 'run'>): void
   /** Takes no more runs for it; resolves when those under way have ended. */
   closeLane(agentId: string): Promise<void>
   /** Whether runs of it are under way. */
@@ -38,7 +38,7 @@ export type Slot = { run(claimed: ClaimedMessage): void; release(): void }
 /** `starved`: something may be due that found no free slot. `whenIdle`: called once nothing runs or is about to. */
 type Lane = {
   agent: Agent
-  running: RunningAgent
+  running: Pick<RunningAgent, 'run'>
   readonly runs: Set<Run>
   reserved: number
   starved: boolean

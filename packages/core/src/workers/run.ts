@@ -29,7 +29,7 @@ type RunDeps = Parameters<typeof settleRun>[0] & Pick<Deps, 'crypto' | 'answerSt
 /** How long an aborted agent may take to end before the run goes on without it. Who stops the process waits for that. */
 const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = { timeout: 5_000, lost: 5_000, drain: 1_000 }
 
-export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claimed: ClaimedMessage): Run {
+export function createRun(d: RunDeps, agent: Agent, running: Pick<RunningAgent, 'run'>, claimed: ClaimedMessage): Run {
   const { message, lease } = claimed
   const held: Held = { messageId: message.id, token: lease.token }
   const deadlineAt = message.state.startedAt + d.policy.dispatch.runTimeoutMs

@@ -82,11 +82,11 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
         await close(agent.id)
         return change(agent, { kind: 'stopped' })
       case 'error':
-        // One that is not well may be well again at any moment, and has runs that may end well.
-        if (!wanted || !convalescent.has(agent.id)) await close(agent.id)
         count(agent.id, agent.state)
+        if (wanted && agent.state.lastError.code === 'RUNTIME_UNHEALTHY') return nurse(agent, agent.state)
+        await close(agent.id)
         if (!wanted) return change(agent, { kind: 'stopped' })
-        return (agent.state.retryAt ?? Infinity) <= d.clock.now() ? change(agent, { kind: 'starting' }) : undefined
+        return isDue(agent.state) ? change(agent, { kind: 'starting' }) : undefined
     }
   }
 
@@ -116,6 +116,18 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     return hosted
   }
 
+  /** Its runs may still end well, so its runtime stays. While it is not well it stays in error, and nobody is told so again. */
+  async function nurse(agent: Agent, state: FailedAgent): Promise<Agent | undefined> {
+    convalescent.add(agent.id)
+    void d.dispatcher.closeLane(agent.id)
+    const runtime = d.runtimes.get(agent.runtime.kind)
+    if (!runtime || !isDue(state)) return undefined
+    const hosted = await recover(runtime, agent)
+    return change(agent, 'code' in hosted ? failed(agent.id, hosted) : { kind: 'starting' })
+  }
+
+  const isDue = ({ retryAt = Infinity }: FailedAgent): boolean => retryAt <= d.clock.now()
+
   /** It goes on as it is if it is well again; else it is started anew, once its runs have ended, and goes on if that made it well. */
   async function recover(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
     const before = here.get(agent.id)
@@ -137,11 +149,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   }
 
   /** A run that failed but may do better the next time is a reason to ask the agent at once. */
-  function watched(hosted: Hosted): RunningAgent {
+  function watched(hosted: Hosted): Pick<RunningAgent, 'run'> {
     const { running } = hosted
     return {
-      health: (signal) => running.health(signal),
-      stop: () => running.stop(),
       async run(request, signal) {
         const outcome = await running.run(request, signal)
         if (outcome.kind === 'failed' && outcome.retryable) watch.suspect(hosted)

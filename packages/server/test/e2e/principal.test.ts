@@ -1,0 +1,78 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { realServer, until } from './real-server.js'
+import { receiver } from './receiver.js'
+
+/** Of each message the first run fails and may be tried again, the second hangs until the kill, the third fails for good, the fourth answers. */
+const AGENTS = `
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+export default { noted: ({ messageId, executionPrincipal }) => {
+  appendFileSync('runs.log', JSON.stringify({ messageId, executionPrincipal }) + '\\n')
+  const run = readFileSync('runs.log', 'utf8').split(messageId).length - 1
+  if (run === 1) throw Object.assign(new Error('busy'), { retryable: true })
+  if (run === 2) return new Promise(() => {})
+  if (run === 3) throw new Error('broken')
+  return JSON.stringify(executionPrincipal)
+} }`
+
+const PRINCIPALS = [{ type: 'service' }, { type: 'end_user', endUserId: 'ü 1' }] as const
+type Sent = { readonly messageId: string }
+type Run = Sent & { readonly executionPrincipal: unknown }
+
+it('keeps the principal through a new try, a crash, a restart, a retry and a redelivery', { timeout: 60_000 }, async () => {
+  const agentsFile = path.join(tmpdir(), `principal-${process.pid}.mjs`)
+  await writeFile(agentsFile, AGENTS)
+  const server = await realServer({ args: ['--agents', agentsFile] })
+  const hook = await receiver()
+  const log = path.join(server.folder, 'runs.log')
+  const runs = (): Run[] =>
+    (existsSync(log) ? readFileSync(log, 'utf8') : '')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Run)
+  const json = async <T>(method: string, route: string, body?: unknown) => (await (await server.api(method, route, body)).json()) as T
+  try {
+    await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
+    const runtime = { kind: 'function', handler: 'noted' }
+    const agent = { name: 'noted', runtime, desiredState: 'running', maxAttempts: 9, defaultExecutionPrincipal: { type: 'end_user' } }
+    expect((await server.api('POST', '/v1/agents', agent)).status).toBe(201)
+    const sent: Sent[] = []
+    for (const [n, executionPrincipal] of PRINCIPALS.entries()) {
+      const message = { sessionId: `session ${n}`, message: 'who?', executionPrincipal }
+      sent.push((await (await server.api('POST', '/v1/agents/noted/messages', message, { prefer: 'respond-async' })).json()) as Sent)
+    }
+    expect(await until(() => runs().length === 4)).toBe(true)
+    await server.kill('SIGKILL')
+    await server.start()
+
+    for (const [n, { messageId }] of sent.entries()) {
+      const route = `/v1/agents/noted/messages/${messageId}`
+      const isIn = (state: string) => until(async () => (await json<{ state: string }>('GET', route)).state === state)
+      expect(await isIn('failed')).toBe(true)
+      expect(await json('POST', `${route}/retry`)).toMatchObject({ executionPrincipal: PRINCIPALS[n] })
+      expect(await isIn('responded')).toBe(true)
+      expect(await json('GET', route)).toMatchObject({ executionPrincipal: PRINCIPALS[n], response: JSON.stringify(PRINCIPALS[n]) })
+      expect(
+        runs()
+          .filter((run) => run.messageId === messageId)
+          .map(({ executionPrincipal }) => executionPrincipal),
+      ).toEqual(Array.from({ length: 4 }, () => PRINCIPALS[n]))
+    }
+
+    expect(await until(() => hook.received.length === 2)).toBe(true)
+    const { data } = await json<{ data: { id: string }[] }>('GET', '/v1/deliveries')
+    for (const { id } of data) expect((await server.api('POST', `/v1/deliveries/${id}/redeliver`)).status).toBe(202)
+    expect(await until(() => hook.received.length === 4)).toBe(true)
+    for (const { body } of hook.received) {
+      const event = JSON.parse(body) as { data: Run }
+      expect(event.data.executionPrincipal).toEqual(PRINCIPALS[sent.findIndex(({ messageId }) => messageId === event.data.messageId)])
+    }
+  } finally {
+    await server.dispose()
+    await hook.close()
+    await rm(agentsFile)
+  }
+})
