@@ -2,7 +2,7 @@ import { describe } from 'vitest'
 import { acceptSuite } from './accept.js'
 import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
-import { cancelAndRetrySuite } from './cancel-and-retry.js'
+import { cancelSuite } from './cancel.js'
 import { claimDueSuite } from './claim-due.js'
 import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
@@ -19,6 +19,7 @@ import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
+import { retrySuite } from './retry.js'
 import { sessionOrderSuite } from './session-order.js'
 import { sessionPastSuite } from './session-past.js'
 import { sessionsSuite } from './sessions.js'
@@ -42,7 +43,8 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('order within a session', () => sessionOrderSuite(it))
     describe('tokens that fence', () => fencingSuite(it))
     describe('leases and deferrals', () => leasesSuite(it))
-    describe('cancelling and retrying messages', () => cancelAndRetrySuite(it))
+    describe('cancelling messages', () => cancelSuite(it))
+    describe('retrying messages', () => retrySuite(it))
     describe('sessions', () => sessionsSuite(it))
     describe('what a session has behind it', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
