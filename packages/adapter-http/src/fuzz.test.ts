@@ -94,22 +94,27 @@ describe('V: whatever is asked', () => {
   })
 
   it('no body gives a 500, on any route that takes one', async () => {
-    const { ask, createAgent } = await openScene()
+    const { ask, clock, createAgent, createSlowAgent, runtime } = await openScene()
     await createAgent({ name: 'echo' })
+    await createSlowAgent({ name: 'slow' })
+    const body = { sessionId: 's', message: 'm' }
+    const sent = await ask('POST', '/v1/agents/slow/messages', { body, headers: { Prefer: 'respond-async' } })
+    await clock.until(() => runtime.openRuns.length === 1)
+    const runToken = runtime.requests[0]?.runToken ?? ''
     const { id } = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/', events: ['*'] } })).json
     const targets = fc.constantFrom(
       ...([
         'POST /v1/agents',
         'PATCH /v1/agents/echo',
         'POST /v1/agents/echo/messages',
-        `POST /v1/agents/echo/messages/${UNKNOWN_ID}/response`,
+        `POST /v1/agents/slow/messages/${sent.json.messageId}/response`,
       ] as const),
       ...(['POST /v1/webhooks', `PATCH /v1/webhooks/${id}`, 'POST /v1/keys'] as const),
     )
     await fc.assert(
       fc.asyncProperty(targets, bodies, async (target, body) => {
         const [method = '', path = ''] = target.split(' ')
-        const key = path.endsWith('/response') ? { key: 'amr_1_x' } : {}
+        const key = path.endsWith('/response') ? { key: runToken } : {}
         const answer = await ask(method, path, { body, headers: { Prefer: 'respond-async' }, ...key })
         expect(problemOf(answer, method)).toBeUndefined()
       }),

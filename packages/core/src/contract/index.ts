@@ -3,7 +3,7 @@ import { acceptSuite } from './accept.js'
 import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
 import { backlogSuite } from './backlog.js'
-import { cancelAndRetrySuite } from './cancel-and-retry.js'
+import { cancelSuite } from './cancel.js'
 import { claimDueSuite } from './claim-due.js'
 import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
@@ -22,6 +22,7 @@ import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
 import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
+import { retrySuite } from './retry.js'
 import { sessionOrderSuite } from './session-order.js'
 import { sessionPastSuite } from './session-past.js'
 import { sessionsSuite } from './sessions.js'
@@ -46,7 +47,8 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('order within a session', () => sessionOrderSuite(it))
     describe('tokens that fence', () => fencingSuite(it))
     describe('leases and deferrals', () => leasesSuite(it))
-    describe('cancelling and retrying messages', () => cancelAndRetrySuite(it))
+    describe('cancelling messages', () => cancelSuite(it))
+    describe('retrying messages', () => retrySuite(it))
     describe('sessions', () => sessionsSuite(it))
     describe('what a session has behind it', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))

@@ -1,7 +1,6 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/fail.js'
 import { decideCancellation, type Message } from '../domain/message.js'
-import type { Unavailable } from '../ports/storage.js'
 import type { Deps } from './deps.js'
 import { notRunning, type NotRunning } from './not-running.js'
 import { getMessage, type GetMessageError, type GetMessageInput } from './read-messages.js'
@@ -26,8 +25,9 @@ export const cancelMessage =
       const outgoing = outgoingOf(d, event, projectId)
       const cancelled = yield* d.storage.messages.cancel({ projectId, agentId, messageId, state, outgoing })
       if (!cancelled) return fail('message_not_found')
-      if (cancelled.kind === 'already_final')
+      if (cancelled.kind === 'already_final') {
         return cancelled.message.state.kind === 'cancelled' ? ok(cancelled.message) : fail('message_final')
+      }
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
       d.signal.notify(cancelled.message)
       d.deliveryWorker.take(cancelled.deliveries)
@@ -35,7 +35,7 @@ export const cancelMessage =
       return ok(cancelled.message)
     })
 
-export type RetryMessageError = GetMessageError | Unavailable | NotRunning | { readonly kind: 'message_not_retryable' | 'session_full' }
+export type RetryMessageError = GetMessageError | NotRunning | { readonly kind: 'message_not_retryable' | 'session_full' }
 
 /**
  * Puts a failed or cancelled message at the end of its session's queue, with no attempts counted. As a new one it has to find its
