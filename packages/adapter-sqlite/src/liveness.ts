@@ -9,6 +9,9 @@ const SHARED_PATIENCE_MS = 30_000
 /** `alone`: nobody else had the storage open when it was opened. */
 export type Liveness = { readonly alone: boolean; close(): void }
 
+/** Collected as garbage with a storage that nobody closed, a lock would be let go while the process still works on its claims. */
+const heldLocks = new Set<Database.Database>()
+
 /**
  * Tells whether another process lives that may hold claims on the storage at `path`, and tells others that we do; see
  * docs/decisions/0003. Everyone who has the storage open holds a shared lock on a file beside it; who gets the exclusive one
@@ -28,7 +31,8 @@ export function openLiveness(path: string, whenAlone: () => void): Liveness {
     }
     // Between the two locks another may find itself alone. It is right: we have claimed nothing yet.
     holdShared(lock)
-    return { alone, close: () => lock.close() }
+    heldLocks.add(lock)
+    return { alone, close: () => void (heldLocks.delete(lock) && lock.close()) }
   } catch (error) {
     lock.close()
     throw error

@@ -14,6 +14,8 @@ const deliveries = await storage.deliveries.claimDue({
   ...query,
 })
 process.on('disconnect', () => process.exit())
+// Nothing here names the storage any more: that must not let go of it.
+setInterval(globalThis.gc, 10)
 process.send({
   alone: storage.alone,
   messages: messages.unwrapOr([]).map(({ message }) => message.id),

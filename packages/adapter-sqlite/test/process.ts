@@ -6,7 +6,7 @@ export type Report = { readonly alone: boolean; readonly messages: string[]; rea
 
 /** Starts a program, on the built package: Node takes no TypeScript. It is dead by the end of the test. */
 export function start(program: URL, ...args: (string | number)[]): ChildProcess {
-  const child = fork(program, args.map(String), { execArgv: [] })
+  const child = fork(program, args.map(String), { execArgv: ['--expose-gc'] })
   onTestFinished(() => kill(child))
   return child
 }
