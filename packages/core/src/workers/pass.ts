@@ -15,7 +15,8 @@ const MOST_ROUNDS = 1_000
 /**
  * One pass of everything due: agents to look after, queued messages and those of dead processes, deliveries, and a step of
  * maintenance with each round. Whatever ends makes room for what is due next, so that nothing slow holds up the rest. The pass is
- * over when nothing is left, or the budget or the rounds are used up; what it began then goes on behind it, under its lease. Any number of passes may run at once, in any number of processes: claims keep them apart.
+ * over when nothing is left, or the budget or the rounds are used up; what it began then goes on behind it, under its lease. Any
+ * number of passes may run at once, in any number of processes: claims keep them apart.
  */
 export const runPass =
   (d: Pick<Deps, 'clock' | 'dispatcher' | 'deliveryWorker' | 'supervisor' | 'maintenance'>) =>
