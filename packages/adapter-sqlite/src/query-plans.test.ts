@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { dueSql, nextLaneSql } from './claim-due.js'
 import { createCommitter } from './committer.js'
 import { openConnection } from './connection.js'
-import { deliveryListSql } from './delivery-list.js'
+import { deliveryListSql, lastLookedAtSql } from './delivery-list.js'
 import { messageListSql } from './message-list.js'
 import { migrate } from './migrate.js'
 import { migrations } from './migrations/index.js'
@@ -74,7 +74,7 @@ it('lists by state read the rows that are not done alone', () => {
     'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
   )
   expect(planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' }))).toContain(
-    'SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid<?)',
+    'SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid>? AND rowid<?)',
   )
 })
 
@@ -100,7 +100,9 @@ function listStatements(): string[] {
   )
   const deliveryFilters = [{}, { status: 'pending' }, { status: 'delivered' }, { status: 'cancelled' }, { event: 'agent.error' }] as const
   const deliveries = deliveryFilters.flatMap((filter) =>
-    [{}, { webhookId: 'w' }].map((webhook) => deliveryListSql({ projectId: '', ...filter, ...webhook })),
+    [{}, { webhookId: 'w' }].flatMap((webhook) =>
+      [deliveryListSql, lastLookedAtSql].map((sqlOf) => sqlOf({ projectId: '', ...filter, ...webhook })),
+    ),
   )
   return [...messages, ...deliveries]
 }
