@@ -4,13 +4,20 @@ import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './
 import { toTrace } from './trace.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
-/** Webhooks looked at in one call: bounds it where thousands have open deliveries and none is due. */
-const MOST_HOPS = 1_000
+/** Webhooks with something due that are looked at in one call: bounds it where thousands are held back by their project's share. */
+const MOST_LANES = 1_000
 
-export const nextLaneSql = 'select webhook_seq from deliveries where due_at is not null and webhook_seq > ? order by webhook_seq limit 1'
-export const laneSql = `
-  select seq, id, project_id as projectId, circuit_until is not null as isHalfOpen from webhooks
-  where seq = ? and is_deleted = 0 and disabled_at is null and (circuit_until is null or circuit_until <= ?)`
+/** The next webhook that may be sent to and has something due. SQLite walks by itself from lane to lane: a microsecond each, due or not. */
+export const nextLaneSql = `
+  with recursive lanes (seq) as (
+    select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > @after
+    union all
+    select (select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > lanes.seq) from lanes where seq is not null)
+  select w.seq, w.id, w.project_id as projectId, w.circuit_until is not null as isHalfOpen from lanes cross join webhooks w on w.seq = lanes.seq
+  where w.is_deleted = 0 and w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now) and (
+    exists (select 1 from deliveries where webhook_seq = w.seq and (attempt_count > 0) = 0 and due_at <= @now) or
+    exists (select 1 from deliveries where webhook_seq = w.seq and (attempt_count > 0) = 1 and due_at <= @now))
+  limit 1`
 /** First attempts, or retries (1), of one webhook. */
 export const dueSql = `
   select seq, due_at as dueAt from deliveries where webhook_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at limit ?`
@@ -22,12 +29,11 @@ type Room = { left: number; retries: number; readonly ofProject: Map<string, num
 
 /**
  * `DeliveryStore.claimDue`, within a transaction. Each webhook with open deliveries is a lane. A call goes round the lanes from
- * where the last one ended: a hop from lane to lane is one descent of an index, whatever the lanes hold, and of each lane
+ * where the last one ended: a hop from lane to lane is a few descents of an index, whatever the lanes hold, and of each lane
  * no more is read than may be taken.
  */
 export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] {
-  const nextLane = db.prepare<[number], number>(nextLaneSql).pluck()
-  const laneOf = db.prepare<[number, number], LaneRow>(laneSql)
+  const nextLane = db.prepare<{ after: number; now: number }, LaneRow>(nextLaneSql)
   const due = db.prepare<[number, 0 | 1, number, number], Due>(dueSql)
   const webhookOf = db.prepare<[number], WebhookRow>(`${selectWebhook} where w.seq = ?`)
   const holdCircuit = db.prepare<[number, number]>('update webhooks set circuit_until = ? where seq = ?')
@@ -36,14 +42,11 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
   let lastLane = 0
 
   /** Every lane once, beginning behind the last one served. */
-  function* lanes(): Generator<number> {
-    const first = nextLane.get(lastLane) ?? nextLane.get(0)
-    let lane = first
-    for (let hops = 0; lane !== undefined && hops < MOST_HOPS; hops++) {
-      yield lane
-      lane = nextLane.get(lane) ?? nextLane.get(0)
-      if (lane === first) return
-    }
+  function* lanes(now: number): Generator<LaneRow> {
+    const from = lastLane
+    const next = (after: number) => nextLane.get({ after, now })
+    for (let lane = next(from); lane; lane = next(lane.seq)) yield lane
+    for (let lane = next(0); lane && lane.seq <= from; lane = next(lane.seq)) yield lane
   }
 
   function claimOf(lane: LaneRow, query: ClaimDue, room: Room): ClaimedDelivery[] {
@@ -77,11 +80,11 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
   return (query) => {
     const room: Room = { left: query.limit, retries: query.retries, ofProject: new Map() }
     const claimed: ClaimedDelivery[] = []
-    for (const seq of lanes()) {
-      if (room.left <= 0) break
-      lastLane = seq
-      const lane = laneOf.get(seq, query.now)
-      if (lane && !query.except.has(lane.id) && !query.except.has(lane.projectId)) claimed.push(...claimOf(lane, query, room))
+    let looks = 0
+    for (const lane of lanes(query.now)) {
+      if (room.left <= 0 || looks++ === MOST_LANES) break
+      lastLane = lane.seq
+      if (!query.except.has(lane.id) && !query.except.has(lane.projectId)) claimed.push(...claimOf(lane, query, room))
     }
     return claimed
   }

@@ -5,33 +5,48 @@ import { pageStart, toPage } from './page.js'
 import { preparedOnce } from './statements.js'
 
 type ListFilter = RedeliverFilter & { readonly isOfLivingWebhook?: true }
+type Place = { readonly seq: number; readonly id: string }
+
+/** Among millions that do not match, a search takes several pages, and everybody else has a turn between two. */
+const MOST_LOOKED_AT = 10_000
 
 /** `DeliveryStore.list`. Filters by status but for `delivered` read what is not delivered only, which is little among much. */
-export function deliveryList(db: Database): (filter: ListFilter, page: PageOf) => Page<WebhookDelivery> {
+export function deliveryList(db: Database, lookAt = MOST_LOOKED_AT): (filter: ListFilter, page: PageOf) => Page<WebhookDelivery> {
   const start = pageStart(db, 'deliveries')
-  const prepared = preparedOnce<ListFilter & { before: number; rows: number }, DeliveryRow>(db)
+  const rowsOf = preparedOnce<ListFilter & { before: number; last: number; rows: number }, DeliveryRow>(db)
+  const lastOf = preparedOnce<ListFilter & { before: number; lookAt: number }, Place>(db)
   return ({ isOfLivingWebhook, ...filter }, page) => {
-    const rows = prepared(deliveryListSql({ ...filter, ...(isOfLivingWebhook && { isOfLivingWebhook }) })).all({
-      ...filter,
-      before: start(page),
-      rows: page.limit + 1,
-    })
-    return toPage(rows, page.limit, toDelivery)
+    const before = start(page)
+    const last = lastOf(lastLookedAtSql(filter)).get({ ...filter, before, lookAt })
+    const sql = deliveryListSql({ ...filter, ...(isOfLivingWebhook && { isOfLivingWebhook }) })
+    const rows = rowsOf(sql).all({ ...filter, before, last: last?.seq ?? 0, rows: page.limit + 1 })
+    const { data, nextCursor } = toPage(rows, page.limit, toDelivery)
+    return { data, nextCursor: nextCursor ?? last?.id ?? null }
   }
 }
 
-/** Of two indexes it takes that of what is not delivered before the webhook's: the plus sign keeps the planner from the other. */
+/** The last delivery that a page may look at, if there are that many. */
+export const lastLookedAtSql = (filter: ListFilter): string =>
+  `select d.seq, d.id from deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @lookAt - 1`
+
 export function deliveryListSql(filter: ListFilter): string {
-  const { deliveryId, webhookId, event, status, createdAfter, createdBefore, isOfLivingWebhook } = filter
-  const undelivered = status !== undefined && status !== 'delivered'
-  const conditions = ['d.project_id = @projectId and d.seq < @before']
-  if (undelivered) conditions.push("d.state <> 'delivered'")
+  const { webhookId, event, status, createdAfter, createdBefore, isOfLivingWebhook } = filter
+  const conditions = [looksAt(filter), 'd.seq < @before and d.seq >= @last']
   if (status !== undefined) conditions.push(status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status')
-  if (webhookId !== undefined) conditions.push(`${undelivered ? '+' : ''}d.webhook_seq = (select seq from webhooks where id = @webhookId)`)
+  // The plus sign keeps the planner from the webhook's index.
+  if (webhookId !== undefined) conditions.push(`+d.webhook_seq = ${WEBHOOK}`)
   if (event !== undefined) conditions.push('e.name = @event')
   if (isOfLivingWebhook) conditions.push('w.is_deleted = 0')
-  if (deliveryId !== undefined) conditions.push('d.id = @deliveryId')
   if (createdAfter !== undefined) conditions.push('d.created_at >= @createdAfter')
   if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
   return `${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows`
+}
+
+const WEBHOOK = '(select seq from webhooks where id = @webhookId and project_id = @projectId)'
+
+/** What an index gives in order: of those that fit the one with the fewest rows. */
+function looksAt({ deliveryId, status, webhookId }: ListFilter): string {
+  if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
+  if (status !== undefined && status !== 'delivered') return "d.project_id = @projectId and d.state <> 'delivered'"
+  return webhookId === undefined ? 'd.project_id = @projectId' : `d.webhook_seq = ${WEBHOOK}`
 }

@@ -236,10 +236,27 @@ describe('one bounded pass, for a host without timers', () => {
     await clock.advance(1_000)
     expect(await other).toMatchObject({ messages: 0 })
   })
+  it('waits for a receiver that hangs to the end of its budget, and meanwhile goes on with all others', async () => {
+    const { service, post, hook, sender, clock } = await scene({ ...echo, idle: true, agent: { concurrency: 100 } })
+    const { webhook: hanging } = await hook('https://hangs.example')
+    const { webhook } = await hook()
+    const { send } = sender
+    const neverAnswers: typeof send = () => new Promise(() => undefined)
+    Object.assign(sender, { send: ((request) => (request.url === hanging.url ? neverAnswers : send)(request)) satisfies typeof send })
+    for (let n = 0; n < 30; n++) await post('hello', { sessionId: String(n) })
+    let passed = false
+    const passing = service.tick({ budgetMs: 10_000 }).finally(() => (passed = true))
+    await clock.advance(9_000)
+    expect(sender.requests.filter(({ url }) => url === webhook.url)).toHaveLength(30)
+    expect(passed).toBe(false)
+    await clock.advance(1_000)
+    // Eight of the other's are under way, and as many wait behind them.
+    expect(await passing).toMatchObject({ messages: 30, deliveries: 30 + 16 })
+  })
   it('ends after so many rounds, however much there is', async () => {
     const { service, post } = await scene({ ...echo, idle: true, agent: { concurrency: 1 } })
-    for (let n = 0; n < 101; n++) await post('hello', { sessionId: String(n) })
-    expect(await service.tick({ budgetMs: 60_000 })).toMatchObject({ messages: 100 })
+    for (let n = 0; n < 1_001; n++) await post('hello', { sessionId: String(n) })
+    expect(await service.tick({ budgetMs: 60_000 })).toMatchObject({ messages: 1_000 })
     expect(await service.tick({ budgetMs: 60_000 })).toMatchObject({ messages: 1 })
   })
   it('gets on with the rest when a part of the storage is away', async () => {

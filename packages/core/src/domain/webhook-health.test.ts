@@ -32,10 +32,16 @@ const failed = (consecutiveFailures: number, more: Partial<WebhookHealth> = {}):
 const open = (until: number, trips = 1) => ({ kind: 'open', until, trips }) as const
 
 describe('a success', () => {
-  it('ends all failures and closes the circuit', () => {
-    expect(after(failed(7, { circuit: open(NOW + 1) }), accepted)?.health).toEqual({
+  it('of a probe ends all failures and closes the circuit', () => {
+    expect(after(failed(7, { circuit: open(NOW + 1) }), accepted, { isProbe: true })?.health).toEqual({
       ...{ consecutiveFailures: 0, lastSuccessAt: NOW, lastFailureAt: NOW - 1, circuit: { kind: 'closed' } },
     })
+  })
+  it('that was under way when the circuit opened does not cut short the time that the receiver asked for', () => {
+    const told = after(untried, refused(429, 120_000))?.health ?? untried
+    const late = after(told, accepted, { now: NOW + 5 })?.health
+    expect(late).toEqual({ consecutiveFailures: 0, lastSuccessAt: NOW + 5, lastFailureAt: NOW, circuit: open(NOW + 120_000) })
+    expect(after(late ?? untried, accepted, { now: NOW + 6 })).toBeUndefined()
   })
   it('is noted for a webhook that was never tried, and then every ten seconds', () => {
     const first = after(untried, accepted)?.health ?? untried
@@ -45,7 +51,8 @@ describe('a success', () => {
   })
   it('is noted at once where a failure or an open circuit is to be ended', () => {
     expect(after(failed(1, { lastSuccessAt: NOW }), accepted)?.health.consecutiveFailures).toBe(0)
-    expect(after({ ...untried, lastSuccessAt: NOW, circuit: open(NOW) }, accepted)?.health.circuit.kind).toBe('closed')
+    const probed = after({ ...untried, lastSuccessAt: NOW, circuit: open(NOW) }, accepted, { isProbe: true })
+    expect(probed?.health.circuit.kind).toBe('closed')
   })
 })
 

@@ -15,7 +15,7 @@ export type WebhookHealth = {
 /**
  * Open: nothing is sent until `until`. From then on it is half-open: one delivery goes out as a probe, and `until` becomes
  * the end of its lease, so that nobody else probes and a probe whose process died is made again. `trips` counts the
- * openings since the last success: each is longer than the one before.
+ * openings since it was closed last: each is longer than the one before.
  */
 export type Circuit = { readonly kind: 'closed' } | { readonly kind: 'open'; readonly until: Instant; readonly trips: number }
 
@@ -92,7 +92,7 @@ export function decideWebhookHealth(
   random: number,
 ): HealthDecision | undefined {
   const { outcome } = attempt
-  if (outcome.kind === 'accepted') return isFresh(health, now) ? undefined : { health: afterSuccess(health, now) }
+  if (outcome.kind === 'accepted') return isFresh(health, attempt, now) ? undefined : { health: afterSuccess(health, attempt, now) }
   if (outcome.kind === 'unreachable' && outcome.error === 'unsealable_secret') return undefined
   const { failingSince = now } = health
   const failed = { ...health, consecutiveFailures: health.consecutiveFailures + 1, failingSince, lastFailureAt: now }
@@ -103,14 +103,17 @@ export function decideWebhookHealth(
   return isGivenUp ? { health: next, disable: 'failing' } : { health: next }
 }
 
-const isFresh = ({ circuit, consecutiveFailures, lastSuccessAt }: WebhookHealth, now: Instant): boolean =>
-  circuit.kind === 'closed' && consecutiveFailures === 0 && lastSuccessAt !== undefined && now - lastSuccessAt < FRESH_MS
+type Probing = Pick<WebhookAttempt, 'isProbe'>
 
-const afterSuccess = ({ lastFailureAt }: WebhookHealth, now: Instant): WebhookHealth => ({
+const isFresh = ({ circuit, consecutiveFailures, lastSuccessAt }: WebhookHealth, { isProbe }: Probing, now: Instant): boolean =>
+  (circuit.kind === 'closed' || !isProbe) && consecutiveFailures === 0 && lastSuccessAt !== undefined && now - lastSuccessAt < FRESH_MS
+
+/** A success that was under way when the circuit opened does not close it: the receiver may have named a time since. */
+const afterSuccess = ({ lastFailureAt, circuit }: WebhookHealth, { isProbe }: Probing, now: Instant): WebhookHealth => ({
   consecutiveFailures: 0,
   lastSuccessAt: now,
   ...(lastFailureAt !== undefined && { lastFailureAt }),
-  circuit: { kind: 'closed' },
+  circuit: isProbe ? { kind: 'closed' } : circuit,
 })
 
 function circuitAfterFailure(

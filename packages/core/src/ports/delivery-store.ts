@@ -28,14 +28,14 @@ export interface DeliveryStore {
   publishTo(webhookId: string, event: WebhookEvent, deliveryId: string): Stored<WebhookDelivery | undefined>
   /**
    * Makes matching deliveries of webhooks that still exist due now, as `decideRedelivery` says, newest first; looks at
-   * `page.limit` of them at most. `count` is of those that it changed; with `nextCursor` the caller goes on. The circuits of
+   * `page.limit` of them at most. `count` is of those that it changed; with `nextCursor`, as in `list`, the caller goes on. The circuits of
    * the webhooks that it looked at, where open, become half-open.
    */
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Stored<Redelivered>
   /** Ends an open delivery. One that is being sent may still arrive, and counts as delivered only if that was recorded before. */
   cancel(projectId: string, deliveryId: string, now: Instant): Stored<WebhookDelivery | 'already_final' | undefined>
   get(projectId: string, deliveryId: string): Stored<DeliveryDetail | undefined>
-  /** Newest first. */
+  /** Newest first. A page may hold fewer than its limit, or none, and still have a `nextCursor`: a store may look at so many rows a call only. */
   list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
   /** Cancels up to `limit` open deliveries whose webhook was deleted; answers how many. */
   cancelOrphans(query: { now: Instant; limit: number }): Stored<number>

@@ -9,28 +9,42 @@ export type Pass = {
   readonly purgedMessages: number
 }
 
-/** Each claims as much as this process can work on at once. */
-const MOST_ROUNDS = 100
+/** Each begins what there is room for, and follows the end of something. */
+const MOST_ROUNDS = 1_000
 
 /**
  * One pass of everything due: agents to look after, queued messages and those of dead processes, deliveries, and a step of
- * maintenance with each round. Ends when nothing is left, or the budget or the rounds are used up; what it began then goes on
- * behind it, under its lease. Any number of passes may run at once, in any number of processes: claims keep them apart.
+ * maintenance with each round. Whatever ends makes room for what is due next, so that nothing slow holds up the rest. The pass is
+ * over when nothing is left, or the budget or the rounds are used up; what it began then goes on behind it, under its lease. Any
+ * number of passes may run at once, in any number of processes: claims keep them apart.
  */
 export const runPass =
   (d: Pick<Deps, 'clock' | 'dispatcher' | 'deliveryWorker' | 'supervisor' | 'maintenance'>) =>
   async ({ budgetMs }: { readonly budgetMs: number }): Promise<Pass> => {
     const end = d.clock.now() + budgetMs
+    const underWay = new Set<Promise<void>>()
+    let nap = new AbortController()
     let pass: Pass = { messages: 0, deliveries: 0, cancelled: 0, purgedDeliveries: 0, purgedMessages: 0 }
+
+    function follow(work: Promise<void>): void {
+      underWay.add(work)
+      void work.then(() => {
+        underWay.delete(work)
+        nap.abort('ended')
+      })
+    }
+
     await d.supervisor.tick()
     for (let rounds = 0; rounds < MOST_ROUNDS && d.clock.now() < end; rounds++) {
+      nap = new AbortController()
       const { isDone, ...maintained } = await d.maintenance.tick()
       const runs = await d.dispatcher.tick()
       const attempts = await d.deliveryWorker.tick()
       pass = sum(pass, { ...maintained, messages: runs.length, deliveries: attempts.length })
-      const begun = [...runs, ...attempts]
-      if (begun.length === 0 && isDone) break
-      await allWithin(d, begun, end - d.clock.now())
+      for (const work of [...runs, ...attempts]) follow(work)
+      // What ended in this round may have made something due behind the round's back.
+      if (underWay.size === 0 && isDone && !nap.signal.aborted) break
+      if (isDone) await d.clock.sleep(Math.max(0, end - d.clock.now()), nap.signal)
     }
     return pass
   }
@@ -42,9 +56,3 @@ const sum = (a: Pass, b: Pass): Pass => ({
   purgedDeliveries: a.purgedDeliveries + b.purgedDeliveries,
   purgedMessages: a.purgedMessages + b.purgedMessages,
 })
-
-async function allWithin({ clock }: Pick<Deps, 'clock'>, work: readonly Promise<void>[], ms: number): Promise<void> {
-  const done = new AbortController()
-  void Promise.all(work).then(() => done.abort('done'))
-  await clock.sleep(Math.max(0, ms), done.signal)
-}

@@ -125,4 +125,11 @@ describe('turns', () => {
     expect(seen.size).toBe(60)
     expect([turns.waiting, turns.inFlight, turns.full.size]).toEqual([0, 0, 0])
   })
+  it('show what waits a changed webhook, but make no probe of what was claimed as none', () => {
+    const turns = createTurns(policy)
+    add(turns, 1, 'a')
+    const circuit = { kind: 'open', until: BUILT_AT, trips: 1 } as const
+    turns.renew({ ...aWebhook({ id: 'a', url: 'https://new.example' }), health: { consecutiveFailures: 5, circuit } })
+    expect(startAll(turns)[0]?.webhook).toMatchObject({ url: 'https://new.example', health: { circuit: { kind: 'closed' } } })
+  })
 })

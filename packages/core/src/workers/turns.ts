@@ -23,7 +23,7 @@ export type Turns = {
   /** The next one, in flight from now on; undefined when nothing may start. */
   start(): Waiting | undefined
   end(claimed: ClaimedDelivery): void
-  /** What waits for this webhook will see it as it is given here. */
+  /** What waits for this webhook will see it as it is given here, but for its health. */
   renew(webhook: Webhook): void
   /** Takes out what waits for this webhook. */
   drop(webhookId: string): Waiting[]
@@ -136,7 +136,7 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
       const lane = lanes.get(webhook.id)
       if (!lane) return
       for (const queue of [lane.queues.first, lane.queues.retry]) {
-        for (const [at, { claimed, done }] of queue.entries()) queue[at] = { claimed: { ...claimed, webhook }, done }
+        for (const [at, { claimed, done }] of queue.entries()) queue[at] = { claimed: renewed(claimed, webhook), done }
       }
     },
     drop(webhookId) {
@@ -149,6 +149,12 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
     },
   }
 }
+
+/** What was claimed as a probe stays one, and nothing else becomes one: so its health is that of the claim. */
+const renewed = (claimed: ClaimedDelivery, webhook: Webhook): ClaimedDelivery => ({
+  ...claimed,
+  webhook: { ...webhook, health: claimed.webhook.health },
+})
 
 const newProject = (id: string): Project => ({
   id,

@@ -1,0 +1,28 @@
+import { anAgent, anEvent, aWebhook, fakeIds } from '@org/agent-messaging-core/testing'
+import { expect, it } from 'vitest'
+import { dueClaims } from './claim-due.js'
+import { openConnection } from './connection.js'
+import { fanOutOf } from './fan-out.js'
+import { migrate } from './migrate.js'
+import { migrations } from './migrations/index.js'
+import { createCommitter } from './committer.js'
+import { webhookStore } from './webhook-store.js'
+
+const NOW = 1_000_000
+const QUERY = { now: NOW, until: NOW + 1, limit: 9, perWebhook: 9, perProject: 9, retries: 9, except: new Set<string>() }
+const MANY = 2_500
+
+it('a process that has just begun finds the one delivery that is due behind thousands of webhooks with none', async () => {
+  const db = openConnection(':memory:', 0)
+  migrate(db, migrations)
+  const { create } = webhookStore(db, createCommitter(db, { maxQueued: MANY, patienceMs: 0 }))
+  const [ids, agent] = [fakeIds(), anAgent()]
+  await Promise.all(Array.from({ length: MANY }, () => create(aWebhook({ id: ids.next() }), MANY)))
+  fanOutOf(db)({ event: anEvent(agent), nextDeliveryId: ids.next })
+  const claim = dueClaims(db)
+  db.exec(`update deliveries set due_at = ${NOW + 1}`)
+  expect(claim(QUERY)).toEqual([])
+  db.exec(`update deliveries set due_at = ${NOW} where webhook_seq = ${MANY}`)
+  expect(dueClaims(db)(QUERY)).toHaveLength(1)
+  db.close()
+})

@@ -1,0 +1,54 @@
+import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import type { RedeliverFilter } from '@org/agent-messaging-core'
+import { expect, it } from 'vitest'
+import { createCommitter } from './committer.js'
+import { openConnection } from './connection.js'
+import { deliveryList } from './delivery-list.js'
+import { fanOutOf } from './fan-out.js'
+import { migrate } from './migrate.js'
+import { migrations } from './migrations/index.js'
+import { webhookStore } from './webhook-store.js'
+
+const LOOK_AT = 10
+
+/** 35 deliveries of one webhook; the 3rd, the 4th and the 30th are of `agent.error`. */
+async function deliveries() {
+  const db = openConnection(':memory:', 0)
+  migrate(db, migrations)
+  const [ids, agent] = [fakeIds(), anAgent()]
+  const webhook = aWebhook({ id: ids.next() })
+  await webhookStore(db, createCommitter(db, { maxQueued: 1, patienceMs: 0 })).create(webhook, 1)
+  const made: string[] = []
+  const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
+  const fanOut = fanOutOf(db)
+  for (let n = 1; n <= 35; n++) {
+    const name = [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started'
+    fanOut({ event: anEvent(agent, { id: ids.next(), name }), nextDeliveryId })
+  }
+  return { list: deliveryList(db, LOOK_AT), made, webhook }
+}
+
+it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }])(
+  'a page looks at so many deliveries at most, and the next one goes on behind them (%j)',
+  async (more) => {
+    const { list, made, webhook } = await deliveries()
+    for (const where of [{}, { webhookId: webhook.id }]) {
+      const pages: string[][] = []
+      let cursor: string | null | undefined
+      while (cursor !== null) {
+        const filter = { projectId: PROJECT_ID, event: 'agent.error', ...more, ...where } as const
+        const page = list(filter, { limit: 2, ...(cursor !== undefined && { cursor }) })
+        pages.push(page.data.map(({ id }) => id))
+        cursor = page.nextCursor
+      }
+      expect(pages).toEqual([[made[29]], [], [], [made[3], made[2]]])
+    }
+  },
+)
+
+it('one delivery is found however many came after it', async () => {
+  const { list, made } = await deliveries()
+  const [deliveryId = ''] = made
+  expect(list({ projectId: PROJECT_ID, deliveryId }, { limit: 1 })).toMatchObject({ data: [{ id: deliveryId }], nextCursor: null })
+  expect(list({ projectId: 'another', deliveryId }, { limit: 1 }).data).toEqual([])
+})
