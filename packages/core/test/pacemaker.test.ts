@@ -27,7 +27,7 @@ it('the pacemaker has a lease before its run begins, until the run is long overd
   expect(said).toEqual([`hold ${id} 1 for 630000 ms`, `run ${id}`, `release ${id} 1`])
 })
 
-it('it has the leases of all that was accepted together before the first of their runs begins, which may block', async () => {
+it('the pacemaker has the leases of all that was accepted together before the first of their runs begins, which may block', async () => {
   const said: string[] = []
   const platform = fakePlatform({
     handler: () => {
