@@ -1,4 +1,5 @@
 // An agent built on the protocol's SDK. It keeps its sessions in files of its working directory, and asks before it deletes one.
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk'
@@ -9,7 +10,7 @@ const read = (sessionId) => JSON.parse(readFileSync(fileOf(sessionId), 'utf8'))
 agent({ name: 'notes' })
   .onRequest(methods.agent.initialize, () => ({ protocolVersion: 1, agentCapabilities: { loadSession: true } }))
   .onRequest(methods.agent.session.new, () => {
-    const sessionId = `notes-${Date.now()}`
+    const sessionId = randomUUID()
     writeFileSync(fileOf(sessionId), '[]')
     return { sessionId }
   })

@@ -127,6 +127,24 @@ describe('a turn that is interrupted', () => {
     expect(await (await running(agent)).run(run, never)).toEqual({ kind: 'answered', response: 'again' })
     expect(agent.received).toHaveLength(1)
   })
+  it('is begun anew when somebody asks again for what failed', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    const { request } = session()
+    await runs.run(request('fail out of paper', { messageId: 'm-1' }), never)
+    expect(await runs.run(request('print it', { messageId: 'm-1' }), never)).toEqual({ kind: 'answered', response: 'print it' })
+  })
+  it('is begun anew when the last attempt was cancelled for it took too long', async () => {
+    const agent = await remote()
+    const { request } = session()
+    await (await running(agent, { options: { timeoutMs: 100 } })).run(request('wait', { messageId: 'm-1' }), never)
+    agent.release()
+    expect(agent.cancelled).toHaveLength(1)
+    expect(await (await running(agent)).run(request('wait', { messageId: 'm-1', attempt: 2 }), never)).toEqual({
+      kind: 'answered',
+      response: 'wait',
+    })
+  })
   it.each(['timeout', 'cancelled'])('cancels the task when the run is over: %s', async (cause) => {
     const agent = await remote()
     const { request, session: kept } = session()

@@ -29,12 +29,16 @@ export async function takeTurn(d: TurnDeps, run: RunRequest, signal: AbortSignal
   }
 }
 
-/** The task that an earlier attempt at this very message began, as it stands now. */
+/**
+ * The task that an earlier attempt at this very message began, as it stands now. A first attempt has none: whoever asks again for what
+ * failed wants another task, not the same failure. Nor does one help that was cancelled, as we do when an attempt takes too long.
+ */
 async function resumed({ client }: TurnDeps, run: RunRequest, signal: AbortSignal): Promise<Task | undefined> {
   const known = readConversation(run.sessionState)
-  if (known?.taskId === undefined || known.messageId !== run.messageId) return undefined
+  if (known?.taskId === undefined || known.messageId !== run.messageId || run.attempt === 1) return undefined
   try {
-    return await client.getTask({ tenant: '', id: known.taskId }, { signal })
+    const task = await client.getTask({ tenant: '', id: known.taskId }, { signal })
+    return task.status?.state === TaskState.TASK_STATE_CANCELED ? undefined : task
   } catch (error) {
     if (error instanceof TaskNotFoundError) return undefined
     throw error

@@ -44,6 +44,53 @@ describe('cancelling a message', () => {
     expect(runtime.openRuns).toEqual([])
   })
 
+  it.each(['this process', 'another'])('tells the agent that the work is to end, cancelled by %s', async (where) => {
+    const causes: unknown[] = []
+    const handler: NonNullable<Parameters<typeof scene>[0]>['handler'] = (_, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          causes.push((signal.reason as Error).cause)
+          resolve(failedRun('RUNTIME_ERROR', 'aborted'))
+        })
+      })
+    const { post, another, service, ref, clock, runtime } = await scene({ handler, policy: { runLeaseMs: 3_000 } })
+    const { id: messageId } = await post()
+    await clock.until(() => runtime.requests.length === 1)
+    await (where === 'another' ? another() : service).messages.cancel({ ...ref, messageId })
+    await clock.advance(2_000)
+    expect(causes).toEqual(['cancelled'])
+  })
+
+  it('lets the next message of the session run once the agent has ended the turn, or has had its time for that', async () => {
+    const ends: (() => void)[] = []
+    const handler = () => new Promise<RunOutcome>((resolve) => ends.push(() => resolve({ kind: 'answered', response: 'late' })))
+    const { post, service, ref, clock, runtime } = await scene({ handler, agent: { concurrency: 8 } })
+    const [first, second, third] = [await post('1'), await post('2'), await post('3')]
+    await clock.until(() => runtime.requests.length === 1)
+    await service.messages.cancel({ ...ref, messageId: first.id })
+    await clock.advance(1_000)
+    expect(runtime.requests).toHaveLength(1)
+    ends[0]?.()
+    await clock.until(() => runtime.requests.length === 2)
+    await service.messages.cancel({ ...ref, messageId: second.id })
+    await clock.advance(4_000)
+    expect(runtime.requests).toHaveLength(2)
+    await clock.advance(2_000)
+    expect(runtime.requests.map(({ messageId }) => messageId)).toEqual([first.id, second.id, third.id])
+  })
+
+  it('never begins a message that is cancelled while the turn before it still ends', async () => {
+    const { post, service, ref, clock, runtime, state } = await scene({ handler: () => new Promise(() => undefined) })
+    const [first, second] = [await post('1'), await post('2')]
+    await clock.until(() => runtime.requests.length === 1)
+    await service.messages.cancel({ ...ref, messageId: first.id })
+    await clock.advance(1_000)
+    expect(await state(second.id)).toMatchObject({ kind: 'running' })
+    await service.messages.cancel({ ...ref, messageId: second.id })
+    await clock.advance(20_000)
+    expect(runtime.requests).toHaveLength(1)
+  })
+
   it('lets the next message of the session run at once', async () => {
     const { post, service, ref, clock, runtime } = await scene()
     const [first, second, third] = [await post('1'), await post('2'), await post('3')]

@@ -26,3 +26,29 @@ it('the pacemaker has a lease before its run begins, until the run is long overd
   await clock.advance(0)
   expect(said).toEqual([`hold ${id} 1 for 630000 ms`, `run ${id}`, `release ${id} 1`])
 })
+
+it('the pacemaker has the leases of all that was accepted together before the first of their runs begins, which may block', async () => {
+  const said: string[] = []
+  const platform = fakePlatform({
+    handler: () => {
+      said.push('run')
+      return { kind: 'answered', response: '' }
+    },
+  })
+  const service = createService({ ...platform, pacemaker: { hold: () => void said.push('hold'), release: () => undefined } })
+  await service.start()
+  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+  await Promise.all(['1', '2', '3'].map((sessionId) => service.messages.send({ projectId, agent: 'bot', sessionId, message: 'x' })))
+  expect(said).toEqual(['hold', 'hold', 'hold', 'run', 'run', 'run'])
+
+  said.length = 0
+  await service.agents.update({ projectId, agent: 'bot', change: { concurrency: 3 } })
+  const [agent] = (await platform.storage.agents.listActive())._unsafeUnwrap()
+  for (const sessionId of ['4', '5', '6']) {
+    const facts = { id: platform.ids.next(), projectId, agentId: agent?.id ?? '', sessionId, message: 'x', now: platform.clock.now() }
+    await platform.storage.messages.accept({ ...facts, executionPrincipal: { type: 'service' } })
+  }
+  await platform.clock.advance(1_000)
+  expect(said).toEqual(['hold', 'hold', 'hold', 'run', 'run', 'run'])
+})

@@ -286,6 +286,19 @@ describe('two services on one store', () => {
     const { id } = await post()
     expect(runtime.openRuns).toEqual([id])
   })
+  it('runs as it is set in every process, also in one that was too slow to see it stopped', async () => {
+    const { another, service, ref, runtime, clock } = await scene()
+    await another().start()
+    expect(runtime.starts).toHaveLength(2)
+    await service.agents.stop(ref)
+    await service.agents.update({ ...ref, change: { runtime: { kind: 'fake', model: 'new' } } })
+    await service.agents.start(ref)
+    await clock.advance(1_000)
+    expect(runtime.starts.slice(2).map(({ agent }) => agent.runtime.options)).toEqual([{ model: 'new' }, { model: 'new' }])
+    await clock.advance(5_000)
+    expect(runtime.starts).toHaveLength(4)
+  })
+
   it('start again, each in its turn, what should run when a server starts', async () => {
     const { service, another, runtime, ref, hook, deliveries } = await scene()
     await hook()

@@ -1,5 +1,6 @@
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
+import { isFinal } from '../domain/message.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
 import type { ClaimedMessage } from '../ports/message-store.js'
 import type { Platform } from '../use-cases/deps.js'
@@ -68,13 +69,15 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   }
 
   async function begin(lane: Lane, claimed: ClaimedMessage): Promise<void> {
-    // This process lost the message, say in a long pause, and claimed it anew: its earlier run counts no more.
-    for (const earlier of lane.runs) if (earlier.held.messageId === claimed.message.id) earlier.abort('lost')
+    // What this process still runs in the session is cancelled, or was lost in a long pause. It ends before the agent has its next turn there.
+    const earlier = [...lane.runs].filter(({ sessionId }) => sessionId === claimed.message.sessionId)
+    for (const run of earlier) run.abort('lost')
+    const before = Promise.all(earlier.map((run) => run.ended))
     const held = { messageId: claimed.message.id, token: claimed.lease.token }
     const deadlineAt = claimed.message.state.startedAt + d.policy.dispatch.runTimeoutMs
     // Before the run: its very first step may block this thread.
     d.pacemaker.hold({ ...held, until: deadlineAt + d.policy.runLeaseMs })
-    const run = createRun(d, lane.agent, lane.running, claimed)
+    const run = createRun(d, lane.agent, lane.running, claimed, before)
     lane.runs.add(run)
     unreserve(lane, 1)
     if (phase === 'stopped') void keep()
@@ -130,7 +133,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     await beat(now)
   }
 
-  /** Every third of a lease, so that one beat may be missed. A run whose lease is another's is aborted. */
+  /** Every third of a lease, so that one beat may be missed. A run that has no lease any more is aborted. */
   async function beat(now: Instant): Promise<void> {
     const runs = allRuns()
     // Either way: after a jump of the clock a lease must not wait until the old time has come again.
@@ -141,7 +144,10 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
       now + d.policy.runLeaseMs,
     )
     const lost = new Set(beaten.unwrapOr([]))
-    for (const run of runs) if (lost.has(run.held.messageId)) run.abort('lost')
+    if (lost.size === 0) return
+    const found = (await d.storage.messages.find([...lost])).unwrapOr([])
+    const open = new Set(found.filter(({ state }) => !isFinal(state)).map(({ id }) => id))
+    for (const run of runs) if (lost.has(run.held.messageId)) run.abort(open.has(run.held.messageId) ? 'lost' : 'cancelled')
   }
 
   function idle(): Promise<unknown> {

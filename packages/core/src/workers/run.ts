@@ -13,6 +13,7 @@ import { runMemory } from './run-memory.js'
 /** One try of an agent at a message, from its claim to the record of what it came to. */
 export type Run = {
   readonly held: Held
+  readonly sessionId: string
   /** Tells the agent to end. The first reason counts. */
   abort(reason: AbortReason): void
   /** Aborts the run when its time is over, and gives up on an agent that does not end after an abort. */
@@ -21,15 +22,22 @@ export type Run = {
   readonly ended: Promise<{ readonly sessionWaits: boolean }>
 }
 
-/** `lost`: its lease is another's now. `drain`: the process is about to stop. */
-type AbortReason = 'timeout' | 'lost' | 'drain'
+/** `lost`: its lease is another's now. `cancelled`: nobody wants its answer any more. `drain`: the process is about to stop. */
+type AbortReason = 'timeout' | 'lost' | 'cancelled' | 'drain'
 
 type RunDeps = Parameters<typeof settleRun>[0] & Pick<Deps, 'crypto' | 'answerStreams'>
 
 /** How long an aborted agent may take to end before the run goes on without it. Who stops the process waits for that. */
-const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = { timeout: 5_000, lost: 5_000, drain: 1_000 }
+const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = { timeout: 5_000, lost: 5_000, cancelled: 5_000, drain: 1_000 }
 
-export function createRun(d: RunDeps, agent: Agent, running: Pick<RunningAgent, 'run'>, claimed: ClaimedMessage): Run {
+/** The agent has its turn when `before` has resolved. */
+export function createRun(
+  d: RunDeps,
+  agent: Agent,
+  running: Pick<RunningAgent, 'run'>,
+  claimed: ClaimedMessage,
+  before: Promise<unknown>,
+): Run {
   const { message, lease } = claimed
   const held: Held = { messageId: message.id, token: lease.token }
   const deadlineAt = message.state.startedAt + d.policy.dispatch.runTimeoutMs
@@ -51,8 +59,8 @@ export function createRun(d: RunDeps, agent: Agent, running: Pick<RunningAgent, 
 
   async function execute(): Promise<{ sessionWaits: boolean }> {
     const nothingWaits = { sessionWaits: false }
-    const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([guarded(), givenUp])
-    if (reason === 'lost') {
+    const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([before.then(guarded), givenUp])
+    if (reason === 'lost' || reason === 'cancelled') {
       d.telemetry.record({ name: 'run.refused', messageId: message.id, agentId: agent.id, attempt: message.attempt })
       return nothingWaits
     }
@@ -71,7 +79,8 @@ export function createRun(d: RunDeps, agent: Agent, running: Pick<RunningAgent, 
   }
 
   /** The port forbids a rejection; an adapter with a bug must not take the worker down with it. */
-  async function guarded(): Promise<RunOutcome> {
+  async function guarded(): Promise<RunOutcome | undefined> {
+    if (reason) return undefined
     try {
       return await running.run(requestOf(d, claimed, live.emit), aborter.signal)
     } catch (error) {
@@ -91,11 +100,12 @@ export function createRun(d: RunDeps, agent: Agent, running: Pick<RunningAgent, 
 
   // Somebody cancelled the message by this very process: no need to wait for the beat that finds the lease lost.
   const stopListening = d.signal.listen(message.id, (heard) => {
-    if (heard?.state.kind === 'cancelled') abort('lost')
+    if (heard?.state.kind === 'cancelled') abort('cancelled')
   })
 
   return {
     held,
+    sessionId: message.sessionId,
     abort,
     enforceDeadline: (now) => {
       if (now >= deadlineAt) abort('timeout')

@@ -70,9 +70,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const wanted = agent.desiredState === 'running'
     switch (agent.state.kind) {
       case 'stopped':
-        failures.delete(agent.id)
-        convalescent.delete(agent.id)
-        await close(agent.id)
+        await forget(agent.id)
         return wanted ? change(agent, { kind: 'starting' }) : undefined
       case 'starting':
         return wanted ? bringUp(agent) : change(agent, { kind: 'stopped' })
@@ -94,11 +92,18 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   async function bringUp(agent: Agent): Promise<Agent | undefined> {
     const runtime = d.runtimes.get(agent.runtime.kind)
     if (!runtime) return undefined
+    if (isOutdated(agent)) await close(agent.id)
     const hosted = convalescent.has(agent.id) ? await recover(runtime, agent) : (here.get(agent.id) ?? (await start(runtime, agent)))
     if ('code' in hosted) return change(agent, failed(agent.id, hosted))
     if (isSteady(agent.state)) failures.delete(agent.id)
     d.dispatcher.openLane(agent, watched(hosted))
     return agent.state.kind === 'starting' ? change(agent, { kind: 'running', startedAt: d.clock.now() }) : undefined
+  }
+
+  /** It was stopped, given another runtime and started again before this process came to look. */
+  function isOutdated({ id, runtime }: Agent): boolean {
+    const hosted = here.get(id)
+    return hosted !== undefined && JSON.stringify(hosted.agent.runtime) !== JSON.stringify(runtime)
   }
 
   async function start(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
@@ -188,6 +193,13 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     here.delete(agentId)
   }
 
+  /** It is stopped or deleted. */
+  async function forget(agentId: string): Promise<void> {
+    failures.delete(agentId)
+    convalescent.delete(agentId)
+    await close(agentId)
+  }
+
   function failed(agentId: string, error: RunError): FailedAgent {
     const state = decideAfterFailure((failures.get(agentId) ?? 0) + 1, error, d.clock.now())
     count(agentId, state)
@@ -225,7 +237,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     // What the list says of an agent that somebody is looking at may be old by the time of its turn.
     const looks = [
       ...active.value.map((agent) => looking.get(agent.id) ?? inTurn(agent.id, () => settle(agent))),
-      ...gone.map((agentId) => looking.get(agentId) ?? inTurn(agentId, () => close(agentId))),
+      ...gone.map((agentId) => looking.get(agentId) ?? inTurn(agentId, () => forget(agentId))),
     ]
     watch.look(here.values())
     await within(d.clock, TICK_PATIENCE_MS, Promise.all(looks))
@@ -237,7 +249,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       await inTurn(agentId, async () => {
         const agent = await d.storage.agents.get(projectId, agentId)
         if (agent.isErr()) return
-        await (agent.value ? settle(agent.value) : close(agentId))
+        await (agent.value ? settle(agent.value) : forget(agentId))
       })
     },
     tick,
