@@ -10,6 +10,7 @@ import type {
   DeliveryFilter,
   NewAgent,
   NewWebhook,
+  Session,
   Webhook,
 } from './resources.js'
 
@@ -38,6 +39,13 @@ export function createClient(options: ClientOptions) {
       /** `force` deletes open messages with it. */
       delete: (idOrName: string, { force = false } = {}): Promise<void> =>
         http.json({ method: 'DELETE', path: agent(idOrName), query: { force } }),
+    },
+    sessions: {
+      /** Those with the newest messages first. */
+      list: (idOrName: string): AsyncGenerator<Session, void, undefined> => rowsOf(http, agent(idOrName, '/sessions')),
+      /** Erases it with its messages; `force` with open ones too. */
+      erase: (idOrName: string, sessionId: string, { force = false } = {}): Promise<void> =>
+        http.json({ method: 'DELETE', path: agent(idOrName, `/sessions/${encodeURIComponent(sessionId)}`), query: { force } }),
     },
     webhooks: {
       create: (settings: NewWebhook): Promise<CreatedWebhook> => http.json({ method: 'POST', path: '/v1/webhooks', body: settings }),

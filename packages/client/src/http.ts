@@ -26,6 +26,8 @@ export type Http = {
   json<T>(call: Call): Promise<T>
   /** The answer itself, its body unread. */
   open(call: Call): Promise<Response>
+  /** Rests before a connection that has ended is opened again. Rejects with the signal's reason when that aborts. */
+  pause(signal: AbortSignal): Promise<void>
 }
 
 const RETRIES = 4
@@ -70,6 +72,7 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
 
   return {
     open,
+    pause: (signal) => rest(FIRST_PAUSE_MS, signal),
     json: async <T>(call: Call) => {
       const answer = await open(call)
       const text = await answer.text()

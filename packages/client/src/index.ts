@@ -1,6 +1,7 @@
 export { ApiError } from './api-error.js'
 export { createClient, type Client } from './client.js'
 export type { ClientOptions } from './http.js'
+export type { StreamEvent } from './message-stream.js'
 export { NotCompletedError, type CompleteOptions, type SendOptions } from './messages.js'
 export type {
   Agent,
@@ -17,5 +18,6 @@ export type {
   NewMessage,
   NewWebhook,
   Sent,
+  Session,
   Webhook,
 } from './resources.js'

@@ -1,4 +1,5 @@
 import type { Http } from './http.js'
+import { streamOf, type StreamEvent } from './message-stream.js'
 import { rowsOf } from './pages.js'
 import type { Message, MessageState, NewMessage, Sent } from './resources.js'
 
@@ -61,11 +62,19 @@ export function messagesOf(http: Http) {
         if (Date.now() >= end) throw new NotCompletedError(messageId, timeoutMs)
       }
     },
-    /** Newest first. */
+    /** Newest first, unless `order` is `asc`. */
     list: (
       agent: string,
-      filter: { readonly sessionId?: string; readonly status?: Message['status']; readonly state?: MessageState } = {},
+      filter: {
+        readonly sessionId?: string
+        readonly status?: Message['status']
+        readonly state?: MessageState
+        readonly order?: 'asc' | 'desc'
+      } = {},
     ): AsyncGenerator<Message, void, undefined> => rowsOf(http, path(agent), filter),
+    /** The message as it comes about, piece by piece where the agent answers so. Stopping to iterate changes nothing for it. */
+    stream: (agent: string, messageId: string, options: Pick<SendOptions, 'signal'> = {}): AsyncGenerator<StreamEvent, void, undefined> =>
+      streamOf(http, path(agent, `/${messageId}/stream`), options.signal),
     cancel: (agent: string, messageId: string): Promise<Message> =>
       http.json({ method: 'POST', path: path(agent, `/${messageId}/cancel`), mayRepeat: true }),
     retry: (agent: string, messageId: string): Promise<Message> => http.json({ method: 'POST', path: path(agent, `/${messageId}/retry`) }),

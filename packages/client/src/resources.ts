@@ -33,6 +33,14 @@ export type Message = {
   readonly respondedAt?: string
 }
 
+export type Session = {
+  readonly sessionId: string
+  /** Of its messages, those that are not final. */
+  readonly openCount: number
+  readonly lastMessageId: string
+  readonly lastMessageAt: string
+}
+
 export type Agent = {
   readonly id: string
   readonly name: string
@@ -41,14 +49,18 @@ export type Agent = {
   readonly desiredState: 'running' | 'stopped'
   readonly state: 'stopped' | 'starting' | 'running' | 'stopping' | 'error'
   readonly lastError?: RunError
+  /** In a row, while it is in error; and when it is tried again, unless it has to be started by hand. */
+  readonly failures?: number
+  readonly retryAt?: string
   readonly concurrency: number
   readonly maxAttempts: number
   readonly maxQueued: number
+  readonly onBusy: 'queue' | 'reject'
   readonly createdAt: string
   readonly updatedAt: string
 }
 export type NewAgent = Pick<Agent, 'name' | 'runtime'> &
-  Partial<Pick<Agent, 'defaultExecutionPrincipal' | 'desiredState' | 'concurrency' | 'maxAttempts' | 'maxQueued'>>
+  Partial<Pick<Agent, 'defaultExecutionPrincipal' | 'desiredState' | 'concurrency' | 'maxAttempts' | 'maxQueued' | 'onBusy'>>
 /** `signingSecret`: of a runtime whose requests are signed, shown this once. */
 export type CreatedAgent = Agent & { readonly signingSecret?: string }
 
@@ -58,13 +70,26 @@ export type Webhook = {
   readonly events: readonly string[]
   readonly agentId?: string
   readonly description?: string
+  /** The headers of your own that go along: their values are never shown. */
+  readonly headers?: { readonly [name: string]: { readonly set: true } }
+  readonly disableOnGone: boolean
   readonly enabled: boolean
-  readonly disabledReason?: string
+  readonly disabledReason?: 'operator' | 'failing' | 'gone'
+  readonly disabledAt?: string
+  readonly consecutiveFailures: number
+  readonly failingSince?: string
+  readonly lastSuccessAt?: string
+  readonly lastFailureAt?: string
+  /** Open: nothing is sent until `circuitOpenUntil`. Half open: one delivery goes ahead of the rest. */
+  readonly circuit: 'closed' | 'open' | 'half_open'
+  readonly circuitOpenUntil?: string
+  readonly previousSecretUntil?: string
   readonly createdAt: string
   readonly updatedAt: string
 }
 export type NewWebhook = Pick<Webhook, 'url' | 'events'> &
-  Partial<Pick<Webhook, 'agentId' | 'description' | 'enabled'>> & {
+  Partial<Pick<Webhook, 'agentId' | 'description' | 'enabled' | 'disableOnGone'>> & {
+    readonly headers?: { readonly [name: string]: string }
     /** Your own, `whsec_` and base64 of 24 to 64 bytes; made when absent. */
     readonly secret?: string
   }
@@ -81,12 +106,16 @@ export type Delivery = {
   readonly attemptCount: number
   readonly nextAttemptAt?: string
   readonly deliveredAt?: string
+  readonly exhaustedAt?: string
+  readonly cancelledAt?: string
+  readonly cancelledReason?: string
   readonly createdAt: string
 }
 export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: string
   readonly durationMs: number
+  readonly requestHeaders?: { readonly [name: string]: string }
   readonly outcome: 'accepted' | 'refused' | 'unreachable'
   readonly statusCode?: number
   readonly responseBody?: string

@@ -1,0 +1,58 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import type { Http } from './http.js'
+import type { Message, MessageState } from './resources.js'
+
+/** A message as it comes about. The last event is `message`, whose answer is whole whichever pieces came. */
+export type StreamEvent =
+  /** Pieces of an earlier attempt than this one's count no more. */
+  | { readonly event: 'state'; readonly state: MessageState; readonly attempt: number }
+  /** `offset` counts the UTF-16 units before it in this attempt: behind the last piece, unless some were lost. */
+  | { readonly event: 'chunk'; readonly attempt: number; readonly offset: number; readonly text: string }
+  | { readonly event: 'message'; readonly message: Message }
+
+/**
+ * Follows a message to its end, over connections that break and servers that stop: each new one goes on where the last ended.
+ * `path` is the stream's. What stops the iteration leaves the message as it is.
+ */
+export async function* streamOf(http: Http, path: string, signal: AbortSignal | undefined): AsyncGenerator<StreamEvent, void, undefined> {
+  const end = new AbortController()
+  const ends = signal ? AbortSignal.any([signal, end.signal]) : end.signal
+  let lastEventId: string | undefined
+  try {
+    for (;;) {
+      const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+      const answer = await http.open({ method: 'GET', path, headers, signal: ends })
+      if (answer.status === 204 || !answer.body) return
+      for await (const { id, event, data } of eventsIn(answer.body, ends)) {
+        lastEventId = id ?? lastEventId
+        const told = eventOf(event, data)
+        if (told) yield told
+        if (told?.event === 'message') return
+      }
+      await http.pause(ends)
+    }
+  } finally {
+    end.abort()
+  }
+}
+
+/** Ends, and does not throw, when the connection breaks: the next one goes on. */
+async function* eventsIn(body: ReadableStream<Uint8Array>, signal: AbortSignal) {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .pipeThrough(new EventSourceParserStream())
+    .getReader()
+  for (;;) {
+    const next = await reader.read().catch(() => undefined)
+    signal.throwIfAborted()
+    if (!next?.value) return
+    yield next.value
+  }
+}
+
+/** Undefined for an event of a later version of the service. */
+function eventOf(event: string | undefined, data: string): StreamEvent | undefined {
+  if (event === 'message') return { event, message: JSON.parse(data) as Message }
+  if (event !== 'state' && event !== 'chunk') return undefined
+  return { event, ...(JSON.parse(data) as object) } as StreamEvent
+}
