@@ -66,6 +66,7 @@ it('cancels what is too much, or waits too long, for a disabled webhook', async 
     await service.tick({ budgetMs: 1_000 })
     await clock.advance(1_000)
   }
+  await service.tick({ budgetMs: 1_000 })
   const states = async () => (await deliveries()).map(({ delivery: { state } }) => ('reason' in state ? state.reason : state.kind))
   expect(await states()).toEqual(['webhook_disabled', 'pending', 'pending'])
   await clock.advance(7 * DAY)

@@ -73,6 +73,20 @@ describe('a receiver that fails', () => {
     await clock.advance(2 * SECOND)
     expect(requests()).toBe(2)
   })
+  it('can be asked again for what was claimed before its circuit opened, once that lease has ended', async () => {
+    const { send, clock, sender, requests, deliveries, service, which } = await failingWebhook(refused(429, 86_400_000))
+    sender.hold()
+    for (let n = 0; n < 9; n++) await send(String(n))
+    sender.release()
+    await clock.advance(0)
+    const { delivery } = (await deliveries()).at(-1) ?? {}
+    const redeliver = () => service.deliveries.redeliver({ projectId: which.projectId, deliveryId: delivery?.id ?? '' })
+    expect((await redeliver())._unsafeUnwrapErr().kind).toBe('delivery_busy')
+    await clock.advance(31 * SECOND)
+    expect((await redeliver()).isOk()).toBe(true)
+    await clock.advance(0)
+    expect(requests()).toBe(8 + 1)
+  })
   it('loses what waited for it in this process when its circuit opens, until the lease ends', async () => {
     const { send, clock, sender, requests, heal } = await failingWebhook(refused(503))
     sender.hold()

@@ -100,7 +100,7 @@ export function decideNextState(
 
 /**
  * What becomes of a delivery that an operator wants sent again now: one extra attempt of an open one, a fresh schedule for
- * a final one. Undefined when there is nothing to do: it is being sent, or due already.
+ * a final one. Undefined when there is nothing to do: it is being sent, or due already, by the end of its lease too.
  */
 export function decideRedelivery(state: DeliveryState, now: Instant): Extract<DeliveryState, { kind: 'pending' }> | undefined {
   if (state.kind === 'sending') return undefined

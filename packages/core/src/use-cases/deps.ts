@@ -100,7 +100,7 @@ export type DeliverPolicy = {
   readonly deadlineMs: number
   /** Longer than the deadline; what a dead process was sending is due again after it. */
   readonly leaseMs: number
-  /** Requests at a time. Retries, and any one project, have three quarters of them at most. */
+  /** Requests at a time. Retries have three quarters of them at most; a project three times as many as it leaves free. */
   readonly maxInFlight: number
   readonly maxInFlightPerWebhook: number
   /** Deliveries claimed ahead of their turn; the same shares hold. */

@@ -24,8 +24,9 @@ export const listDeliveries =
     d.storage.deliveries.list(filter, page)
 
 /**
- * Sends it again now; where the webhook's circuit is open, its longest waiting delivery goes first. An open delivery gets one extra attempt, and its schedule stays as it was; a final one starts a
- * fresh schedule. One that is due already stays as it is; `delivery_busy` while it is being sent.
+ * Sends it again now; where the webhook's circuit is open, its longest waiting delivery goes first. An open delivery gets one
+ * extra attempt, and its schedule stays as it was; a final one starts a fresh schedule. One that is due already, by the end of a
+ * lease too, stays as it is; `delivery_busy` while it is being sent.
  */
 export const redeliver =
   (d: Pick<Deps, 'storage' | 'clock' | 'deliveryWorker'>) =>
@@ -33,8 +34,9 @@ export const redeliver =
     safeTry(async function* () {
       const { delivery } = yield* getDelivery(d)(ref)
       yield* getWebhook(d)({ projectId: ref.projectId, webhookId: delivery.webhookId })
-      if (delivery.state.kind === 'sending') return fail('delivery_busy')
-      yield* d.storage.deliveries.redeliver(ref, { limit: 1 }, d.clock.now())
+      const now = d.clock.now()
+      if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now) return fail('delivery_busy')
+      yield* d.storage.deliveries.redeliver(ref, { limit: 1 }, now)
       d.deliveryWorker.wake()
       return ok((yield* getDelivery(d)(ref)).delivery)
     })

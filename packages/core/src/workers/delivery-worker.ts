@@ -3,7 +3,7 @@ import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import { attemptDelivery, type AttemptDeps } from './attempt-delivery.js'
 import type { Judged } from './judge-webhook.js'
 import { createLoop } from './loop.js'
-import { createTurns, largestShare, type Waiting } from './turns.js'
+import { createTurns, retryShare, type Waiting } from './turns.js'
 
 /**
  * Sends deliveries: those born claimed by this process at once, the rest as they come due. Projects and webhooks take turns,
@@ -79,7 +79,7 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     const claims = await d.storage.deliveries.claimDue({
       ...{ now, until: now + leaseMs, limit, perWebhook: maxInFlightPerWebhook, except: turns.full },
       perProject: Math.ceil(prefetch / 4),
-      retries: Math.max(0, largestShare(prefetch) - turns.waitingRetries),
+      retries: Math.max(0, retryShare(prefetch) - turns.waitingRetries),
     })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])

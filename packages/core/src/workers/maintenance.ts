@@ -9,7 +9,7 @@ import { createLoop } from './loop.js'
  */
 export type Maintenance = {
   wake(): void
-  /** One round: one step of each kind. */
+  /** One round: a few steps of each kind. */
   tick(): Promise<Maintained>
   start(): void
   stop(): Promise<void>
@@ -26,6 +26,8 @@ type Maintained = {
 const INTERVAL_MS = 60_000
 /** Rows of one step: a millisecond of SQLite's time, 20 where each has ten failed attempts with long answers, 50 with 1 MiB of text in each. */
 const STEP = 100
+/** Of one kind in a round: the last look of each kind, which finds nothing more, can cost as much as ten. */
+const MOST_STEPS = 10
 
 export function createMaintenance(d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>): Maintenance {
   const { retention, disabledBacklog } = d.policy
@@ -34,30 +36,36 @@ export function createMaintenance(d: Pick<Platform, 'storage' | 'clock' | 'telem
 
   async function tick(): Promise<Maintained> {
     const now = d.clock.now()
-    const steps = [
-      await counted(deliveries.cancelOrphans({ now, limit: STEP })),
-      await counted(deliveries.cancelStale({ now, dueBefore: now - disabledBacklog.maxAgeMs, keep: disabledBacklog.max, limit: STEP })),
+    const { maxAgeMs, max } = disabledBacklog
+    const kinds = [
+      await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
+      await steps(() => deliveries.cancelStale({ now, dueBefore: now - maxAgeMs, keep: max, limit: STEP })),
       await purged(deliveries, now - retention.deliveriesMs),
       await purged(messages, now - retention.messagesMs),
-      await counted(messages.sweep({ limit: STEP })),
+      await steps(() => messages.sweep({ limit: STEP })),
     ] as const
-    const [orphans, stale, purgedDeliveries, purgedMessages] = steps
+    const [orphans, stale, purgedDeliveries, purgedMessages] = kinds
     const done = { cancelled: orphans + stale, purgedDeliveries, purgedMessages }
-    const isDone = steps.every((count) => count < STEP)
-    if (steps.some((count) => count > 0)) d.telemetry.record({ name: 'maintenance.done', ...done })
+    const isDone = kinds.every((count) => count < MOST_STEPS * STEP)
+    if (kinds.some((count) => count > 0)) d.telemetry.record({ name: 'maintenance.done', ...done })
     if (!isDone) loop.wake()
     return { ...done, isDone }
   }
 
   async function purged(store: { purge(purge: Purge): Stored<number> }, finishedBefore: Instant): Promise<number> {
-    return finishedBefore === -Infinity ? 0 : counted(store.purge({ finishedBefore, limit: STEP }))
+    return finishedBefore === -Infinity ? 0 : steps(() => store.purge({ finishedBefore, limit: STEP }))
   }
 
-  /** A step that the storage refuses is for the next round. */
-  async function counted(step: Stored<number>): Promise<number> {
-    const count = await step
-    if (count.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: count.error.reason })
-    return count.unwrapOr(0)
+  /** Rows of up to so many steps: fewer than they can have when there are no more. What the storage refuses is for the next round. */
+  async function steps(step: () => Stored<number>): Promise<number> {
+    let rows = 0
+    for (let n = 1; n <= MOST_STEPS; n++) {
+      const count = await step()
+      if (count.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: count.error.reason })
+      rows += count.unwrapOr(0)
+      if (count.unwrapOr(0) < STEP) break
+    }
+    return rows
   }
 
   return { wake: loop.wake, tick, start: loop.start, stop: loop.stop }

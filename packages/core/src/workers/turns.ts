@@ -8,13 +8,17 @@ export type Waiting = { readonly claimed: ClaimedDelivery; readonly done: () => 
 
 /**
  * The deliveries that this process holds, and whose turn it is. Of first attempts and retries, and then of projects, and
- * then of webhooks, the one with the fewest requests in flight is next. Neither retries nor one project may have more than
- * three quarters of the slots, so that there is always one for somebody else. No call looks at all webhooks.
+ * then of webhooks, the one with the fewest requests in flight is next. Retries may have three quarters of the slots; a project
+ * three times as many as it leaves free, so three quarters if it is alone, and the last one goes to a project that has none:
+ * however many have receivers that hang, there is a slot for one more. No call looks at all webhooks.
  */
 export type Turns = {
   readonly waiting: number
   readonly waitingRetries: number
-  /** How many more may be claimed. One project counts for half of the buffer at most, however much of it came at once. */
+  /**
+   * How many more may be claimed: as many as there are free slots, whatever waits. One project counts for half of the buffer at
+   * most, however much of it came at once.
+   */
   readonly room: number
   readonly inFlight: number
   /** Ids of the webhooks and the projects of which enough is waiting. Always as it is now. */
@@ -34,8 +38,8 @@ type Project = { readonly id: string; readonly lanes: Record<Kind, LoadQueue<Lan
 /** What is held of one webhook. */
 type Lane = { readonly id: string; readonly project: Project; readonly queues: Record<Kind, Waiting[]>; inFlight: number }
 
-/** The largest share that retries, or one project, may have of what there is. */
-export const largestShare = (all: number): number => Math.ceil((all * 3) / 4)
+/** The share that retries may have of what there is. */
+export const retryShare = (all: number): number => Math.ceil((all * 3) / 4)
 
 const kindOf = ({ delivery }: ClaimedDelivery): Kind => (delivery.attemptCount > 0 ? 'retry' : 'first')
 const lengthOf = ({ queues }: Lane): number => queues.first.length + queues.retry.length
@@ -43,12 +47,14 @@ const lengthOf = ({ queues }: Lane): number => queues.first.length + queues.retr
 export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: DeliverPolicy): Turns {
   const lanes = new Map<string, Lane>()
   const projects = new Map<string, Project>()
-  /** Those with a delivery that may start. */
+  /** Those with a webhook that is below its cap and has something waiting. */
   const ready: Record<Kind, LoadQueue<Project>> = { first: createLoadQueue(), retry: createLoadQueue() }
   const full = new Set<string>()
   const waiting: Record<Kind, number> = { first: 0, retry: 0 }
   const inFlight: Record<Kind, number> = { first: 0, retry: 0 }
   let held = 0
+
+  const free = (): number => maxInFlight - inFlight.first - inFlight.retry
 
   function laneOf({ webhook: { id, projectId } }: ClaimedDelivery): Lane {
     const project = projects.get(projectId) ?? newProject(projectId)
@@ -83,8 +89,7 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
     const { project } = lane
     if (lane.queues[kind].length > 0 && lane.inFlight < maxInFlightPerWebhook) project.lanes[kind].put(lane, lane.inFlight)
     else project.lanes[kind].remove(lane)
-    const mayStart = project.lanes[kind].first() !== undefined && project.inFlight < largestShare(maxInFlight)
-    if (mayStart) ready[kind].put(project, project.inFlight)
+    if (project.lanes[kind].first()) ready[kind].put(project, project.inFlight)
     else ready[kind].remove(project)
   }
 
@@ -94,8 +99,10 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
   }
 
   function nextOf(kind: Kind): Waiting | undefined {
-    if (kind === 'retry' && inFlight.retry >= largestShare(maxInFlight)) return undefined
-    const lane = ready[kind].first()?.lanes[kind].first()
+    if (kind === 'retry' && inFlight.retry >= retryShare(maxInFlight)) return undefined
+    const project = ready[kind].first()
+    if (!project || project.inFlight > 3 * (free() - 1)) return undefined
+    const lane = project.lanes[kind].first()
     const next = lane?.queues[kind].shift()
     if (!lane || !next) return undefined
     count(lane, kind, { waiting: -1, inFlight: 1 })
@@ -112,7 +119,7 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
       return waiting.retry
     },
     get room() {
-      return prefetch - held
+      return Math.max(prefetch - held, free())
     },
     get inFlight() {
       return inFlight.first + inFlight.retry
@@ -124,7 +131,6 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
       settle(lane)
     },
     start() {
-      if (inFlight.first + inFlight.retry >= maxInFlight) return undefined
       return inFlight.first <= inFlight.retry ? (nextOf('first') ?? nextOf('retry')) : (nextOf('retry') ?? nextOf('first'))
     },
     end(claimed) {
