@@ -21,9 +21,9 @@ const CORE_FOLDERS = {
   node: ['domain', 'ports', 'node'],
 }
 
-/** What core imports from outside; everything of Node for one folder, vitest for another. */
+/** What core imports from outside; everything of Node for one folder, what tests are made with for another. */
 const CORE_PACKAGES = /^(neverthrow|zod)$/
-const CORE_PACKAGES_OF = { node: /^(neverthrow|zod|uuid|node:.+)$/, contract: /^(neverthrow|zod|vitest)$/ }
+const CORE_PACKAGES_OF = { node: /^(neverthrow|zod|uuid|node:.+)$/, contract: /^(neverthrow|zod|vitest|fast-check)$/ }
 
 /** The packages that also load where there is no Node, and the ones that wire adapters together. */
 const WITHOUT_NODE = ['core', 'adapter-http']
