@@ -9,6 +9,7 @@ import { acpSessions } from './acp-sessions.js'
 import { MessageTooLong } from './acp-stream.js'
 import { takeTurn } from './acp-turn.js'
 import { startChild, type Child } from './child.js'
+import { namedPrograms } from './named-programs.js'
 import { limitedLog, type ProgramLog } from './program-log.js'
 import type { Environment, Program } from './program.js'
 import { within } from './within.js'
@@ -65,18 +66,11 @@ const EXIT_PATIENCE_MS = 1_000
  */
 export function acpRuntime({ programs, environment, clock, log = () => undefined, ...options }: AcpRuntimeOptions): AgentRuntime {
   const limits = { ...defaults, ...options.limits }
-  const find = (name: unknown): AcpProgram | undefined =>
-    typeof name === 'string' && Object.hasOwn(programs, name) ? programs[name] : undefined
+  const { find, parseOptions } = namedPrograms('acp', programs)
   return {
     kind: 'acp',
     signsRequests: false,
-    parseOptions: async ({ program, ...rest }) => {
-      if (find(program) === undefined) return err(`program must be one of: ${Object.keys(programs).join(', ')}`)
-      const stray = Object.keys(rest)[0]
-      return stray === undefined
-        ? ok({ options: { program: program as string }, secrets: {} })
-        : err(`${stray} is not an option of acp agents`)
-    },
+    parseOptions,
     start: async ({ agent }, onExit) => {
       const name = agent.runtime.options['program']
       const program = find(name)

@@ -22,6 +22,8 @@ export function openRuns() {
 
   return {
     isEmpty: () => runs.size === 0,
+    has: (id: string) => runs.has(id),
+    hasOthers: (id: string) => runs.size > (runs.has(id) ? 1 : 0),
     open(emit: (chunk: string) => void): { readonly id: string; readonly reply: Promise<Reply> } {
       const id = randomUUID()
       const reply = new Promise<Reply>((resolve) => runs.set(id, { end: resolve, emit }))

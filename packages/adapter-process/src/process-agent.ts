@@ -20,9 +20,12 @@ export type ProcessLimits = {
 
 /** A program that went wrong is not worth a longer wait: its runs end when it does. */
 export const FAULTY_GRACE_MS = 1_000
+/** So long a program with a run that does not end may take to show that it does not hang. With the grace before, less than core waits. */
+const PING_PATIENCE_MS = 1_000
 /** When its input or output closes because it exits, the exit is known by then. */
 const EXIT_PATIENCE_MS = 1_000
 
+const ABANDONED = failedRun('RUNTIME_LOST', 'the program did not end the run when it was cancelled', true)
 const LOST = failedRun('RUNTIME_LOST', 'the program ended during the run', true)
 
 /** An agent over a program that is ready. `onExit` is called once it has ended without having been stopped. */
@@ -56,7 +59,16 @@ export function processAgent(
     phase = 'stopping'
   })
 
-  /** A cancelled run that does not end would hold its session, or go on beside the session's next: then the program has to end. */
+  /**
+   * A cancelled run that does not end goes on beside its session's next, so the program has to end; but not while it works for others
+   * and can show it. Otherwise whoever cancels a message would take away the runs of everybody else. What it says of the run is dropped.
+   */
+  async function abandon(id: string): Promise<void> {
+    const isAtWork = runs.hasOthers(id) && (await within(PING_PATIENCE_MS, ping(), false))
+    if (isAtWork) runs.end(id, ABANDONED)
+    else if (runs.has(id)) giveUp(`did not end a cancelled run within ${limits.cancelGraceMs} ms`)
+  }
+
   async function replyTo(request: RunRequest, turns: readonly Turn[] | undefined, signal: AbortSignal): Promise<Reply> {
     if (phase !== 'running') await child.exited // No sooner: the message would be tried again, and lost again, while it ends.
     if (phase !== 'running' || signal.aborted) return LOST
@@ -64,7 +76,7 @@ export function processAgent(
     let impatience: NodeJS.Timeout | undefined
     const cancel = () => {
       say(cancelLine(id))
-      impatience = setTimeout(() => giveUp(`did not end a cancelled run within ${limits.cancelGraceMs} ms`), limits.cancelGraceMs)
+      impatience = setTimeout(() => void abandon(id), limits.cancelGraceMs)
     }
     signal.addEventListener('abort', cancel)
     say(runLine(id, request, turns))

@@ -228,6 +228,30 @@ describe('a cancelled run', () => {
     expect(await run('Hi', {}, AbortSignal.abort())).toMatchObject({ kind: 'failed', retryable: true })
   })
 
+  it('that does not end is left alone by a program that works for others and does not hang', async () => {
+    const { run, exits, log } = await started(PROGRAM, { cancelGraceMs: 100 })
+    const [aborter, others] = [new AbortController(), new AbortController()]
+    const other = run({ do: 'wait' }, { sessionId: 'other' }, others.signal)
+    const outcome = run({ do: 'deaf' }, {}, aborter.signal)
+    aborter.abort()
+    const message = 'the program did not end the run when it was cancelled'
+    expect(await outcome).toEqual({ kind: 'failed', retryable: true, error: { code: 'RUNTIME_LOST', message } })
+    expect(await run({ do: 'undeaf' })).toEqual({ kind: 'answered', response: 'late ones first' })
+    expect(log).toMatchObject([{ why: expect.stringContaining('late') }])
+    others.abort()
+    expect(await other).toMatchObject({ error: { message: 'cancelled' } })
+    expect(exits).toEqual([])
+  })
+
+  it('that does not end ends a program that does nothing else', async () => {
+    const { run, exits } = await started(PROGRAM, { cancelGraceMs: 100 })
+    const aborter = new AbortController()
+    const outcome = run({ do: 'deaf' }, {}, aborter.signal)
+    aborter.abort()
+    expect(await outcome).toEqual(LOST)
+    expect(exits).toEqual([{ code: 'RUNTIME_EXITED', message: 'the program did not end a cancelled run within 100 ms' }])
+  })
+
   it('of a program that hangs ends with the program, and so do its other runs', async () => {
     const { run, exits } = await started(PROGRAM, { cancelGraceMs: 100 })
     const aborter = new AbortController()

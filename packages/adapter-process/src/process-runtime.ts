@@ -1,9 +1,10 @@
 import type { AgentRuntime, Clock } from '@org/agent-messaging-core'
-import { err, ok, type Result } from 'neverthrow'
+import { err, type Result } from 'neverthrow'
 import { startChild, type Child } from './child.js'
 import { converse } from './conversation.js'
 import { FAULTY_GRACE_MS, processAgent, type ProcessLimits } from './process-agent.js'
 import type { Ready } from './process-protocol.js'
+import { namedPrograms } from './named-programs.js'
 import { limitedLog, type ProgramLog } from './program-log.js'
 import type { Environment, Program } from './program.js'
 import { within } from './within.js'
@@ -33,19 +34,11 @@ const defaultLimits: ProcessLimits = {
  */
 export function processRuntime({ programs, environment, clock, log = () => undefined, limits }: ProcessRuntimeOptions): AgentRuntime {
   const settings = { ...defaultLimits, ...limits }
-  const find = (name: unknown): Program | undefined =>
-    typeof name === 'string' && Object.hasOwn(programs, name) ? programs[name] : undefined
-  const known = Object.keys(programs).join(', ')
+  const { find, parseOptions } = namedPrograms('process', programs)
   return {
     kind: 'process',
     signsRequests: false,
-    parseOptions: async ({ program, ...rest }) => {
-      if (!find(program)) return err(`program must be one of: ${known}`)
-      const stray = Object.keys(rest)[0]
-      return stray === undefined
-        ? ok({ options: { program: program as string }, secrets: {} })
-        : err(`${stray} is not an option of process agents`)
-    },
+    parseOptions,
     start: async ({ agent }, onExit) => {
       const name = agent.runtime.options['program']
       const program = find(name)

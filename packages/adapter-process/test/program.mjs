@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
 const answer = (id, response, more = {}) => say({ type: 'answer', id, response, ...more })
 const waiting = []
+const deaf = []
 
 const deeds = {
   chunks: ({ id }) => {
@@ -19,6 +20,11 @@ const deeds = {
     if (waiting.length === until) for (const { id, sessionId } of waiting.splice(0).reverse()) answer(id, sessionId)
   },
   wait: (run) => waiting.push(run),
+  deaf: (run) => deaf.push(run),
+  undeaf: ({ id }) => {
+    for (const run of deaf.splice(0)) answer(run.id, 'too late')
+    answer(id, 'late ones first')
+  },
   print: ({ id }, { text }) => process.stdout.write(text.replaceAll('$id', id)),
   flood: ({ id }, { text, times }) => {
     for (let n = 0; n < times; n++) process.stdout.write(text)

@@ -6,7 +6,7 @@ const UNKNOWN = '01890000-0000-7000-8000-00000000dead'
 
 describe('cancelling a message', () => {
   it('ends its run at once, answers those who wait, and tells the webhooks why', async () => {
-    const { send, service, ref, hook, deliveries, clock, runtime, state } = await scene()
+    const { send, service, ref, hook, deliveries, clock, runtime, state, telemetry } = await scene()
     await hook()
     const sending = send('hi', { metadata: { correlationId: 'c1' } })
     await clock.until(() => runtime.openRuns.length === 1)
@@ -17,6 +17,7 @@ describe('cancelling a message', () => {
     expect(runtime.openRuns).toEqual([])
     await clock.advance(0)
     expect(await state(messageId)).toEqual(cancelled.state)
+    expect(telemetry.facts.map(({ name }) => name)).not.toContain('run.refused')
     const { body } = (await deliveries()).find(({ delivery }) => delivery.event === 'agent.error') ?? {}
     expect(JSON.parse(body ?? '').data).toMatchObject({ messageId, error: { code: 'CANCELLED' }, sessionId: 's', correlationId: 'c1' })
   })

@@ -18,6 +18,7 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_IDEMPOTENCY_MISMATCH', ['Reuse', 'yes']],
   ['SERVICE_RUN_TIMEOUT_MS', ['99', '86400001']],
   ['SERVICE_RUN_LEASE_MS', ['999', 'long']],
+  ['SERVICE_CALLBACK_TIMEOUT', ['999ms', '366d', '3600000', 'never']],
   ['SERVICE_WEBHOOK_DISABLE_AFTER', ['5', '59s', '366d', '5 days', '1h,2h']],
   ['SERVICE_WEBHOOK_RETRY_SCHEDULE', ['5', '5s,', '0s', '31d', '5 minutes', Array(51).fill('1s').join(',')]],
   ['SERVICE_WEBHOOK_ALLOWED_CIDRS', ['10.0.0.0', '10.0.0.1/8', '10.0.0.0/33', 'fd00::/129', 'all']],
@@ -87,6 +88,7 @@ describe('the configuration', () => {
       SERVICE_IDEMPOTENCY_MISMATCH: 'reject',
       SERVICE_RUN_TIMEOUT_MS: '2000',
       SERVICE_RUN_LEASE_MS: '1000',
+      SERVICE_CALLBACK_TIMEOUT: '3d',
       SERVICE_WEBHOOK_RETRY_SCHEDULE: '100ms, 5s,2m,1h,1d',
       SERVICE_WEBHOOK_DISABLE_AFTER: '2d',
       SERVICE_DELIVERY_RETENTION: '12h',
@@ -95,7 +97,7 @@ describe('the configuration', () => {
       SERVICE_HEADER_PREFIX: 'X-Acme',
     })
     expect(policy).toMatchObject({ syncWaitMs: 0, onKeyMismatch: 'reject', runLeaseMs: 1_000, headerPrefix: 'X-Acme' })
-    expect(policy.dispatch).toMatchObject({ runTimeoutMs: 2_000 })
+    expect(policy.dispatch).toMatchObject({ runTimeoutMs: 2_000, deferredTimeoutMs: 3 * 86_400_000 })
     expect(policy.retry?.delaysMs).toEqual([100, 5_000, 120_000, 3_600_000, 86_400_000])
     expect(policy.webhookHealth).toMatchObject({ disableAfterMs: 2 * 86_400_000, failures: 5 })
     expect(policy.retention).toEqual({ deliveriesMs: 12 * 3_600_000, messagesMs: Infinity })

@@ -28,7 +28,7 @@ function configOf(env: Environment) {
 const policyOf = (env: Environment): Partial<Policy> => ({
   syncWaitMs: env.SERVICE_SYNC_MESSAGE_TIMEOUT_MS,
   onKeyMismatch: env.SERVICE_IDEMPOTENCY_MISMATCH,
-  dispatch: { ...defaultPolicy.dispatch, runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS },
+  dispatch: { ...defaultPolicy.dispatch, runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS, deferredTimeoutMs: env.SERVICE_CALLBACK_TIMEOUT },
   runLeaseMs: env.SERVICE_RUN_LEASE_MS,
   retry: { ...defaultPolicy.retry, delaysMs: env.SERVICE_WEBHOOK_RETRY_SCHEDULE },
   webhookHealth: { ...defaultPolicy.webhookHealth, disableAfterMs: env.SERVICE_WEBHOOK_DISABLE_AFTER },

@@ -69,6 +69,10 @@ export const environment = z.object({
     defaultPolicy.runLeaseMs,
     'How long after the death of its process a run is begun again.',
   ),
+  SERVICE_CALLBACK_TIMEOUT: value
+    .duration(1_000, 365 * DAY_MS)
+    .prefault(asDuration(defaultPolicy.dispatch.deferredTimeoutMs))
+    .register(variables, { about: 'How long an agent that answers by callback may take.', takes: '1s to 365d (units ms, s, m, h, d)' }),
   SERVICE_WEBHOOK_RETRY_SCHEDULE: value.schedule.prefault(defaultPolicy.retry.delaysMs.map(asDuration).join(',')).register(variables, {
     about: 'Waits between the attempts of a delivery.',
     takes: 'up to 50 waits of at most 30d, such as 5s,5m,2h (units ms, s, m, h, d)',

@@ -26,6 +26,7 @@ export function createMetrics(): Metrics {
     new Histogram({ name: `agent_messaging_${name}_seconds`, help, labelNames, buckets, registers })
 
   const accepted = counter('messages_accepted', 'Sends, by whether they attached to an earlier message.', ['attached'])
+  const changed = counter('messages_changed', 'Messages that a caller cancelled or retried.', ['to'])
   const runs = counter('runs', 'Runs that ended, by what became of the message.', ['state'])
   const runSeconds = seconds('run_duration', 'From the claim of a message to the record of its run.', ['state'], RUN_BUCKETS)
   const attempts = counter('delivery_attempts', 'Attempts, by outcome and by status or error.', ['outcome', 'class'])
@@ -45,6 +46,10 @@ export function createMetrics(): Metrics {
     switch (fact.name) {
       case 'message.accepted':
         return accepted.inc({ attached: labelOf(fact['attached']) })
+      case 'message.cancelled':
+        return changed.inc({ to: 'cancelled' })
+      case 'message.retried':
+        return changed.inc({ to: 'queued' })
       case 'run.finished':
         runSeconds.observe({ state: labelOf(fact['state']) }, Number(fact['durationMs']) / 1_000)
         return runs.inc({ state: labelOf(fact['state']) })

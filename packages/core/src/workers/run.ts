@@ -61,7 +61,9 @@ export function createRun(
     const nothingWaits = { sessionWaits: false }
     const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([before.then(guarded), givenUp])
     if (reason === 'lost' || reason === 'cancelled') {
-      d.telemetry.record({ name: 'run.refused', messageId: message.id, agentId: agent.id, attempt: message.attempt })
+      // That a cancelled run ends is no news; that it answers all the same is.
+      if (reason === 'lost' || outcome?.kind === 'answered')
+        d.telemetry.record({ name: 'run.refused', messageId: message.id, agentId: agent.id, attempt: message.attempt })
       return nothingWaits
     }
     if (outcome?.kind === 'deferred') {

@@ -1,0 +1,20 @@
+import type { AgentRuntime } from '@org/agent-messaging-core'
+import { err, ok } from 'neverthrow'
+import type { Program } from './program.js'
+
+/** The operator's programs, as agents name them: the option `program`, and no other. */
+export type NamedPrograms<P extends Program> = Pick<AgentRuntime, 'parseOptions'> & { find(name: unknown): P | undefined }
+
+export function namedPrograms<P extends Program>(kind: string, programs: Readonly<Record<string, P>>): NamedPrograms<P> {
+  const find = (name: unknown): P | undefined => (typeof name === 'string' && Object.hasOwn(programs, name) ? programs[name] : undefined)
+  return {
+    find,
+    parseOptions: async ({ program, ...rest }) => {
+      if (!find(program)) return err(`program must be one of: ${Object.keys(programs).join(', ')}`)
+      const stray = Object.keys(rest)[0]
+      return stray === undefined
+        ? ok({ options: { program: program as string }, secrets: {} })
+        : err(`${stray} is not an option of ${kind} agents`)
+    },
+  }
+}
