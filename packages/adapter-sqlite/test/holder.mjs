@@ -15,7 +15,7 @@ const deliveries = await storage.deliveries.claimDue({
 })
 process.on('disconnect', () => process.exit())
 // Nothing here names the storage any more: that must not let go of it.
-setInterval(globalThis.gc, 10)
+setInterval(() => globalThis.gc?.(), 10)
 process.send({
   alone: storage.alone,
   messages: messages.unwrapOr([]).map(({ message }) => message.id),

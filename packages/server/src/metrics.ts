@@ -37,7 +37,6 @@ export function createMetrics(): Metrics {
   const away = counter('store_unavailable', 'Times that the storage refused what a worker asked for.')
   const defects = counter('worker_failures', 'Rounds of a worker that threw.', ['worker'])
   const maintained = counter('maintained_rows', 'Rows that maintenance cancelled or purged.', ['what'])
-  const changed = counter('messages_changed', 'Messages that somebody cancelled or had run again.', ['by'])
   const requests = counter('http_requests', 'Requests, by method, route and status.', ['method', 'route', 'status'])
   const requestSeconds = seconds('http_request_duration', 'Requests, with the wait for an answer, by route.', ['route'], REQUEST_BUCKETS)
   const state = stateGauges(register)
@@ -71,10 +70,6 @@ export function createMetrics(): Metrics {
         maintained.inc({ what: 'deliveries_cancelled' }, Number(fact['cancelled']))
         maintained.inc({ what: 'deliveries_purged' }, Number(fact['purgedDeliveries']))
         return maintained.inc({ what: 'messages_purged' }, Number(fact['purgedMessages']))
-      case 'message.cancelled':
-        return changed.inc({ by: 'cancel' })
-      case 'message.retried':
-        return changed.inc({ by: 'retry' })
       case 'webhook.circuit':
       case 'agent.changed':
     }

@@ -16,7 +16,7 @@ export type Maintenance = {
 }
 
 /** What a round did. `isDone`: there was nothing left for another one. */
-type Maintained = {
+export type Maintained = {
   readonly cancelled: number
   readonly purgedDeliveries: number
   readonly purgedMessages: number
