@@ -1,9 +1,9 @@
 import { failedRun, isStorableText, type FinishedRun } from '@org/agent-messaging-core'
-import { Hono } from 'hono'
-import type { MiddlewareHandler } from 'hono'
+import { Hono, type Context, type MiddlewareHandler, type Next } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
 import { bearerToken } from '../bearer.js'
+import { describeRoute, noted } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -22,11 +22,17 @@ const error = z.object(
 const runAnswer = z
   .object({ response: text.optional(), error: error.optional() }, 'must be a JSON object')
   .refine((sent) => (sent.response === undefined) !== (sent.error === undefined), 'must hold either response or error')
+  .meta({
+    id: 'RunAnswer',
+    description: 'Either `response` or `error`.',
+    examples: [{ response: 'Hello!' }, { error: { message: 'the model is busy', retryable: true } }],
+  })
 
 /** A runtime that took a message for later answers here. It needs no API key: the run token opens this one message. */
 export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
   new Hono<Env>().post(
     '/v1/agents/:id/messages/:messageId/response',
+    about.answer,
     withRunToken,
     readJson(maxAnswerBytes),
     validBody(runAnswer),
@@ -41,7 +47,9 @@ export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
   )
 
 /** Reads nothing for a caller that has not even something like a run token. */
-const withRunToken: MiddlewareHandler<Env> = async (c, next) => {
+const withRunToken: MiddlewareHandler<Env> = noted(readRunToken, { security: { runToken: [] }, errors: ['run_token_invalid'] })
+
+async function readRunToken(c: Context<Env>, next: Next) {
   const token = bearerToken(c.req.header('authorization'))
   if (!token?.startsWith('amr_')) return refuse(c, { kind: 'run_token_invalid' })
   c.set('runToken', token)
@@ -53,4 +61,12 @@ function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRu
   // A cut between the halves of a surrogate pair would leave text that no store takes.
   const message = error.message.slice(0, MAX_ERROR_LENGTH).replace(/[\uD800-\uDBFF]$/, '')
   return failedRun('RUNTIME_ERROR', message, error.retryable)
+}
+
+const about = {
+  answer: describeRoute({
+    ...{ tag: 'Runtimes', operationId: 'answerRun', summary: 'Answer a message that a runtime took for later' },
+    errors: ['message_not_found', 'run_superseded', 'unavailable'],
+    answers: { 204: { description: 'It is answered' } },
+  }),
 }
