@@ -93,7 +93,7 @@ export function contractOf(document: Document) {
 const contracts = new Map<string, ReturnType<typeof contractOf>>()
 
 /** One document for all scenes whose routes are described alike. */
-function contractFor({ routes }: HttpApp, headerPrefix: string): ReturnType<typeof contractOf> {
+export function contractFor({ routes }: HttpApp, headerPrefix: string): ReturnType<typeof contractOf> {
   const likeness = JSON.stringify([headerPrefix, describedRoutes(routes).map(({ method, path, notes }) => [method, path, notes.security])])
   const contract = contracts.get(likeness) ?? contractOf(openApiDocument(routes, headerPrefix) as unknown as Document)
   contracts.set(likeness, contract)
@@ -127,7 +127,7 @@ const issuesOf = (schema: z.ZodType, value: unknown): string[] =>
 const withDefs = (schema: Schema, components: Record<string, Schema>): Schema =>
   JSON.parse(JSON.stringify({ ...schema, $defs: components }).replaceAll('#/components/schemas/', '#/$defs/')) as Schema
 
-const compiled = (schema: Schema): z.ZodType => z.fromJSONSchema(schema as z.core.JSONSchema.JSONSchema, { registry: z.registry() })
+const compiled = (schema: Schema): z.ZodType => z.fromJSONSchema(schema, { registry: z.registry() })
 
 /** Published schemas leave room for more fields; here each must be named. */
 function closed<T>(value: T): T {

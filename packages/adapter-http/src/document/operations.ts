@@ -2,7 +2,7 @@ import type { RouterRoute } from 'hono/types'
 import { notesOf, type DescribedAnswer, type RouteNotes } from './describe-route.js'
 import { errorAnswers } from './errors.js'
 import { groupedBy } from './grouped-by.js'
-import { headerRefs, requestHeaders } from './headers.js'
+import { headerRefs } from './headers.js'
 import type { JsonSchema, schemaWriter } from './json-schema.js'
 
 type Write = ReturnType<typeof schemaWriter>['write']
@@ -73,7 +73,7 @@ const pathParameters = (path: string) =>
   }))
 
 function queryParameters({ query }: RouteNotes, write: Write) {
-  const { properties = {}, required = [] } = query ? (write(query, 'input') as QueryShape) : {}
+  const { properties = {}, required = [] }: QueryShape = query ? write(query, 'input') : {}
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     ...{ name, in: 'query', required: required.includes(name), schema },
     ...(description !== undefined && { description }),

@@ -25,7 +25,7 @@ const settings = z.object(
     runtime: jsonObject
       .refine((runtime): runtime is AgentSettings['runtime'] => typeof runtime['kind'] === 'string', 'must have a kind, a string')
       .meta({
-        shown: { type: 'object', properties: { kind: { type: 'string' } }, required: ['kind'] },
+        shown: { type: 'object', properties: { kind: { type: 'string' } }, required: ['kind'], additionalProperties: true },
         description: 'What runs it: its kind and the options of that kind.',
         examples: [{ kind: 'function', handler: 'echo' }],
       }),

@@ -14,7 +14,7 @@ export const openApiRoutes = ({ service }: HttpDeps, routes: () => readonly Rout
     document ??= openApiDocument(routes(), service.policy.headerPrefix)
     // Wherever the host has mounted the app.
     const url = c.req.path.slice(0, -'/openapi.json'.length) || '/'
-    return reply(c, 200, { ...document, servers: [{ url }] } as object)
+    return reply(c, 200, { ...document, servers: [{ url }] })
   })
 }
 
