@@ -2,7 +2,7 @@ import { createService, functionRuntime, PERMISSIONS, type Permission, type Poli
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { createHttpApp } from '../src/app.js'
 import type { HttpOptions } from '../src/options.js'
-import { underContract } from './contract.js'
+import { underContract } from './under-contract.js'
 
 export const CRON_SECRET = 'a cron secret that nobody guesses'.replaceAll(' ', '-')
 
