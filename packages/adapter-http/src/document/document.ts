@@ -13,12 +13,15 @@ Bodies are JSON in UTF-8, instants ISO 8601 in UTC. Lists are \`{"data": […], 
 version. Every answer has an \`X-Request-Id\`, which a request may bring along (1 to 128 of A-Z, a-z, 0-9, \`.\`, \`_\`, \`-\`). HEAD answers as GET does,
 without the body; other methods of a path that has some are a 405 with \`Allow\`. What is not well-formed HTTP gets a bare 400, 408, 417 or 431.`
 
+/** What belongs to no one operation. */
+const EVERYWHERE = ['internal', 'route_not_found', 'method_not_allowed'] as const
+
 /** The OpenAPI 3.1 document of an app that has these routes. */
 export function openApiDocument(routes: readonly RouterRoute[], headerPrefix: string) {
   const { write, components } = schemaWriter()
   const operations = describedRoutes(routes)
   write(errorSchema, 'output')
-  const errors = operations.flatMap(({ notes }) => notes.errors ?? [])
+  const errors = new Set([...operations.flatMap(({ notes }) => notes.errors ?? []), ...EVERYWHERE])
   return {
     openapi: '3.1.0',
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
@@ -29,7 +32,7 @@ export function openApiDocument(routes: readonly RouterRoute[], headerPrefix: st
       schemas: components,
       parameters: requestHeaders,
       headers: answerHeaders,
-      ...errorComponents([...new Set([...errors, 'internal' as const])]),
+      ...errorComponents([...errors]),
       securitySchemes,
     },
   }
