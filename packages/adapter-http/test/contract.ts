@@ -6,7 +6,11 @@ type Answer = {
   readonly content?: Record<string, { readonly schema: Schema; readonly examples?: Record<string, Ref> }>
 }
 type Ref = { readonly $ref: string }
+type Parameter = Ref | { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema: Schema }
 type Operation = {
+  readonly operationId: string
+  readonly security?: readonly { readonly [scheme: string]: readonly string[] }[]
+  readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema }> }
   readonly responses: Record<string, Answer | Ref>
 }

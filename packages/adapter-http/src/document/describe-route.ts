@@ -1,4 +1,6 @@
+import type { MessagingService } from '@org/agent-messaging-core'
 import type { MiddlewareHandler } from 'hono'
+import type { ResultAsync } from 'neverthrow'
 import type { z } from 'zod'
 import type { HttpError } from '../errors.js'
 import type { AnswerHeader, RequestHeader } from './headers.js'
@@ -30,6 +32,8 @@ export type RouteNotes = HandlerNotes & {
   /** Of a route that takes them all in Hono's eyes. */
   readonly methods?: readonly string[]
   readonly requestHeaders?: readonly RequestHeader[]
+  /** Of its use case; see `describeRoute`. */
+  readonly refusals?: { readonly [Kind in HttpError['kind']]?: true }
   readonly answers: { readonly [status: number]: DescribedAnswer }
 }
 
@@ -41,8 +45,23 @@ export function noted<H extends object>(handler: H, what: HandlerNotes): H {
   return handler
 }
 
-/** Stands first in a route and only describes it. */
-export const describeRoute = (what: RouteNotes): MiddlewareHandler => noted((_, next) => next(), what)
+/** What a use case refuses with, but for what every route with a key, and every one with a body or a query, notes itself. */
+type RefusalOf<UseCase> = UseCase extends (...input: never[]) => ResultAsync<unknown, { kind: infer Kind extends HttpError['kind'] }>
+  ? Exclude<Kind, 'unavailable' | 'invalid'>
+  : never
+type Refusals<UseCase> = [RefusalOf<UseCase>] extends [never]
+  ? { readonly refusals?: never }
+  : { readonly refusals: { readonly [Kind in RefusalOf<UseCase>]: true } }
+export type Service = MessagingService
+
+/**
+ * Stands first in a route and only describes it. With the use case that the route is for, all refusals of that must be named:
+ * a new one does not compile until it is documented.
+ */
+export const describeRoute = <UseCase = undefined>(what: RouteNotes & Refusals<UseCase>): MiddlewareHandler =>
+  noted((_, next) => next(), { ...what, errors: [...(what.errors ?? []), ...kindsIn(what)] })
+
+const kindsIn = ({ refusals = {} }: RouteNotes) => Object.keys(refusals) as HttpError['kind'][]
 
 /** Everything that the handlers of one route say, or undefined if nobody describes it. */
 export function notesOf(handlers: readonly object[]): RouteNotes | undefined {

@@ -16,7 +16,7 @@ and work afterwards. Anything but a 2xx is retried, with the same id and the sam
 
 /** OpenAPI's webhooks object: what a receiver gets, with the headers that `headerPrefix` begins. */
 export function webhooksOf(headerPrefix: string, write: ReturnType<typeof schemaWriter>['write']) {
-  const parameters = signatureHeaders(headerPrefix)
+  const parameters = deliveryHeaders(headerPrefix)
   return Object.fromEntries(
     eventSchemas.map(({ name, id, schema }) => [
       name,
@@ -34,9 +34,15 @@ export function webhooksOf(headerPrefix: string, write: ReturnType<typeof schema
   )
 }
 
-const header = (name: string, words: string) => ({ name, in: 'header', required: true, description: words, schema: { type: 'string' } })
+const header = (name: string, words: string, required = true) => ({
+  name,
+  in: 'header',
+  required,
+  description: words,
+  schema: { type: 'string' },
+})
 
-const signatureHeaders = (prefix: string) => [
+const deliveryHeaders = (prefix: string) => [
   header(`${prefix}-Delivery`, 'The delivery’s id, the same over all attempts: deduplicate by it.'),
   header(`${prefix}-Event`, 'The event’s name.'),
   header(
@@ -49,4 +55,6 @@ const signatureHeaders = (prefix: string) => [
     'webhook-signature',
     '`v1,` and the base64 HMAC SHA-256 of `{webhook-id}.{webhook-timestamp}.{body}`; the key is the decoded part of the secret behind `whsec_`. Two of them, with a space between, during a rotation.',
   ),
+  header('traceparent', 'When the send had a valid one: its trace, and a parent id of this attempt (W3C Trace Context).', false),
+  header('tracestate', 'As the send had it.', false),
 ]

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { located, reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -92,9 +92,9 @@ const tag = 'Agents'
 const answer = { description: 'The agent as it is then', body: agentSchema }
 
 const about = {
-  create: describeRoute({
+  create: describeRoute<Service['agents']['create']>({
     ...{ tag, operationId: 'createAgent', summary: 'Create an agent' },
-    errors: ['name_taken'],
+    refusals: { name_taken: true },
     answers: {
       201: {
         description: 'The agent; its signing secret, if it has one, is shown this once',
@@ -103,35 +103,35 @@ const about = {
       },
     },
   }),
-  list: describeRoute({
+  list: describeRoute<Service['agents']['list']>({
     ...{ tag, operationId: 'listAgents', summary: 'List the agents of the project, newest first' },
     answers: { 200: { description: 'One page', body: pageSchema(agentSchema) } },
   }),
-  get: describeRoute({
+  get: describeRoute<Service['agents']['get']>({
     ...{ tag, operationId: 'getAgent', summary: 'Read an agent' },
-    errors: ['agent_not_found'],
+    refusals: { agent_not_found: true },
     answers: { 200: { description: 'The agent', body: agentSchema } },
   }),
-  update: describeRoute({
+  update: describeRoute<Service['agents']['update']>({
     ...{ tag, operationId: 'updateAgent', summary: 'Change an agent' },
     description: 'Changes what is given; `runtime` only while the agent is stopped.',
-    errors: ['agent_not_found', 'name_taken', 'agent_not_stopped'],
+    refusals: { agent_not_found: true, name_taken: true, agent_not_stopped: true },
     answers: { 200: { description: 'The agent; a signing secret that was made for it is shown this once', body: createdAgentSchema } },
   }),
-  delete: describeRoute({
+  delete: describeRoute<Service['agents']['delete']>({
     ...{ tag, operationId: 'deleteAgent', summary: 'Delete an agent with its sessions and messages' },
-    errors: ['agent_not_found', 'agent_busy'],
+    refusals: { agent_not_found: true, agent_busy: true },
     answers: { 204: { description: 'It is gone' } },
   }),
-  start: describeRoute({
+  start: describeRoute<Service['agents']['start']>({
     ...{ tag, operationId: 'startAgent', summary: 'Want an agent to run, from now on and over restarts' },
-    errors: ['agent_not_found'],
+    refusals: { agent_not_found: true },
     answers: { 200: answer },
   }),
-  stop: describeRoute({
+  stop: describeRoute<Service['agents']['stop']>({
     ...{ tag, operationId: 'stopAgent', summary: 'Want an agent to stop' },
     description: 'Running runs end by themselves; queued messages wait for the next start.',
-    errors: ['agent_not_found'],
+    refusals: { agent_not_found: true },
     answers: { 200: answer },
   }),
 }

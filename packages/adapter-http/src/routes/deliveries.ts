@@ -2,7 +2,7 @@ import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -50,24 +50,24 @@ const refOf = (c: Context<Env, '/v1/deliveries/:id'>) => ({ projectId: c.get('pr
 const tag = 'Deliveries'
 
 const about = {
-  list: describeRoute({
+  list: describeRoute<Service['deliveries']['list']>({
     ...{ tag, operationId: 'listDeliveries', summary: 'List deliveries, newest first' },
     answers: { 200: { description: 'One page', body: pageSchema(deliverySchema) } },
   }),
-  get: describeRoute({
+  get: describeRoute<Service['deliveries']['get']>({
     ...{ tag, operationId: 'getDelivery', summary: 'Read a delivery with its body and every attempt' },
-    errors: ['delivery_not_found'],
+    refusals: { delivery_not_found: true },
     answers: { 200: { description: 'The delivery', body: deliveryDetailSchema } },
   }),
-  redeliver: describeRoute({
+  redeliver: describeRoute<Service['deliveries']['redeliver']>({
     ...{ tag, operationId: 'redeliver', summary: 'Send a delivery again now' },
     description: 'One extra attempt of an open one; a fresh schedule for a final one.',
-    errors: ['delivery_not_found', 'webhook_not_found', 'delivery_busy'],
+    refusals: { delivery_not_found: true, webhook_not_found: true, delivery_busy: true },
     answers: { 202: { description: 'The delivery, due now', body: deliverySchema } },
   }),
-  cancel: describeRoute({
+  cancel: describeRoute<Service['deliveries']['cancel']>({
     ...{ tag, operationId: 'cancelDelivery', summary: 'End an open delivery' },
-    errors: ['delivery_not_found', 'delivery_final'],
+    refusals: { delivery_not_found: true, delivery_final: true },
     answers: { 200: { description: 'The delivery', body: deliverySchema } },
   }),
 }

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -54,18 +54,18 @@ export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
 const tag = 'API keys'
 
 const about = {
-  create: describeRoute({
+  create: describeRoute<Service['keys']['create']>({
     ...{ tag, operationId: 'createKey', summary: 'Create an API key' },
-    errors: ['key_taken', 'project_not_found'],
+    refusals: { key_taken: true, project_not_found: true },
     answers: { 201: { description: 'The key, shown this once', body: createdKeySchema } },
   }),
-  list: describeRoute({
+  list: describeRoute<Service['keys']['list']>({
     ...{ tag, operationId: 'listKeys', summary: 'List the API keys of the project, newest first' },
     answers: { 200: { description: 'One page', body: pageSchema(keySchema) } },
   }),
-  revoke: describeRoute({
+  revoke: describeRoute<Service['keys']['revoke']>({
     ...{ tag, operationId: 'revokeKey', summary: 'Revoke an API key' },
-    errors: ['key_not_found'],
+    refusals: { key_not_found: true },
     answers: { 204: { description: 'It opens nothing more' } },
   }),
 }

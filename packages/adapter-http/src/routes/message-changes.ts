@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -29,14 +29,14 @@ const tag = 'Messages'
 const answer = { description: 'The message as it is then', body: messageSchema }
 
 const about = {
-  cancel: describeRoute({
+  cancel: describeRoute<Service['messages']['cancel']>({
     ...{ tag, operationId: 'cancelMessage', summary: 'End a message that is not final' },
-    errors: ['agent_not_found', 'message_not_found', 'message_final'],
+    refusals: { agent_not_found: true, message_not_found: true, message_final: true },
     answers: { 200: answer },
   }),
-  retry: describeRoute({
+  retry: describeRoute<Service['messages']['retry']>({
     ...{ tag, operationId: 'retryMessage', summary: 'Put a message that failed or was cancelled at its session’s end' },
-    errors: ['agent_not_found', 'message_not_found', 'message_not_retryable', 'agent_not_running', 'session_full'],
+    refusals: { agent_not_found: true, message_not_found: true, message_not_retryable: true, agent_not_running: true, session_full: true },
     answers: { 200: answer },
   }),
 }

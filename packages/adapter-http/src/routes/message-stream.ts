@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import { replyEvents } from '../event-stream.js'
 import type { Env } from '../exchange.js'
@@ -31,11 +31,11 @@ const events = z.string().meta({
 })
 
 const about = {
-  stream: describeRoute({
+  stream: describeRoute<Service['messages']['stream']>({
     ...{ tag: 'Messages', operationId: 'streamMessage', summary: 'Watch a message come about' },
     description: 'Its states, the pieces of its answer as its agent writes them, and at the end the whole message.',
     requestHeaders: ['Last-Event-ID'],
-    errors: ['agent_not_found', 'message_not_found', 'too_many_streams'],
+    refusals: { agent_not_found: true, message_not_found: true, too_many_streams: true },
     answers: {
       200: { description: 'The events', body: events, mediaType: 'text/event-stream', headers: ['X-Accel-Buffering'] },
       204: { description: 'There is nothing behind `Last-Event-ID`' },

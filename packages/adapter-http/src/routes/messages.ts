@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { located, reply } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -103,26 +103,33 @@ const tag = 'Messages'
 const sentHeaders = ['Location', 'Idempotent-Replayed', 'Preference-Applied'] as const
 
 const about = {
-  send: describeRoute({
+  send: describeRoute<Service['messages']['send']>({
     ...{ tag, operationId: 'sendMessage', summary: 'Send a message to an agent, and wait a while for its answer' },
     description: 'The work goes on whether anybody waits or not; an answer that comes later is read by GET, and reaches webhooks.',
     requestHeaders: ['Idempotency-Key', 'Prefer', 'traceparent', 'tracestate'],
-    errors: ['agent_not_found', 'end_user_id_required', 'principal_invalid', 'agent_not_running', 'idempotency_mismatch', 'session_full'],
+    refusals: {
+      agent_not_found: true,
+      end_user_id_required: true,
+      principal_invalid: true,
+      agent_not_running: true,
+      idempotency_mismatch: true,
+      session_full: true,
+    },
     answers: {
       200: { description: 'The answer came in time', body: respondedSchema, headers: sentHeaders },
       202: { description: 'The message is accepted; its answer comes later', body: pendingSchema, headers: sentHeaders },
     },
   }),
-  list: describeRoute({
+  list: describeRoute<Service['messages']['list']>({
     ...{ tag, operationId: 'listMessages', summary: 'List the messages of an agent' },
-    errors: ['agent_not_found'],
+    refusals: { agent_not_found: true },
     answers: { 200: { description: 'One page', body: pageSchema(messageSchema) } },
   }),
-  get: describeRoute({
+  get: describeRoute<Service['messages']['get']>({
     ...{ tag, operationId: 'getMessage', summary: 'Read a message' },
     description: '`Prefer: wait=N` waits until it is final.',
     requestHeaders: ['Prefer'],
-    errors: ['agent_not_found', 'message_not_found'],
+    refusals: { agent_not_found: true, message_not_found: true },
     answers: { 200: { description: 'The message', body: messageSchema, headers: ['Preference-Applied'] } },
   }),
 }

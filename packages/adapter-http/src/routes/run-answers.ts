@@ -3,7 +3,7 @@ import { Hono, type Context, type MiddlewareHandler, type Next } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
 import { bearerToken } from '../bearer.js'
-import { describeRoute, noted } from '../document/describe-route.js'
+import { describeRoute, noted, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -64,9 +64,10 @@ function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRu
 }
 
 const about = {
-  answer: describeRoute({
+  answer: describeRoute<Service['messages']['answer']>({
     ...{ tag: 'Runtimes', operationId: 'answerRun', summary: 'Answer a message that a runtime took for later' },
-    errors: ['message_not_found', 'run_superseded', 'unavailable'],
+    errors: ['unavailable'],
+    refusals: { run_token_invalid: true, message_not_found: true, run_superseded: true },
     answers: { 204: { description: 'It is answered' } },
   }),
 }

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -33,14 +33,14 @@ export const sessionRoutes = ({ service }: HttpDeps) => {
 const tag = 'Sessions'
 
 const about = {
-  list: describeRoute({
+  list: describeRoute<Service['sessions']['list']>({
     ...{ tag, operationId: 'listSessions', summary: 'List the sessions of an agent' },
-    errors: ['agent_not_found'],
+    refusals: { agent_not_found: true },
     answers: { 200: { description: 'One page', body: pageSchema(sessionSchema) } },
   }),
-  erase: describeRoute({
+  erase: describeRoute<Service['sessions']['erase']>({
     ...{ tag, operationId: 'eraseSession', summary: 'Erase a session with its messages and what was remembered of it' },
-    errors: ['agent_not_found', 'session_not_found', 'session_busy'],
+    refusals: { agent_not_found: true, session_not_found: true, session_busy: true },
     answers: { 204: { description: 'It is gone' } },
   }),
 }

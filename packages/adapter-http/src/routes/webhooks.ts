@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { located, reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -133,59 +133,59 @@ const answer = { description: 'The webhook as it is then', body: webhookSchema }
 const withSecret = { description: 'The webhook with its secret, which is shown this once', body: createdWebhookSchema }
 
 const about = {
-  create: describeRoute({
+  create: describeRoute<Service['webhooks']['create']>({
     ...{ tag, operationId: 'createWebhook', summary: 'Register a receiver of events' },
-    errors: ['too_many_webhooks'],
+    refusals: { too_many_webhooks: true },
     answers: { 201: { ...withSecret, headers: ['Location'] } },
   }),
-  list: describeRoute({
+  list: describeRoute<Service['webhooks']['list']>({
     ...{ tag, operationId: 'listWebhooks', summary: 'List the webhooks of the project, newest first' },
     answers: { 200: { description: 'One page', body: pageSchema(webhookSchema) } },
   }),
-  get: describeRoute({
+  get: describeRoute<Service['webhooks']['get']>({
     ...{ tag, operationId: 'getWebhook', summary: 'Read a webhook and how it does' },
-    errors: ['webhook_not_found'],
+    refusals: { webhook_not_found: true },
     answers: { 200: { description: 'The webhook', body: webhookSchema } },
   }),
-  update: describeRoute({
+  update: describeRoute<Service['webhooks']['update']>({
     ...{ tag, operationId: 'updateWebhook', summary: 'Change a webhook' },
-    errors: ['webhook_not_found'],
+    refusals: { webhook_not_found: true },
     answers: { 200: answer },
   }),
-  delete: describeRoute({
+  delete: describeRoute<Service['webhooks']['delete']>({
     ...{ tag, operationId: 'deleteWebhook', summary: 'Delete a webhook, and cancel what it was still to get' },
-    errors: ['webhook_not_found'],
+    refusals: { webhook_not_found: true },
     answers: { 204: { description: 'It is gone' } },
   }),
-  enable: describeRoute({
+  enable: describeRoute<Service['webhooks']['enable']>({
     ...{ tag, operationId: 'enableWebhook', summary: 'Send to a webhook again, and what was kept for it' },
-    errors: ['webhook_not_found'],
+    refusals: { webhook_not_found: true },
     answers: { 200: answer },
   }),
-  disable: describeRoute({
+  disable: describeRoute<Service['webhooks']['disable']>({
     ...{ tag, operationId: 'disableWebhook', summary: 'Send nothing to a webhook, and keep what it would get' },
-    errors: ['webhook_not_found'],
+    refusals: { webhook_not_found: true },
     answers: { 200: answer },
   }),
-  test: describeRoute({
+  test: describeRoute<Service['webhooks']['sendTestEvent']>({
     ...{ tag, operationId: 'sendTestEvent', summary: 'Send a webhook.test event to this webhook alone' },
-    errors: ['webhook_not_found', 'webhook_disabled'],
+    refusals: { webhook_not_found: true, webhook_disabled: true },
     answers: { 202: { description: 'Its delivery', body: deliverySchema } },
   }),
-  rotateSecret: describeRoute({
+  rotateSecret: describeRoute<Service['webhooks']['rotateSecret']>({
     ...{ tag, operationId: 'rotateSecret', summary: 'Replace the secret of a webhook' },
-    errors: ['webhook_not_found'],
+    refusals: { webhook_not_found: true },
     answers: { 200: withSecret },
   }),
-  finishRotation: describeRoute({
+  finishRotation: describeRoute<Service['webhooks']['finishRotation']>({
     ...{ tag, operationId: 'finishRotation', summary: 'End the grace of a rotation now' },
     description: 'The old secret signs nothing more.',
-    errors: ['webhook_not_found'],
+    refusals: { webhook_not_found: true },
     answers: { 200: answer },
   }),
-  recover: describeRoute({
+  recover: describeRoute<Service['deliveries']['recover']>({
     ...{ tag, operationId: 'recoverDeliveries', summary: 'Send again what a webhook missed, a page at a time' },
-    errors: ['webhook_not_found'],
+    refusals: { webhook_not_found: true },
     answers: { 200: { description: 'How many, and where to go on', body: recoveredSchema } },
   }),
 }
