@@ -12,12 +12,13 @@ import { messageChangeRoutes } from './routes/message-changes.js'
 import { messageStreamRoutes } from './routes/message-stream.js'
 import { messageRoutes } from './routes/messages.js'
 import { metricsRoutes } from './routes/metrics.js'
+import { openApiRoutes } from './routes/openapi.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sessionRoutes } from './routes/sessions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
 /** Nothing here reaches beyond these paths, so that a host may mount the app at its root, among routes of its own. */
-const PATHS = ['/v1/*', '/api/cron/webhooks', '/healthz', '/readyz']
+const PATHS = ['/v1/*', '/api/cron/webhooks', '/healthz', '/readyz', '/openapi.json']
 
 /**
  * The service as an HTTP API: serve its `fetch`, or mount it with `host.route('/', createHttpApp(…))`. A host that adds
@@ -50,6 +51,10 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', cronRoutes(d))
     .route('/', healthRoutes(d))
     .route('/', metricsRoutes(d))
+    .route(
+      '/',
+      openApiRoutes(d, () => app.routes),
+    )
     .all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
 }
 

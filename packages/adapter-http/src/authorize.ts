@@ -1,13 +1,15 @@
 import type { MessagingService, Permission } from '@org/agent-messaging-core'
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bearerToken } from './bearer.js'
+import { noted } from './document/describe-route.js'
 import { refuse } from './errors.js'
 import type { Env } from './exchange.js'
 
 /** Lets through whose API key has exactly this permission, and says which project that is. */
-export const authorize =
-  (service: MessagingService, permission: Permission): MiddlewareHandler<Env> =>
-  async (c, next) => {
+export function authorize(service: MessagingService, permission: Permission): MiddlewareHandler<Env> {
+  return noted(letThrough, { security: { apiKey: [permission] }, errors: ['unauthorized', 'forbidden', 'unavailable'] })
+
+  async function letThrough(c: Context<Env>, next: Next) {
     const key = bearerToken(c.req.header('authorization'))
     if (key === undefined) return refuse(c, { kind: 'unauthorized' })
     const found = await service.keys.authenticate(key)
@@ -16,3 +18,4 @@ export const authorize =
     if (!found.value.permissions.includes(permission)) return refuse(c, { kind: 'forbidden', permission })
     return next()
   }
+}

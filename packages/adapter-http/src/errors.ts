@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import type { ResultAsync } from 'neverthrow'
 import { reply } from './answer.js'
 import type { Env } from './exchange.js'
+import { statuses, type ErrorBody, type ErrorCode } from './wire/error.js'
 
 /** What a use case of the service may refuse with: read off its signatures, so that a new kind does not compile here until it has an answer. */
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
@@ -20,29 +21,6 @@ type RequestError =
   | { readonly kind: 'media_type_unsupported' | 'body_malformed'; readonly reason: string }
 
 export type HttpError = ServiceError | RequestError
-
-/** The code for a program to act on; the message is for people and may change. */
-export type ErrorBody = {
-  readonly error: { readonly code: ErrorCode; readonly message: string; readonly issues?: readonly Issue[] }
-  readonly requestId: string
-}
-
-const statuses = {
-  BAD_REQUEST: 400,
-  UNAUTHORIZED: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  AGENT_NOT_RUNNING: 409,
-  CONFLICT: 409,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  IDEMPOTENCY_MISMATCH: 422,
-  TOO_MANY_REQUESTS: 429,
-  INTERNAL_ERROR: 500,
-  UNAVAILABLE: 503,
-} as const
-export type ErrorCode = keyof typeof statuses
 
 type Refusal = {
   readonly code: ErrorCode
@@ -117,11 +95,16 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   unavailable: () => ({ code: 'UNAVAILABLE', message: 'The service cannot reach its storage at the moment', headers: SOON }),
 }
 
-/** Answers with an error. */
-export function refuse(c: Context<Env>, error: HttpError) {
+/** What the caller gets for an error. */
+export function refusalOf(error: HttpError): Refusal {
   // Each entry takes the error of its own kind, which TypeScript cannot follow through the look-up.
   const describe = refusals[error.kind] as (error: HttpError) => Refusal
-  const { code, message, issues, headers } = describe(error)
+  return describe(error)
+}
+
+/** Answers with an error. */
+export function refuse(c: Context<Env>, error: HttpError) {
+  const { code, message, issues, headers } = refusalOf(error)
   c.set('refusal', { errorCode: code, ...(error.kind === 'unavailable' && { reason: error.reason }) })
   const body: ErrorBody = { error: { code, message, ...(issues && { issues }) }, requestId: c.get('requestId') }
   return reply(c, statuses[code], body, headers)

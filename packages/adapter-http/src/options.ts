@@ -1,5 +1,5 @@
 import type { Crypto, MessagingService } from '@org/agent-messaging-core'
-import type { ErrorCode } from './errors.js'
+import type { ErrorCode } from './wire/error.js'
 
 export type HttpOptions = {
   readonly service: MessagingService

@@ -1,19 +1,22 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler, Next } from 'hono'
+import { noted } from './document/describe-route.js'
 import { refuse, type HttpError } from './errors.js'
 import type { Env } from './exchange.js'
 import { isNestedDeeper } from './json-depth.js'
 
 const MAX_DEPTH = 32
 const BYTE_ORDER_MARK = 0xfeff
+const refusals = ['media_type_unsupported', 'body_too_large', 'body_malformed', 'body_consumed'] as const
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Reads the body as JSON text, bounded in bytes and in depth, for the validator that comes next. Where the sender says
  * how long the body is, nothing is read of one that is too long; else reading stops at the limit.
  */
-export const readJson =
-  (maxBytes: number): MiddlewareHandler<Env> =>
-  async (c, next) => {
+export function readJson(maxBytes: number): MiddlewareHandler<Env> {
+  return noted(read, { errors: refusals })
+
+  async function read(c: Context<Env>, next: Next) {
     const refused = headerProblem(c, maxBytes)
     if (refused) return refuse(c, refused)
     const text = await readText(c, maxBytes)
@@ -23,11 +26,12 @@ export const readJson =
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
     return next()
   }
+}
 
 /** As `readJson`, for bodies that may be left out: a request that announces none counts as `{}`, as the validator has it. */
 export const readJsonIfSent = (maxBytes: number): MiddlewareHandler<Env> => {
   const read = readJson(maxBytes)
-  return (c, next) => (isBodyless(c) ? next() : read(c, next))
+  return noted((c, next) => (isBodyless(c) ? next() : read(c, next)), { errors: refusals, isBodyOptional: true })
 }
 
 const isBodyless = ({ req }: Context<Env>): boolean =>

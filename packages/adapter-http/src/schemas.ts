@@ -2,13 +2,13 @@ import { isJsonObject, isUuid, type JsonObject } from '@org/agent-messaging-core
 import { z } from 'zod'
 
 /** Checked as an object and handed on as the very object that was sent: a copy could lose or assign a key such as `__proto__`. */
-export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object')
+export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ shown: { type: 'object' } })
 
 export const text = z.string('must be a string')
 export const boolean = z.boolean('must be true or false')
 export const number = z.number('must be a number')
 
-export const id = text.refine(isUuid, 'must be a UUID').toLowerCase()
+export const id = text.refine(isUuid, 'must be a UUID').toLowerCase().meta({ format: 'uuid' })
 
 /** ISO 8601 with a zone; as ms since 1970. */
 export const instant = z.iso
@@ -20,14 +20,15 @@ export const paging = {
   limit: text
     .regex(/^(?:[1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
     .transform(Number)
-    .default(20),
-  cursor: id.optional(),
+    .default(20)
+    .meta({ shown: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
+  cursor: id.optional().meta({ description: 'The `nextCursor` of the page before.' }),
 }
 
 export const oneOf = <const T extends readonly string[]>(words: T) => z.enum(words, `must be one of: ${words.join(', ')}`)
 
 /** `?force=true` of a deletion that would take with it what is not done. */
-export const forced = z.object({ force: oneOf(['true', 'false']).optional() })
+export const forced = z.object({ force: oneOf(['true', 'false']).optional().meta({ description: '`true`: with what is not done yet.' }) })
 
 export const pageOf = ({ limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined }) => ({
   limit,

@@ -1,15 +1,18 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context } from 'hono'
 import type { z } from 'zod'
+import { noted } from './document/describe-route.js'
 import { refuse } from './errors.js'
 import type { Env } from './exchange.js'
 
 // Shapes are checked here (types, and what must be there); sizes and rules are the service's, so that embedders meet them too.
 
 /** The JSON body, as `readJson` left it. Fields that the schema does not name are dropped. */
-export const validBody = <S extends z.ZodType>(schema: S) => zValidator('json', schema, refuseInvalid, compiled)
+export const validBody = <S extends z.ZodType>(schema: S) =>
+  noted(zValidator('json', schema, refuseInvalid, compiled), { body: schema, errors: ['invalid'] })
 
-export const validQuery = <S extends z.ZodType>(schema: S) => zValidator('query', schema, refuseInvalid, compiled)
+export const validQuery = <S extends z.ZodType>(schema: S) =>
+  noted(zValidator('query', schema, refuseInvalid, compiled), { query: schema, errors: ['invalid'] })
 
 /** zod's compiled parser is the synchronous one; the validator would call `safeParseAsync`. For a generic schema its result type cannot be met. */
 const compiled = { validationFunction: (schema: z.ZodType, value: unknown) => schema.safeParse(value) as never }

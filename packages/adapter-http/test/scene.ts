@@ -2,6 +2,7 @@ import { createService, functionRuntime, PERMISSIONS, type Permission, type Poli
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { createHttpApp } from '../src/app.js'
 import type { HttpOptions } from '../src/options.js'
+import { underContract } from './under-contract.js'
 
 export const CRON_SECRET = 'a cron secret that nobody guesses'.replaceAll(' ', '-')
 
@@ -30,13 +31,8 @@ export async function openScene({ http = {}, policy = {}, isStarted = true }: Sc
   const otherKey = (await keyWith(PERMISSIONS, otherProject.id)).key
 
   let requests = 0
-  const app = createHttpApp({
-    service,
-    crypto: platform.crypto,
-    newRequestId: () => `request-${++requests}`,
-    cronSecret: CRON_SECRET,
-    ...http,
-  })
+  const options = { service, crypto: platform.crypto, newRequestId: () => `request-${++requests}`, cronSecret: CRON_SECRET, ...http }
+  const { app, checkSent } = underContract(createHttpApp(options), service.policy.headerPrefix)
 
   /** A request with the scene's key unless told otherwise; `body` is sent as JSON, or as it is when it is text or bytes. */
   async function ask(method: string, path: string, { key: asked = key, body, headers, signal }: Ask = {}): Promise<Answer> {
@@ -51,6 +47,7 @@ export async function openScene({ http = {}, policy = {}, isStarted = true }: Sc
       ...(body !== undefined && { body: (isRaw ? body : JSON.stringify(body)) as BodyInit }),
       ...(signal && { signal }),
     })
+    if (response.ok && body !== undefined && !isRaw) checkSent(method, path, JSON.parse(JSON.stringify(body)))
     const text = await response.text()
     const isJson = response.headers.get('content-type') === 'application/json'
     return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : undefined }

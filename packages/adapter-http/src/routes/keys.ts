@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -10,38 +11,61 @@ import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import { oneOf, pageOf, paging, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
-import { keyBody } from '../wire/key.js'
-import { pageBody } from '../wire/page.js'
+import type { BodyOf } from '../wire/body.js'
+import { createdKeySchema, keyBody, keySchema } from '../wire/key.js'
+import { pageBody, pageSchema } from '../wire/page.js'
 
-const create = z.object(
-  {
-    name: text,
-    permissions: z.array(oneOf(PERMISSIONS), 'must be an array of permissions'),
-    expiresAt: z.iso
-      .datetime({ offset: true, error: 'must be an instant in ISO 8601, such as 2030-01-31T00:00:00Z' })
-      .transform(Date.parse)
-      .optional(),
-  },
-  'must be a JSON object',
-)
+const create = z
+  .object(
+    {
+      name: text.meta({ description: 'For people.' }),
+      permissions: z.array(oneOf(PERMISSIONS), 'must be an array of permissions'),
+      expiresAt: z.iso
+        .datetime({ offset: true, error: 'must be an instant in ISO 8601, such as 2030-01-31T00:00:00Z' })
+        .transform(Date.parse)
+        .optional(),
+    },
+    'must be a JSON object',
+  )
+  .meta({ id: 'NewApiKey', examples: [{ name: 'web shop', permissions: ['project:message'], expiresAt: '2030-01-31T00:00:00Z' }] })
 
 export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:admin')
   return new Hono<Env>()
-    .post('/v1/keys', mayManage, readJson(maxBodyBytes), validBody(create), async (c) => {
+    .post('/v1/keys', about.create, mayManage, readJson(maxBodyBytes), validBody(create), async (c) => {
       const created = await service.keys.create({ projectId: c.get('projectId'), ...c.req.valid('json') })
       if (created.isErr()) return refuse(c, created.error)
       const { apiKey, key } = created.value
-      return reply(c, 201, { ...keyBody(apiKey), key })
+      const body: BodyOf<typeof createdKeySchema> = { ...keyBody(apiKey), key }
+      return reply(c, 201, body)
     })
 
-    .get('/v1/keys', mayManage, validQuery(z.object(paging)), async (c) => {
+    .get('/v1/keys', about.list, mayManage, validQuery(z.object(paging)), async (c) => {
       const found = await service.keys.list(c.get('projectId'), pageOf(c.req.valid('query')))
       return found.isErr() ? refuse(c, found.error) : reply(c, 200, pageBody(found.value, keyBody))
     })
 
-    .delete('/v1/keys/:id', mayManage, async (c) => {
+    .delete('/v1/keys/:id', about.revoke, mayManage, async (c) => {
       const revoked = await service.keys.revoke(c.get('projectId'), idIn(c.req.param('id')))
       return revoked.isErr() ? refuse(c, revoked.error) : replyEmpty(c)
     })
+}
+
+const tag = 'API keys'
+
+const about = {
+  create: describeRoute<Service['keys']['create']>({
+    ...{ tag, operationId: 'createKey', summary: 'Create an API key' },
+    refusals: { key_taken: true, project_not_found: true },
+    answers: { 201: { description: 'The key, shown this once', body: createdKeySchema } },
+  }),
+  list: describeRoute<Service['keys']['list']>({
+    ...{ tag, operationId: 'listKeys', summary: 'List the API keys of the project, newest first' },
+    answers: { 200: { description: 'One page', body: pageSchema(keySchema) } },
+  }),
+  revoke: describeRoute<Service['keys']['revoke']>({
+    ...{ tag, operationId: 'revokeKey', summary: 'Revoke an API key' },
+    refusals: { key_not_found: true },
+    answers: { 204: { description: 'It opens nothing more' } },
+  }),
 }

@@ -1,5 +1,7 @@
 import { Hono } from 'hono'
+import { z } from 'zod'
 import { bearerToken } from '../bearer.js'
+import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -8,10 +10,17 @@ import type { HttpDeps } from '../options.js'
 export function metricsRoutes({ metrics, crypto }: HttpDeps) {
   const routes = new Hono<Env>()
   if (!metrics) return routes
-  return routes.get('/metrics', async (c) => {
+  return routes.get('/metrics', aboutMetrics(metrics.token !== undefined), async (c) => {
     const sent = bearerToken(c.req.header('authorization')) ?? ''
     if (metrics.token !== undefined && !crypto.equal(sent, metrics.token)) return refuse(c, { kind: 'metrics_unauthorized' })
     const { contentType, text } = await metrics.read()
     return c.body(text, 200, { 'Content-Type': contentType, 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') })
   })
 }
+
+const aboutMetrics = (isGuarded: boolean) =>
+  describeRoute({
+    ...{ tag: 'Operations', operationId: 'getMetrics', summary: 'Numbers for a scraper' },
+    ...(isGuarded && { security: { metricsToken: [] }, errors: ['metrics_unauthorized'] }),
+    answers: { 200: { description: 'Metrics in the text format of Prometheus', body: z.string(), mediaType: 'text/plain' } },
+  })

@@ -1,9 +1,9 @@
 import { failedRun, isStorableText, type FinishedRun, type MessagingService } from '@org/agent-messaging-core'
-import { Hono } from 'hono'
-import type { MiddlewareHandler } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
 import { bearerToken } from '../bearer.js'
+import { describeRoute, noted, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
@@ -22,11 +22,17 @@ const error = z.object(
 const runAnswer = z
   .object({ response: text.optional(), error: error.optional() }, 'must be a JSON object')
   .refine((sent) => (sent.response === undefined) !== (sent.error === undefined), 'must hold either response or error')
+  .meta({
+    id: 'RunAnswer',
+    description: 'Either `response` or `error`.',
+    examples: [{ response: 'Hello!' }, { error: { message: 'the model is busy', retryable: true } }],
+  })
 
 /** A runtime that took a message for later answers here. It needs no API key: the run token opens this one message. */
 export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
   new Hono<Env>().post(
     '/v1/agents/:id/messages/:messageId/response',
+    about.answer,
     withRunToken(service),
     readJson(maxAnswerBytes),
     validBody(runAnswer),
@@ -42,19 +48,30 @@ export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
   )
 
 /** Reads nothing for a caller that has no token of this message. */
-const withRunToken =
-  (service: MessagingService): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    const runToken = bearerToken(c.req.header('authorization')) ?? ''
-    const messageId = idIn(c.req.param('messageId') ?? '')
-    if (!service.messages.isRunToken({ messageId, runToken })) return refuse(c, { kind: 'run_token_invalid' })
-    c.set('runToken', runToken)
-    return next()
-  }
+const withRunToken = (service: MessagingService): MiddlewareHandler<Env> =>
+  noted<MiddlewareHandler<Env>>(
+    async (c, next) => {
+      const runToken = bearerToken(c.req.header('authorization')) ?? ''
+      const messageId = idIn(c.req.param('messageId') ?? '')
+      if (!service.messages.isRunToken({ messageId, runToken })) return refuse(c, { kind: 'run_token_invalid' })
+      c.set('runToken', runToken)
+      return next()
+    },
+    { security: { runToken: [] }, errors: ['run_token_invalid'] },
+  )
 
 function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRun {
   if (error === undefined) return { kind: 'answered', response: response ?? '' }
   // A cut between the halves of a surrogate pair would leave text that no store takes.
   const message = error.message.slice(0, MAX_ERROR_LENGTH).replace(/[\uD800-\uDBFF]$/, '')
   return failedRun('RUNTIME_ERROR', message, error.retryable)
+}
+
+const about = {
+  answer: describeRoute<Service['messages']['answer']>({
+    ...{ tag: 'Runtimes', operationId: 'answerRun', summary: 'Answer a message that a runtime took for later' },
+    errors: ['unavailable'],
+    refusals: { run_token_invalid: true, message_not_found: true, run_superseded: true },
+    answers: { 204: { description: 'It is answered' } },
+  }),
 }

@@ -1,14 +1,73 @@
 import {
   deliveryStatusOf,
+  EVENT_NAMES,
   toIso,
+  type CancelReason,
   type DeliveryAttempt,
   type DeliveryDetail,
   type DeliveryState,
+  type DeliveryStatus,
   type Outcome,
+  type UnreachableError,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
+import { z } from 'zod'
+import { at, count, uuid, type BodyOf } from './body.js'
 
-export const deliveryBody = ({ id, webhookId, eventId, event, state, attemptCount, createdAt }: WebhookDelivery) => ({
+export const eventNames = [...EVENT_NAMES, 'webhook.test'] as const
+export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'cancelled'] as const satisfies readonly DeliveryStatus[]
+const cancelReasons = ['webhook_deleted', 'webhook_disabled', 'operator'] as const satisfies readonly CancelReason[]
+const outcomes = ['accepted', 'refused', 'unreachable'] as const satisfies readonly Outcome['kind'][]
+const unreachable = [
+  ...(['dns', 'address_blocked', 'connect', 'tls', 'reset', 'timeout', 'protocol'] as const),
+  'unsealable_secret',
+] as const satisfies readonly UnreachableError[]
+
+export const deliverySchema = z
+  .object({
+    id: uuid.meta({ description: 'The same over all attempts: receivers deduplicate by it.' }),
+    webhookId: uuid,
+    eventId: uuid,
+    event: z.enum(eventNames),
+    status: z.enum(deliveryStatuses),
+    attemptCount: count,
+    nextAttemptAt: at.optional().meta({ description: 'While it is `pending`, but for the moments in which it is being sent.' }),
+    deliveredAt: at.optional(),
+    exhaustedAt: at.optional(),
+    cancelledAt: at.optional(),
+    cancelledReason: z.enum(cancelReasons).optional(),
+    createdAt: at,
+  })
+  .meta({ id: 'Delivery' })
+
+const attemptSchema = z
+  .object({
+    attemptNumber: count.meta({ description: 'From 1.' }),
+    startedAt: at,
+    durationMs: count,
+    requestHeaders: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({ description: 'As they were sent; the webhook’s own without their values. Absent when nothing was sent.' }),
+    outcome: z.enum(outcomes).meta({ description: '`accepted` is a 2xx and nothing else.' }),
+    statusCode: z.int().optional(),
+    responseBody: z.string().optional().meta({ description: 'The first 16 KiB of the answer.' }),
+    error: z.enum(unreachable).optional().meta({ description: 'Of an `unreachable` receiver, with `detail`.' }),
+    detail: z.string().optional(),
+  })
+  .meta({ id: 'DeliveryAttempt' })
+
+export const deliveryDetailSchema = deliverySchema
+  .extend({
+    body: z.string().meta({ description: 'The characters of every attempt, as they are signed.' }),
+    attempts: z.array(attemptSchema),
+  })
+  .meta({ id: 'DeliveryDetail' })
+
+type DeliveryBody = BodyOf<typeof deliverySchema>
+type AttemptBody = BodyOf<typeof attemptSchema>
+
+export const deliveryBody = ({ id, webhookId, eventId, event, state, attemptCount, createdAt }: WebhookDelivery): DeliveryBody => ({
   ...{ id, webhookId, eventId, event },
   status: deliveryStatusOf(state),
   attemptCount,
@@ -17,13 +76,13 @@ export const deliveryBody = ({ id, webhookId, eventId, event, state, attemptCoun
 })
 
 /** With what was, or will be, sent: `body` holds the characters of every attempt, as they are signed. */
-export const deliveryDetailBody = ({ delivery, body, attempts }: DeliveryDetail) => ({
+export const deliveryDetailBody = ({ delivery, body, attempts }: DeliveryDetail): BodyOf<typeof deliveryDetailSchema> => ({
   ...deliveryBody(delivery),
   body,
   attempts: attempts.map(attemptBody),
 })
 
-const attemptBody = ({ attemptNumber, startedAt, durationMs, requestHeaders, outcome }: DeliveryAttempt) => ({
+const attemptBody = ({ attemptNumber, startedAt, durationMs, requestHeaders, outcome }: DeliveryAttempt): AttemptBody => ({
   attemptNumber,
   startedAt: toIso(startedAt),
   durationMs,
@@ -32,12 +91,13 @@ const attemptBody = ({ attemptNumber, startedAt, durationMs, requestHeaders, out
   ...outcomeOf(outcome),
 })
 
-const outcomeOf = (outcome: Outcome) =>
+const outcomeOf = (outcome: Outcome): Pick<AttemptBody, 'statusCode' | 'responseBody' | 'error' | 'detail'> =>
   outcome.kind === 'unreachable'
     ? { error: outcome.error, detail: outcome.detail }
     : { statusCode: outcome.statusCode, responseBody: outcome.responseBody }
 
-function timesOf(state: DeliveryState) {
+type Times = 'nextAttemptAt' | 'deliveredAt' | 'exhaustedAt' | 'cancelledAt' | 'cancelledReason'
+function timesOf(state: DeliveryState): Pick<DeliveryBody, Times> {
   switch (state.kind) {
     case 'pending':
       return { nextAttemptAt: toIso(state.nextAttemptAt) }

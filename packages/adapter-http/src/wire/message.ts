@@ -1,12 +1,53 @@
-import { errorOf, statusOf, toIso, type Message } from '@org/agent-messaging-core'
+import { errorOf, statusOf, toIso, type Message, type MessageStateKind } from '@org/agent-messaging-core'
+import { z } from 'zod'
+import { jsonObject } from '../schemas.js'
+import { at, count, uuid, type BodyOf } from './body.js'
+import { principalSchema } from './principal.js'
+import { runErrorSchema } from './run-error.js'
+
+export const messageStates = [
+  'queued',
+  'running',
+  'deferred',
+  'responded',
+  'failed',
+  'cancelled',
+] as const satisfies readonly MessageStateKind[]
+const messageId = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
+
+export const respondedSchema = z
+  .object({ messageId: uuid, status: z.literal('responded'), response: z.string() })
+  .meta({ id: 'Responded', examples: [{ messageId, status: 'responded', response: 'Hello!' }] })
+export const pendingSchema = z
+  .object({ messageId: uuid, status: z.literal('pending') })
+  .meta({ id: 'Pending', examples: [{ messageId, status: 'pending' }] })
 
 /** The bodies of S§4.1: these fields and no others. */
-export const sentBody = ({ id: messageId, state }: Message) =>
-  state.kind === 'responded'
-    ? { messageId, status: 'responded' as const, response: state.response }
-    : { messageId, status: 'pending' as const }
+export const sentBody = ({ id, state }: Message): BodyOf<typeof respondedSchema> | BodyOf<typeof pendingSchema> =>
+  state.kind === 'responded' ? { messageId: id, status: 'responded', response: state.response } : { messageId: id, status: 'pending' }
 
-export const messageBody = (message: Message) => ({
+export const messageSchema = z
+  .object({
+    messageId: uuid,
+    agentId: uuid,
+    sessionId: z.string(),
+    status: z.enum(['pending', 'responded']),
+    state: z.enum(messageStates).meta({ description: 'Where it stands; `status` is `pending` for all but `responded`.' }),
+    message: z.string(),
+    metadata: jsonObject.optional(),
+    executionPrincipal: principalSchema,
+    response: z.string().optional().meta({ description: 'When it is `responded`, with the next two.' }),
+    responseTimeMs: count.optional().meta({ description: 'From the start of the answering run to its answer.' }),
+    respondedAt: at.optional(),
+    error: runErrorSchema.optional().meta({ description: 'When it is `failed` or `cancelled`.' }),
+    attempt: count.meta({ description: 'Runs begun so far.' }),
+    createdAt: at,
+  })
+  .meta({ id: 'Message' })
+
+type MessageBody = BodyOf<typeof messageSchema>
+
+export const messageBody = (message: Message): MessageBody => ({
   messageId: message.id,
   agentId: message.agentId,
   sessionId: message.sessionId,
@@ -20,7 +61,7 @@ export const messageBody = (message: Message) => ({
   createdAt: toIso(message.createdAt),
 })
 
-function outcomeOf({ state }: Message) {
+function outcomeOf({ state }: Message): Pick<MessageBody, 'error' | 'response' | 'responseTimeMs' | 'respondedAt'> {
   const error = errorOf(state)
   if (error) return { error }
   if (state.kind !== 'responded') return {}

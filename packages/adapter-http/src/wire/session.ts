@@ -1,6 +1,17 @@
 import { toIso, type SessionSummary } from '@org/agent-messaging-core'
+import { z } from 'zod'
+import { at, count, uuid, type BodyOf } from './body.js'
 
-export const sessionBody = ({ sessionId, openCount, lastMessageId, lastMessageAt }: SessionSummary) => ({
+export const sessionSchema = z
+  .object({
+    sessionId: z.string(),
+    openCount: count.meta({ description: 'Messages that are not final.' }),
+    lastMessageId: uuid,
+    lastMessageAt: at,
+  })
+  .meta({ id: 'Session' })
+
+export const sessionBody = ({ sessionId, openCount, lastMessageId, lastMessageAt }: SessionSummary): BodyOf<typeof sessionSchema> => ({
   ...{ sessionId, openCount, lastMessageId },
   lastMessageAt: toIso(lastMessageAt),
 })

@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { contractOf, type Document } from '../../../adapter-http/test/contract.js'
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const START_LIMIT_MS = 15_000
@@ -19,6 +20,7 @@ export type RealServer = {
   kill(signal: NodeJS.Signals): Promise<number | null>
   /** All that its processes wrote so far. */
   readonly output: () => string
+  /** A request of the project's key. Fails when the answer is not one that the server's own OpenAPI document describes. */
   api(method: string, route: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
   dispose(): Promise<void>
 }
@@ -63,19 +65,26 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
     return code
   }
 
+  async function api(method: string, route: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    const answer = await fetch(url + route, {
+      method,
+      headers: { authorization: `Bearer ${API_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const problems = await contract.problemsOf(method, route.replace(/\?.*/, ''), answer)
+    if (problems.length > 0) throw new Error(`${method} ${route} → ${answer.status}: ${problems.join('; ')}`)
+    return answer
+  }
+
   await start()
+  const contract = contractOf((await (await fetch(`${url}/openapi.json`)).json()) as Document)
   return {
     url,
     folder,
     start,
     kill,
     output: () => output,
-    api: (method, route, body, headers = {}) =>
-      fetch(url + route, {
-        method,
-        headers: { authorization: `Bearer ${API_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      }),
+    api,
     dispose: async () => {
       await kill('SIGKILL')
       await rm(folder, { recursive: true, force: true })

@@ -1,0 +1,193 @@
+import { Hono } from 'hono'
+import { refused } from '@org/agent-messaging-core/testing'
+import { describe, expect, it } from 'vitest'
+import { contractOf, type Document } from '../../test/contract.js'
+import { openScene, UNKNOWN_ID } from '../../test/scene.js'
+
+const metrics = { read: async () => ({ contentType: 'text/plain', text: '' }), token: 'a-token' }
+
+async function opened() {
+  const scene = await openScene({ http: { metrics } })
+  const { status, json } = await scene.ask('GET', '/openapi.json', { key: '' })
+  expect(status).toBe(200)
+  return { ...scene, document: json as Document }
+}
+
+/** Every object in the document, with the way to it. */
+function* partsOf(value: unknown, path = '#'): Generator<[string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield [path, value as Record<string, unknown>]
+  for (const [key, inner] of Object.entries(value)) yield* partsOf(inner, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+}
+
+const operationsIn = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, operation })))
+
+/** Every schema of a body, and what it is given as examples; those of parameters are single words. */
+const schemasIn = (document: Document) => Object.entries(document.components['schemas'] ?? {})
+
+describe('the document and the routes', () => {
+  it('describes every route', async () => {
+    const { app, document } = await opened()
+    // What takes one argument ends a request; middleware takes two.
+    const routes = app.routes.filter(({ handler, path }) => handler.length < 2 && path !== '/v1/*')
+    expect(routes.length).toBeGreaterThan(35)
+    const undescribed = routes.filter(({ method, path }) => {
+      const described = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')] ?? {}
+      return method === 'ALL' ? Object.keys(described).length === 0 : !(method.toLowerCase() in described)
+    })
+    expect(undescribed.map(({ method, path }) => `${method} ${path}`)).toEqual([])
+  })
+
+  it('describes no route that is not there', async () => {
+    const { ask, document } = await opened()
+    for (const { path, method } of operationsIn(document)) {
+      const { status, json } = await ask(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), { key: 'nobody-has-this' })
+      expect([status, json?.error?.message], path).not.toEqual([404, 'There is nothing at this path'])
+      expect(status, `${method} ${path}`).not.toBe(405)
+    }
+  })
+
+  it('has the permissions that the routes ask for', async () => {
+    const { ask, keyWith, document } = await opened()
+    const [sender, admin] = [await keyWith(['project:message']), await keyWith(['project:admin'])]
+    for (const { path, method, operation } of operationsIn(document)) {
+      const [permission] = operation.security?.[0]?.['apiKey'] ?? []
+      const { key } = permission === 'project:message' ? admin : sender
+      const { json } = await ask(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), { key })
+      const lacking = permission && `The API key lacks the permission ${permission}`
+      expect(json?.error?.code === 'FORBIDDEN' ? json.error.message : undefined, path).toBe(lacking)
+    }
+  })
+
+  it('leaves out what the host has not asked for', async () => {
+    const { ask } = await openScene()
+    expect((await ask('GET', '/openapi.json')).json.paths).not.toHaveProperty('/metrics')
+  })
+
+  it('says where the host has mounted the app', async () => {
+    const { app } = await openScene()
+    const host = new Hono().route('/chat', app)
+    const mounted = (await (await host.request('/chat/openapi.json')).json()) as { servers: unknown }
+    const alone = (await (await app.request('/openapi.json')).json()) as { servers: unknown }
+    expect([mounted.servers, alone.servers]).toEqual([[{ url: '/chat' }], [{ url: '/' }]])
+  })
+
+  it('has the signature headers as the operator names them', async () => {
+    const { ask } = await openScene({ policy: { headerPrefix: 'X-Acme' } })
+    const { json } = await ask('GET', '/openapi.json')
+    const names = json.webhooks['message.responded'].post.parameters.map(({ name }: { name: string }) => name)
+    expect(names.slice(0, 3)).toEqual(['X-Acme-Delivery', 'X-Acme-Event', 'X-Acme-Signature'])
+  })
+})
+
+describe('the document by itself', () => {
+  it('has the parts that OpenAPI 3.1 wants', async () => {
+    const { document } = await opened()
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: expect.any(String), version: expect.any(String) } })
+    for (const { path, operation } of operationsIn(document)) {
+      expect(Object.keys(operation.responses).length, path).toBeGreaterThan(1)
+      for (const status of Object.keys(operation.responses)) expect(status).toMatch(/^[2-5]\d\d$/)
+      const inPath = operation.parameters.flatMap((parameter) => ('in' in parameter && parameter.in === 'path' ? [parameter] : []))
+      expect(inPath.map(({ name, required }) => required && `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? [])
+    }
+    for (const [path, part] of partsOf(document)) {
+      if (/\/responses\/\w+$/.test(path) && !('$ref' in part)) expect(part['description'], path).toEqual(expect.any(String))
+      if ('in' in part && !path.includes('/schemas/'))
+        expect(part, path).toMatchObject({ name: expect.any(String), schema: expect.any(Object) })
+    }
+  })
+
+  it('refers to nothing that is not there, and has nothing that nobody refers to', async () => {
+    const { document } = await opened()
+    const there = new Set([...partsOf(document)].map(([path]) => path))
+    const referred = new Set([...partsOf(document)].flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [$ref] : [])))
+    expect([...referred].filter((ref) => !there.has(ref))).toEqual([])
+    const schemas = schemasIn(document).map(([name]) => `#/components/schemas/${name}`)
+    expect(schemas.filter((path) => !referred.has(path))).toEqual([])
+    expect(schemas.filter((path) => path.includes('__'))).toEqual([])
+  })
+
+  it('names every operation once', async () => {
+    const { document } = await opened()
+    const operations = [
+      ...operationsIn(document).map(({ operation }) => operation),
+      ...Object.values(document.webhooks).map(({ post }) => post),
+    ]
+    const ids = operations.map(({ operationId }) => operationId)
+    expect(ids).not.toContain(undefined)
+    expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([])
+  })
+
+  it('has security schemes for what its operations want', async () => {
+    const { document } = await opened()
+    const wanted = operationsIn(document).flatMap(({ operation }) => (operation.security ?? []).flatMap((scheme) => Object.keys(scheme)))
+    expect([...new Set(wanted)].sort()).toEqual(Object.keys(document.components['securitySchemes'] ?? {}).sort())
+  })
+
+  it('has no schema that says nothing, but where anything may be', async () => {
+    const { document } = await opened()
+    const anything = ['channel', 'correlationId', 'additionalProperties']
+    const words = ['type', '$ref', 'anyOf', 'const', 'enum']
+    const silent = [...partsOf(document)].filter(
+      ([path, part]) => /\/(properties\/[^/]+|items|schema)$/.test(path) && !words.some((word) => word in part),
+    )
+    expect(silent.map(([path]) => path).filter((path) => !anything.some((name) => path.endsWith(`/${name}`)))).toEqual([])
+  })
+
+  it('has schemas that compile, and examples that fit them', async () => {
+    const { document } = await opened()
+    const { invalidities } = contractOf(document)
+    let checked = 0
+    for (const [name, schema] of schemasIn(document)) {
+      expect(invalidities(schema, undefined), name).not.toEqual([])
+      for (const example of (schema['examples'] as unknown[] | undefined) ?? []) {
+        expect(invalidities(schema, example), name).toEqual([])
+        checked++
+      }
+    }
+    for (const [kind, example] of Object.entries(document.components['examples'] ?? {})) {
+      expect(invalidities({ $ref: '#/components/schemas/Error' }, example['value']), kind).toEqual([])
+    }
+    expect(checked).toBeGreaterThan(15)
+  })
+})
+
+describe('the events', () => {
+  it('are described as they are sent', async () => {
+    const { ask, createAgent, createSlowAgent, sender, runtime, clock, document } = await opened()
+    const { json: told } = await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/all', events: ['*'] } })
+    await ask('POST', `/v1/webhooks/${told.id}/test`)
+    await clock.advance(0)
+    const { json: leaving } = await ask('POST', '/v1/webhooks', {
+      body: { url: 'https://gone.example/', events: ['agent.stopped'], disableOnGone: true },
+    })
+    sender.script(refused(410))
+    await ask('POST', `/v1/webhooks/${leaving.id}/test`)
+    await clock.advance(0)
+
+    const echo = await createAgent()
+    const metadata = { channel: ['any', { json: true }], correlationId: null }
+    await ask('POST', `/v1/agents/${echo.id}/messages`, { body: { sessionId: 's', message: 'm', metadata } })
+    const slow = await createSlowAgent()
+    const sent = await ask('POST', `/v1/agents/${slow.id}/messages`, {
+      body: { sessionId: 's', message: 'm' },
+      headers: { Prefer: 'respond-async' },
+    })
+    runtime.fail(sent.json.messageId)
+    await ask('POST', `/v1/agents/${echo.id}/stop`)
+    await clock.advance(60_000)
+
+    const { invalidities } = contractOf(document)
+    const bodies = sender.requests.map(({ body }) => JSON.parse(body) as { event: string })
+    expect(new Set(bodies.map(({ event }) => event))).toEqual(new Set(Object.keys(document.webhooks)))
+    for (const body of bodies) {
+      const schema = document.webhooks[body.event]?.post.requestBody?.content['application/json']?.schema ?? {}
+      expect(invalidities(schema, body), body.event).toEqual([])
+    }
+    const named = (headers: readonly string[]) => headers.map((name) => name.toLowerCase()).sort()
+    const parameters = document.webhooks['message.responded']?.post.parameters ?? []
+    const described = parameters.flatMap((header) => ('in' in header && header.required ? [header.name] : []))
+    for (const { headers } of sender.requests) expect(named(Object.keys(headers))).toEqual(named([...described, 'Content-Type']))
+  })
+})

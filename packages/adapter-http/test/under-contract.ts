@@ -1,0 +1,33 @@
+import type { HttpApp } from '../src/app.js'
+import { openApiDocument } from '../src/document/document.js'
+import { describedRoutes } from '../src/document/operations.js'
+import { contractOf, type Document } from './contract.js'
+
+const contracts = new Map<string, ReturnType<typeof contractOf>>()
+
+/** One document for all scenes whose routes are described alike. */
+function contractFor({ routes }: HttpApp, headerPrefix: string): ReturnType<typeof contractOf> {
+  const likeness = JSON.stringify([headerPrefix, describedRoutes(routes).map(({ method, path, notes }) => [method, path, notes.security])])
+  const contract = contracts.get(likeness) ?? contractOf(openApiDocument(routes, headerPrefix) as unknown as Document)
+  contracts.set(likeness, contract)
+  return contract
+}
+
+/** The app, which from now on throws when it answers what its own document does not say. */
+export function underContract(app: HttpApp, headerPrefix: string) {
+  const contract = contractFor(app, headerPrefix)
+  const { fetch } = app
+  app.fetch = async (request, ...rest) => {
+    const response = await fetch(request, ...rest)
+    const { pathname } = new URL(request.url)
+    refuse(`${request.method} ${pathname} → ${response.status}`, await contract.problemsOf(request.method, pathname, response))
+    return response
+  }
+  const checkSent = (method: string, path: string, body: unknown): void =>
+    refuse(`${method} ${path} took`, contract.sentProblems(method, path.replace(/\?.*/, ''), body))
+  return { app, checkSent }
+}
+
+function refuse(what: string, problems: readonly string[]): void {
+  if (problems.length > 0) throw new Error(`${what}: ${problems.join('; ')} (see /openapi.json)`)
+}
