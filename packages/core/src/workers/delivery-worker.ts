@@ -39,6 +39,8 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   const enqueue = (claimed: ClaimedDelivery): Promise<void> => new Promise((done) => turns.add({ claimed, done }))
 
   function startWaiting(): void {
+    // What is full now may have turned something away that was being committed.
+    moreDue ||= turns.full.size > 0
     while (phase !== 'draining') {
       const next = turns.start()
       if (!next) return
