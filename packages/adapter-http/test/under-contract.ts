@@ -8,7 +8,7 @@ const contracts = new Map<string, ReturnType<typeof contractOf>>()
 /** One document for all scenes whose routes are described alike. */
 function contractFor({ routes }: HttpApp, headerPrefix: string): ReturnType<typeof contractOf> {
   const likeness = JSON.stringify([headerPrefix, describedRoutes(routes).map(({ method, path, notes }) => [method, path, notes.security])])
-  const contract = contracts.get(likeness) ?? contractOf(openApiDocument(routes, headerPrefix) as unknown as Document)
+  const contract = contracts.get(likeness) ?? contractOf(openApiDocument(routes, headerPrefix) as Document)
   contracts.set(likeness, contract)
   return contract
 }

@@ -16,8 +16,18 @@ without the body; other methods of a path that has some are a 405 with \`Allow\`
 /** What belongs to no one operation. */
 const EVERYWHERE = ['internal', 'route_not_found', 'method_not_allowed'] as const
 
+/** Its parts, as OpenAPI names them. What is in them is for the tools that read such documents. */
+type OpenApiDocument = {
+  readonly openapi: string
+  readonly jsonSchemaDialect: string
+  readonly info: object
+  readonly paths: object
+  readonly webhooks: object
+  readonly components: object
+}
+
 /** The OpenAPI 3.1 document of an app that has these routes. */
-export function openApiDocument(routes: readonly RouterRoute[], headerPrefix: string) {
+export function openApiDocument(routes: readonly RouterRoute[], headerPrefix: string): OpenApiDocument {
   const { write, components } = schemaWriter()
   const operations = describedRoutes(routes)
   write(errorSchema, 'output')

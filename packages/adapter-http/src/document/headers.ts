@@ -4,12 +4,12 @@ const text = { type: 'string' }
 export const answerHeaders = {
   'X-Request-Id': { description: 'Names the request: the caller’s own if it sent one, else made here.', required: true, schema: text },
   Location: { description: 'Where to read it from now on; relative.', schema: { type: 'string', format: 'uri-reference' } },
-  'Idempotent-Replayed': { description: '`true` when an earlier message with this key was found.', schema: { const: 'true' } },
+  'Idempotent-Replayed': { description: '`true` when an earlier message with this key was found.', schema: { ...text, const: 'true' } },
   'Preference-Applied': { description: 'What of `Prefer` was granted (RFC 7240).', schema: text, example: 'wait=5' },
   'Retry-After': { description: 'Seconds after which it is worth while to ask again.', schema: { type: 'integer', minimum: 1 } },
-  'WWW-Authenticate': { description: 'Which credentials are wanted.', schema: { const: 'Bearer' } },
+  'WWW-Authenticate': { description: 'Which credentials are wanted.', schema: { ...text, const: 'Bearer' } },
   Allow: { description: 'The methods that the path takes.', schema: text, example: 'GET, HEAD' },
-  'X-Accel-Buffering': { description: 'Tells nginx to pass on every event at once.', schema: { const: 'no' } },
+  'X-Accel-Buffering': { description: 'Tells nginx to pass on every event at once.', schema: { ...text, const: 'no' } },
 } as const
 export type AnswerHeader = keyof typeof answerHeaders
 
