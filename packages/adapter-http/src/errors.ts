@@ -65,7 +65,10 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   }),
 
   agent_not_running: ({ state, retryInMs }) => ({
-    ...{ code: 'AGENT_NOT_RUNNING', message: `The agent is not running${state === 'running' ? '' : `: it is in state ${state}`}` },
+    ...{
+      code: 'AGENT_NOT_RUNNING',
+      message: `The agent is not running${state === 'running' ? '' : `: it is in state ${state}${whatToDo(state)}`}`,
+    },
     ...(retryInMs !== undefined && { headers: { 'Retry-After': String(Math.ceil(retryInMs / 1_000)) } }),
   }),
   agent_not_stopped: () => conflict('The runtime can only be changed while the agent is stopped'),
@@ -108,6 +111,11 @@ export function refuse(c: Context<Env>, error: HttpError) {
   c.set('refusal', { errorCode: code, ...(error.kind === 'unavailable' && { reason: error.reason }) })
   const body: ErrorBody = { error: { code, message, ...(issues && { issues }) }, requestId: c.get('requestId') }
   return reply(c, statuses[code], body, headers)
+}
+
+const whatToDo = (state: string): string => {
+  if (state === 'stopped') return '; POST /v1/agents/:id/start starts it'
+  return state === 'error' ? '; GET /v1/agents/:id says why' : ''
 }
 
 const badRequest = (message: string, issues?: readonly Issue[]): Refusal => ({ code: 'BAD_REQUEST', message, ...(issues && { issues }) })

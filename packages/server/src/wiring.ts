@@ -97,7 +97,6 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
 }
 
 function programRuntimes({ programs = {}, programLog }: WiringOptions, platform: NodePlatform): AgentRuntime[] {
-  if (Object.keys(programs).length === 0) return []
   const options = { programs, environment: process.env, clock: platform.clock, ...(programLog && { log: programLog }) }
   return [processRuntime(options), acpRuntime(options)]
 }

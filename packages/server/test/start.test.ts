@@ -94,6 +94,24 @@ describe('agent-messaging start', () => {
     expect(await failedStart(ENV, ['--agents', 'missing.js'])).toEqual([2, `--agents: there is no file ${shop.directory}/missing.js\n`])
   })
 
+  it('stops with a line when nothing would ever do any work', async () => {
+    const said = await failedStart(ENV, ['--no-worker'])
+    expect(said).toEqual([2, expect.stringContaining('--no-worker needs CRON_SECRET')])
+  })
+  it('says what is missing to an agent whose program it was not given, after a start without it too', async () => {
+    shop.write('with.mjs', "export const programs = { cat: { command: 'cat' } }")
+    const first = await start(['--agents', 'with.mjs'])
+    const runtime = { kind: 'process', program: 'cat' }
+    expect((await call(first, '/v1/agents', { name: 'cat', runtime })).status).toBe(201)
+    first.program.signal('SIGTERM')
+    await first.program.ended
+    const second = await start()
+    const lastError = async () => (await call(second, '/v1/agents/cat')).body['lastError'] as { message: string } | undefined
+    await call(second, '/v1/agents/cat/start', {})
+    await until(async () => (await lastError())?.message === 'this process has no program "cat"')
+    const refused = await call(second, '/v1/agents', { name: 'dog', runtime })
+    expect(refused).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('--agents') } } })
+  })
   it('refuses webhooks and agents on this machine unless they are allowed', async () => {
     const webhook = { url: 'http://127.0.0.1:4000/', events: ['*'] }
     expect((await call(await start(), '/v1/webhooks', webhook)).status).toBe(400)

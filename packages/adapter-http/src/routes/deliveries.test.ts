@@ -137,6 +137,8 @@ describe('what operators do to deliveries', () => {
     expect((await ask('POST', path, { body: {} })).json).toEqual({ count: 0, nextCursor: null })
     expect((await ask('POST', path, { body: { createdAfter: 'yesterday' } })).status).toBe(400)
     expect((await ask('POST', path, { body: { limit: 5_000 } })).status).toBe(400)
+    const misspelt = await ask('POST', path, { body: { createdAftr: '2030-01-01T00:00:00Z' } })
+    expect(misspelt).toMatchObject({ status: 400, json: { error: { message: expect.stringContaining('createdAftr') } } })
     expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/recover`, { body: {} })).status).toBe(404)
   })
   it('lists those of a time', async () => {

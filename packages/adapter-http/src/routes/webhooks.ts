@@ -52,8 +52,12 @@ const graceMs = number.optional().meta({
 const rotate = z.object({ secret, graceMs }, 'must be a JSON object').meta({ id: 'SecretRotation', examples: [{ graceMs: 3_600_000 }] })
 
 const limit = number.default(1_000).meta({ shown: { type: 'integer', minimum: 1, maximum: 1_000, default: 1_000 } })
+/** Strict, unlike other bodies: a misspelt filter would have everything sent again. */
 const recover = z
-  .object({ ...deliveryFilter, limit, cursor: id.optional() }, 'must be a JSON object')
+  .strictObject(
+    { ...deliveryFilter, limit, cursor: id.optional() },
+    { error: (issue) => (issue.code === 'unrecognized_keys' ? `has no field ${issue.keys.join(', ')}` : 'must be a JSON object') },
+  )
   .meta({ id: 'Recovery', examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }] })
 const recoveredSchema = z.object({ count, nextCursor: z.string().nullable() }).meta({ id: 'Recovered' })
 

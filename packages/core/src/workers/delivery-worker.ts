@@ -95,7 +95,7 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     admit() {
       const hasRoom = phase === 'started' && turns.inFlight < maxInFlight && turns.room > 0
       // What is not born claimed for want of room is to be claimed once there is some, not only at the next poll.
-      moreDue ||= !hasRoom || turns.full.size > 0
+      moreDue ||= !hasRoom
       return hasRoom ? { until: d.clock.now() + leaseMs, except: turns.full } : undefined
     },
     take(claimed) {

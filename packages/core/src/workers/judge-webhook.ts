@@ -52,7 +52,7 @@ export function tellOf(d: Pick<Platform, 'telemetry'>, { before, after }: Judged
   const had = before.health.circuit
   const facts = { webhookId, projectId, consecutiveFailures }
   if (circuit.kind === 'open' && (had.kind === 'closed' || had.trips < circuit.trips)) {
-    d.telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'open', until: circuit.until })
+    d.telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'open', probeAt: circuit.until })
   }
   if (circuit.kind === 'closed' && had.kind === 'open') d.telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'closed' })
   if (status.kind === 'disabled' && before.status.kind === 'enabled') {

@@ -63,6 +63,8 @@ async function start({ agents: file, worker }: ServeOptions & { readonly worker:
   const config = loadConfig()
   const logger = jsonLogger(config.logLevel ?? 'info')
   exitOnDefect(logger)
+  if (!worker && config.cronSecret === undefined)
+    throw new OperatorError('--no-worker needs CRON_SECRET: nothing but calls of /api/cron/webhooks does any work then', 2)
   const agents = file === undefined ? noAgentsFile : await loadAgents(file)
   const server = await startServer({ config, ...agents, logger, worker })
   stopOnSignal(server, config.shutdownGraceMs, logger)
