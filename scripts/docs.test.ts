@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
@@ -9,6 +9,10 @@ const block = (file: string, language: string): string => new RegExp(`\`\`\`${la
 it('the README shows the embedding example as it is run', () => {
   const shown = block('README.md', 'ts')
   expect(read('examples/embed-in-host/main.ts')).toBe(shown)
+})
+
+it('the docs show the agent in Python as it is run', () => {
+  expect(read('examples/process-agent-python/agent.py')).toBe(block('docs/runtimes.md', 'python'))
 })
 
 it('the examples for embedding and for a unit test have at most 25 lines', () => {
@@ -22,4 +26,10 @@ it('the documented settings are those of the server', () => {
   const printed = (form: string): string => execFileSync(process.execPath, [cli, 'config', form], { encoding: 'utf8' })
   expect(read('.env.example')).toBe(printed('--env'))
   expect(read('docs/configuration.md')).toContain(printed('--markdown').trim())
+})
+
+it('the tests that the webhook promises rest on are there', () => {
+  const named = [...read('docs/webhooks.md').matchAll(/`((?:packages|scripts)\/[^`]+)`/g)].map(([, file]) => file ?? '')
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter((file) => !existsSync(new URL(`../${file}`, import.meta.url)))).toEqual([])
 })

@@ -1,1 +1,1 @@
-export {}
+export { a2aRuntime, type A2aRuntimeOptions } from './a2a-runtime.js'

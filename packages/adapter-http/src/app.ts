@@ -8,8 +8,12 @@ import { cronRoutes } from './routes/cron.js'
 import { deliveryRoutes } from './routes/deliveries.js'
 import { healthRoutes } from './routes/health.js'
 import { keyRoutes } from './routes/keys.js'
+import { messageChangeRoutes } from './routes/message-changes.js'
+import { messageStreamRoutes } from './routes/message-stream.js'
 import { messageRoutes } from './routes/messages.js'
+import { metricsRoutes } from './routes/metrics.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
+import { sessionRoutes } from './routes/sessions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
 /** Nothing here reaches beyond these paths, so that a host may mount the app at its root, among routes of its own. */
@@ -24,7 +28,8 @@ export function createHttpApp(options: HttpOptions) {
   const app = new Hono<Env>()
   const enter = exchange(d)
   app.onError((error, c) => answerThrown(c, error, d.onError))
-  app.on('ALL', PATHS, enter, methodNotAllowed({ app, onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }) }))
+  const paths = d.metrics ? [...PATHS, '/metrics'] : PATHS
+  app.on('ALL', paths, enter, methodNotAllowed({ app, onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }) }))
   // Only when the app is served by itself; mounted, Hono asks the host, and what is under /v1 ends in the last route below.
   app.notFound(async (c) => {
     await enter(c, async () => {
@@ -34,6 +39,9 @@ export function createHttpApp(options: HttpOptions) {
   })
   return app
     .route('/', messageRoutes(d))
+    .route('/', messageStreamRoutes(d))
+    .route('/', messageChangeRoutes(d))
+    .route('/', sessionRoutes(d))
     .route('/', runAnswerRoutes(d))
     .route('/', agentRoutes(d))
     .route('/', webhookRoutes(d))
@@ -41,6 +49,7 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', keyRoutes(d))
     .route('/', cronRoutes(d))
     .route('/', healthRoutes(d))
+    .route('/', metricsRoutes(d))
     .all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
 }
 

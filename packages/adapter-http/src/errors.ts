@@ -7,12 +7,14 @@ import type { Env } from './exchange.js'
 /** What a use case of the service may refuse with: read off its signatures, so that a new kind does not compile here until it has an answer. */
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
 type ErrorsIn<Group> = Group extends unknown ? { [Name in keyof Group]: ErrorOf<Group[Name]> }[keyof Group] : never
-type ServiceError = ErrorsIn<MessagingService[Extract<keyof MessagingService, 'messages' | 'agents' | 'webhooks' | 'deliveries' | 'keys'>]>
+type ServiceError = ErrorsIn<
+  MessagingService[Extract<keyof MessagingService, 'messages' | 'sessions' | 'agents' | 'webhooks' | 'deliveries' | 'keys'>]
+>
 
 /** What is refused before any use case is asked. */
 type RequestError =
   | { readonly kind: 'forbidden'; readonly permission: Permission }
-  | { readonly kind: 'cron_unauthorized' | 'route_not_found' | 'internal' | 'body_consumed' }
+  | { readonly kind: 'cron_unauthorized' | 'metrics_unauthorized' | 'route_not_found' | 'internal' | 'body_consumed' }
   | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'body_too_large'; readonly maxBytes: number }
   | { readonly kind: 'media_type_unsupported' | 'body_malformed'; readonly reason: string }
@@ -66,6 +68,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
 
   unauthorized: () => unauthorized('Send a valid API key as "Authorization: Bearer <API key>"'),
   cron_unauthorized: () => unauthorized('Send the cron secret as "Authorization: Bearer <CRON_SECRET>"'),
+  metrics_unauthorized: () => unauthorized('Send the metrics token as "Authorization: Bearer <token>"'),
   run_token_invalid: () => unauthorized('Send the run token of this message as "Authorization: Bearer <run token>"'),
   forbidden: ({ permission }) => ({ code: 'FORBIDDEN', message: `The API key lacks the permission ${permission}` }),
 
@@ -74,6 +77,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   message_not_found: () => notFound('No such message'),
   webhook_disabled: () => conflict('The webhook is disabled'),
   webhook_not_found: () => notFound('No such webhook'),
+  session_not_found: () => notFound('No such session'),
   delivery_not_found: () => notFound('No such delivery'),
   key_not_found: () => notFound('No such API key'),
   project_not_found: () => notFound('No such project'),
@@ -82,9 +86,9 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     headers: { Allow: allow.join(', ') },
   }),
 
-  agent_not_running: ({ state }) => ({
+  agent_not_running: ({ state, retryInMs }) => ({
     ...{ code: 'AGENT_NOT_RUNNING', message: `The agent is not running${state === 'running' ? '' : `: it is in state ${state}`}` },
-    ...(state === 'starting' && { headers: SOON }),
+    ...(retryInMs !== undefined && { headers: { 'Retry-After': String(Math.ceil(retryInMs / 1_000)) } }),
   }),
   agent_not_stopped: () => conflict('The runtime can only be changed while the agent is stopped'),
   agent_busy: () => conflict('The agent has messages that are not final; ?force=true deletes them with it'),
@@ -92,6 +96,9 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   key_taken: () => conflict('This API key exists already'),
   too_many_webhooks: () => conflict('The project has as many webhooks as it may have'),
   delivery_busy: () => conflict('The delivery is being sent at this moment'),
+  message_final: () => conflict('The message is final: there is nothing left to cancel'),
+  message_not_retryable: () => conflict('Only a message that failed or was cancelled can be retried'),
+  session_busy: () => conflict('The session has messages that are not final; ?force=true erases them with it'),
   delivery_final: () => conflict('The delivery is final: there is nothing left to cancel'),
   run_superseded: () => conflict('This run was superseded, or its message has another answer'),
   idempotency_mismatch: () => ({ code: 'IDEMPOTENCY_MISMATCH', message: 'The Idempotency-Key was used with another request' }),
@@ -99,6 +106,8 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   body_too_large: ({ maxBytes }) => ({ code: 'PAYLOAD_TOO_LARGE', message: `The body may have at most ${maxBytes} bytes` }),
   media_type_unsupported: ({ reason }) => ({ code: 'UNSUPPORTED_MEDIA_TYPE', message: reason }),
   session_full: () => ({ code: 'TOO_MANY_REQUESTS', message: 'Too many messages of this session are waiting', headers: SOON }),
+
+  too_many_streams: () => ({ code: 'TOO_MANY_REQUESTS', message: 'The project has as many streams open as it may have', headers: SOON }),
 
   internal: () => ({ code: 'INTERNAL_ERROR', message: 'Something went wrong on our side' }),
   body_consumed: () => ({

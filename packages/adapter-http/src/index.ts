@@ -1,4 +1,5 @@
 export type { HttpApp } from './app.js'
 export { createHttpApp } from './app.js'
 export type { ErrorBody, ErrorCode } from './errors.js'
-export type { HttpOptions, RequestFacts } from './options.js'
+export type { HttpOptions, MetricsText, RequestFacts } from './options.js'
+export { webhookBody } from './wire/webhook.js'

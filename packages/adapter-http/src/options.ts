@@ -8,6 +8,8 @@ export type HttpOptions = {
   readonly newRequestId: () => string
   /** Opens the cron route. Without one it stays shut and answers as it does to a wrong one. */
   readonly cronSecret?: string | undefined
+  /** Opens `/metrics`, to everybody if there is no `token`. The text is the host's. */
+  readonly metrics?: { readonly read: () => Promise<MetricsText>; readonly token?: string | undefined } | undefined
   /** How long one pass of the cron route may take. */
   readonly cronBudgetMs?: number | undefined
   /** Of every request body but a runtime's answer. */
@@ -21,6 +23,8 @@ export type HttpOptions = {
   /** Milliseconds for `durationMs`, from any origin. */
   readonly now?: (() => number) | undefined
 }
+
+export type MetricsText = { readonly contentType: string; readonly text: string }
 
 /** What a log line or a metric of one request is made of. `route` is the pattern, not the path; empty when none matched. */
 export type RequestFacts = {

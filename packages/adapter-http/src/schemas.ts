@@ -26,6 +26,9 @@ export const paging = {
 
 export const oneOf = <const T extends readonly string[]>(words: T) => z.enum(words, `must be one of: ${words.join(', ')}`)
 
+/** `?force=true` of a deletion that would take with it what is not done. */
+export const forced = z.object({ force: oneOf(['true', 'false']).optional() })
+
 export const pageOf = ({ limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined }) => ({
   limit,
   ...(cursor !== undefined && { cursor }),

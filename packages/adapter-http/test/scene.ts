@@ -52,7 +52,8 @@ export async function openScene({ http = {}, policy = {}, isStarted = true }: Sc
       ...(signal && { signal }),
     })
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, json: text === '' ? undefined : JSON.parse(text) }
+    const isJson = response.headers.get('content-type') === 'application/json'
+    return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : undefined }
   }
 
   let agents = 0

@@ -22,10 +22,14 @@ const MAX_IDLE_MS = 60_000
  */
 export function openConnection(origin: string, dial: Dial, onLost: () => void): Connection {
   const aborter = new AbortController()
+  let carried: Exchange | undefined
   const client = new Client(origin, {
     connect: (options, callback) => {
       dial(options, aborter.signal).then(
-        (socket) => callback(null, socket),
+        (socket) => {
+          socket.once('error', renameReset).once('end', () => carried?.resume())
+          callback(null, socket)
+        },
         (error: Error) => callback(error, null),
       )
     },
@@ -38,7 +42,10 @@ export function openConnection(origin: string, dial: Dial, onLost: () => void): 
   })
   client.on('disconnect', onLost)
   return {
-    carry: (exchange) => void client.dispatch(exchange.dispatched, exchange),
+    carry: (exchange) => {
+      carried = exchange
+      client.dispatch(exchange.dispatched, exchange)
+    },
     destroy: () => {
       aborter.abort(GIVEN_UP)
       return client.destroy(GIVEN_UP)
@@ -47,3 +54,12 @@ export function openConnection(origin: string, dial: Dial, onLost: () => void): 
 }
 
 const GIVEN_UP = new Fault('connect', 'given up')
+
+/**
+ * undici takes an ECONNRESET for the end of an answer that has no length of its own: a broken answer would pass for whole.
+ * Worse, if that answer is paused, an assertion of undici's fails and ends the process. It does so too when a connection ends
+ * under a paused answer; hence the `resume` above, which comes before undici hears of the end.
+ */
+function renameReset(error: NodeJS.ErrnoException): void {
+  if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'
+}

@@ -1,108 +1,107 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { CappedBody } from './capped-body.js'
+import type { Answer, Flow } from './answer.js'
 import { classify, unreachable, type Unreachable } from './fault.js'
 
+export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
+
 export type HttpRequest = {
-  readonly method: 'POST' | 'OPTIONS'
+  readonly method: HttpMethod
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Sent as UTF-8. */
-  readonly body?: string
+  /** A string is sent as UTF-8. */
+  readonly body?: string | Uint8Array
   /** Total: waiting for a connection, DNS, connect, TLS, head and body of the answer. None when absent; then `signal` must end it. */
   readonly deadlineMs?: number
-  /** Reading stops here, and the connection is given up if there is more. */
+  /** Of the answer's body. Reading stops here, and the connection is given up if there is more. */
   readonly maxBodyBytes: number
   readonly signal?: AbortSignal
 }
 
-/** `truncated`: the body has more than `maxBodyBytes`. It is as it came: nothing is asked to be compressed and nothing is inflated. */
-export type HttpResponse = {
-  readonly kind: 'response'
-  readonly statusCode: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-  readonly truncated: boolean
-}
-export type HttpOutcome = HttpResponse | Unreachable
-
 /** A server may say "still at it" (1xx) so many times. */
 const MAX_INTERIM_RESPONSES = 64
 
-/** One request, from dispatch to outcome. However it ends, it settles once. */
-export class Exchange implements Dispatcher.DispatchHandler {
+/** One request, from dispatch to the end of its answer. However it ends, it ends once. */
+export class Exchange implements Dispatcher.DispatchHandler, Flow {
   /** As undici wants it. */
   readonly dispatched: Dispatcher.DispatchOptions
-  private readonly settle: Settle
+  private readonly answer: Answer
+  private readonly onEnd: OnEnd
   private readonly signal: AbortSignal | undefined
   private readonly timer: NodeJS.Timeout | undefined
-  private readonly body: CappedBody
-  private isSettled = false
+  private controller: Dispatcher.DispatchController | undefined
+  private hasEnded = false
   private interimResponses = 0
-  private statusCode = 0
-  private headers: IncomingHttpHeaders = {}
 
-  constructor(request: HttpRequest, path: string, settle: Settle) {
-    const { method, headers, body = null, deadlineMs, maxBodyBytes, signal } = request
+  constructor(request: HttpRequest, path: string, answer: Answer, onEnd: OnEnd) {
+    const { method, headers, body = null, deadlineMs, signal } = request
     this.dispatched = { method, path, headers, body }
-    this.settle = settle
+    this.answer = answer
+    this.onEnd = onEnd
     this.signal = signal
-    this.body = new CappedBody(maxBodyBytes)
     // One plain timer: an AbortSignal.timeout costs as much as the rest of a small request.
     if (deadlineMs !== undefined) this.timer = setTimeout(expire, deadlineMs, this, deadlineMs)
     signal?.addEventListener('abort', this.onAbort)
   }
 
-  /** Settles it now, with its connection not fit for more. */
-  end(outcome: HttpOutcome): void {
-    this.finish(outcome, false)
+  /** Ends it now, with its connection not fit for more. */
+  giveUp(why: Unreachable): void {
+    if (this.finish(false)) this.answer.fail(why)
+  }
+
+  pause(): void {
+    this.controller?.pause()
+  }
+
+  resume(): void {
+    this.controller?.resume()
   }
 
   /** Must be there: undici tells its present interface from the old one by it. */
-  onRequestStart(): void {}
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+  }
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
     if (statusCode >= 200) {
-      this.statusCode = statusCode
-      this.headers = headers
+      if (!this.hasEnded) this.answer.begin({ statusCode, headers }, this)
     } else if (statusCode === 101) {
-      this.end(unreachable('protocol', 'the answer switches to another protocol'))
+      this.giveUp(unreachable('protocol', 'the answer switches to another protocol'))
     } else if (++this.interimResponses > MAX_INTERIM_RESPONSES) {
-      this.end(unreachable('protocol', 'too many interim answers'))
+      this.giveUp(unreachable('protocol', 'too many interim answers'))
     }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.body.append(chunk)) this.end(this.response(true))
+    // undici brings an empty chunk when it is resumed: an answer that pauses then would be paused for good.
+    if (!this.hasEnded && chunk.length > 0 && !this.answer.append(chunk)) this.finish(false)
   }
 
   onResponseEnd(): void {
-    this.finish(this.response(false), true)
+    if (this.finish(true)) this.answer.end()
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
-    this.end(classify(error))
+    this.giveUp(classify(error))
   }
 
-  private readonly onAbort = (): void => this.end(GIVEN_UP)
+  private readonly onAbort = (): void => this.giveUp(GIVEN_UP)
 
-  private response(truncated: boolean): HttpResponse {
-    return { kind: 'response', statusCode: this.statusCode, headers: this.headers, body: this.body.bytes(), truncated }
-  }
-
-  private finish(outcome: HttpOutcome, isComplete: boolean): void {
-    if (this.isSettled) return
-    this.isSettled = true
+  /** False when it had ended before. */
+  private finish(isComplete: boolean): boolean {
+    if (this.hasEnded) return false
+    this.hasEnded = true
     clearTimeout(this.timer)
     this.signal?.removeEventListener('abort', this.onAbort)
-    this.settle(outcome, isComplete)
+    this.onEnd(this, isComplete)
+    return true
   }
 }
 
 /** `isComplete`: the answer was read to its end, so the connection may carry another request. */
-type Settle = (outcome: HttpOutcome, isComplete: boolean) => void
+type OnEnd = (exchange: Exchange, isComplete: boolean) => void
 
 export const GIVEN_UP = unreachable('timeout', 'given up by the caller')
 
 const expire = (exchange: Exchange, deadlineMs: number): void =>
-  exchange.end(unreachable('timeout', `no complete answer within ${deadlineMs} ms`))
+  exchange.giveUp(unreachable('timeout', `no complete answer within ${deadlineMs} ms`))

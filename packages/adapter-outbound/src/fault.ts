@@ -6,12 +6,14 @@ export type Unreachable = Extract<Outcome, { kind: 'unreachable' }>
 
 export const unreachable = (error: UnreachableError, detail: string): Unreachable => ({ kind: 'unreachable', error, detail })
 
-/** A failure whose class is known where it is thrown. */
-export class Fault extends Error {
+/** A failure whose class is known where it is thrown. A `TypeError`, as that is what failures of `fetch` are. */
+export class Fault extends TypeError {
+  readonly code: UnreachableError
   readonly outcome: Unreachable
 
   constructor(error: UnreachableError, detail: string) {
     super(detail)
+    this.code = error
     this.outcome = unreachable(error, detail)
   }
 }

@@ -108,6 +108,16 @@ describe('a run request', () => {
   })
 })
 
+it('hands the trace on that its client began, and none of its own', async () => {
+  const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
+  const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
+  const agent = await running(server.url)
+  await agent.run({ ...request, trace }, never)
+  await agent.run(request, never)
+  expect(server.requests[0]).toContain(`traceparent: ${trace.traceparent}\r\ntracestate: a=1\r\n`)
+  expect(server.requests[1]).not.toContain('trace')
+})
+
 describe('an agent’s answer', () => {
   it('of 200 is the response, whatever else it holds', async () => {
     expect(await outcomeOf(http('200 OK', '{"response":"Grüße 🎈","usage":{"tokens":7}}'))).toEqual({

@@ -1,10 +1,11 @@
 import type { AgentRuntime, Clock, Crypto, JsonObject, RunningAgent, RunRequest } from '@org/agent-messaging-core'
-import { isJsonObject, isSecret, signatureHeaders } from '@org/agent-messaging-core'
+import { isJsonObject, isSecret, signatureHeaders, withCustomHeaders } from '@org/agent-messaging-core'
 import { err } from 'neverthrow'
 import type { HttpRequest } from './exchange.js'
 import { parseHttpOptions } from './http-runtime-options.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { runOutcomeOf } from './run-answer.js'
+import { underWay } from './under-way.js'
 
 export type HttpRuntimeOptions = {
   readonly http: Pick<OutboundHttp, 'send' | 'vet'>
@@ -70,21 +71,9 @@ function targetOf({ url, timeoutMs }: JsonObject, { signingSecret, headers }: Js
 
 function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
   const { http, maxAnswerBytes } = settings
-  const underWay = new Map<AbortController, Promise<unknown>>()
-
-  /** As `send`, ended by the caller's signal and by `stop`. */
-  async function send(request: Omit<HttpRequest, 'signal'>, signal: AbortSignal) {
-    const aborter = new AbortController()
-    const abort = () => aborter.abort()
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort)
-    const sent = http.send({ ...request, signal: aborter.signal })
-    underWay.set(aborter, sent)
-    const outcome = await sent
-    underWay.delete(aborter)
-    signal.removeEventListener('abort', abort)
-    return outcome
-  }
+  const works = underWay()
+  const send = (request: Omit<HttpRequest, 'signal'>, callers: AbortSignal) =>
+    works.add(callers, (signal) => http.send({ ...request, signal }))
 
   return {
     async run(request, signal) {
@@ -100,10 +89,7 @@ function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
       )
       return outcome.kind === 'response' ? { ok: true } : { ok: false, detail: `${outcome.error}: ${outcome.detail}` }
     },
-    async stop() {
-      for (const aborter of underWay.keys()) aborter.abort()
-      await Promise.all(underWay.values())
-    },
+    stop: works.stop,
   }
 }
 
@@ -112,8 +98,8 @@ function signedRequest({ crypto, clock, publicUrl, headerPrefix }: Settings, tar
   const { url, signingSecret: secret } = target
   const id = `${run.messageId}.${run.attempt}`
   const signature = signatureHeaders(crypto.hmacSha256, { id, event: 'message.run', body, secret, at: clock.now(), headerPrefix })
-  const headers = { ...target.headers, 'content-type': 'application/json', 'idempotency-key': run.messageId, ...signature }
-  return { method: 'POST', url, headers, body } as const
+  const ours = { 'content-type': 'application/json', 'idempotency-key': run.messageId, ...signature, ...run.trace }
+  return { method: 'POST', url, headers: withCustomHeaders(ours, target.headers), body } as const
 }
 
 function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {

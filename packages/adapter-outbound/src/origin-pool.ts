@@ -42,7 +42,7 @@ export class OriginPool {
   /** Ends every request with `outcome` and closes all connections. */
   async close(outcome: Unreachable): Promise<void> {
     const connections = [...this.idle.splice(0), ...this.busy.values()]
-    for (const exchange of [...this.waiting, ...this.busy.keys()]) exchange.end(outcome)
+    for (const exchange of [...this.waiting, ...this.busy.keys()]) exchange.giveUp(outcome)
     await Promise.all(connections.map((connection) => connection.destroy()))
   }
 

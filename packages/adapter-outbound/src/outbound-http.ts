@@ -1,10 +1,12 @@
 import { err, ok, type Result } from 'neverthrow'
 import { hostOf, type AddressGuard } from './address-guard.js'
+import { CollectedAnswer, type Answer, type HttpOutcome } from './answer.js'
 import { dialer, vettedAddresses } from './dial.js'
-import { Exchange, GIVEN_UP, type HttpOutcome, type HttpRequest } from './exchange.js'
-import { Fault, unreachable } from './fault.js'
+import { Exchange, GIVEN_UP, type HttpRequest } from './exchange.js'
+import { Fault, unreachable, type Unreachable } from './fault.js'
 import { originPools } from './origins.js'
 import { hostResolver } from './resolve-host.js'
+import { StreamedAnswer, type HttpStream, type StreamRequest } from './streamed-answer.js'
 
 /**
  * All requests that leave the service. Every connection goes to an address that the guard allowed at the moment of
@@ -13,6 +15,8 @@ import { hostResolver } from './resolve-host.js'
 export type OutboundHttp = {
   /** Never rejects and never outlives the request's deadline. */
   send(request: HttpRequest): Promise<HttpOutcome>
+  /** As `send`, but settles with the head of the answer; its body comes as it is read, and its sender waits for its reader. */
+  stream(request: StreamRequest): Promise<HttpStream | Unreachable>
   /**
    * Whether requests may go to `url` as things are; the error is the rest of a sentence that begins with the field's name.
    * A name that does not resolve yet may be registered: what it resolves to is judged again at every dial.
@@ -47,21 +51,15 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
   const origins = originPools(dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) }), { connectionsPerOrigin, maxOrigins })
   let isClosed = false
 
-  function send(request: HttpRequest): Promise<HttpOutcome> {
-    if (isClosed) return Promise.resolve(unreachable('connect', STOPPING))
-    if (request.signal?.aborted) return Promise.resolve(GIVEN_UP)
+  function begin(request: HttpRequest, answer: Answer): void {
+    if (isClosed) return answer.fail(unreachable('connect', STOPPING))
+    if (request.signal?.aborted) return answer.fail(GIVEN_UP)
     const checked = guard.checkUrl(request.url)
-    if (checked.isErr()) return Promise.resolve(unreachable('address_blocked', `the URL ${checked.error}`))
+    if (checked.isErr()) return answer.fail(unreachable('address_blocked', `the URL ${checked.error}`))
     const { origin, pathname, search } = checked.value
     const pool = origins.use(origin)
     const identified = { ...request, headers: { 'user-agent': userAgent, ...request.headers } }
-    return new Promise((settle) => {
-      const exchange = new Exchange(identified, pathname + search, (outcome, isComplete) => {
-        settle(outcome)
-        pool.ended(exchange, isComplete)
-      })
-      pool.start(exchange)
-    })
+    pool.start(new Exchange(identified, pathname + search, answer, (exchange, isComplete) => pool.ended(exchange, isComplete)))
   }
 
   async function vet(text: string): Promise<Result<void, string>> {
@@ -81,5 +79,10 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     await origins.close(unreachable('reset', STOPPING))
   }
 
-  return { send, vet, close }
+  return {
+    send: (request) => new Promise((settle) => begin(request, new CollectedAnswer(request.maxBodyBytes, settle))),
+    stream: (request) => new Promise((settle) => begin(request, new StreamedAnswer(request, settle))),
+    vet,
+    close,
+  }
 }

@@ -38,6 +38,16 @@ describe('names', () => {
     })
   })
 
+  it('are followed through aliases, and asked for again over TCP when the answer is too long for UDP', async () => {
+    const many = Array.from({ length: 300 }, (_, n) => `11.0.${n >> 8}.${n & 255}`)
+    const { resolve } = await resolving({
+      'alias.test': { via: ['middle.test', 'end.test'], addresses: ['10.0.0.1', 'fd00::1'] },
+      'long.test': { overTcp: true, addresses: [...many, '10.0.0.1'] },
+    })
+    expect(await resolve('alias.test', never)).toEqual(['10.0.0.1', 'fd00::1'])
+    expect(await resolve('long.test', never)).toEqual([...many, '10.0.0.1'])
+  })
+
   it('are given up when the signal says so, with its reason', async () => {
     const { dns, resolve } = await resolving({ 'hanging.test': 'silent' })
     const aborter = new AbortController()

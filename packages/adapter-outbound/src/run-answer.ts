@@ -1,5 +1,5 @@
 import { failedRun, isJsonObject, type Json, type RunOutcome } from '@org/agent-messaging-core'
-import type { HttpOutcome, HttpResponse } from './exchange.js'
+import type { HttpOutcome, HttpResponse } from './answer.js'
 
 /** These say "not now": the same request may well succeed later. Every 5xx is one of them too. */
 const RETRYABLE_STATUS = new Set([408, 425, 429])

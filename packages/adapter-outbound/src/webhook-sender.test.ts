@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { newSecret, signatureHeaders } from '@org/agent-messaging-core'
+import { customHeadersProblem, newSecret, signatureHeaders, type CustomHeaders } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { verify } from '@octokit/webhooks-methods'
 import { Webhook } from 'standardwebhooks'
@@ -43,10 +43,10 @@ async function outcomeOf(answer: string) {
 }
 
 describe('a webhook request', () => {
-  it('is one POST of exactly the given characters, as JSON', async () => {
+  it('is one POST of exactly the given characters, with the given headers', async () => {
     const server = await receiver((socket) => socket.write(http('204 No Content')))
     const body = '{"text":"Zoë ≠ 🎈 \\u0000","a" : 1}'
-    await deliver(`${server.url}?x=%20y`, { body, headers: { 'X-Service-Event': 'message.responded' } })
+    await deliver(`${server.url}?x=%20y`, { body, headers: { 'content-type': 'application/json', 'X-Service-Event': 'message.responded' } })
     const [head = '', sent = ''] = server.requests[0]?.split('\r\n\r\n') ?? []
     expect(Buffer.from(sent, 'latin1').toString('utf8')).toBe(body)
     expect(head.split('\r\n')).toEqual([
@@ -59,6 +59,17 @@ describe('a webhook request', () => {
       `content-length: ${Buffer.byteLength(body)}`,
     ])
     expect(server.requests.length).toBe(1)
+  })
+
+  it('carries every header that a customer may choose', async () => {
+    const server = await receiver((socket) => socket.write(http('200 OK')))
+    const names = [..."!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"].map((c) => `${c}-${c.toLowerCase()}`)
+    const latin1 = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).filter((c) => /[\t\x20-\x7e\x80-\xff]/.test(c))
+    const chosen = [...names.map((name) => [name, 'x']), ['X-All', `a${latin1.join('')}b`], ['X-Empty', ''], ['__proto__', 'p']]
+    const rules = { maxHeaders: 100, maxValueLength: 4_096, headerPrefix: 'X-Service' }
+    expect(customHeadersProblem(Object.fromEntries(chosen) as CustomHeaders, rules)).toBeUndefined()
+    expect(await deliver(server.url, { headers: Object.fromEntries(chosen) as CustomHeaders })).toMatchObject({ kind: 'accepted' })
+    for (const [name, value] of chosen) expect(server.requests[0]).toContain(`\r\n${name}: ${value}\r\n`)
   })
 
   it('verifies with @octokit/webhooks-methods and standardwebhooks as it arrives', async () => {

@@ -1,5 +1,5 @@
 import type { Outcome, SendRequest, WebhookSender } from '@org/agent-messaging-core'
-import type { HttpResponse } from './exchange.js'
+import type { HttpResponse } from './answer.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { parseRetryAfter } from './retry-after.js'
 
@@ -17,7 +17,7 @@ export function httpWebhookSender(
       const outcome = await http.send({
         method: 'POST',
         url,
-        headers: { 'content-type': 'application/json', ...headers },
+        headers,
         body,
         deadlineMs,
         maxBodyBytes: KEPT_BYTES,

@@ -1,27 +1,85 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { isIPv4 } from 'node:net'
+import { createServer as createTcpServer, isIPv4, type Server, type Socket as TcpSocket } from 'node:net'
 
-/** `silent` leaves the question open, `nxdomain` says that there is no such name; an empty list, that it has no addresses. */
-type DnsAnswer = readonly string[] | 'silent' | 'nxdomain'
+/**
+ * `silent` leaves the question open, `nxdomain` says that there is no such name; an empty list, that it has no addresses.
+ * `via`: the aliases between the name and its addresses. `overTcp`: what comes over UDP is cut to nothing. `afterMs`: it comes late.
+ */
+export type DnsAnswer = readonly string[] | 'silent' | 'nxdomain' | LongAnswer
+type LongAnswer = {
+  readonly addresses: readonly string[]
+  readonly via?: readonly string[]
+  readonly overTcp?: boolean
+  readonly afterMs?: number
+}
 
-/** A name server on 127.0.0.1. `answers` may be changed at any time; each question is answered by what it holds then. */
-export async function dnsServer(answers: Record<string, DnsAnswer>) {
-  const socket = createSocket('udp4')
+type At = { readonly host?: string; readonly port?: number }
+
+/** A name server, on 127.0.0.1 unless told. `answers` may be changed at any time; each question is answered by what it holds then. */
+export async function dnsServer(answers: Record<string, DnsAnswer>, { host = '127.0.0.1', port = 0 }: At = {}) {
   const questions: string[] = []
-  socket.on('message', (query, from) => {
+
+  function answerTo(query: Buffer, transport: 'udp' | 'tcp') {
     const { name, type, end } = readQuestion(query)
     questions.push(`${name} ${type === 28 ? 'AAAA' : 'A'}`)
     const answer = answers[name] ?? 'nxdomain'
-    if (answer !== 'silent') socket.send(encode(query.subarray(0, end), type, answer), from.port, from.address)
+    if (answer === 'silent') return undefined
+    const long: LongAnswer =
+      typeof answer === 'object' && 'addresses' in answer ? answer : { addresses: answer === 'nxdomain' ? [] : answer }
+    const bytes = encode({ question: query.subarray(0, end), name, type, exists: answer !== 'nxdomain' }, long, transport)
+    return { bytes, afterMs: long.afterMs ?? 0 }
+  }
+
+  const { udp, tcp } = await bothAt(host, port)
+  const late = new Set<NodeJS.Timeout>()
+  udp.on('message', (query, from) => {
+    const answer = answerTo(query, 'udp')
+    if (!answer) return
+    const timer = setTimeout(() => {
+      late.delete(timer)
+      udp.send(answer.bytes, from.port, from.address)
+    }, answer.afterMs)
+    late.add(timer)
   })
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
-  return { address: `127.0.0.1:${port}`, questions, close: () => closed(socket) }
+  // Of TCP only what a resolver asks again: one whole question per connection.
+  tcp.on('connection', (socket: TcpSocket) =>
+    socket
+      .on('error', () => undefined)
+      .on('data', (data) => {
+        const answer = answerTo(data.subarray(2), 'tcp')
+        if (answer) socket.end(Buffer.concat([uint16(answer.bytes.length), answer.bytes]))
+      }),
+  )
+
+  return {
+    address: isIPv4(host) ? `${host}:${udp.address().port}` : `[${host}]:${udp.address().port}`,
+    questions,
+    close: async () => {
+      for (const timer of late) clearTimeout(timer)
+      await Promise.all([closed(udp), closed(tcp)])
+    },
+  }
 }
 
-const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.close(() => resolve()))
+/** A free port of UDP may be taken for TCP: then another one is tried. */
+async function bothAt(host: string, port: number): Promise<{ udp: Socket; tcp: Server }> {
+  const udp = createSocket(isIPv4(host) ? 'udp4' : 'udp6').bind(port, host)
+  await once(udp, 'listening')
+  const tcp = createTcpServer().listen(udp.address().port, host)
+  try {
+    await once(tcp, 'listening')
+    return { udp, tcp }
+  } catch (error) {
+    await closed(udp)
+    if (port !== 0) throw error
+    return bothAt(host, port)
+  }
+}
+
+const closed = (server: Socket | Server): Promise<void> => new Promise((resolve) => void server.close(() => resolve()))
+
+type Question = { readonly question: Buffer; readonly name: string; readonly type: number; readonly exists: boolean }
 
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = []
@@ -33,20 +91,42 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
-/** RFC 1035 §4: the question once more, then a record for each address of the type that was asked for. */
-function encode(question: Buffer, type: number, answer: readonly string[] | 'nxdomain'): Buffer {
-  const addresses = answer === 'nxdomain' ? [] : answer.filter((address) => isIPv4(address) === (type === 1))
+const TRUNCATED = 0x0200
+const CNAME = 5
+
+/** RFC 1035 §4: the question once more, then the aliases, then a record for each address of the type that was asked for. */
+function encode(
+  { question, name, type, exists }: Question,
+  { addresses, via = [], overTcp }: LongAnswer,
+  transport: 'udp' | 'tcp',
+): Buffer {
+  const isCut = overTcp === true && transport === 'udp'
+  const names = [name, ...via]
+  const aliases = via.map((target, n) => record(names[n] ?? '', CNAME, encodedName(target)))
+  const found = addresses
+    .filter((address) => isIPv4(address) === (type === 1))
+    .map((address) => record(names.at(-1) ?? '', type, bytesOf(address)))
+  const records = isCut ? [] : [...aliases, ...found]
   const head = Buffer.from(question)
-  head.writeUInt16BE(answer === 'nxdomain' ? 0x8183 : 0x8180, 2)
-  head.writeUInt16BE(addresses.length, 6)
+  head.writeUInt16BE((exists ? 0x8180 : 0x8183) | (isCut ? TRUNCATED : 0), 2)
+  head.writeUInt16BE(records.length, 6)
   head.writeUInt32BE(0, 8)
-  const records = addresses.map((address) => {
-    const data = isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address)
-    const record = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, data.length])
-    return Buffer.concat([record, data])
-  })
   return Buffer.concat([head, ...records])
 }
+
+const record = (name: string, type: number, data: Buffer): Buffer =>
+  Buffer.concat([encodedName(name), Buffer.from([0, type, 0, 1, 0, 0, 0, 0]), uint16(data.length), data])
+
+const encodedName = (name: string): Buffer =>
+  Buffer.concat([...name.split('.').map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)])), Buffer.from([0])])
+
+function uint16(value: number): Buffer {
+  const bytes = Buffer.alloc(2)
+  bytes.writeUInt16BE(value)
+  return bytes
+}
+
+const bytesOf = (address: string): Buffer => (isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address))
 
 /** `::` is filled up; dotted tails are not understood. */
 function ipv6Bytes(address: string): Buffer {

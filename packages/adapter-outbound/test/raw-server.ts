@@ -5,7 +5,7 @@ import { certificate, certificateKey } from './certificate.js'
 
 export type RawServer = {
   readonly port: number
-  /** `http://127.0.0.1:port/hook`, or `https:` of a TLS server. */
+  /** `http://host:port/hook`, or `https:` of a TLS server. */
   readonly url: string
   /** Each whole request as it came, in Latin-1. */
   readonly requests: readonly string[]
@@ -19,18 +19,23 @@ export type RawServer = {
 /** Gets the connection after each whole request, and the request. */
 type Answer = (socket: Socket, request: string) => void
 
-/** A receiver that does with its connection whatever a test wants, well-formed HTTP or not. */
-export const rawServer = (answer: Answer): Promise<RawServer> => listening(createServer(), 'http', 'connection', answer)
+const LOOPBACK = '127.0.0.1'
 
-/** The same behind TLS, with the self-signed certificate. */
-export const rawTlsServer = (answer: Answer): Promise<RawServer> =>
-  listening(createTlsServer({ cert: certificate, key: certificateKey }), 'https', 'secureConnection', answer)
+/** A receiver that does with its connection whatever a test wants, well-formed HTTP or not. */
+export const rawServer = (answer: Answer, { host = LOOPBACK } = {}): Promise<RawServer> =>
+  listening(createServer(), { scheme: 'http', event: 'connection', host }, answer)
+
+/** The same behind TLS, with the self-signed certificate unless told. */
+export const rawTlsServer = (answer: Answer, { host = LOOPBACK, cert = certificate, key = certificateKey } = {}): Promise<RawServer> =>
+  listening(createTlsServer({ cert, key }), { scheme: 'https', event: 'secureConnection', host }, answer)
+
+type Kind = { readonly scheme: 'http' | 'https'; readonly event: 'connection' | 'secureConnection'; readonly host: string }
 
 /** An answer with this status line's rest, body and headers. */
 export const http = (status: string, body = '', ...headers: readonly string[]): string =>
   [`HTTP/1.1 ${status}`, `content-length: ${Buffer.byteLength(body)}`, ...headers, '', body].join('\r\n')
 
-async function listening(server: Server, scheme: string, event: string, answer: Answer): Promise<RawServer> {
+async function listening(server: Server, { scheme, event, host }: Kind, answer: Answer): Promise<RawServer> {
   const requests: string[] = []
   const open = new Set<Socket>()
   let connections = 0
@@ -47,12 +52,12 @@ async function listening(server: Server, scheme: string, event: string, answer: 
       answer(socket, request)
     })
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
     port,
-    url: `${scheme}://127.0.0.1:${port}/hook`,
+    url: `${scheme}://${host}:${port}/hook`,
     requests,
     get connections() {
       return connections

@@ -1,1 +1,9 @@
-export {}
+export type { PermissionPolicy } from './acp-permissions.js'
+export { TOOL_KINDS } from './acp-permissions.js'
+export type { AcpLimits, AcpProgram, AcpRuntimeOptions } from './acp-runtime.js'
+export { acpRuntime } from './acp-runtime.js'
+export type { ProcessLimits } from './process-agent.js'
+export type { ProcessRuntimeOptions } from './process-runtime.js'
+export { processRuntime } from './process-runtime.js'
+export type { ProgramLog } from './program-log.js'
+export type { Environment, Program } from './program.js'

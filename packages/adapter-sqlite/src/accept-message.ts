@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Accepted, AgentState, Message, NewMessage } from '@org/agent-messaging-core'
 import { selectMessage, stateColumns, toMessage, type MessageRow, type StateColumns } from './message-row.js'
 import type { Place, SessionRows } from './session-row.js'
+import { traceColumn } from './trace.js'
 
 type InsertedColumns = StateColumns & {
   readonly id: string
@@ -13,6 +14,7 @@ type InsertedColumns = StateColumns & {
   readonly message: string
   readonly metadata: string | null
   readonly principal: string
+  readonly trace: string | null
   readonly attempt: number
   readonly createdAt: number
 }
@@ -28,11 +30,15 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
   const agentOf = db.prepare<[NewMessage], { state: AgentState['kind']; maxQueued: number }>(
     'select state, max_queued as maxQueued from agents where id = @agentId and project_id = @projectId',
   )
+  // What is erased holds its key until it is swept; nobody finds it there.
+  const freeKey = db.prepare<[NewMessage]>(
+    'update messages set idempotency_key = null where agent_id = @agentId and idempotency_key = @idempotencyKey',
+  )
   const insert = db.prepare<[InsertedColumns]>(`
     insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
-      attempt, state, not_before, started_at, created_at)
+      trace, attempt, state, not_before, started_at, created_at)
     values (@id, @agentId, @sessionSeq, @position, @idempotencyKey, @fingerprint, @message, @metadata, @principal,
-      @attempt, @state, @notBefore, @startedAt, @createdAt)`)
+      @trace, @attempt, @state, @notBefore, @startedAt, @createdAt)`)
 
   return (accepted) => {
     const existing = (accepted.idempotencyKey === undefined ? undefined : byKey.get(accepted)) ?? byId.get(accepted)
@@ -41,9 +47,13 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
     if (!agent) return { kind: 'agent_not_found' }
     if (agent.state !== 'running') return { kind: 'agent_not_running' }
     const { claimUntil = null } = accepted
-    const place = sessions.enqueue({ ...accepted, claimUntil, maxQueued: agent.maxQueued })
+    const place = sessions.enqueue({
+      ...{ agentId: accepted.agentId, sessionId: accepted.sessionId, messageId: accepted.id, createdAt: accepted.now },
+      ...{ now: accepted.now, claimUntil, maxQueued: agent.maxQueued },
+    })
     if (!place) return { kind: 'session_full' }
 
+    if (accepted.idempotencyKey !== undefined) freeKey.run(accepted)
     const born = claimUntil !== null && place.isHead ? claimed(accepted, place, claimUntil) : queued(accepted)
     insert.run(columnsOf(accepted, place, born.kind === 'claimed' ? born.claimed.message : born.message))
     return born
@@ -52,9 +62,9 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
 
 type Born = Extract<Accepted, { kind: 'created' | 'claimed' }>
 
-const claimed = (accepted: NewMessage, { lease }: Place, until: number): Born => {
+const claimed = (accepted: NewMessage, { lease, sessionState }: Place, until: number): Born => {
   const message = { ...factsOf(accepted), attempt: 1, state: { kind: 'running', startedAt: accepted.now } } as const
-  return { kind: 'claimed', claimed: { message, lease: { token: lease, until } } }
+  return { kind: 'claimed', claimed: { message, lease: { token: lease, until }, ...(sessionState !== null && { sessionState }) } }
 }
 
 const queued = (accepted: NewMessage): Born => ({
@@ -77,6 +87,7 @@ const columnsOf = (accepted: NewMessage, { sessionSeq, position }: Place, messag
   message: message.message,
   metadata: message.metadata === undefined ? null : JSON.stringify(message.metadata),
   principal: JSON.stringify(message.executionPrincipal),
+  trace: traceColumn(message.trace),
   attempt: message.attempt,
   createdAt: message.createdAt,
 })

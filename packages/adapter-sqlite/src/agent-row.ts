@@ -6,7 +6,7 @@ export type AgentRow = ReturnType<typeof agentColumns> & { readonly seq: number 
 export const selectAgent = `
   select seq, id, project_id as projectId, name, default_principal as defaultPrincipal, runtime_kind as runtimeKind,
     runtime_options as runtimeOptions, runtime_secrets as runtimeSecrets, desired_state as desiredState,
-    state, started_at as startedAt, last_error as lastError, retry_at as retryAt,
+    state, started_at as startedAt, last_error as lastError, retry_at as retryAt, failures,
     concurrency, max_attempts as maxAttempts, max_queued as maxQueued, created_at as createdAt, updated_at as updatedAt
   from agents`
 
@@ -50,13 +50,15 @@ export const agentStateColumns = (state: AgentState) => ({
   state: state.kind,
   startedAt: state.kind === 'running' ? state.startedAt : null,
   lastError: state.kind === 'error' ? JSON.stringify(state.lastError) : null,
-  retryAt: state.kind === 'error' ? state.retryAt : null,
+  failures: state.kind === 'error' ? state.failures : null,
+  retryAt: state.kind === 'error' ? (state.retryAt ?? null) : null,
 })
 
 /** The inverse: what a state has of its own is not null in its row. */
 function toAgentState(row: ReturnType<typeof agentStateColumns>): AgentState {
-  const { state: kind, startedAt, lastError, retryAt } = row as { readonly [C in keyof typeof row]: NonNullable<(typeof row)[C]> }
+  const { state: kind, startedAt, lastError, failures } = row as { readonly [C in keyof typeof row]: NonNullable<(typeof row)[C]> }
   if (kind === 'running') return { kind, startedAt }
-  if (kind === 'error') return { kind, lastError: JSON.parse(lastError) as RunError, retryAt }
+  const retry = row.retryAt !== null && { retryAt: row.retryAt }
+  if (kind === 'error') return { kind, lastError: JSON.parse(lastError) as RunError, failures, ...retry }
   return { kind }
 }

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Agent, AgentChange, AgentStore, Page, PageOf, StateChange } from '@org/agent-messaging-core'
 import { agentColumns, agentStateColumns, selectAgent, toAgent, type AgentRow } from './agent-row.js'
 import type { Committer } from './committer.js'
+import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { pageStart, toPage } from './page.js'
 import type { SessionRows } from './session-row.js'
@@ -9,7 +10,9 @@ import type { SessionRows } from './session-row.js'
 type Columns = ReturnType<typeof agentColumns>
 type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
 
-export function agentStore(db: Database, { read, write }: Committer, sessions: SessionRows, fanOut: FanOut): AgentStore {
+type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
+
+export function agentStore(db: Database, { read, write }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
   const byId = db.prepare<[string, string], AgentRow>(`${selectAgent} where id = ? and project_id = ?`)
   const byName = db.prepare<[string, string], AgentRow>(`${selectAgent} where name = ? and project_id = ?`)
   const active = db.prepare<[], AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
@@ -17,18 +20,17 @@ export function agentStore(db: Database, { read, write }: Committer, sessions: S
   const newest = db.prepare<[string, number, number], AgentRow>(`${selectAgent} where project_id = ? and seq < ? order by seq desc limit ?`)
   const insert = db.prepare<[Columns]>(`
     insert into agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
-      state, started_at, last_error, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
+      state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
     values (@id, @projectId, @name, @defaultPrincipal, @runtimeKind, @runtimeOptions, @runtimeSecrets, @desiredState,
-      @state, @startedAt, @lastError, @retryAt, @concurrency, @maxAttempts, @maxQueued, @createdAt, @updatedAt)`)
+      @state, @startedAt, @lastError, @failures, @retryAt, @concurrency, @maxAttempts, @maxQueued, @createdAt, @updatedAt)`)
   const update = db.prepare<[Columns]>(`
     update agents set name = @name, default_principal = @defaultPrincipal, runtime_kind = @runtimeKind,
       runtime_options = @runtimeOptions, runtime_secrets = @runtimeSecrets, desired_state = @desiredState,
       concurrency = @concurrency, max_attempts = @maxAttempts, max_queued = @maxQueued, updated_at = @updatedAt
     where id = @id`)
   const setState = db.prepare<[StateColumns]>(`
-    update agents set state = @state, started_at = @startedAt, last_error = @lastError, retry_at = @retryAt
+    update agents set state = @state, started_at = @startedAt, last_error = @lastError, failures = @failures, retry_at = @retryAt
     where id = @agentId and state = @from`)
-  const removeMessages = db.prepare<[string]>('delete from messages where agent_id = ?')
   const removeAgent = db.prepare<[string]>('delete from agents where id = ?')
 
   function find(projectId: string, idOrName: string): Agent | undefined {
@@ -56,9 +58,8 @@ export function agentStore(db: Database, { read, write }: Committer, sessions: S
   function remove(projectId: string, id: string, force: boolean): 'deleted' | 'busy' | undefined {
     if (!byId.get(id, projectId)) return undefined
     if (!force && sessions.hasOpen(id)) return 'busy'
-    removeMessages.run(id)
-    sessions.deleteOf(id)
     removeAgent.run(id)
+    erasure.add(id)
     return 'deleted'
   }
 

@@ -15,12 +15,13 @@ export function runnableClaims(db: Database, sessions: SessionRows): (query: Que
   function claim(sessionSeq: number, { now, until }: Query): ClaimedMessage[] {
     const head = headOf.get(sessionSeq)
     if (!head) return []
-    const token = sessions.claim(sessionSeq, until)
+    const { token, sessionState } = sessions.claim(sessionSeq, until)
     const attempt = head.attempt + 1
     const state = { kind: 'running', startedAt: now } as const
     writeState(head.seq, attempt, state)
     const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
-    return [{ message: { ...toMessage(head), attempt, state }, lease: { token, until }, ...(lost && { lost }) }]
+    const message = { ...toMessage(head), attempt, state }
+    return [{ message, lease: { token, until }, ...(lost && { lost }), ...(sessionState !== null && { sessionState }) }]
   }
 
   return (query) =>

@@ -4,15 +4,19 @@ import { tempFile } from '../test/temp-file.js'
 import { createCommitter } from './committer.js'
 
 /** A table of numbers, and what is done to it. */
-function numbers({ path = ':memory:', maxQueued = 1_000 } = {}) {
+function numbers({ path = ':memory:', maxQueued = 1_000, patienceMs = 0, before = (_sql: unknown): void => undefined } = {}) {
   const statements: unknown[] = []
-  const db = new Database(path, { timeout: 0, verbose: (sql) => statements.push(sql) })
+  const verbose = (sql: unknown) => {
+    before(sql)
+    statements.push(sql)
+  }
+  const db = new Database(path, { timeout: 0, verbose })
   onTestFinished(() => void db.close())
   db.exec('create table if not exists numbers (n integer primary key check (n < 1000))')
   const insert = db.prepare<[number]>('insert into numbers values (?)')
   return {
     db,
-    ...createCommitter(db, maxQueued),
+    ...createCommitter(db, { maxQueued, patienceMs }),
     add: (n: number) => insert.run(n).changes,
     stored: () => db.prepare('select n from numbers order by n').pluck().all(),
     commits: () => statements.filter((sql) => sql === 'commit').length,
@@ -79,16 +83,72 @@ it('refuses writes beyond its bound, at once, and takes them again once the queu
   expect(stored()).toEqual([1, 2, 4])
 })
 
-it('is unavailable while another process writes, and well again afterwards', async () => {
-  const path = tempFile()
-  const { write, add, stored } = numbers({ path })
+/** Another connection that writes, as another process would, until it is told to stop. */
+function otherWriter(path: string) {
   const other = new Database(path)
+  onTestFinished(() => void other.close())
   other.exec('begin immediate')
+  return { stop: () => void other.exec('rollback') }
+}
+
+const turns = async (count: number) => {
+  for (let i = 0; i < count; i++) await new Promise((turn) => setTimeout(turn, 1))
+}
+
+it('waits while another process writes, with the event loop turning and the queue in its order', async () => {
+  const path = tempFile()
+  const { write, read, add, stored } = numbers({ path, patienceMs: 60_000 })
+  const other = otherWriter(path)
+  const order: number[] = []
+  const written = range(0, 300).map((n) => write(() => add(n)).map(() => order.push(n)))
+  await turns(20)
+  expect((await read(stored))._unsafeUnwrap()).toEqual([])
+  written.push(write(() => add(300)).map(() => order.push(300)))
+  other.stop()
+  await Promise.all(written)
+  expect(order).toEqual(range(0, 301))
+  expect(stored()).toEqual(range(0, 301))
+})
+
+it('when one of a batch fails and another process comes between, the rest keep their turn', async () => {
+  const path = tempFile()
+  const other = new Database(path)
+  onTestFinished(() => void other.close())
+  let begun = 0
+  const before = (sql: unknown) => {
+    // The batch is the first; then each goes alone, and the other comes before the second of them.
+    if (sql === 'begin immediate' && ++begun === 3) other.exec('begin immediate')
+  }
+  const { write, add, stored } = numbers({ path, patienceMs: 60_000, before })
+  const written = [1, 1_000, 2].map((n) => write(() => add(n)))
+  expect((await written[0])?.isOk()).toBe(true)
+  expect(stored()).toEqual([1])
+  other.exec('rollback')
+  expect((await Promise.all(written)).map((result) => result.isOk())).toEqual([true, false, true])
+  expect(stored()).toEqual([1, 2])
+})
+
+it('is unavailable once its patience is used up, and well again afterwards', async () => {
+  const path = tempFile()
+  const { write, add, stored } = numbers({ path, patienceMs: 30 })
+  const other = otherWriter(path)
   const results = await Promise.all([1, 2].map((n) => write(() => add(n))))
   expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(Array(2).fill('SQLITE_BUSY: database is locked'))
-  other.close()
+  other.stop()
   expect((await write(() => add(3))).isOk()).toBe(true)
   expect(stored()).toEqual([3])
+})
+
+it('holds no more than its bound while it waits, and closing ends the wait', async () => {
+  const path = tempFile()
+  const { write, close, add } = numbers({ path, maxQueued: 2, patienceMs: 60_000 })
+  const other = otherWriter(path)
+  const waiting = [1, 2].map((n) => write(() => add(n)))
+  await turns(5)
+  expect((await write(() => add(3)))._unsafeUnwrapErr().reason).toBe('2 writes are waiting already')
+  close()
+  for (const result of await Promise.all(waiting)) expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_BUSY: database is locked')
+  other.stop()
 })
 
 it('a commit that fails stores nothing, tells everybody, and leaves no transaction open', async () => {

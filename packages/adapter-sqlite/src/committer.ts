@@ -1,10 +1,12 @@
+import Database from 'better-sqlite3'
 import { err, errAsync, fromThrowable, ok, ResultAsync, type Result } from 'neverthrow'
-import type { Database } from 'better-sqlite3'
 import type { Stored, Unavailable } from '@org/agent-messaging-core'
 import { unavailable, unavailableBecause } from './unavailable.js'
 
 /** Writes of one transaction at most: between two of them the event loop has its turn. */
 const LARGEST_BATCH = 256
+/** Between two tries while another process writes. Two that both write without a pause then wait a tenth of a second at the worst. */
+const BUSY_PAUSE_MS = 2
 
 /** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */
 export type Committer = {
@@ -12,20 +14,37 @@ export type Committer = {
   write<T>(operation: () => T): Stored<T>
   /** Runs `query` now, on what is committed. */
   read<T>(query: () => T): Stored<T>
-  /** Commits what is queued; later calls are `Unavailable`. */
+  /** Tries once to commit what is queued; later calls are `Unavailable`. */
   close(): void
 }
 
-type Write = { readonly operation: () => unknown; readonly settle: (result: Result<unknown, Unavailable>) => void }
+export type CommitterOptions = {
+  /** Writes that may wait for their commit; one more is `Unavailable`. */
+  readonly maxQueued: number
+  /** How long a write waits while other processes write; then it is `Unavailable`. */
+  readonly patienceMs: number
+}
+
+type Write = {
+  readonly operation: () => unknown
+  readonly settle: (result: Result<unknown, Unavailable>) => void
+  /** By the clock of `performance.now`. */
+  readonly patientUntil: number
+}
 type Values = readonly unknown[]
 /** `step`: a transaction that fails to begin or to commit says nothing about its operations. */
 type Failure = { readonly step: 'begin' | 'operate' | 'commit'; readonly error: unknown }
+/** `error`: why any are left. */
+type Left = { readonly left: readonly Write[]; readonly error?: unknown }
 
 /**
  * Group commit. A durable commit costs a sync of the disk, whatever is in it: so writes are collected until the event loop
  * has heard everybody, and committed together. It is 8 times as fast as a commit each, under the same guarantee.
+ *
+ * While another process writes, the queue waits in its order and the event loop turns: `db` is to have a busy timeout of 0,
+ * for SQLite waits with the whole thread.
  */
-export function createCommitter(db: Database, maxQueued: number): Committer {
+export function createCommitter(db: Database.Database, { maxQueued, patienceMs }: CommitterOptions): Committer {
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const rollback = db.prepare('rollback')
@@ -33,28 +52,38 @@ export function createCommitter(db: Database, maxQueued: number): Committer {
   let isClosed = false
 
   function flush(): void {
-    const batch = queue.splice(0, LARGEST_BATCH)
-    if (queue.length > 0) setImmediate(flush)
-    if (batch.length > 0) commitTogether(batch)
+    if (queue.length === 0) return
+    const { left, error } = commitTogether(queue.splice(0, LARGEST_BATCH))
+    queue.unshift(...left)
+    const now = performance.now()
+    while (queue[0] && left.length > 0 && queue[0].patientUntil <= now) queue.shift()?.settle(err(unavailableBecause(error)))
+    if (queue.length === 0) return
+    if (left.length > 0) setTimeout(flush, BUSY_PAUSE_MS)
+    else setImmediate(flush)
   }
 
-  function commitTogether(batch: readonly Write[]): void {
+  /** Gives those whose turn has not come. */
+  function commitTogether(batch: readonly Write[]): Left {
     const done = transact(batch)
     if (done.isOk()) batch.forEach((write, i) => write.settle(ok(done.value[i])))
-    else if (done.error.step === 'operate' && batch.length > 1) commitEach(batch)
+    else if (isBusy(done.error)) return { left: batch, error: done.error.error }
+    else if (done.error.step === 'operate' && batch.length > 1) return commitEach(batch)
     else for (const write of batch) write.settle(err(unavailableBecause(done.error.error)))
+    return { left: [] }
   }
 
   /** One of them fails: that one alone shall. When the database itself is away, the rest need not wait for it one by one. */
-  function commitEach(batch: readonly Write[]): void {
+  function commitEach(batch: readonly Write[]): Left {
     for (const [i, write] of batch.entries()) {
       const done = transact([write])
+      if (done.isErr() && isBusy(done.error)) return { left: batch.slice(i), error: done.error.error }
       if (done.isErr() && done.error.step !== 'operate') {
         for (const left of batch.slice(i)) left.settle(err(unavailableBecause(done.error.error)))
-        return
+        return { left: [] }
       }
       write.settle(done.map(([value]) => value).mapErr(({ error }) => unavailableBecause(error)))
     }
+    return { left: [] }
   }
 
   function transact(batch: readonly Write[]): Result<Values, Failure> {
@@ -86,7 +115,7 @@ export function createCommitter(db: Database, maxQueued: number): Committer {
       if (isClosed) return errAsync(unavailable('the storage is closed'))
       if (queue.length >= maxQueued) return errAsync(unavailable(`${maxQueued} writes are waiting already`))
       const written = new Promise<Result<unknown, Unavailable>>((settle) => {
-        queue.push({ operation, settle })
+        queue.push({ operation, settle, patientUntil: performance.now() + patienceMs })
       })
       if (queue.length === 1) setImmediate(flush)
       return new ResultAsync(written as Promise<Result<T, Unavailable>>)
@@ -97,7 +126,14 @@ export function createCommitter(db: Database, maxQueued: number): Committer {
     },
     close: () => {
       isClosed = true
-      while (queue.length > 0) commitTogether(queue.splice(0, LARGEST_BATCH))
+      while (queue.length > 0) {
+        const { left, error } = commitTogether(queue.splice(0, LARGEST_BATCH))
+        for (const write of left) write.settle(err(unavailableBecause(error)))
+      }
     },
   }
 }
+
+/** Before anything was done: the same writes can be tried again. */
+const isBusy = ({ step, error }: Failure): boolean =>
+  step === 'begin' && error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')

@@ -1,4 +1,4 @@
-import type { DeliveryState, EventName, WebhookDelivery } from '@org/agent-messaging-core'
+import type { CancelReason, DeliveryState, EventName, WebhookDelivery } from '@org/agent-messaging-core'
 
 /** A delivery with its event's and its webhook's ids. */
 export type DeliveryRow = {
@@ -15,9 +15,12 @@ export type DeliveryRow = {
   readonly resumeAt: number | null
   readonly lease: number
   readonly finishedAt: number | null
-  readonly cancelledReason: 'webhook_deleted' | 'operator' | null
+  readonly cancelledReason: CancelReason | null
   readonly createdAt: number
 }
+
+/** And with what is to be sent. */
+export type DeliveryRowWithBody = DeliveryRow & { readonly body: string; readonly trace: string | null }
 
 const columns = `
   d.seq, d.id, d.project_id as projectId, w.id as webhookId, e.id as eventId, e.name as event,
@@ -27,7 +30,7 @@ const joined = 'from deliveries d join events e on e.seq = d.event_seq join webh
 
 /** To be followed by a `where`. */
 export const selectDelivery = `select ${columns} ${joined}`
-export const selectDeliveryWithBody = `select ${columns}, e.body ${joined}`
+export const selectDeliveryWithBody = `select ${columns}, e.body, e.trace ${joined}`
 
 export const toDelivery = (row: DeliveryRow): WebhookDelivery => ({
   id: row.id,

@@ -1,27 +1,37 @@
 import type { Database } from 'better-sqlite3'
 import type { DeliveryAttempt, DeliveryDetail, DeliveryStore } from '@org/agent-messaging-core'
+import { deliveryBacklog } from './backlog.js'
+import { staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
 import type { Committer } from './committer.js'
 import { deliveryList } from './delivery-list.js'
-import { selectDeliveryWithBody, toDelivery, type DeliveryRow } from './delivery-row.js'
-import { publisherOf } from './fan-out.js'
+import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
+import { publisherOf, type FanOut } from './fan-out.js'
+import { toHeaders } from './kept-headers.js'
 import { attemptRecords } from './record-attempt.js'
+import { deliveryPurge } from './purge.js'
 import { redelivery } from './redelivery.js'
 
-type AttemptRow = Omit<DeliveryAttempt, 'outcome'> & { readonly outcome: string }
+type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
+  readonly outcome: string
+  readonly headerNames: string | null
+  readonly headerValues: string | null
+}
 
-export function deliveryStore(db: Database, { read, write }: Committer): DeliveryStore {
+export function deliveryStore(db: Database, { read, write }: Committer, fanOut: FanOut): DeliveryStore {
   const claimDue = dueClaims(db)
-  const recordAttempt = attemptRecords(db)
+  const recordAttempt = attemptRecords(db, fanOut)
   const list = deliveryList(db)
   const { redeliver, cancel } = redelivery(db)
   const publishTo = publisherOf(db)
-  const one = db.prepare<[string, string], DeliveryRow & { readonly body: string }>(
-    `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
-  )
+  const cancelStale = staleDeliveries(db)
+  const purge = deliveryPurge(db)
+  const backlog = deliveryBacklog(db)
+  const one = db.prepare<[string, string], DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`)
   const attemptsOf = db.prepare<[number], AttemptRow>(`
-    select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome
-    from attempts where delivery_seq = ? order by attempt_number`)
+    select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
+      n.names as headerNames, header_values as headerValues
+    from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`)
   const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
       (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
@@ -51,10 +61,17 @@ export function deliveryStore(db: Database, { read, write }: Committer): Deliver
     get: (projectId, deliveryId) => read(() => getDetail(projectId, deliveryId)),
     list: (filter, page) => read(() => list(filter, page)),
     cancelOrphans: (query) => write(() => cancelOrphans.run(query).changes),
+    cancelStale: (query) => write(() => cancelStale(query)),
+    purge: (query) => write(() => purge(query)),
+    backlog: (now) => read(() => backlog(now)),
   }
 }
 
-const toAttempt = (row: AttemptRow): DeliveryAttempt => ({ ...row, outcome: JSON.parse(row.outcome) as DeliveryAttempt['outcome'] })
+const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): DeliveryAttempt => ({
+  ...row,
+  ...toHeaders(headerNames, headerValues),
+  outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
+})
 
 /** Makes due what is being sent. */
 export function releaseDeliveries(db: Database): void {

@@ -7,6 +7,7 @@ import type { SessionRows } from './session-row.js'
 type HeldRuns = {
   extend(held: Held, until: Instant): boolean
   defer(deferral: Parameters<MessageStore['defer']>[0]): 'deferred' | 'lease_lost'
+  remember(memory: Parameters<MessageStore['rememberSession']>[0]): 'remembered' | 'lease_lost'
   record(run: Parameters<MessageStore['recordRun']>[0]): RecordedRun
 }
 
@@ -35,6 +36,12 @@ export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): H
       writeState(row.seq, row.attempt, state)
       sessions.holdUntil(row.sessionSeq, state.deadlineAt)
       return 'deferred'
+    },
+    remember: ({ sessionState, ...held }) => {
+      const row = find(held)
+      if (!row) return 'lease_lost'
+      sessions.remember(row.sessionSeq, sessionState)
+      return 'remembered'
     },
     record: ({ state, now, outgoing, ...held }) => {
       const row = find(held)

@@ -1,5 +1,6 @@
-import type { Database } from 'better-sqlite3'
-import type { ExecutionPrincipal, JsonObject, Message, MessageState, RunError } from '@org/agent-messaging-core'
+import type { Database, Statement } from 'better-sqlite3'
+import type { ExecutionPrincipal, JsonObject, Message, MessageRef, MessageState, RunError } from '@org/agent-messaging-core'
+import { toTrace } from './trace.js'
 
 /** A message with its session's lease and its agent's project. */
 export type MessageRow = StateColumns & {
@@ -16,6 +17,7 @@ export type MessageRow = StateColumns & {
   readonly metadata: string | null
   readonly principal: string
   readonly fingerprint: string | null
+  readonly trace: string | null
   readonly attempt: number
   readonly createdAt: number
 }
@@ -32,13 +34,16 @@ export type StateColumns = {
   readonly error: string | null
 }
 
-/** To be followed by a `where`. */
+/** To be followed by a `where`. What is erased, or was a deleted agent's, has a session without an agent: it is found by nobody. */
 export const selectMessage = `
   select m.seq, m.id, a.project_id as projectId, m.agent_id as agentId, m.session_seq as sessionSeq, s.session_id as sessionId,
-    m.position, s.head_position as headPosition, s.lease, m.message, m.metadata, m.principal, m.fingerprint, m.attempt,
+    m.position, s.head_position as headPosition, s.lease, m.message, m.metadata, m.principal, m.fingerprint, m.trace, m.attempt,
     m.state, m.not_before as notBefore, m.started_at as startedAt, m.deadline_at as deadlineAt, m.finished_at as finishedAt,
     m.response_time_ms as responseTimeMs, m.response, m.error, m.created_at as createdAt
-  from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = m.agent_id`
+  from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id`
+
+export const messageByRef = (db: Database): Statement<[MessageRef], MessageRow> =>
+  db.prepare(`${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`)
 
 export const toMessage = (row: MessageRow): Message => ({
   id: row.id,
@@ -49,6 +54,7 @@ export const toMessage = (row: MessageRow): Message => ({
   ...(row.metadata !== null && { metadata: JSON.parse(row.metadata) as JsonObject }),
   executionPrincipal: JSON.parse(row.principal) as ExecutionPrincipal,
   ...(row.fingerprint !== null && { fingerprint: row.fingerprint }),
+  ...toTrace(row.trace),
   attempt: row.attempt,
   state: toState(row),
   createdAt: row.createdAt,
@@ -73,6 +79,8 @@ export function stateColumns(state: MessageState): StateColumns {
     }
     case 'failed':
       return { ...blank, state: state.kind, error: JSON.stringify(state.error), finishedAt: state.failedAt }
+    case 'cancelled':
+      return { ...blank, state: state.kind, finishedAt: state.cancelledAt }
   }
 }
 
@@ -101,6 +109,8 @@ function toState(row: StateColumns): MessageState {
       return { kind, response, respondedAt: finishedAt, responseTimeMs }
     case 'failed':
       return { kind, error: JSON.parse(error) as RunError, failedAt: finishedAt }
+    case 'cancelled':
+      return { kind, cancelledAt: finishedAt }
   }
 }
 

@@ -58,6 +58,21 @@ it('answers a ping as long as it can write', async () => {
   expect((await storage.ping())._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
 })
 
+it('waits for a process that writes, and lets everything else go on', async () => {
+  const path = tempFile()
+  const storage = openSqliteStorage({ path })
+  const other = new Database(path)
+  other.exec('begin immediate')
+  const written = storage.credentials.createProject(aProject())
+  // With the thread standing still, nobody could end the other's transaction before the patience is used up.
+  for (let turns = 0; turns < 10; turns++) await new Promise((turn) => setTimeout(turn, 1))
+  expect((await storage.credentials.getProject(aProject().id))._unsafeUnwrap()).toBeUndefined()
+  other.close()
+  expect((await written).isOk()).toBe(true)
+  expect((await storage.credentials.getProject(aProject().id))._unsafeUnwrap()).toEqual(aProject())
+  await storage.close()
+})
+
 it('closes twice without harm', async () => {
   const storage = openSqliteStorage({ path: tempFile() })
   await storage.close()

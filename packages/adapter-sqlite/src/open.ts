@@ -6,6 +6,7 @@ import { openConnection } from './connection.js'
 import { credentialStore } from './credential-store.js'
 import { deliveryStore, releaseDeliveries } from './delivery-store.js'
 import { requireFittingDriver } from './driver-check.js'
+import { erasureOf } from './erasure.js'
 import { fanOutOf } from './fan-out.js'
 import { openLiveness, type Liveness } from './liveness.js'
 import { messageStore } from './message-store.js'
@@ -18,7 +19,10 @@ import { webhookStore } from './webhook-store.js'
 export type SqliteOptions = {
   /** The database file, made if it is missing (its folder is not), or ':memory:'. */
   readonly path: string
-  /** How long a commit waits for another process's, with the event loop standing still. 5,000 if absent. */
+  /**
+   * How long a write waits while other processes write, before it is `Unavailable`; the event loop turns meanwhile. The opening and
+   * the closing wait as long with the loop standing still. Reads never wait. 5,000 if absent.
+   */
   readonly busyTimeoutMs?: number
   /** Writes that may wait for their commit; one more is `Unavailable`. 10,000 if absent. */
   readonly maxQueuedWrites?: number
@@ -47,10 +51,13 @@ function openStorage({ path, busyTimeoutMs = 5_000, maxQueuedWrites = 10_000 }: 
   const db = openConnection(path, busyTimeoutMs)
   try {
     migrate(db, migrations)
-    const committer = createCommitter(db, maxQueuedWrites)
+    const committer = createCommitter(db, { maxQueued: maxQueuedWrites, patienceMs: busyTimeoutMs })
     const stores = storesOf(db, committer)
     const liveness = path === ':memory:' ? aloneInMemory : openLiveness(path, () => releaseClaims(db))
+    // From here on the committer does the waiting, up to the last commits.
+    db.pragma('busy_timeout = 0')
     const close = (): void => {
+      if (db.open) db.pragma(`busy_timeout = ${busyTimeoutMs}`)
       committer.close()
       db.close()
       liveness.close()
@@ -75,13 +82,12 @@ function releaseClaims(db: Database): void {
 
 /** Each prepares its statements, once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
-  const sessions = sessionRows(db)
-  const fanOut = fanOutOf(db)
+  const parts = { sessions: sessionRows(db), fanOut: fanOutOf(db), erasure: erasureOf(db) }
   return {
-    messages: messageStore(db, committer, sessions, fanOut),
-    deliveries: deliveryStore(db, committer),
+    messages: messageStore(db, committer, parts),
+    deliveries: deliveryStore(db, committer, parts.fanOut),
     webhooks: webhookStore(db, committer),
-    agents: agentStore(db, committer, sessions, fanOut),
+    agents: agentStore(db, committer, parts),
     credentials: credentialStore(db, committer),
     ping: () => committer.write(() => rewriteVersion(db)),
   }

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
-import { dueSql, nextLaneSql } from './claim-due.js'
+import { dueSql, laneSql, nextLaneSql } from './claim-due.js'
 import { createCommitter } from './committer.js'
 import { openConnection } from './connection.js'
 import { deliveryListSql } from './delivery-list.js'
@@ -25,13 +25,27 @@ function planOf(db: Database, sql: string): string[] {
 it.each([
   ['the due sessions of an agent', dueSessionsSql, 'SEARCH sessions USING COVERING INDEX sessions_due (agent_id=? AND due_at<?)'],
   ['the next webhook with open deliveries', nextLaneSql, 'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq>?)'],
-  ['the due deliveries of a webhook', dueSql, 'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND due_at<?)'],
+  [
+    'the due deliveries of a webhook',
+    dueSql,
+    'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND <expr>=? AND due_at<?)',
+  ],
 ])('%s are found by an index of open rows alone, in order', (_, sql, plan) => {
   expect(planOf(database(), sql)).toEqual([plan])
 })
 
-/** What may be read from end to end: all agents to find those to look after, deleted webhooks, and a list that was handed in. */
-const SCANS = ['SCAN agents', 'SCAN w USING COVERING INDEX webhooks_deleted', 'SCAN json_each VIRTUAL TABLE INDEX 1:']
+it('whether a webhook may be sent to is one look at its row', () => {
+  expect(planOf(database(), laneSql)).toEqual(['SEARCH webhooks USING INTEGER PRIMARY KEY (rowid=?)'])
+})
+
+/**
+ * What may be read from end to end: all agents to find those to look after, what is being erased, deleted webhooks, and a list that was handed in.
+ * To count what is open, all that is; and as far as a sweep counts (the subquery), what waits for a disabled webhook.
+ */
+const SCANS = [
+  ...['SCAN agents', 'SCAN erasures', 'SCAN w USING COVERING INDEX webhooks_deleted', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
+  ...['SCAN deliveries USING COVERING INDEX deliveries_due', 'SCAN l', 'SCAN s USING INDEX sessions_due', 'SCAN (subquery-1)'],
+]
 
 it('no statement sorts, and none reads a table from end to end but for those that stay small', () => {
   const statements = [...preparedStatements(), ...listStatements()]
@@ -45,7 +59,7 @@ it('no statement sorts, and none reads a table from end to end but for those tha
 it('lists by state read the rows that are not done alone', () => {
   const db = database()
   expect(planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' }))).toContain(
-    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid<?)',
+    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
   )
   expect(planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' }))).toContain(
     'SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid<?)',
@@ -55,7 +69,7 @@ it('lists by state read the rows that are not done alone', () => {
 /** What the stores prepare when they are made. */
 function preparedStatements(): string[] {
   const db = database()
-  const committer = createCommitter(db, 1)
+  const committer = createCommitter(db, { maxQueued: 1, patienceMs: 0 })
   const prepare = db.prepare.bind(db)
   const statements: string[] = []
   db.prepare = (sql: string) => {
@@ -68,8 +82,9 @@ function preparedStatements(): string[] {
 
 function listStatements(): string[] {
   const messageFilters = [{}, { status: 'pending' }, { status: 'responded' }, { state: 'queued' }, { state: 'responded' }] as const
+  const places = [{}, { order: 'asc' }, { sessionId: 's' }, { sessionId: 's', order: 'asc' }] as const
   const messages = messageFilters.flatMap((filter) =>
-    [{}, { sessionId: 's' }].map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
+    places.map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
   )
   const deliveryFilters = [{}, { status: 'pending' }, { status: 'delivered' }, { status: 'cancelled' }, { event: 'agent.error' }] as const
   const deliveries = deliveryFilters.flatMap((filter) =>

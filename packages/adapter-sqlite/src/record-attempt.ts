@@ -1,15 +1,35 @@
 import type { Database } from 'better-sqlite3'
-import type { AfterAttempt, AttemptRecord, DeliveryState } from '@org/agent-messaging-core'
+import type { AfterAttempt, AttemptRecord, DeliveryState, RecordedAttempt } from '@org/agent-messaging-core'
+import type { FanOut } from './fan-out.js'
+import { headerWriter, type HeaderColumns } from './kept-headers.js'
+import { judgements } from './judgement.js'
 
-type Claim = { readonly seq: number; readonly state: DeliveryState['kind']; readonly lease: number; readonly attemptCount: number }
+type Claim = {
+  readonly seq: number
+  readonly webhookSeq: number
+  readonly state: DeliveryState['kind']
+  readonly lease: number
+  readonly attemptCount: number
+}
+type AttemptColumns = HeaderColumns & {
+  readonly deliverySeq: number
+  readonly attemptNumber: number
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly outcome: string
+}
 type Columns = { readonly dueAt: number | null; readonly finishedAt: number | null; readonly step: number | null }
 
 /** `DeliveryStore.recordAttempt`, within a transaction. */
-export function attemptRecords(db: Database): (record: AttemptRecord) => 'recorded' | 'lease_lost' {
-  const claimOf = db.prepare<[string], Claim>('select seq, state, lease, attempt_count as attemptCount from deliveries where id = ?')
-  const insert = db.prepare<[number, number, number, number, string]>(
-    'insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome) values (?, ?, ?, ?, ?)',
+export function attemptRecords(db: Database, fanOut: FanOut): (record: AttemptRecord) => RecordedAttempt {
+  const judged = judgements(db, fanOut)
+  const claimOf = db.prepare<[string], Claim>(
+    'select seq, webhook_seq as webhookSeq, state, lease, attempt_count as attemptCount from deliveries where id = ?',
   )
+  const columnsOfHeaders = headerWriter(db)
+  const insert = db.prepare<[AttemptColumns]>(`
+    insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, header_names_seq, header_values)
+    values (@deliverySeq, @attemptNumber, @startedAt, @durationMs, @outcome, @headerNamesSeq, @headerValues)`)
   const update = db.prepare<[Columns & { seq: number; attemptNumber: number; state: string }]>(`
     update deliveries set state = @state, step = coalesce(@step, step), due_at = @dueAt, resume_at = null, finished_at = @finishedAt,
       attempt_count = @attemptNumber
@@ -17,12 +37,15 @@ export function attemptRecords(db: Database): (record: AttemptRecord) => 'record
 
   return (record) => {
     const claim = claimOf.get(record.deliveryId)
-    if (!claim || !counts(record, claim)) return 'lease_lost'
-    const { startedAt, durationMs, outcome } = record.attempt
+    if (!claim || !counts(record, claim)) return { kind: 'lease_lost' }
+    const { startedAt, durationMs } = record.attempt
+    const outcome = JSON.stringify(record.attempt.outcome)
     const attemptNumber = claim.attemptCount + 1
-    insert.run(claim.seq, attemptNumber, startedAt, durationMs, JSON.stringify(outcome))
+    const headers = columnsOfHeaders(record.attempt.requestHeaders)
+    insert.run({ deliverySeq: claim.seq, attemptNumber, startedAt, durationMs, outcome, ...headers })
     update.run({ seq: claim.seq, attemptNumber, state: record.state.kind, ...columnsOf(record.state) })
-    return 'recorded'
+    const webhook = record.judge && judged(claim.webhookSeq, record.judge)
+    return { kind: 'recorded', ...(webhook && { webhook }) }
   }
 }
 

@@ -1,6 +1,7 @@
 import { decideRedelivery, type Instant, type PageOf, type RedeliverFilter, type Redelivered } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
 import { deliveryList } from './delivery-list.js'
+import { probeReadiness } from './probe-readiness.js'
 
 type Columns = { readonly id: string; readonly step: number; readonly dueAt: Instant; readonly resumeAt: Instant | null }
 type Redelivery = {
@@ -12,6 +13,7 @@ type Redelivery = {
 /** What operators do to deliveries, within a transaction. */
 export function redelivery(db: Database): Redelivery {
   const list = deliveryList(db)
+  const ready = probeReadiness(db)
   const makeDue = db.prepare<[Columns]>(`
     update deliveries set state = 'pending', step = @step, due_at = @dueAt, resume_at = @resumeAt, finished_at = null, cancelled_reason = null
     where id = @id`)
@@ -22,6 +24,7 @@ export function redelivery(db: Database): Redelivery {
   return {
     redeliver: (filter, page, now) => {
       const { data, nextCursor } = list({ ...filter, isOfLivingWebhook: true }, page)
+      for (const webhookId of new Set(data.map((delivery) => delivery.webhookId))) ready(webhookId, now)
       const changed = data.filter(({ id, state }) => {
         const next = decideRedelivery(state, now)
         if (next) makeDue.run({ id, step: next.step, dueAt: next.nextAttemptAt, resumeAt: next.resumeAt ?? null })

@@ -2,11 +2,19 @@ import type { Database } from 'better-sqlite3'
 import type { Instant } from '@org/agent-messaging-core'
 
 /** Where a message came to stand. `isHead`: nothing is ahead of it. */
-export type Place = { readonly sessionSeq: number; readonly position: number; readonly lease: number; readonly isHead: boolean }
+export type Place = {
+  readonly sessionSeq: number
+  readonly position: number
+  readonly lease: number
+  readonly sessionState: string | null
+  readonly isHead: boolean
+}
 
 type Enqueue = {
   readonly agentId: string
   readonly sessionId: string
+  readonly messageId: string
+  readonly createdAt: Instant
   readonly now: Instant
   readonly claimUntil: Instant | null
   readonly maxQueued: number
@@ -17,17 +25,28 @@ export type SessionRows = {
   enqueue(enqueue: Enqueue): Place | undefined
   /** Sessions of the agent whose head may be claimed, the longest due first. */
   due(agentId: string, now: Instant, limit: number): number[]
-  /** A new lease on the head, which supersedes the older ones; gives its token. */
-  claim(sessionSeq: number, until: Instant): number
+  /** A new lease on the head, which supersedes the older ones; gives its token and what the session remembers. */
+  claim(sessionSeq: number, until: Instant): { readonly token: number; readonly sessionState: string | null }
   /** Nobody else may claim the head until then. The token stays as it is. */
   holdUntil(sessionSeq: number, until: Instant): void
   /** The head is final: the next one may be claimed from now on. Gives whether there is a next one. */
   advance(sessionSeq: number, now: Instant): boolean
+  /** A message behind the head is final before its turn. Gives whether others are open, which they are. */
+  forgo(sessionSeq: number): true
+  remember(sessionSeq: number, sessionState: string): void
   hasOpen(agentId: string): boolean
-  deleteOf(agentId: string): void
+  /** The session, if there is one, and how many of its messages are open. */
+  find(agentId: string, sessionId: string): { readonly seq: number; readonly openCount: number } | undefined
+  /** Hands the session over to an owner that is no agent; whoever comes under its old name begins a new one. Gives that owner. */
+  disown(sessionSeq: number): string
 }
 
 export const dueSessionsSql = 'select seq from sessions where agent_id = ? and due_at <= ? order by due_at limit ?'
+
+/** Steps over the messages that were cancelled, or retried and so moved. Behind the head all open ones are queued. */
+const nextOpenSql = `
+  select position from messages
+  where session_seq = sessions.seq and position > sessions.head_position and state = 'queued' order by position limit 1`
 
 /**
  * The session's row is the queue and the lock of all in it, and this is the only place that writes one. `head_position` says
@@ -36,27 +55,36 @@ export const dueSessionsSql = 'select seq from sessions where agent_id = ? and d
  */
 export function sessionRows(db: Database): SessionRows {
   const enqueue = db.prepare<[Enqueue], Omit<Place, 'isHead'> & { isHead: 0 | 1 }>(`
-    insert into sessions (agent_id, session_id, last_position, head_position, due_at, lease)
-    values (@agentId, @sessionId, 1, 1, coalesce(@claimUntil, @now), @claimUntil is not null)
+    insert into sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
+    values (@agentId, @sessionId, 1, 1, 1, coalesce(@claimUntil, @now), @claimUntil is not null, @messageId, @createdAt)
     on conflict (agent_id, session_id) do update set
       last_position = last_position + 1,
+      open_count = open_count + 1,
       due_at = coalesce(due_at, excluded.due_at),
-      lease = lease + (due_at is null and @claimUntil is not null)
-      where last_position - head_position < @maxQueued
-    returning seq as sessionSeq, last_position as position, lease, head_position = last_position as isHead`)
+      lease = lease + (due_at is null and @claimUntil is not null),
+      last_message_id = max(last_message_id, excluded.last_message_id),
+      last_message_at = max(last_message_at, excluded.last_message_at)
+      where open_count <= @maxQueued
+    returning seq as sessionSeq, last_position as position, lease, state as sessionState, head_position = last_position as isHead`)
   const due = db.prepare<[string, Instant, number], number>(dueSessionsSql).pluck()
-  const claim = db
-    .prepare<[Instant, number], number>('update sessions set due_at = ?, lease = lease + 1 where seq = ? returning lease')
-    .pluck()
+  const claim = db.prepare<[Instant, number], ReturnType<SessionRows['claim']>>(
+    'update sessions set due_at = ?, lease = lease + 1 where seq = ? returning lease as token, state as sessionState',
+  )
   const hold = db.prepare<[Instant, number]>('update sessions set due_at = ? where seq = ?')
   const advance = db
     .prepare<[Instant, number], 0 | 1>(
-      `update sessions set head_position = head_position + 1, due_at = case when head_position < last_position then ? end
+      `update sessions set open_count = open_count - 1, due_at = case when open_count > 1 then ? end,
+         head_position = case when open_count > 1 then (${nextOpenSql}) else last_position + 1 end
        where seq = ? returning due_at is not null`,
     )
     .pluck()
+  const remember = db.prepare<[string, number]>('update sessions set state = ? where seq = ?')
   const open = db.prepare<[string]>('select 1 from sessions where agent_id = ? and due_at is not null limit 1')
-  const remove = db.prepare<[string]>('delete from sessions where agent_id = ?')
+  const forgo = db.prepare<[number]>('update sessions set open_count = open_count - 1 where seq = ?')
+  const find = db.prepare<[string, string], { seq: number; openCount: number }>(
+    'select seq, open_count as openCount from sessions where agent_id = ? and session_id = ?',
+  )
+  const disown = db.prepare<[string, number]>('update sessions set agent_id = ?, due_at = null where seq = ?')
 
   return {
     enqueue: (session) => {
@@ -67,8 +95,18 @@ export function sessionRows(db: Database): SessionRows {
     claim: (sessionSeq, until) => claim.get(until, sessionSeq) ?? gone(sessionSeq),
     holdUntil: (sessionSeq, until) => void hold.run(until, sessionSeq),
     advance: (sessionSeq, now) => advance.get(now, sessionSeq) === 1,
+    forgo: (sessionSeq) => {
+      forgo.run(sessionSeq)
+      return true
+    },
+    remember: (sessionSeq, sessionState) => void remember.run(sessionState, sessionSeq),
     hasOpen: (agentId) => open.get(agentId) !== undefined,
-    deleteOf: (agentId) => void remove.run(agentId),
+    find: (agentId, sessionId) => find.get(agentId, sessionId),
+    disown: (sessionSeq) => {
+      const owner = `erased session ${sessionSeq}`
+      disown.run(owner, sessionSeq)
+      return owner
+    },
   }
 }
 

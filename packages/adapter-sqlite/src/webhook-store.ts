@@ -10,7 +10,7 @@ import {
 } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
-import { selectWebhook, toWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
+import { selectWebhook, toWebhook, updateWebhookSql, webhookColumns, type WebhookRow } from './webhook-row.js'
 
 type Columns = ReturnType<typeof webhookColumns>
 
@@ -23,13 +23,16 @@ export function webhookStore(db: Database, { read, write }: Committer): WebhookS
     `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc limit ?`,
   )
   const insert = db.prepare<[Columns]>(`
-    insert into webhooks (id, project_id, url, events, agent_id, description, secret, previous_secret, previous_until, disabled_at, created_at, updated_at, is_deleted)
-    values (@id, @projectId, @url, @events, @agentId, @description, @secret, @previousSecret, @previousUntil, @disabledAt, @createdAt, @updatedAt, 0)`)
-  const update = db.prepare<[Columns]>(`
-    update webhooks set url = @url, events = @events, agent_id = @agentId, description = @description, secret = @secret,
-      previous_secret = @previousSecret, previous_until = @previousUntil, disabled_at = @disabledAt, updated_at = @updatedAt
-    where id = @id`)
-  const erase = db.prepare<[number]>("update webhooks set secret = '', previous_secret = null, is_deleted = 1 where seq = ?")
+    insert into webhooks (id, project_id, url, events, agent_id, description, secret, header_names, headers, previous_secret, previous_until, disable_on_gone,
+      disabled_at, disabled_reason, consecutive_failures, failing_since, last_success_at, last_failure_at, circuit_until, circuit_trips,
+      created_at, updated_at, is_deleted)
+    values (@id, @projectId, @url, @events, @agentId, @description, @secret, @headerNames, @headers, @previousSecret, @previousUntil, @disableOnGone,
+      @disabledAt, @disabledReason, @consecutiveFailures, @failingSince, @lastSuccessAt, @lastFailureAt, @circuitUntil, @circuitTrips,
+      @createdAt, @updatedAt, 0)`)
+  const update = db.prepare<[Columns]>(updateWebhookSql)
+  const erase = db.prepare<[number]>(
+    "update webhooks set secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = 1 where seq = ?",
+  )
   const unsubscribe = db.prepare<[string, number]>('delete from subscriptions where project_id = ? and webhook_seq = ?')
   const subscribe = db.prepare<[string, string, string]>(
     'insert into subscriptions (project_id, event, webhook_seq) select ?, ?, seq from webhooks where id = ?',

@@ -28,7 +28,15 @@ async function storageWithWork(path: string): Promise<{ agent: Agent; messages: 
 async function claimAll(storage: SqliteStorage, agent: Agent, now = NOW) {
   const until = now + HOUR
   const messages = await storage.messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 100 }], now, until })
-  const deliveries = await storage.deliveries.claimDue({ now, until, limit: 100, perWebhook: 100, except: new Set() })
+  const deliveries = await storage.deliveries.claimDue({
+    now,
+    until,
+    limit: 100,
+    perWebhook: 100,
+    perProject: 100,
+    retries: 100,
+    except: new Set(),
+  })
   return { messages: messages._unsafeUnwrap(), deliveries: deliveries._unsafeUnwrap() }
 }
 

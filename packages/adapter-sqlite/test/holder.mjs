@@ -5,7 +5,14 @@ const [path, agentId, now, until] = process.argv.slice(2)
 const storage = openSqliteStorage({ path })
 const query = { now: Number(now), until: Number(until) }
 const messages = await storage.messages.claimRunnable({ lanes: [{ agentId, free: 100 }], ...query })
-const deliveries = await storage.deliveries.claimDue({ limit: 100, perWebhook: 100, except: new Set(), ...query })
+const deliveries = await storage.deliveries.claimDue({
+  limit: 100,
+  perWebhook: 100,
+  perProject: 100,
+  retries: 100,
+  except: new Set(),
+  ...query,
+})
 process.on('disconnect', () => process.exit())
 process.send({
   alone: storage.alone,

@@ -10,7 +10,7 @@ export type ClientOptions = {
   readonly retries?: number
 }
 
-export type Call = {
+type Call = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly query?: object | undefined

@@ -1,6 +1,6 @@
 import type { Http } from './http.js'
 
-export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
+type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
 
 const PAGE_SIZE = 100
 

@@ -1,13 +1,16 @@
 import { defaultRetryPolicy } from './domain/delivery.js'
 import { defaultLimits } from './domain/limits.js'
 import { defaultDispatchPolicy } from './domain/message.js'
+import { defaultWebhookHealthPolicy } from './domain/webhook-health.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
+import type { Pacemaker } from './ports/pacemaker.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
 import type { Telemetry } from './ports/telemetry.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
 import { answerRun } from './use-cases/answer-run.js'
+import { cancelMessage, retryMessage } from './use-cases/change-messages.js'
 import { createAgent } from './use-cases/create-agent.js'
 import type { Deps, Platform, Policy } from './use-cases/deps.js'
 import { deleteAgent, getAgent, listAgents, startAgent, stopAgent, updateAgent } from './use-cases/manage-agents.js'
@@ -16,6 +19,8 @@ import { cancelDelivery, getDelivery, listDeliveries, recoverDeliveries, redeliv
 import {
   createWebhook,
   deleteWebhook,
+  disableWebhook,
+  enableWebhook,
   finishRotation,
   getWebhook,
   listWebhooks,
@@ -23,12 +28,16 @@ import {
   sendTestEvent,
   updateWebhook,
 } from './use-cases/manage-webhooks.js'
+import { eraseSession, listSessions } from './use-cases/manage-sessions.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
+import { readBacklog } from './use-cases/read-backlog.js'
 import { sendMessage } from './use-cases/send-message.js'
+import { streamMessage } from './use-cases/stream-message.js'
+import { createAnswerStreams } from './workers/answer-streams.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
 import { createDispatcher } from './workers/dispatcher.js'
 import { localSignal } from './workers/local-signal.js'
-import { createOrphans } from './workers/orphans.js'
+import { createMaintenance } from './workers/maintenance.js'
 import { runPass } from './workers/pass.js'
 import { createSupervisor } from './workers/supervisor.js'
 import { createWaitingRoom } from './workers/waiting-room.js'
@@ -44,6 +53,8 @@ export type ServiceOptions = {
   readonly crypto: Crypto
   /** Wakes callers in this process when absent. */
   readonly signal?: ResponseSignal
+  /** Without one, leases are extended by the dispatcher's loop alone: a run that blocks it for longer than its lease may run twice. */
+  readonly pacemaker?: Pacemaker
   /** Records nothing when absent. */
   readonly telemetry?: Telemetry
   readonly policy?: Partial<Policy>
@@ -52,16 +63,23 @@ export type ServiceOptions = {
 /** The service, ready to be embedded or put behind HTTP. Every call gives a neverthrow Result with a closed union of errors. */
 export type MessagingService = ReturnType<typeof createService>
 
+const DAY_MS = 86_400_000
+
 export const defaultPolicy: Policy = {
   limits: defaultLimits,
   syncWaitMs: 30_000,
   pollMs: 500,
   maxWaitingPerProject: 5_000,
   onKeyMismatch: 'reuse',
+  stream: { bufferLength: 64 * 1024, maxPerProject: 1_000, heartbeatMs: 15_000, stalledMs: 60_000 },
   dispatch: defaultDispatchPolicy,
   runLeaseMs: 30_000,
+  agentHealth: { intervalMs: 30_000, timeoutMs: 5_000, strikes: 3 },
   retry: defaultRetryPolicy,
+  webhookHealth: defaultWebhookHealthPolicy,
   deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 256 },
+  retention: { deliveriesMs: 30 * DAY_MS, messagesMs: Infinity },
+  disabledBacklog: { max: 10_000, maxAgeMs: 7 * DAY_MS },
   headerPrefix: 'X-Service',
 }
 
@@ -73,7 +91,16 @@ export function createService(options: ServiceOptions) {
   const over = new AbortController()
   const d = assemble(options, over.signal)
   return {
-    messages: { send: sendMessage(d), get: getMessage(d), list: listMessages(d), answer: answerRun(d) },
+    messages: {
+      send: sendMessage(d),
+      get: getMessage(d),
+      list: listMessages(d),
+      stream: streamMessage(d),
+      cancel: cancelMessage(d),
+      retry: retryMessage(d),
+      answer: answerRun(d),
+    },
+    sessions: { list: listSessions(d), erase: eraseSession(d) },
     agents: {
       create: createAgent(d),
       get: getAgent(d),
@@ -88,6 +115,8 @@ export function createService(options: ServiceOptions) {
       get: getWebhook(d),
       list: listWebhooks(d),
       update: updateWebhook(d),
+      enable: enableWebhook(d),
+      disable: disableWebhook(d),
       delete: deleteWebhook(d),
       rotateSecret: rotateSecret(d),
       finishRotation: finishRotation(d),
@@ -104,18 +133,23 @@ export function createService(options: ServiceOptions) {
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
     policy: d.policy,
     ping: () => d.storage.ping(),
+    backlog: readBacklog(d),
+    /** What this process has in hand: callers that wait, runs and attempts under way. */
+    load: () => ({ waitingCallers: d.waitingRoom.size, runs: d.dispatcher.running, attempts: d.deliveryWorker.inFlight }),
+    /** The time that everything here is judged by. */
+    now: () => d.clock.now(),
     /** Starts the workers; resolves when the agents that should run have been looked at once. What was stopped stays stopped. */
     async start(): Promise<void> {
       d.deliveryWorker.start()
       d.dispatcher.start()
-      d.orphans.start()
+      d.maintenance.start()
       await d.supervisor.tick()
       d.supervisor.start()
     },
     /** One bounded pass of everything due, for hosts without timers of their own and for the cron route. */
     tick: runPass(d),
     /**
-     * Drains: waiting callers are answered as they stand, nothing new begins, and what is under way gets `graceMs`; then
+     * Drains: waiting callers are answered as they stand, streams end, nothing new begins, and what is under way gets `graceMs`; then
      * runs are aborted and handed back for another process or the next start. The storage stays open: it is the caller's.
      * When it is away the results in hand get a few tries more, and are then given up.
      */
@@ -124,7 +158,8 @@ export function createService(options: ServiceOptions) {
       const stopped = new AbortController()
       void d.clock.sleep(graceMs + LAST_TRIES_MS, stopped.signal).then(() => over.abort('over'))
       d.waitingRoom.close()
-      await d.orphans.stop()
+      d.answerStreams.close()
+      await d.maintenance.stop()
       await d.dispatcher.stop(graceMs)
       await d.supervisor.stop()
       await d.deliveryWorker.stop(Math.max(0, end - d.clock.now()))
@@ -138,16 +173,18 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
     ...options,
     runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
     signal: options.signal ?? localSignal(),
+    pacemaker: options.pacemaker ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
     policy: { ...defaultPolicy, ...options.policy },
     over,
   }
   const deliveryWorker = createDeliveryWorker(platform)
-  const dispatcher = createDispatcher({ ...platform, deliveryWorker })
+  const answerStreams = createAnswerStreams(platform)
+  const dispatcher = createDispatcher({ ...platform, deliveryWorker, answerStreams })
   const supervisor = createSupervisor({ ...platform, deliveryWorker, dispatcher })
   return {
     ...platform,
-    ...{ deliveryWorker, dispatcher, supervisor },
-    ...{ orphans: createOrphans(platform), waitingRoom: createWaitingRoom(platform) },
+    ...{ deliveryWorker, dispatcher, supervisor, answerStreams },
+    ...{ maintenance: createMaintenance(platform), waitingRoom: createWaitingRoom(platform) },
   }
 }

@@ -201,6 +201,7 @@ describe('an agent that fails', () => {
     expect(failed.state).toEqual({
       kind: 'error',
       lastError: { code: 'RUNTIME_EXITED', message: 'no such program' },
+      failures: 1,
       retryAt: clock.now() + 1_000,
     })
     await clock.advance(3_000)

@@ -1,6 +1,6 @@
 import { ok } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { createService } from '@org/agent-messaging-core'
+import { createService, defaultDispatchPolicy, defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
 import { refused } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -151,6 +151,8 @@ describe('stopping the service', () => {
   })
 })
 
+const NOTHING = { messages: 0, deliveries: 0, cancelled: 0, purgedDeliveries: 0, purgedMessages: 0 }
+
 describe('one bounded pass, for a host without timers', () => {
   it('runs queued messages and delivers their answers, and says what it did', async () => {
     const { service, post, hook, sender, state } = await scene({ ...echo, idle: true })
@@ -158,12 +160,13 @@ describe('one bounded pass, for a host without timers', () => {
     const ids = [await post('1'), await post('2')].map(({ id }) => id)
     expect(await state(ids[0] ?? '')).toMatchObject({ kind: 'queued' })
     const pass = await service.tick({ budgetMs: 10_000 })
-    expect(pass).toEqual({ messages: 2, deliveries: 2, cancelled: 0 })
+    expect(pass).toEqual({ ...NOTHING, messages: 2, deliveries: 2 })
     expect(sender.requests).toHaveLength(2)
-    expect(await service.tick({ budgetMs: 10_000 })).toEqual({ messages: 0, deliveries: 0, cancelled: 0 })
+    expect(await service.tick({ budgetMs: 10_000 })).toEqual(NOTHING)
   })
   it('attempts each due delivery once, however many passes run at once in however many processes', async () => {
-    const { service, another, send, hook, sender, clock } = await scene(echo)
+    const policy = { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } }
+    const { service, another, send, hook, sender, clock } = await scene({ ...echo, policy })
     await hook()
     sender.script(...Array.from({ length: 30 }, () => refused(500)))
     for (let n = 0; n < 30; n++) await send(String(n))
@@ -188,7 +191,7 @@ describe('one bounded pass, for a host without timers', () => {
     expect(await fakes.state(id)).toMatchObject({ kind: 'responded' })
   })
   it('is bounded while an agent stops, and ends what is overdue of it', async () => {
-    const dispatch = { backoffMs: [1_000], jitter: 0, runTimeoutMs: 30_000, deferredTimeoutMs: 60_000 }
+    const dispatch = { backoffMs: [1_000], jitter: 0, runTimeoutMs: 40_000, deferredTimeoutMs: 60_000 }
     const { service, post, clock, ref } = await scene({ idle: true, policy: { dispatch } })
     await post()
     let passes = 0
@@ -204,6 +207,27 @@ describe('one bounded pass, for a host without timers', () => {
     await pass()
     expect(passes).toBe(3)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+  })
+  it('keeps the leases of what it began, and ends it at its deadline, with no pass to come', async () => {
+    const dispatch = { ...defaultDispatchPolicy, runTimeoutMs: 60_000 }
+    const { post, service, clock, another, runtime, state } = await scene({ idle: true, agent: { maxAttempts: 1 }, policy: { dispatch } })
+    const { id } = await post()
+    const passing = service.tick({ budgetMs: 1_000 })
+    await clock.advance(50_000)
+    await passing
+    const other = another().tick({ budgetMs: 1_000 })
+    await clock.advance(1_000)
+    expect(await other).toMatchObject({ messages: 0 })
+    expect(runtime.requests).toHaveLength(1)
+    await clock.advance(60_000)
+    expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
+    expect(clock.sleepers).toBe(0)
+  })
+  it('ends after so many rounds, however much there is', async () => {
+    const { service, post } = await scene({ ...echo, idle: true, agent: { concurrency: 1 } })
+    for (let n = 0; n < 101; n++) await post('hello', { sessionId: String(n) })
+    expect(await service.tick({ budgetMs: 60_000 })).toMatchObject({ messages: 100 })
+    expect(await service.tick({ budgetMs: 60_000 })).toMatchObject({ messages: 1 })
   })
   it('gets on with the rest when a part of the storage is away', async () => {
     const { service, post, storage } = await scene({ ...echo, idle: true })
@@ -260,6 +284,23 @@ describe('reading messages', () => {
     expect((await service.messages.get({ ...ref, agent: 'nobody', messageId: id }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
     expect((await service.messages.list({ ...ref, agent: 'nobody', page: { limit: 1 } }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
   })
+})
+
+it('tells what waits, and what it has in hand', async () => {
+  const { service, send, post, storage, clock, runtime, hook, sender } = await scene()
+  await hook()
+  sender.hold()
+  const waiting = send('first')
+  const { id } = await post('second')
+  await clock.advance(100)
+  expect(service.load()).toEqual({ waitingCallers: 1, runs: 1, attempts: 0 })
+  expect((await service.backlog())._unsafeUnwrap()).toMatchObject({ messages: { queued: 1, running: 1 }, deliveries: { open: 0 } })
+  runtime.answer(runtime.requests[0]?.messageId ?? '', 'ok')
+  await waiting
+  await clock.until(() => runtime.openRuns.includes(id))
+  expect(service.load()).toEqual({ waitingCallers: 0, runs: 1, attempts: 1 })
+  storage.fail('deliveries.backlog')
+  expect((await service.backlog()).isErr()).toBe(true)
 })
 
 it('says whether the storage works', async () => {

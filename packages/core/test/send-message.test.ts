@@ -141,7 +141,7 @@ describe('a send is refused, and nothing is stored,', () => {
     expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'stopped' })
     runtime.failStart()
     await service.agents.start(ref)
-    expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'error' })
+    expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'error', retryInMs: 1_000 })
   })
   it('when the agent is deleted between the look-up and the commit', async () => {
     const { send, storage, ref, bot } = await scene(echo)

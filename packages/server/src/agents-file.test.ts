@@ -19,8 +19,23 @@ function fileWith(name: string, source: string): string {
 describe('the file of agents', () => {
   it('gives the functions of its default export', async () => {
     const file = fileWith('good.mjs', 'export default { shout: ({ message }) => message.toUpperCase(), later: async () => "later" }')
-    const agents = await loadAgents(path.relative('', file))
+    const { agents, programs } = await loadAgents(path.relative('', file))
     expect(Object.keys(agents)).toEqual(['shout', 'later'])
+    expect(programs).toEqual({})
+  })
+
+  it('gives the programs that it exports, beside functions or alone', async () => {
+    const programs = {
+      py: { command: 'python3', args: ['agent.py'], env: { MODE: 'x' }, cwd: '/srv', inheritEnv: ['KEY'] },
+      own: { command: './own' },
+      coder: { command: 'coder', permissions: { allow: ['read', 'search'] }, login: 'api-key' },
+      daring: { command: 'daring', permissions: 'allow' },
+    }
+    const source = `export const programs = ${JSON.stringify(programs)}`
+    expect(await loadAgents(fileWith('programs.mjs', source))).toEqual({ agents: {}, programs })
+    const both = await loadAgents(fileWith('both.mjs', `${source}\nexport default { shout: () => "A" }`))
+    expect(both.programs).toEqual(programs)
+    expect(Object.keys(both.agents)).toEqual(['shout'])
   })
 
   it('is missed with its whole path', async () => {
@@ -35,6 +50,49 @@ describe('the file of agents', () => {
     ['empty.mjs', 'export default {}', 'has no default export of the form { name: (request) => answer }'],
     ['null.mjs', 'export default null', 'has no default export of the form { name: (request) => answer }'],
     ['text.mjs', 'export default { shout: "A" }', 'exports "shout", which is not a function but a string'],
+    ['p-text.mjs', 'export const programs = "python3"', 'exports programs of another form: programs must be an object'],
+    ['p-null.mjs', 'export const programs = null', 'exports programs of another form: programs must be an object'],
+    ['p-command.mjs', 'export const programs = { py: {} }', 'exports programs of another form: programs.py.command must be a string'],
+    [
+      'p-empty.mjs',
+      'export const programs = { py: { command: "" } }',
+      'exports programs of another form: programs.py.command must not be empty',
+    ],
+    [
+      'p-string.mjs',
+      'export const programs = { py: "python3 agent.py" }',
+      'exports programs of another form: programs.py must be an object',
+    ],
+    [
+      'p-args.mjs',
+      'export const programs = { py: { command: "a", args: "b" } }',
+      'exports programs of another form: programs.py.args must be an array',
+    ],
+    [
+      'p-arg.mjs',
+      'export const programs = { py: { command: "a", args: [1] } }',
+      'exports programs of another form: programs.py.args.0 must be a string',
+    ],
+    [
+      'p-env.mjs',
+      'export const programs = { py: { command: "a", env: { N: 1 } } }',
+      'exports programs of another form: programs.py.env.N must be a string',
+    ],
+    [
+      'p-login.mjs',
+      'export const programs = { py: { command: "a", login: true } }',
+      'exports programs of another form: programs.py.login must be a string',
+    ],
+    ...['"yes"', 'true', '{ allow: ["everything"] }', '{ deny: ["edit"] }'].map((permissions, index) => [
+      `p-permissions-${index}.mjs`,
+      `export const programs = { py: { command: "a", permissions: ${permissions} } }`,
+      'exports programs of another form: programs.py.permissions must be "deny", "allow" or { allow: [kinds] }',
+    ]),
+    [
+      'p-typo.mjs',
+      'export const programs = { py: { command: "a", arg: [] } }',
+      'exports programs of another form: programs.py has arg, which programs have not',
+    ],
   ])('is refused as %s with a line that says why', async (name, source, why) => {
     const file = fileWith(name, source)
     await expect(loadAgents(file)).rejects.toMatchObject({ name: 'OperatorError', exitCode: 2 })

@@ -2,19 +2,41 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AgentFunction } from '@org/agent-messaging-core'
+import { TOOL_KINDS, type AcpProgram } from '@org/agent-messaging-process'
+import { z } from 'zod'
 import { OperatorError } from './operator-error.js'
 
 /** Handlers by name, as an agent's option `handler` names them. */
 export type Agents = Readonly<Record<string, AgentFunction>>
+/** What child processes may be, by name, as an agent's option `program` names them; `permissions` and `login` are for kind `acp`. */
+export type Programs = Readonly<Record<string, AcpProgram>>
+
+/** What the operator's module brings. */
+export type AgentsFile = { readonly agents: Agents; readonly programs: Programs }
 
 /** Always there, to try things out with: answers each message with its own text. */
 export const builtInAgents: Agents = { echo: ({ message }) => message }
 
-/** The handlers of an ES module whose default export is a record of functions. */
-export async function loadAgents(file: string): Promise<Agents> {
+export const noAgentsFile: AgentsFile = { agents: {}, programs: {} }
+
+/** An ES module whose default export is a record of functions, whose export `programs` is one of programs, or both. */
+export async function loadAgents(file: string): Promise<AgentsFile> {
   const full = path.resolve(file)
   if (!existsSync(full)) throw new OperatorError(`--agents: there is no file ${full}`, 2)
-  const { default: agents } = await importModule(full)
+  const { default: agents, programs } = await importModule(full)
+  if (agents === undefined && programs !== undefined) return { agents: {}, programs: checkedPrograms(full, programs) }
+  return { agents: checkedAgents(full, agents), programs: programs === undefined ? {} : checkedPrograms(full, programs) }
+}
+
+async function importModule(full: string): Promise<{ default?: unknown; programs?: unknown }> {
+  try {
+    return (await import(pathToFileURL(full).href)) as { default?: unknown; programs?: unknown }
+  } catch (error) {
+    throw problem(full, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function checkedAgents(full: string, agents: unknown): Agents {
   const entries = typeof agents === 'object' && agents !== null ? Object.entries(agents) : []
   if (entries.length === 0) throw problem(full, 'has no default export of the form { name: (request) => answer }')
   for (const [name, agent] of entries) {
@@ -23,12 +45,32 @@ export async function loadAgents(file: string): Promise<Agents> {
   return agents as Agents
 }
 
-async function importModule(full: string): Promise<{ default?: unknown }> {
-  try {
-    return (await import(pathToFileURL(full).href)) as { default?: unknown }
-  } catch (error) {
-    throw problem(full, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
-  }
+const text = z.string('must be a string')
+const program = z.strictObject(
+  {
+    command: text.min(1, 'must not be empty'),
+    args: z.array(text, 'must be an array').exactOptional(),
+    env: z.record(z.string(), text, 'must be an object').exactOptional(),
+    cwd: text.exactOptional(),
+    inheritEnv: z.array(text, 'must be an array').exactOptional(),
+    permissions: z
+      .union([z.enum(['deny', 'allow']), z.strictObject({ allow: z.array(z.enum(TOOL_KINDS)) })], {
+        error: `must be "deny", "allow" or { allow: [kinds] }, where the kinds are ${TOOL_KINDS.join(', ')}`,
+      })
+      .exactOptional(),
+    login: text.exactOptional(),
+  },
+  { error: ({ code }) => (code === 'invalid_type' ? 'must be an object' : undefined) },
+)
+const programsSchema = z.record(z.string(), program, 'must be an object')
+
+function checkedPrograms(full: string, programs: unknown): Programs {
+  const parsed = programsSchema.safeParse(programs)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const where = ['programs', ...(issue?.path ?? [])].join('.')
+  const why = issue?.code === 'unrecognized_keys' ? `has ${issue.keys[0]}, which programs have not` : (issue?.message ?? 'is not valid')
+  throw problem(full, `exports programs of another form: ${where} ${why}`)
 }
 
 const problem = (full: string, why: string): OperatorError => new OperatorError(`--agents: ${full} ${why}`, 2)

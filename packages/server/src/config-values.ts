@@ -66,13 +66,30 @@ export const publicUrl = parsed((text) => {
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const MAX_DELAY_MS = 30 * 86_400_000
 const MAX_RETRIES = 50
+const MAX_RETENTION_MS = 3_650 * 86_400_000
+
+/** NaN for what is not a number with a unit. */
+function msOf(text: string): number {
+  const [, amount, unit = ''] = /^\s*(\d{1,9})(ms|s|m|h|d)\s*$/.exec(text) ?? []
+  return Number(amount) * (UNIT_MS[unit] ?? NaN)
+}
+
+/** `5d` in milliseconds. */
+export const duration = (minMs: number, maxMs: number) =>
+  parsed((text): number | undefined => {
+    const ms = msOf(text)
+    return ms >= minMs && ms <= maxMs ? ms : undefined
+  })
+
+/** `30d` in milliseconds, or `off`: for ever. */
+export const retention = parsed((text): number | undefined => {
+  const ms = text === 'off' ? Infinity : msOf(text)
+  return ms === Infinity || (ms >= 1_000 && ms <= MAX_RETENTION_MS) ? ms : undefined
+})
 
 /** `5s,5m,2h` in milliseconds. */
 export const schedule = parsed((text): readonly number[] | undefined => {
-  const delays = text.split(',').map((part) => {
-    const [, amount, unit = ''] = /^\s*(\d{1,9})(ms|s|m|h|d)\s*$/.exec(part) ?? []
-    return Number(amount) * (UNIT_MS[unit] ?? NaN)
-  })
+  const delays = text.split(',').map(msOf)
   const fits = delays.length <= MAX_RETRIES && delays.every((delay) => delay > 0 && delay <= MAX_DELAY_MS)
   return fits ? delays : undefined
 })

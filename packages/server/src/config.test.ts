@@ -18,8 +18,13 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_IDEMPOTENCY_MISMATCH', ['Reuse', 'yes']],
   ['SERVICE_RUN_TIMEOUT_MS', ['99', '86400001']],
   ['SERVICE_RUN_LEASE_MS', ['999', 'long']],
+  ['SERVICE_WEBHOOK_DISABLE_AFTER', ['5', '59s', '366d', '5 days', '1h,2h']],
   ['SERVICE_WEBHOOK_RETRY_SCHEDULE', ['5', '5s,', '0s', '31d', '5 minutes', Array(51).fill('1s').join(',')]],
   ['SERVICE_WEBHOOK_ALLOWED_CIDRS', ['10.0.0.0', '10.0.0.1/8', '10.0.0.0/33', 'fd00::/129', 'all']],
+  ['SERVICE_DELIVERY_RETENTION', ['0', '999ms', '3651d', 'never', 'Off']],
+  ['SERVICE_MESSAGE_RETENTION', ['30', '30days', '1d,2d']],
+  ['SERVICE_CRON_BUDGET_MS', ['99', '10s']],
+  ['SERVICE_METRICS_PORT', ['65536', 'yes']],
   ['SERVICE_DELIVERY_TIMEOUT_MS', ['99', '300001']],
   ['SERVICE_DELIVERY_LEASE_MS', ['999', '86400001']],
   ['SERVICE_HEADER_PREFIX', ['X Service', 'X:Service', 'Ä']],
@@ -29,6 +34,7 @@ const WRONG: [string, string[]][] = [
 const WRONG_SECRETS: [string, string[]][] = [
   ['SERVICE_MASTER_KEY', ['short', `${HEX}00`, HEX.slice(2), `${HEX.slice(1)}g`]],
   ['CRON_SECRET', ['two words', 'a,b', 'ü']],
+  ['SERVICE_METRICS_TOKEN', ['two words', 'a,b', 'ü']],
   ['SERVICE_BOOTSTRAP_API_KEY', ['nineteen-characters', 'with a space in the middle of it', `amk_${'A'.repeat(38)}`]],
 ]
 
@@ -38,6 +44,7 @@ describe('the configuration', () => {
       port: 3000,
       host: '127.0.0.1',
       shutdownGraceMs: 8_000,
+      cronBudgetMs: 10_000,
       policy: expect.objectContaining({ syncWaitMs: 30_000, onKeyMismatch: 'reuse', runLeaseMs: 30_000, headerPrefix: 'X-Service' }),
     })
   })
@@ -62,6 +69,12 @@ describe('the configuration', () => {
     [{ SERVICE_PUBLIC_URL: 'https://example.com/base/' }, { publicUrl: 'https://example.com/base' }],
     [{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128' }, { allowedCidrs: ['10.1.0.0/16', '::1/128'] }],
     [{ CRON_SECRET: 'x' }, { cronSecret: 'x' }],
+    [{ SERVICE_CRON_BUDGET_MS: '500' }, { cronBudgetMs: 500 }],
+    [
+      { SERVICE_METRICS_TOKEN: 'x', SERVICE_METRICS_PORT: '9090' },
+      { metricsToken: 'x', metricsPort: 9_090 },
+    ],
+    [{ SERVICE_DELIVERY_RETENTION: 'off' }, { policy: { retention: { deliveriesMs: Infinity } } }],
     [{ SERVICE_BOOTSTRAP_API_KEY: 'a-key-of-twenty-chars' }, { bootstrapApiKey: 'a-key-of-twenty-chars' }],
     [{ SERVICE_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   ])('reads %j', (env, expected) => {
@@ -75,6 +88,8 @@ describe('the configuration', () => {
       SERVICE_RUN_TIMEOUT_MS: '2000',
       SERVICE_RUN_LEASE_MS: '1000',
       SERVICE_WEBHOOK_RETRY_SCHEDULE: '100ms, 5s,2m,1h,1d',
+      SERVICE_WEBHOOK_DISABLE_AFTER: '2d',
+      SERVICE_DELIVERY_RETENTION: '12h',
       SERVICE_DELIVERY_TIMEOUT_MS: '500',
       SERVICE_DELIVERY_LEASE_MS: '1500',
       SERVICE_HEADER_PREFIX: 'X-Acme',
@@ -82,6 +97,8 @@ describe('the configuration', () => {
     expect(policy).toMatchObject({ syncWaitMs: 0, onKeyMismatch: 'reject', runLeaseMs: 1_000, headerPrefix: 'X-Acme' })
     expect(policy.dispatch).toMatchObject({ runTimeoutMs: 2_000 })
     expect(policy.retry?.delaysMs).toEqual([100, 5_000, 120_000, 3_600_000, 86_400_000])
+    expect(policy.webhookHealth).toMatchObject({ disableAfterMs: 2 * 86_400_000, failures: 5 })
+    expect(policy.retention).toEqual({ deliveriesMs: 12 * 3_600_000, messagesMs: Infinity })
     expect(policy.deliver).toMatchObject({ deadlineMs: 500, leaseMs: 1_500 })
   })
 

@@ -15,6 +15,9 @@ function configOf(env: Environment) {
     publicUrl: env.SERVICE_PUBLIC_URL,
     bootstrapApiKey: env.SERVICE_BOOTSTRAP_API_KEY,
     cronSecret: env.CRON_SECRET,
+    cronBudgetMs: env.SERVICE_CRON_BUDGET_MS,
+    metricsToken: env.SERVICE_METRICS_TOKEN,
+    metricsPort: env.SERVICE_METRICS_PORT,
     allowedCidrs: env.SERVICE_WEBHOOK_ALLOWED_CIDRS,
     logLevel: env.SERVICE_LOG_LEVEL,
     shutdownGraceMs: env.SERVICE_SHUTDOWN_GRACE_MS,
@@ -28,7 +31,9 @@ const policyOf = (env: Environment): Partial<Policy> => ({
   dispatch: { ...defaultPolicy.dispatch, runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS },
   runLeaseMs: env.SERVICE_RUN_LEASE_MS,
   retry: { ...defaultPolicy.retry, delaysMs: env.SERVICE_WEBHOOK_RETRY_SCHEDULE },
+  webhookHealth: { ...defaultPolicy.webhookHealth, disableAfterMs: env.SERVICE_WEBHOOK_DISABLE_AFTER },
   deliver: { ...defaultPolicy.deliver, deadlineMs: env.SERVICE_DELIVERY_TIMEOUT_MS, leaseMs: env.SERVICE_DELIVERY_LEASE_MS },
+  retention: { deliveriesMs: env.SERVICE_DELIVERY_RETENTION, messagesMs: env.SERVICE_MESSAGE_RETENTION },
   headerPrefix: env.SERVICE_HEADER_PREFIX,
 })
 

@@ -1,12 +1,12 @@
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import { err, ok } from 'neverthrow'
-import type { Agents } from './agents-file.js'
+import type { Agents, Programs } from './agents-file.js'
 import { DEFAULT_PROJECT } from './bootstrap.js'
 import type { Config } from './config.js'
 import { devFiles, keptOrMade, type Kept } from './dev-files.js'
 import { projectNamed } from './find.js'
-import type { Logger } from './logging.js'
+import { logProgram, type Logger } from './logging.js'
 import { orFail } from './operator-error.js'
 import { createServer, type RunningServer } from './server.js'
 import { welcome } from './welcome.js'
@@ -14,21 +14,33 @@ import { welcome } from './welcome.js'
 export type DevOptions = {
   readonly config: Config
   readonly agents?: Agents | undefined
+  readonly programs?: Programs | undefined
   readonly logger?: Logger | undefined
   /** How this program is called: `agent-messaging`, or `node …/cli.js`. */
   readonly command: string
 }
 
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
+
 /** Loopback receivers and agents, over http: too; no other private range. */
 export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({ allowLoopback: true, allowHttp: true, allowedCidrs })
 
 /** A server to try things out with, and the text that shows how. The second start finds everything as the first one left it. */
-export async function startDev({ config, agents, logger, command }: DevOptions): Promise<{ server: RunningServer; text: string }> {
+export async function startDev({
+  config,
+  agents,
+  programs,
+  logger,
+  command,
+}: DevOptions): Promise<{ server: RunningServer; text: string }> {
   const kept = keptOrMade(config)
   const server = await createServer({
-    ...{ ...config, ...kept, agents, logger },
+    ...{ ...config, ...kept, agents, programs, logger },
     bootstrapApiKey: kept.apiKey,
     addresses: devAddresses(config),
+    // Who tries out a program wants to see what it says; by default `dev` logs warnings alone.
+    ...(logger && { programLog: logProgram(logger, 'warn') }),
+    openMetrics: LOOPBACK.includes(config.host),
     publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
   })
   try {

@@ -47,6 +47,16 @@ export const environment = z.object({
     takes: '1 to 255 printable ASCII characters without space and comma',
     isSecret: true,
   }),
+  SERVICE_CRON_BUDGET_MS: milliseconds(100, 600_000, 10_000, 'How long one call of the cron route may work and wait for what it began.'),
+  SERVICE_METRICS_TOKEN: value.credential.optional().register(variables, {
+    about: 'Opens `/metrics` to who sends it as a bearer token; unset, that route is there in `dev` alone, on a loopback address.',
+    takes: '1 to 255 printable ASCII characters without space and comma',
+    isSecret: true,
+  }),
+  SERVICE_METRICS_PORT: value.whole(0, 65_535).optional().register(variables, {
+    about: 'Port of HOST that serves `/metrics` and nothing else, to everybody who reaches it.',
+    takes: 'a port, 0 to 65535 (0: any free one)',
+  }),
   SERVICE_SYNC_MESSAGE_TIMEOUT_MS: milliseconds(0, 600_000, 30_000, 'How long a send waits for its answer before it gets 202.'),
   SERVICE_IDEMPOTENCY_MISMATCH: z.enum(['reuse', 'reject']).prefault('reuse').register(variables, {
     about: 'An Idempotency-Key used again with another body: the first message, or 422.',
@@ -63,6 +73,10 @@ export const environment = z.object({
     about: 'Waits between the attempts of a delivery.',
     takes: 'up to 50 waits of at most 30d, such as 5s,5m,2h (units ms, s, m, h, d)',
   }),
+  SERVICE_WEBHOOK_DISABLE_AFTER: value
+    .duration(60_000, 365 * DAY_MS)
+    .prefault(asDuration(defaultPolicy.webhookHealth.disableAfterMs))
+    .register(variables, { about: 'Nothing but failure for so long disables a webhook.', takes: '1m to 365d (units ms, s, m, h, d)' }),
   SERVICE_WEBHOOK_ALLOWED_CIDRS: value.cidrs.optional().register(variables, {
     about: 'Non-public addresses that webhooks and HTTP runtimes may be at. `dev` allows the loopback addresses.',
     takes: 'address ranges, such as 10.1.0.0/16,fd00::/8',
@@ -74,6 +88,14 @@ export const environment = z.object({
     defaultPolicy.deliver.leaseMs,
     'How long after the death of its process an attempt is made again; longer than SERVICE_DELIVERY_TIMEOUT_MS.',
   ),
+  SERVICE_DELIVERY_RETENTION: value.retention.prefault(asDuration(defaultPolicy.retention.deliveriesMs)).register(variables, {
+    about: 'How long finished deliveries are kept, with their attempts; `off`: for ever.',
+    takes: 'off, or 1s to 3650d (units ms, s, m, h, d)',
+  }),
+  SERVICE_MESSAGE_RETENTION: value.retention.prefault('off').register(variables, {
+    about: 'How long answered and failed messages are kept, with their idempotency keys; `off`: for ever.',
+    takes: 'off, or 1s to 3650d (units ms, s, m, h, d)',
+  }),
   SERVICE_HEADER_PREFIX: value.headerToken
     .prefault(defaultPolicy.headerPrefix)
     .register(variables, { about: 'Begins the names of the headers of webhook requests.', takes: 'an HTTP header name' }),
@@ -92,6 +114,7 @@ export type VariableName = keyof Environment
 export const takes = (name: VariableName): string => variables.get(environment.shape[name])?.takes ?? ''
 
 function asDuration(ms: number): string {
+  if (ms % DAY_MS === 0 && ms > DAY_MS) return `${ms / DAY_MS}d`
   if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
   return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`
 }

@@ -16,6 +16,8 @@ export type Listener = {
 export type ListenerOptions = {
   readonly host: string
   readonly port: number
+  /** The setting that `port` comes from, for the operator. */
+  readonly portVariable?: string
   readonly fetch: (request: Request) => Response | Promise<Response>
   readonly limits?: Partial<typeof LIMITS>
 }
@@ -34,7 +36,7 @@ const LIMITS = {
 }
 const SWEEP_MS = 100
 
-export async function openListener({ host, port, fetch, limits }: ListenerOptions): Promise<Listener> {
+export async function openListener({ host, port, portVariable = 'PORT', fetch, limits }: ListenerOptions): Promise<Listener> {
   // Without the option it replaces the global Request and Response, for the embedder's whole process.
   const handle = getRequestListener((request) => fetch(request), { overrideGlobalObjects: false, hostname: host, errorHandler: unreadable })
   let inFlight = 0
@@ -51,7 +53,7 @@ export async function openListener({ host, port, fetch, limits }: ListenerOption
     void handle(request, response)
   })
   server.timeout = stalledTimeout
-  await bind(server, host, port)
+  await bind(server, host, port, portVariable)
 
   async function close(graceMs: number): Promise<void> {
     closing = true
@@ -75,18 +77,18 @@ function unreadable(): Response {
   )
 }
 
-async function bind(server: Server, host: string, port: number): Promise<void> {
+async function bind(server: Server, host: string, port: number, variable: string): Promise<void> {
   server.listen({ host, port })
   try {
     await once(server, 'listening')
   } catch (error) {
-    throw new OperatorError(bindProblem(error as NodeJS.ErrnoException, host, port))
+    throw new OperatorError(bindProblem(error as NodeJS.ErrnoException, host, port, variable))
   }
 }
 
-function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
-  if (code === 'EADDRINUSE') return `port ${port} on ${host} is in use; set PORT to another (0: any free one)`
-  if (code === 'EACCES') return `this user may not listen on port ${port}; set PORT to one from 1024`
+function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number, variable: string): string {
+  if (code === 'EADDRINUSE') return `port ${port} on ${host} is in use; set ${variable} to another (0: any free one)`
+  if (code === 'EACCES') return `this user may not listen on port ${port}; set ${variable} to one from 1024`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `HOST is ${host}, which is no address of this machine`
   return `cannot listen on ${host}, port ${port}: ${message}`
 }

@@ -1,4 +1,4 @@
-export type { Agents } from './agents-file.js'
+export type { Agents, AgentsFile, Programs } from './agents-file.js'
 export { builtInAgents, loadAgents } from './agents-file.js'
 export type { Config } from './config.js'
 export { readConfig } from './config.js'

@@ -22,9 +22,16 @@ describe('the log of facts', () => {
     ['warn', { name: 'delivery.refused' }],
     ['info', { name: 'agent.changed', to: 'running' }],
     ['warn', { name: 'agent.changed', to: 'error' }],
+    ['info', { name: 'maintenance.done', cancelled: 1 }],
     ['error', { name: 'store.unavailable' }],
     ['error', { name: 'worker.failed' }],
   ])('has one line of level %s for %j', (level, { name, ...details }) => {
     expect(logged({ name, ...details })).toEqual([[level, details, name]])
+  })
+
+  it('gives instants as people read them, and durations as they are', () => {
+    expect(logged({ name: 'delivery.attempted', outcome: 'refused', nextAttemptAt: 0, durationMs: 5, state: 'pending' })).toEqual([
+      ['warn', { outcome: 'refused', nextAttemptAt: '1970-01-01T00:00:00.000Z', durationMs: 5, state: 'pending' }, 'delivery.attempted'],
+    ])
   })
 })

@@ -1,4 +1,5 @@
-import type { Fact, Telemetry } from '@org/agent-messaging-core'
+import { toIso, type Fact, type Telemetry } from '@org/agent-messaging-core'
+import type { ProgramLog } from '@org/agent-messaging-process'
 import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger as PinoLogger } from 'pino'
 
 /** What the server needs of a logger: an object of details first, a text second. */
@@ -26,21 +27,42 @@ function plainLine(json: string): string {
 
 /** One line for each fact. Facts hold no text of messages and no secrets (see the port), so nothing is taken out here. */
 export const logTelemetry = (logger: Logger): Telemetry => ({
-  record: ({ name, ...details }) => logger[levelOf({ name, ...details })](details, name),
+  record: (fact) => {
+    const { name, ...details } = fact
+    logger[levelOf(fact)](withReadableTimes(details), name)
+  },
 })
+
+/** Instants, by whose name the vocabulary makes them known, as ISO 8601. */
+const withReadableTimes = (details: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(details).map(([key, value]) => [key, key.endsWith('At') && typeof value === 'number' ? toIso(value) : value]),
+  )
+
+/** How much what programs print matters is not for this server to weigh: all of it gets the same level. */
+export const logProgram =
+  (logger: Logger, level: 'info' | 'warn' = 'info'): ProgramLog =>
+  (details, text) =>
+    logger[level](details, text)
 
 function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
   switch (fact.name) {
     case 'message.accepted':
+    case 'maintenance.done':
+    case 'message.cancelled':
+    case 'message.retried':
       return 'info'
     case 'run.finished':
       return fact['error'] === undefined ? 'info' : 'warn'
     case 'delivery.attempted':
       return fact['outcome'] === 'accepted' ? 'info' : 'warn'
+    case 'webhook.circuit':
+      return fact['circuit'] === 'open' ? 'warn' : 'info'
     case 'agent.changed':
       return fact['to'] === 'error' ? 'warn' : 'info'
     case 'run.refused':
     case 'delivery.refused':
+    case 'webhook.disabled':
       return 'warn'
     case 'store.unavailable':
     case 'worker.failed':

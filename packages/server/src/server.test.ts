@@ -7,12 +7,22 @@ import path from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { Telemetry } from '@org/agent-messaging-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Logger } from './logging.js'
+import { silentLogger, type Logger } from './logging.js'
 import { OperatorError } from './operator-error.js'
 import { createServer, type RunningServer, type ServerOptions } from './server.js'
 
 const KEY = 'an-api-key-for-the-tests'
 const CRON_SECRET = 'a-cron-secret'
+
+/** An agent as a program, in a few lines. */
+const SHOUT = `
+  const say = (message) => console.log(JSON.stringify(message))
+  say({ type: 'ready', protocol: 1 })
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { type, id, message } = JSON.parse(line)
+    if (type === 'run') console.error('shouting')
+    if (type === 'run') say({ type: 'answer', id, response: message.toUpperCase() })
+  })`
 
 let root: string
 const open: { stop(): Promise<void> }[] = []
@@ -51,6 +61,22 @@ describe('a server made in code', () => {
     await createAgent(server, 'echo')
     expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({ status: 'responded', response: 'HELLO' })
     expect(await (await send(server, 'echo', 'hello')).json()).toMatchObject({ status: 'responded', response: 'hello' })
+  })
+
+  it('answers with the programs that it was given, and logs what they print', async () => {
+    const lines: unknown[] = []
+    const logger: Logger = { ...silentLogger, info: (details: object, text?: string) => void lines.push({ ...details, text }) }
+    const server = await serve({ logger, programs: { shout: { command: process.execPath, args: ['-e', SHOUT] } } })
+    await createAgent(server, 'shout', { kind: 'process', program: 'shout' })
+    expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({ status: 'responded', response: 'HELLO' })
+    expect(lines).toContainEqual(expect.objectContaining({ text: 'program.stderr', program: 'shout', line: 'shouting' }))
+    const refused = await call(server, '/v1/agents', { name: 'sh', runtime: { kind: 'process', program: '/bin/sh' } })
+    expect(await refused.json()).toMatchObject({ error: { message: 'runtime program must be one of: shout' } })
+  })
+
+  it('has no agents that are programs when it was given none', async () => {
+    const refused = await call(await serve(), '/v1/agents', { name: 'sh', runtime: { kind: 'process', program: 'sh' } })
+    expect(refused.status).toBe(400)
   })
 
   it('hands its facts to the telemetry that it was given', async () => {
@@ -99,6 +125,42 @@ describe('a server made in code', () => {
     expect(server.stop()).toBe(first)
     await first
     await expect(call(server, '/healthz')).rejects.toThrow('fetch failed')
+  })
+})
+
+describe('the metrics of a server', () => {
+  const metricsOf = (server: RunningServer, key: string) => call(server, '/metrics', undefined, key)
+
+  it('are not there unless they are asked for', async () => {
+    expect((await metricsOf(await serve(), KEY)).status).toBe(404)
+  })
+
+  it('tell what happened, to who has the token', async () => {
+    const server = await serve({ metricsToken: 'a-token' })
+    await createAgent(server, 'echo')
+    await send(server, 'echo', 'hello')
+    expect((await metricsOf(server, KEY)).status).toBe(401)
+    const text = await (await metricsOf(server, 'a-token')).text()
+    expect(text).toContain('agent_messaging_runs_total{state="responded"} 1')
+    expect(text).toContain('agent_messaging_messages_accepted_total{attached="false"} 1')
+    expect(text).toMatch(/^agent_messaging_http_requests_total\{method="POST",route="\/v1\/agents\/:\w+\/messages",status="200"\} 1$/m)
+  })
+
+  it('are open on a port of their own, with nothing else, until the stop', async () => {
+    const server = await serve({ metricsPort: 0 })
+    const url = server.metricsUrl ?? ''
+    expect(url).not.toContain(server.url)
+    expect(await (await fetch(url)).text()).toContain('agent_messaging_storage_up 1')
+    expect((await fetch(url.replace('metrics', 'v1/agents'))).status).toBe(404)
+    expect((await metricsOf(server, KEY)).status).toBe(404)
+    await server.stop()
+    await expect(fetch(url)).rejects.toThrow('fetch failed')
+  })
+
+  it('name the setting of a port that is taken, and leave the other port free', async () => {
+    const { url } = await serve()
+    const taken = Number(new URL(url).port)
+    await expect(serve({ metricsPort: taken })).rejects.toThrow(/in use; set SERVICE_METRICS_PORT to another/)
   })
 })
 

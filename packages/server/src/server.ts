@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { MessagingService, Storage } from '@org/agent-messaging-core'
+import type { MessagingService, Storage, Telemetry } from '@org/agent-messaging-core'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { ensureDefaultProject, ensureKey } from './bootstrap.js'
 import { openListener, type Listener } from './http-listener.js'
-import { logTelemetry, silentLogger, type Logger } from './logging.js'
+import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
+import { createMetrics, type Metrics } from './metrics.js'
+import { openMetricsListener } from './metrics-listener.js'
 import { wire, type Wiring, type WiringOptions } from './wiring.js'
 
 export type ServerOptions = WiringOptions & {
@@ -15,17 +17,26 @@ export type ServerOptions = WiringOptions & {
   readonly publicUrl?: string | ((ownUrl: string) => string) | undefined
   /** Opens `/api/cron/webhooks`; without it that route is closed. */
   readonly cronSecret?: string | undefined
+  /** How long one call of that route may take: 10 s unless given. */
+  readonly cronBudgetMs?: number | undefined
+  /** Opens `/metrics` to who sends this as a bearer token; `openMetrics` opens it to everybody. Without either it is not there. */
+  readonly metricsToken?: string | undefined
+  readonly openMetrics?: boolean | undefined
+  /** A port of its own for `/metrics`, open to everybody who reaches it; 0 takes any free one. */
+  readonly metricsPort?: number | undefined
   /** A key with all permissions for the project `default`; both are made if they are missing. */
   readonly bootstrapApiKey?: string | undefined
   /** `false`: no timers; work is done by the cron route and `service.tick` alone. */
   readonly worker?: boolean | undefined
-  /** Silent unless given. Facts go to it too, unless there is `telemetry`. */
+  /** Silent unless given. Facts and what programs print go to it too, unless there is `telemetry` or `programLog`. */
   readonly logger?: Logger | undefined
 }
 
 export type RunningServer = {
   /** Such as `http://127.0.0.1:3000`. */
   readonly url: string
+  /** Of the port for metrics, if there is one. */
+  readonly metricsUrl?: string
   readonly service: MessagingService
   readonly storage: Storage
   /**
@@ -41,29 +52,41 @@ const GRACE_MS = 8_000
 export async function createServer(options: ServerOptions): Promise<RunningServer> {
   const { logger = silentLogger, host = '127.0.0.1', port = 3000 } = options
   let listener: Listener | undefined
+  let metricsListener: Listener | undefined
   const { publicUrl: base } = options
   const publicUrl = () => (typeof base === 'function' ? listener && base(listener.url) : base)
-  const wiring = await wire({ ...options, telemetry: options.telemetry ?? logTelemetry(logger) }, publicUrl)
+  const metrics = isMeasured(options) ? createMetrics() : undefined
+  const telemetry = tellBoth(options.telemetry ?? logTelemetry(logger), metrics?.telemetry)
+  const wiring = await wire({ ...options, telemetry, programLog: options.programLog ?? logProgram(logger) }, publicUrl)
   try {
     if (options.bootstrapApiKey !== undefined) await bootstrap(wiring, options.bootstrapApiKey, logger)
     // Before the workers start: a second server by mistake fails here, and has taken nothing from the first.
-    listener = await openListener({ host, port, fetch: handler(wiring, options, logger) })
+    listener = await openListener({ host, port, fetch: handler(wiring, options, logger, metrics) })
+    metricsListener = await openMetricsListener({ host, port: options.metricsPort }, wiring.service, metrics)
     if (options.worker ?? true) await wiring.service.start()
-    return running(wiring, listener)
+    return running(wiring, listener, metricsListener)
   } catch (error) {
+    await metricsListener?.close(0)
     await listener?.close(0)
     await wiring.close()
     throw error
   }
 }
 
-function running({ service, storage, close }: Wiring, listener: Listener): RunningServer {
+function running({ service, storage, close }: Wiring, listener: Listener, metrics: Listener | undefined): RunningServer {
   let stopped: Promise<void> | undefined
   async function stop(graceMs: number): Promise<void> {
     await Promise.all([listener.close(graceMs), service.stop({ graceMs })])
+    await metrics?.close(0)
     await close()
   }
-  return { url: listener.url, service, storage, stop: ({ graceMs = GRACE_MS } = {}) => (stopped ??= stop(graceMs)) }
+  return {
+    url: listener.url,
+    ...(metrics && { metricsUrl: `${metrics.url}/metrics` }),
+    service,
+    storage,
+    stop: ({ graceMs = GRACE_MS } = {}) => (stopped ??= stop(graceMs)),
+  }
 }
 
 async function bootstrap({ platform, storage, service }: Wiring, key: string, logger: Logger): Promise<void> {
@@ -76,14 +99,33 @@ async function bootstrap({ platform, storage, service }: Wiring, key: string, lo
   }
 }
 
-function handler({ service, platform }: Wiring, { cronSecret }: ServerOptions, logger: Logger) {
+const isMeasured = ({ metricsToken, metricsPort, openMetrics = false }: ServerOptions): boolean =>
+  openMetrics || metricsToken !== undefined || metricsPort !== undefined
+
+function tellBoth(one: Telemetry, other: Telemetry | undefined): Telemetry {
+  if (!other) return one
+  return {
+    record: (fact) => {
+      one.record(fact)
+      other.record(fact)
+    },
+  }
+}
+
+function handler({ service, platform }: Wiring, options: ServerOptions, logger: Logger, metrics: Metrics | undefined) {
+  const { cronSecret, cronBudgetMs, metricsToken, openMetrics = false } = options
+  const isOpen = openMetrics || metricsToken !== undefined
   const app = createHttpApp({
     service,
     crypto: platform.crypto,
     newRequestId: randomUUID,
-    cronSecret,
+    ...{ cronSecret, cronBudgetMs },
+    metrics: metrics && isOpen ? { read: () => metrics.read(service), token: metricsToken } : undefined,
     onError: (error, requestId) => logger.error({ err: error, requestId }, 'a request failed'),
-    onRequest: (facts) => logger.debug(facts, 'request'),
+    onRequest: (facts) => {
+      logger.debug(facts, 'request')
+      metrics?.onRequest(facts)
+    },
   })
   return (request: Request) => app.fetch(request)
 }

@@ -1,4 +1,4 @@
-import type { Agents } from './agents-file.js'
+import type { Agents, Programs } from './agents-file.js'
 import type { Config } from './config.js'
 import { takes, type VariableName } from './environment.js'
 import type { Logger } from './logging.js'
@@ -8,6 +8,7 @@ import { createServer, type RunningServer } from './server.js'
 export type StartOptions = {
   readonly config: Config
   readonly agents?: Agents | undefined
+  readonly programs?: Programs | undefined
   readonly logger?: Logger | undefined
   readonly worker?: boolean | undefined
 }

@@ -1,16 +1,28 @@
+import { a2aRuntime } from '@org/agent-messaging-a2a'
 import {
   createService,
+  defaultPolicy,
   functionRuntime,
   type AgentRuntime,
+  type Clock,
   type MessagingService,
   type Policy,
   type Storage,
   type Telemetry,
 } from '@org/agent-messaging-core'
 import { nodePlatform, type NodePlatform } from '@org/agent-messaging-core/node'
-import { addressGuard, httpRuntime, httpWebhookSender, outboundHttp, type AddressPolicy } from '@org/agent-messaging-outbound'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
-import { builtInAgents, type Agents } from './agents-file.js'
+import {
+  addressGuard,
+  guardedFetch,
+  httpRuntime,
+  httpWebhookSender,
+  openaiRuntime,
+  outboundHttp,
+  type AddressPolicy,
+} from '@org/agent-messaging-outbound'
+import { acpRuntime, processRuntime, type ProgramLog } from '@org/agent-messaging-process'
+import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
+import { builtInAgents, type Agents, type Programs } from './agents-file.js'
 import { checkMasterKey } from './bootstrap.js'
 import { OperatorError } from './operator-error.js'
 
@@ -20,12 +32,18 @@ export type WiringOptions = {
   readonly masterKey: Uint8Array
   /** Handlers of function agents, beside the built-in `echo`. */
   readonly agents?: Agents | undefined
-  /** Runtimes beside `function` and `http`; one of the same kind replaces ours. */
+  /** What agents of the kinds `process` and `acp` may be; without any there are no such runtimes. */
+  readonly programs?: Programs | undefined
+  /** Is told what programs print on stderr, and on stdout beside the protocol; nobody is unless given. */
+  readonly programLog?: ProgramLog | undefined
+  /** Runtimes beside `function`, `http`, `openai` and `a2a`; one of the same kind replaces ours. */
   readonly runtimes?: readonly AgentRuntime[] | undefined
   /** Where webhooks and HTTP runtimes may be, beside public addresses over https. */
   readonly addresses?: AddressPolicy | undefined
   readonly policy?: Partial<Policy> | undefined
   readonly telemetry?: Telemetry | undefined
+  /** The machine's unless given. Tests drive hours and days by hand with `fakeClock()` of core's `./testing`. */
+  readonly clock?: Clock | undefined
 }
 
 /** The adapters and the service over them; nothing runs yet. */
@@ -36,13 +54,21 @@ export type Wiring = {
   close(): Promise<void>
 }
 
+/** Of one request: a task is begun, and looked at, in many short ones. */
+const A2A_LIMITS = { deadlineMs: 30_000, maxBodyBytes: 8 * 1024 * 1024 }
+
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
 export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {
-  const platform = nodePlatform({ masterKey: options.masterKey })
-  const storage = openStorage(options.databasePath)
+  const { databasePath: path, telemetry = { record: () => undefined } } = options
+  const { headerPrefix, runLeaseMs: leaseMs, limits } = { ...defaultPolicy, ...options.policy }
+  const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
+  const storage = openStorage(path)
+  const onError = (reason: string): void => telemetry.record({ name: 'worker.failed', worker: 'pacemaker', reason })
+  const pacemaker = sqlitePacemaker({ path, leaseMs, onError })
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   async function close(): Promise<void> {
     await http.close()
+    await pacemaker.close()
     await storage.close()
   }
 
@@ -52,20 +78,28 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
     await close()
     throw error
   }
-  const headerPrefix = options.policy?.headerPrefix
   const service = createService({
     ...platform,
     storage,
-    sender: httpWebhookSender(http),
+    sender: httpWebhookSender(http, platform.clock),
     runtimes: [
-      functionRuntime({ ...builtInAgents, ...options.agents }),
-      httpRuntime({ ...platform, http, publicUrl, ...(headerPrefix !== undefined && { headerPrefix }) }),
+      functionRuntime({ ...builtInAgents, ...options.agents }, { maxLength: limits.responseLength }),
+      httpRuntime({ ...platform, http, publicUrl, headerPrefix }),
+      openaiRuntime({ fetch: guardedFetch(http), vet: http.vet, crypto: platform.crypto }),
+      a2aRuntime({ fetch: guardedFetch(http, A2A_LIMITS), vet: http.vet, clock: platform.clock }),
+      ...programRuntimes(options, platform),
       ...(options.runtimes ?? []),
     ],
-    ...(options.telemetry && { telemetry: options.telemetry }),
+    ...{ pacemaker, telemetry },
     ...(options.policy && { policy: options.policy }),
   })
   return { platform, storage, service, close }
+}
+
+function programRuntimes({ programs = {}, programLog }: WiringOptions, platform: NodePlatform): AgentRuntime[] {
+  if (Object.keys(programs).length === 0) return []
+  const options = { programs, environment: process.env, clock: platform.clock, ...(programLog && { log: programLog }) }
+  return [processRuntime(options), acpRuntime(options)]
 }
 
 function openStorage(databasePath: string): Storage {

@@ -1,4 +1,4 @@
-import { ok } from 'neverthrow'
+import { err, ok } from 'neverthrow'
 import { createService } from '@org/agent-messaging-core'
 import { fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
@@ -39,7 +39,26 @@ describe('POST /v1/agents', () => {
     const { ask, runtime } = await openScene()
     runtime.failStart('no such port')
     const { json } = await ask('POST', '/v1/agents', { body: { name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' } })
-    expect(json).toMatchObject({ state: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'no such port' } })
+    expect(json).toMatchObject({ state: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'no such port' }, failures: 1 })
+    expect(json.retryAt).toBe('2030-01-01T00:00:01.000Z')
+    const refused = await ask('POST', '/v1/agents/broken/messages', { body: aMessage() })
+    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([409, 'AGENT_NOT_RUNNING', '1'])
+    expect((await ask('GET', '/v1/agents/broken/messages')).json.data).toEqual([])
+  })
+
+  it('promises nothing of one that is left alone', async () => {
+    const { ask, runtime, clock } = await openScene()
+    const { start } = runtime
+    Object.assign(runtime, { start: async () => err({ code: 'RUNTIME_EXITED', message: 'no such port' }) })
+    const { json } = await ask('POST', '/v1/agents', { body: { name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' } })
+    await clock.advance(600_000)
+    const left = await ask('GET', `/v1/agents/${json.id}`)
+    expect(left.json).toMatchObject({ state: 'error', desiredState: 'running', failures: 10 })
+    expect(left.json.lastError.message).toMatch(/^no such port; stopped after 10 failures in a row: start it/)
+    expect(left.json).not.toHaveProperty('retryAt')
+    expect((await ask('POST', '/v1/agents/broken/messages', { body: aMessage() })).headers.get('retry-after')).toBeNull()
+    Object.assign(runtime, { start })
+    expect((await ask('POST', '/v1/agents/broken/start')).json).toMatchObject({ state: 'running' })
   })
 
   it('takes every setting, and the options as they are', async () => {

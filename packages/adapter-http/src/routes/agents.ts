@@ -8,7 +8,7 @@ import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
 import { agentIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { jsonObject, number, oneOf, pageOf, paging, text } from '../schemas.js'
+import { forced, jsonObject, number, oneOf, pageOf, paging, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { agentBody, createdAgentBody } from '../wire/agent.js'
 import { pageBody } from '../wire/page.js'
@@ -29,7 +29,6 @@ const settings = z.object(
   'must be a JSON object',
 )
 const create = settings.extend({ desiredState: oneOf(['running', 'stopped']).optional() })
-const remove = z.object({ force: oneOf(['true', 'false']).optional() })
 
 export const agentRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:agents')
@@ -56,7 +55,7 @@ export const agentRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       return updated.isErr() ? refuse(c, updated.error) : reply(c, 200, createdAgentBody(updated.value))
     })
 
-    .delete('/v1/agents/:id', mayManage, validQuery(remove), async (c) => {
+    .delete('/v1/agents/:id', mayManage, validQuery(forced), async (c) => {
       const force = c.req.valid('query').force === 'true'
       const deleted = await service.agents.delete({ projectId: c.get('projectId'), agent: agentIn(c.req.param('id')), force })
       return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)

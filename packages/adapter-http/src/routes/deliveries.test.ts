@@ -34,6 +34,7 @@ describe('GET /v1/deliveries/:id', () => {
       attemptNumber: 1,
       startedAt: '2030-01-01T00:00:00.000Z',
       durationMs: 0,
+      requestHeaders: sender.requests[0]?.headers,
       outcome: 'refused',
       statusCode: 503,
       responseBody: '',

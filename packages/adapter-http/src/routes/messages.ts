@@ -25,13 +25,14 @@ const send = z.object(
   'must be a JSON object',
 )
 
-const states = ['queued', 'running', 'deferred', 'responded', 'failed'] as const satisfies readonly MessageStateKind[]
+const states = ['queued', 'running', 'deferred', 'responded', 'failed', 'cancelled'] as const satisfies readonly MessageStateKind[]
 
 const list = z.object({
   ...paging,
   sessionId: text.refine(isStorableText, 'must not hold NUL').optional(),
   status: oneOf(['pending', 'responded']).optional(),
   state: oneOf(states).optional(),
+  order: oneOf(['asc', 'desc']).optional(),
 })
 
 export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
@@ -48,6 +49,8 @@ export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
         agent: agentIn(c.req.param('id')),
         ...c.req.valid('json'),
         idempotencyKey,
+        traceparent: c.req.header('traceparent'),
+        tracestate: c.req.header('tracestate'),
         waitMs: waitMsOf(preferences),
         abort: c.req.raw.signal,
       })

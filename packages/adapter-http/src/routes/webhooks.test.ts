@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { refused } from '@org/agent-messaging-core/testing'
 import { openScene, UNKNOWN_ID } from '../../test/scene.js'
 
 const url = 'https://receiver.example/hook'
@@ -14,7 +15,10 @@ describe('POST /v1/webhooks', () => {
       id: expect.any(String),
       url,
       events: ['message.responded'],
+      disableOnGone: false,
       enabled: true,
+      consecutiveFailures: 0,
+      circuit: 'closed',
       createdAt: '2030-01-01T00:00:00.000Z',
       updatedAt: '2030-01-01T00:00:00.000Z',
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
@@ -75,9 +79,11 @@ describe('the life of a webhook', () => {
     const { secret: _, ...created } = (await ask('POST', '/v1/webhooks', { body: { ...hook, description: 'd' } })).json
     const path = `/v1/webhooks/${created.id}`
     const disabled = await ask('PATCH', path, { body: { enabled: false, events: ['*'] } })
-    expect([disabled.status, disabled.json]).toEqual([200, { ...created, events: ['*'], enabled: false, disabledReason: 'operator' }])
+    const isDisabled = { enabled: false, disabledReason: 'operator', disabledAt: '2030-01-01T00:00:00.000Z' }
+    expect([disabled.status, disabled.json]).toEqual([200, { ...created, events: ['*'], ...isDisabled }])
     const { description: __, ...cleared } = created
-    expect((await ask('PATCH', path, { body: { enabled: true, events: hook.events, description: null } })).json).toEqual(cleared)
+    const enabled = await ask('PATCH', path, { body: { enabled: true, events: hook.events, description: null } })
+    expect(enabled.json).toEqual({ ...cleared, circuit: 'half_open' })
     expect((await ask('PATCH', path, { body: { url: null } })).status).toBe(400)
   })
 
@@ -89,6 +95,44 @@ describe('the life of a webhook', () => {
     for (const method of ['GET', 'PATCH', 'DELETE'])
       expect((await ask(method, path, { ...(method === 'PATCH' && { body: {} }) })).status).toBe(404)
   })
+})
+
+describe('POST /v1/webhooks/:id/disable and /enable', () => {
+  it('hold deliveries back, and let them go again, one first', async () => {
+    const { ask, clock, sender } = await openScene()
+    const path = `/v1/webhooks/${(await ask('POST', '/v1/webhooks', { body: hook })).json.id}`
+    await ask('POST', `${path}/test`)
+    await clock.until(() => sender.requests.length === 1)
+    const disabled = await ask('POST', `${path}/disable`)
+    expect(disabled).toMatchObject({ status: 200, json: { enabled: false, disabledReason: 'operator' } })
+    expect((await ask('POST', `${path}/disable`)).json).toMatchObject({ disabledAt: disabled.json.disabledAt })
+    const enabled = await ask('POST', `${path}/enable`)
+    expect(enabled).toMatchObject({ status: 200, json: { enabled: true, circuit: 'half_open', consecutiveFailures: 0 } })
+    expect(enabled.json).not.toHaveProperty('disabledReason')
+    expect(enabled.json).not.toHaveProperty('disabledAt')
+  })
+  it('are refused for a webhook that is not there', async () => {
+    const { ask } = await openScene()
+    for (const action of ['enable', 'disable']) expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/${action}`)).status).toBe(404)
+  })
+})
+
+it('a webhook shows how its receiver does', async () => {
+  const { ask, clock, sender } = await openScene()
+  const created = await ask('POST', '/v1/webhooks', { body: { ...hook, disableOnGone: true } })
+  const path = `/v1/webhooks/${created.json.id}`
+  expect(created.json).toMatchObject({ disableOnGone: true, circuit: 'closed', consecutiveFailures: 0 })
+  sender.script(refused(503, 60_000))
+  await ask('POST', `${path}/test`)
+  await clock.advance(0)
+  const at = '2030-01-01T00:00:00.000Z'
+  expect((await ask('GET', path)).json).toMatchObject({
+    ...{ consecutiveFailures: 1, failingSince: at, lastFailureAt: at },
+    ...{ circuit: 'open', circuitOpenUntil: '2030-01-01T00:01:00.000Z' },
+  })
+  sender.script(refused(410))
+  await clock.advance(70_000)
+  expect((await ask('GET', path)).json).toMatchObject({ enabled: false, disabledReason: 'gone', consecutiveFailures: 2 })
 })
 
 describe('POST /v1/webhooks/:id/rotate-secret', () => {
@@ -104,6 +148,15 @@ describe('POST /v1/webhooks/:id/rotate-secret', () => {
     const finished = await ask('POST', `${path}/rotate-secret/finish`)
     expect(finished.status).toBe(200)
     expect(finished.json).not.toHaveProperty('previousSecretUntil')
+  })
+  it('hides the end of a grace that is over', async () => {
+    const { ask, clock } = await openScene()
+    const path = `/v1/webhooks/${(await ask('POST', '/v1/webhooks', { body: hook })).json.id}`
+    await ask('POST', `${path}/rotate-secret`, { body: { graceMs: 60_000 } })
+    await clock.advance(59_999)
+    expect((await ask('GET', path)).json).toHaveProperty('previousSecretUntil')
+    await clock.advance(1)
+    expect((await ask('GET', path)).json).not.toHaveProperty('previousSecretUntil')
   })
   it('refuses a bad secret, and a webhook that is not there', async () => {
     const { ask } = await openScene()

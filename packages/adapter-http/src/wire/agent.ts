@@ -1,4 +1,4 @@
-import { toIso, type Agent, type CreatedAgent } from '@org/agent-messaging-core'
+import { toIso, type Agent, type CreatedAgent, type FailedAgent } from '@org/agent-messaging-core'
 
 export const agentBody = ({ runtime, state, createdAt, updatedAt, ...agent }: Agent) => ({
   id: agent.id,
@@ -8,12 +8,18 @@ export const agentBody = ({ runtime, state, createdAt, updatedAt, ...agent }: Ag
   runtime: { kind: runtime.kind, ...runtime.options },
   desiredState: agent.desiredState,
   state: state.kind,
-  ...(state.kind === 'error' && { lastError: state.lastError }),
+  ...(state.kind === 'error' && failureOf(state)),
   concurrency: agent.concurrency,
   maxAttempts: agent.maxAttempts,
   maxQueued: agent.maxQueued,
   createdAt: toIso(createdAt),
   updatedAt: toIso(updatedAt),
+})
+
+const failureOf = ({ lastError, failures, retryAt }: FailedAgent) => ({
+  lastError,
+  failures,
+  ...(retryAt !== undefined && { retryAt: toIso(retryAt) }),
 })
 
 /** With the signing secret, if one was just made: it is shown this once. */

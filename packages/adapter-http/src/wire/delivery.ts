@@ -23,10 +23,11 @@ export const deliveryDetailBody = ({ delivery, body, attempts }: DeliveryDetail)
   attempts: attempts.map(attemptBody),
 })
 
-const attemptBody = ({ attemptNumber, startedAt, durationMs, outcome }: DeliveryAttempt) => ({
+const attemptBody = ({ attemptNumber, startedAt, durationMs, requestHeaders, outcome }: DeliveryAttempt) => ({
   attemptNumber,
   startedAt: toIso(startedAt),
   durationMs,
+  ...(requestHeaders && { requestHeaders }),
   outcome: outcome.kind,
   ...outcomeOf(outcome),
 })

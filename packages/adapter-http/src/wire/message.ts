@@ -1,4 +1,4 @@
-import { statusOf, toIso, type Message } from '@org/agent-messaging-core'
+import { errorOf, statusOf, toIso, type Message } from '@org/agent-messaging-core'
 
 /** The bodies of S§4.1: these fields and no others. */
 export const sentBody = ({ id: messageId, state }: Message) =>
@@ -21,7 +21,8 @@ export const messageBody = (message: Message) => ({
 })
 
 function outcomeOf({ state }: Message) {
-  if (state.kind === 'failed') return { error: state.error }
+  const error = errorOf(state)
+  if (error) return { error }
   if (state.kind !== 'responded') return {}
   return { response: state.response, responseTimeMs: state.responseTimeMs, respondedAt: toIso(state.respondedAt) }
 }

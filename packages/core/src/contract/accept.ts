@@ -12,12 +12,14 @@ export function acceptSuite(it: StorageTest): void {
     const agent = await scene.agent()
     const metadata = JSON.parse(METADATA) as JsonObject
     const executionPrincipal = { type: 'end_user', endUserId: 'user 1' } as const
-    const sent = newMessage(agent, { metadata, executionPrincipal, fingerprint: 'f00', idempotencyKey: 'k', sessionId: 's', now: NOW + 7 })
+    const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
+    const optional = { metadata, fingerprint: 'f00', idempotencyKey: 'k', trace }
+    const sent = newMessage(agent, { ...optional, executionPrincipal, sessionId: 's', now: NOW + 7 })
     expect(await messages.accept(sent)).toMatchObject({ kind: 'created' })
 
     const { metadata: kept, ...message } = (await scene.reread(sent)) ?? {}
     const { id, projectId, agentId, sessionId, fingerprint } = sent
-    const facts = { id, projectId, agentId, sessionId, message: sent.message, executionPrincipal, fingerprint }
+    const facts = { id, projectId, agentId, sessionId, message: sent.message, executionPrincipal, fingerprint, trace }
     expect(message).toEqual({ ...facts, attempt: 0, state: { kind: 'queued', notBefore: NOW + 7 }, createdAt: NOW + 7 })
     expect(canonicalJson(kept ?? null)).toBe(canonicalJson(metadata))
   })
@@ -28,6 +30,7 @@ export function acceptSuite(it: StorageTest): void {
     expect(accepted).toEqual({ kind: 'created', message: await scene.reread(sent) })
     expect(accepted).not.toHaveProperty('message.metadata')
     expect(accepted).not.toHaveProperty('message.fingerprint')
+    expect(accepted).not.toHaveProperty('message.trace')
   })
 
   it.for(TEXTS)('keeps every character of %j', async (text, { storage: { messages }, scene }) => {
@@ -54,7 +57,7 @@ export function acceptSuite(it: StorageTest): void {
   it.for(['stopped', 'starting', 'stopping', 'error'] as const)(
     'stores nothing for an agent that is %s',
     async (kind, { storage, scene }) => {
-      const error = { lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, retryAt: NOW } as const
+      const error = { lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, failures: 1, retryAt: NOW } as const
       const agent = await scene.agent({ state: kind === 'error' ? { kind, ...error } : { kind } })
       const sent = newMessage(agent)
       expect(await storage.messages.accept(sent)).toEqual({ kind: 'agent_not_running' })

@@ -2,14 +2,14 @@ import { expect } from 'vitest'
 import type { Agent } from '../domain/agent.js'
 import type { Sealed } from '../domain/sealed.js'
 import { anAgent, newMessage, PROJECT_ID } from '../testing/builders.js'
-import { heldBy, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID, heldBy } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 const FULL: Partial<Agent> = {
   defaultExecutionPrincipal: { type: 'end_user', endUserId: 'user 1' },
   runtime: { kind: 'http', options: { url: 'https://agent.example', deep: { list: [1, null, 'é'] } }, secrets: 'v1.sealed' as Sealed },
   desiredState: 'stopped',
-  state: { kind: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, retryAt: NOW + MINUTE },
+  state: { kind: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, failures: 2, retryAt: NOW + MINUTE },
   ...{ concurrency: 3, maxAttempts: 1, maxQueued: 0, createdAt: NOW + 1, updatedAt: NOW + 2 },
 }
 
@@ -17,6 +17,7 @@ export function agentsSuite(it: StorageTest): void {
   it('keeps an agent and reads it back whole, by id and by name', async ({ storage: { agents } }) => {
     for (const agent of [
       anAgent(FULL),
+      anAgent({ state: { kind: 'error', lastError: { code: 'RUNTIME_UNHEALTHY', message: 'no' }, failures: 10 } }),
       anAgent(),
       anAgent({ defaultExecutionPrincipal: { type: 'end_user' }, state: { kind: 'starting' } }),
     ]) {
@@ -105,9 +106,7 @@ export function agentsSuite(it: StorageTest): void {
     expect(await scene.reread(run.message)).toBeUndefined()
     expect(await storage.messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'agent_not_found' })
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBeUndefined()
-    expect(await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 9, perWebhook: 9, except: new Set() })).toHaveLength(
-      1,
-    )
+    expect(await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })).toHaveLength(1)
   })
 
   it('deletes by force what is still open: its runs have lost their leases and nothing is left to claim', async ({ storage, scene }) => {

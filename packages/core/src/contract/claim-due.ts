@@ -1,16 +1,26 @@
 import { expect } from 'vitest'
 import type { Agent } from '../domain/agent.js'
 import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
-import { LEASE_MS, MINUTE, NOW, SECOND, type Scene } from './scene.js'
+import { PROJECT_ID } from '../testing/builders.js'
+import { refused } from '../testing/fake-sender.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
 const claimDue = (storage: UnwrappedStorage, query: Partial<ClaimDue> = {}): Promise<ClaimedDelivery[]> =>
-  storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 1_000, perWebhook: 1_000, except: new Set(), ...query })
+  storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, ...query })
 
 async function publishTimes(scene: Scene, agent: Agent, times: number, createdAt = NOW): Promise<void> {
   await Promise.all(Array.from({ length: times }, () => scene.publish(agent, { createdAt })))
 }
+
+/** Due again in a minute. */
+const failOnce = ({ deliveries }: UnwrappedStorage, { delivery, lease }: ClaimedDelivery) =>
+  deliveries.recordAttempt({
+    ...{ deliveryId: delivery.id, token: lease.token },
+    attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+    state: { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 },
+  })
 
 const webhookIds = (claimed: readonly ClaimedDelivery[]): string[] => claimed.map(({ webhook }) => webhook.id)
 
@@ -76,6 +86,65 @@ export function claimDueSuite(it: StorageTest): void {
       for (const _ of webhooks) turns.push(...webhookIds(await claimDue(storage, { limit: 2, perWebhook: 2 })))
       expect(new Set(turns).size, `webhooks served in round ${round}`).toBe(webhooks.length)
     }
+  })
+
+  it('G6: claims at most perProject of the webhooks of one project', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    for (let n = 0; n < 5; n++) await scene.webhook()
+    await publishTimes(scene, agent, 4)
+    const other = await scene.agent({ projectId: OTHER_PROJECT_ID })
+    await scene.webhook({ projectId: OTHER_PROJECT_ID })
+    await publishTimes(scene, other, 4)
+    for (const round of [1, 2]) {
+      const claimed = await claimDue(storage, { perProject: 3, limit: 6, perWebhook: 2 })
+      const projects = claimed.map(({ delivery }) => delivery.projectId)
+      const ofOther = projects.filter((id) => id === OTHER_PROJECT_ID)
+      expect([projects.length, ofOther.length], `round ${round}`).toEqual([5, 2])
+    }
+    expect(await claimDue(storage, { perProject: 0 })).toEqual([])
+  })
+
+  it('claims at most so many retries, and first attempts beyond them', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    await scene.webhook()
+    await publishTimes(scene, agent, 5)
+    for (const claimed of await claimDue(storage)) await failOnce(storage, claimed)
+    await publishTimes(scene, agent, 5, NOW + 2 * MINUTE)
+    const later = { now: NOW + 3 * MINUTE, until: NOW + 3 * MINUTE + LEASE_MS }
+    const countsOf = (claimed: readonly ClaimedDelivery[]) => claimed.map(({ delivery }) => delivery.attemptCount)
+    expect(countsOf(await claimDue(storage, { ...later, retries: 2, limit: 4 }))).toEqual([1, 1, 0, 0])
+    expect(countsOf(await claimDue(storage, { ...later, retries: 0 }))).toEqual([0, 0, 0])
+    expect(countsOf(await claimDue(storage, later))).toEqual([1, 1, 1])
+  })
+
+  it('counts retries over all webhooks of a call', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    for (let n = 0; n < 3; n++) await scene.webhook()
+    await publishTimes(scene, agent, 2)
+    for (const claimed of await claimDue(storage)) await failOnce(storage, claimed)
+    expect(await claimDue(storage, { now: NOW + MINUTE, retries: 3, perWebhook: 2 })).toHaveLength(3)
+  })
+
+  it('claims the oldest due first, whether it was attempted before or not', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    await scene.webhook()
+    await publishTimes(scene, agent, 1)
+    for (const claimed of await claimDue(storage)) await failOnce(storage, claimed)
+    await publishTimes(scene, agent, 1, NOW + MINUTE - 1)
+    await publishTimes(scene, agent, 1, NOW + MINUTE + 1)
+    const times = (await claimDue(storage, { now: NOW + 2 * MINUTE })).map(({ delivery }) => delivery.createdAt)
+    expect(times).toEqual([NOW + MINUTE - 1, NOW, NOW + MINUTE + 1])
+  })
+
+  it('leaves out all webhooks of a project that the caller excepts', async ({ storage, scene }) => {
+    await scene.webhook()
+    const other = await scene.webhook({ projectId: OTHER_PROJECT_ID })
+    await scene.publish(await scene.agent())
+    const elsewhere = await scene.agent({ projectId: OTHER_PROJECT_ID })
+    await scene.publish(elsewhere)
+    expect(webhookIds(await claimDue(storage, { except: new Set([PROJECT_ID]) }))).toEqual([other.id])
+    const born = await scene.publish(elsewhere, {}, { until: NOW + LEASE_MS, except: new Set([OTHER_PROJECT_ID]) })
+    expect(born).toEqual([])
   })
 
   it('leaves out the webhooks that the caller excepts', async ({ storage, scene }) => {

@@ -96,6 +96,7 @@ export function claimRunnableSuite(it: StorageTest): void {
       metadata: { source: 'test' },
       executionPrincipal: { type: 'end_user', endUserId: 'u' },
       message: 'What is new?',
+      trace: { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
     } as const
     await scene.send(agent, newMessage(agent, given))
     const [claimed] = await scene.claim(agent)

@@ -133,7 +133,7 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
     bug: 'recordAttempt records a repeated attempt twice',
     seen: /^delivery .* took \d+ attempts and keeps \d+/,
     plant: ({ deliveries }) => ({
-      deliveries: { ...deliveries, recordAttempt: (record) => deliveries.recordAttempt(record).map(() => 'recorded' as const) },
+      deliveries: { ...deliveries, recordAttempt: (record) => deliveries.recordAttempt(record).map(() => ({ kind: 'recorded' }) as const) },
     }),
   },
   {
@@ -142,7 +142,8 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
     plant: ({ deliveries }) => ({
       deliveries: {
         ...deliveries,
-        recordAttempt: (record) => (record.attempt.outcome.kind === 'accepted' ? okAsync('lease_lost') : deliveries.recordAttempt(record)),
+        recordAttempt: (record) =>
+          record.attempt.outcome.kind === 'accepted' ? okAsync({ kind: 'lease_lost' }) : deliveries.recordAttempt(record),
       },
     }),
   },

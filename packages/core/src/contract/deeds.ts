@@ -9,7 +9,7 @@ import { fakeIds } from '../testing/fake-ids.js'
 import { accepted, refused } from '../testing/fake-sender.js'
 import type { Dice } from './dice.js'
 import type { RecordedCalls } from './recorder.js'
-import { heldBy, SECOND } from './scene.js'
+import { CLAIM_ALL, SECOND, heldBy } from './scene.js'
 
 /** What one process has in hand. It is late with much of it at any time, and forgets all of it when it crashes. */
 export type Process = { readonly calls: RecordedCalls; runs: ClaimedMessage[]; deliveries: ClaimedDelivery[] }
@@ -70,7 +70,7 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
   }
 
   const claimDeliveries: Deed = async ({ calls, deliveries }, now) => {
-    const query = { now, until: now + LEASE_MS, limit: 1 + dice.below(6), perWebhook: 1 + dice.below(3), except: new Set<string>() }
+    const query = { ...CLAIM_ALL, now, until: now + LEASE_MS, limit: 1 + dice.below(6), perWebhook: 1 + dice.below(3) }
     deliveries.push(...(await calls.claimDue(query)))
   }
 

@@ -3,12 +3,12 @@ import type { WebhookDelivery } from '../domain/delivery.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import { PROJECT_ID } from '../testing/builders.js'
 import { accepted } from '../testing/fake-sender.js'
-import { LEASE_MS, MINUTE, NOW } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
 const claimDue = ({ deliveries }: UnwrappedStorage, now = NOW): Promise<ClaimedDelivery[]> =>
-  deliveries.claimDue({ now, until: now + LEASE_MS, limit: 100, perWebhook: 100, except: new Set() })
+  deliveries.claimDue({ ...CLAIM_ALL, now, until: now + LEASE_MS })
 
 async function listAll({ deliveries }: UnwrappedStorage): Promise<readonly WebhookDelivery[]> {
   return (await deliveries.list({ projectId: PROJECT_ID }, { limit: 100 })).data
@@ -53,7 +53,9 @@ export function deletedWebhooksSuite(it: StorageTest): void {
     const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
     const held = { deliveryId: claimed.delivery.id, token: claimed.lease.token }
     await storage.webhooks.delete(PROJECT_ID, webhook.id)
-    expect(await storage.deliveries.recordAttempt({ ...held, attempt, state: { kind: 'delivered', deliveredAt: NOW } })).toBe('recorded')
+    expect(await storage.deliveries.recordAttempt({ ...held, attempt, state: { kind: 'delivered', deliveredAt: NOW } })).toEqual({
+      kind: 'recorded',
+    })
     expect(await storage.deliveries.cancelOrphans({ now: NOW + MINUTE, limit: 10 })).toBe(0)
     expect(await storage.deliveries.get(PROJECT_ID, held.deliveryId)).toMatchObject({
       delivery: { state: { kind: 'delivered' } },
@@ -75,7 +77,7 @@ export function deletedWebhooksSuite(it: StorageTest): void {
       attempt,
       state: { kind: 'delivered', deliveredAt: NOW },
     } as const
-    expect(await storage.deliveries.recordAttempt(record)).toBe('lease_lost')
+    expect(await storage.deliveries.recordAttempt(record)).toEqual({ kind: 'lease_lost' })
     expect((await listAll(storage))[0]?.state.kind).toBe('cancelled')
   })
 }

@@ -2,24 +2,32 @@ import { describe } from 'vitest'
 import { acceptSuite } from './accept.js'
 import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
+import { backlogSuite } from './backlog.js'
+import { cancelAndRetrySuite } from './cancel-and-retry.js'
 import { claimDueSuite } from './claim-due.js'
 import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
 import { credentialsSuite } from './credentials.js'
 import { deletedWebhooksSuite } from './deleted-webhooks.js'
 import { deliveryListsSuite } from './delivery-lists.js'
+import { disabledWebhooksSuite } from './disabled-webhooks.js'
 import { fencingSuite } from './fencing.js'
 import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
 import { isolationSuite } from './isolation.js'
 import { leasesSuite } from './leases.js'
+import { modelSuite } from './model-check.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
+import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
 import { sessionOrderSuite } from './session-order.js'
+import { sessionPastSuite } from './session-past.js'
+import { sessionsSuite } from './sessions.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
+import { webhookHealthSuite } from './webhook-health.js'
 import { webhooksSuite } from './webhooks.js'
 
 export type { OpenStorage, StorageUnderTest } from './storage-test.js'
@@ -38,20 +46,29 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('order within a session', () => sessionOrderSuite(it))
     describe('tokens that fence', () => fencingSuite(it))
     describe('leases and deferrals', () => leasesSuite(it))
+    describe('cancelling and retrying messages', () => cancelAndRetrySuite(it))
+    describe('sessions', () => sessionsSuite(it))
+    describe('what a session has behind it', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
     describe('the outbox', () => outboxSuite(it))
     describe('who gets an event', () => subscriptionsSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
+    describe('the health of webhooks', () => webhookHealthSuite(it))
     describe('lists of deliveries', () => deliveryListsSuite(it))
     describe('redelivery, recovery and cancellation', () => redeliverySuite(it))
     describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))
+    describe('deliveries of disabled webhooks', () => disabledWebhooksSuite(it))
+    describe('retention of deliveries', () => deliveryRetentionSuite(it))
+    describe('retention of messages', () => messageRetentionSuite(it))
+    describe('the backlog', () => backlogSuite(it))
     describe('agents', () => agentsSuite(it))
     describe('webhooks', () => webhooksSuite(it))
     describe('projects, API keys and settings', () => credentialsSuite(it))
     describe('isolation of projects', () => isolationSuite(it))
     describe('pages', () => pagingSuite(it))
     describe('instances', () => instancesSuite(it))
+    describe('sessions beside a model of them', () => modelSuite(it))
     describe('everything at once', () => concurrencySuite(it))
   })
 }

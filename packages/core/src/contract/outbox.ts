@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { anEvent } from '../testing/builders.js'
-import { heldBy, LEASE_MS, MINUTE, NOW, SECOND, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, UNKNOWN_ID, heldBy } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function outboxSuite(it: StorageTest): void {
@@ -25,7 +25,7 @@ export function outboxSuite(it: StorageTest): void {
     await scene.webhook()
     const body = `{"z":1,"a":[1.0,1e2],"é\u{1F600}":"${'x'.repeat(100_000)}"}\n`
     await scene.publish(agent, { body })
-    const [claimed] = await deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 1, perWebhook: 1, except: new Set() })
+    const [claimed] = await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, limit: 1 })
     expect(claimed?.body).toBe(body)
   })
 
@@ -42,7 +42,7 @@ export function outboxSuite(it: StorageTest): void {
     expect(born).toMatchObject([{ webhook, body: event.body, lease: { until: NOW + LEASE_MS } }])
     expect(born[0]?.delivery.state).toEqual({ kind: 'sending', leaseUntil: NOW + LEASE_MS, step: 0 })
     expect((await deliveries.get(agent.projectId, born[0]?.delivery.id ?? ''))?.delivery).toEqual(born[0]?.delivery)
-    const due = { until: NOW + MINUTE, limit: 9, perWebhook: 9, except: new Set<string>() }
+    const due = { ...CLAIM_ALL, until: NOW + MINUTE }
     expect(await deliveries.claimDue({ ...due, now: NOW + LEASE_MS - 1 })).toEqual([])
     expect(await deliveries.claimDue({ ...due, now: NOW + LEASE_MS })).toHaveLength(1)
   })
@@ -91,7 +91,7 @@ export function outboxSuite(it: StorageTest): void {
     const event = { ...anEvent(agent), name: 'webhook.test' } as const
     const published = await storage.deliveries.publishTo(one.id, event, UNKNOWN_ID)
     expect(published).toMatchObject({ id: UNKNOWN_ID, webhookId: one.id, event: 'webhook.test', state: { kind: 'pending', step: 0 } })
-    const claimed = await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 9, perWebhook: 9, except: new Set() })
+    const claimed = await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
     expect(claimed).toMatchObject([{ delivery: { id: UNKNOWN_ID }, body: event.body }])
     const elsewhere = { ...event, projectId: OTHER_PROJECT_ID }
     expect(await storage.deliveries.publishTo(one.id, elsewhere, agent.id)).toBeUndefined()

@@ -6,7 +6,7 @@ import { heldBy, MINUTE, NOW, UNKNOWN_ID, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
-const STATES: readonly MessageStateKind[] = ['queued', 'running', 'deferred', 'responded', 'failed']
+const STATES: readonly MessageStateKind[] = ['queued', 'running', 'deferred', 'responded', 'failed', 'cancelled']
 
 export function readingSuite(it: StorageTest): void {
   it('gives each state with what belongs to it', async ({ storage, scene }) => {
@@ -18,16 +18,24 @@ export function readingSuite(it: StorageTest): void {
       { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE },
       { kind: 'responded', response: `answer to ${messages[3]?.id}`, respondedAt: NOW, responseTimeMs: 1 },
       { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'it broke' }, failedAt: NOW },
+      { kind: 'cancelled', cancelledAt: NOW },
     ])
   })
 
   it('finds the final ones of many ids, and only those', async ({ storage, scene }) => {
     const messages = await createOneOfEachState(storage, scene, await scene.agent())
     const found = await storage.messages.findFinal([...messages.map(({ id }) => id), UNKNOWN_ID])
-    expect(new Set(found.map(({ state }) => state.kind))).toEqual(new Set(['responded', 'failed']))
-    expect(found).toHaveLength(2)
-    expect(found).toEqual(expect.arrayContaining(messages.filter(({ state }) => state.kind === 'responded' || state.kind === 'failed')))
+    expect(new Set(found.map(({ state }) => state.kind))).toEqual(new Set(['responded', 'failed', 'cancelled']))
+    expect(found).toHaveLength(3)
+    expect(found).toEqual(expect.arrayContaining(messages.slice(3)))
     expect(await storage.messages.findFinal([])).toEqual([])
+  })
+
+  it('finds those of many ids that there are, whatever their state', async ({ storage, scene }) => {
+    const messages = await createOneOfEachState(storage, scene, await scene.agent())
+    const found = await storage.messages.find([...messages.map(({ id }) => id), UNKNOWN_ID])
+    expect(found.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(messages)
+    expect(await storage.messages.find([])).toEqual([])
   })
 
   it('finds the final ones of thousands of ids', async ({ storage: { messages }, scene }) => {
@@ -46,7 +54,9 @@ export function readingSuite(it: StorageTest): void {
       return [...data]
     }
     expect(await list({})).toEqual(created.toReversed())
-    expect((await list({ status: 'pending' })).map(({ state }) => state.kind)).toEqual(['failed', 'deferred', 'running', 'queued'])
+    expect((await list({ status: 'pending' })).map(({ state }) => state.kind)).toEqual([
+      ...['cancelled', 'failed', 'deferred', 'running', 'queued'],
+    ])
     expect((await list({ status: 'responded' })).map(({ state }) => state.kind)).toEqual(['responded'])
     for (const state of STATES) expect((await list({ state })).map((message) => message.state.kind)).toEqual([state])
     expect(await list({ sessionId: 'failed', status: 'pending', state: 'failed' })).toHaveLength(1)
@@ -67,7 +77,10 @@ async function createOneOfEachState({ messages }: UnwrappedStorage, scene: Scene
   const error = { code: 'RUNTIME_ERROR', message: 'it broke' } as const
   await messages.recordRun({ ...heldBy(failed), state: { kind: 'failed', error, failedAt: NOW }, now: NOW })
 
-  const created = [queued, ...[running, deferred, responded, failed].map(({ message }) => message)]
+  const cancelled = await scene.send(agent, { sessionId: 'cancelled' })
+  await scene.cancel(cancelled)
+
+  const created = [queued, ...[running, deferred, responded, failed].map(({ message }) => message), cancelled]
   const kept = await Promise.all(created.map(scene.reread))
   return kept.filter((message) => message !== undefined)
 }

@@ -89,7 +89,7 @@ export function createRecorder(): Recorder {
     recordAttempt: async (record) => {
       const [answer, span] = await timed(() => deliveryStore.recordAttempt(record))
       const { deliveryId, token, state, attempt } = record
-      deliveries.push({ ...span, deliveryId, token, kind: 'attempted', outcome: attempt.outcome, state, ok: answer === 'recorded' })
+      deliveries.push({ ...span, deliveryId, token, kind: 'attempted', outcome: attempt.outcome, state, ok: answer.kind === 'recorded' })
     },
   })
 

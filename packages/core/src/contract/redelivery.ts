@@ -2,11 +2,11 @@ import { expect } from 'vitest'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import { PROJECT_ID } from '../testing/builders.js'
 import { accepted, refused } from '../testing/fake-sender.js'
-import { LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, UNKNOWN_ID, type Scene } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, UNKNOWN_ID, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
-const claims = { until: NOW + LEASE_MS, limit: 100, perWebhook: 100, except: new Set<string>() }
+const claims = { ...CLAIM_ALL, until: NOW + LEASE_MS }
 const project = { projectId: PROJECT_ID }
 
 async function claim({ deliveries }: UnwrappedStorage, now = NOW): Promise<ClaimedDelivery> {
@@ -72,7 +72,7 @@ export function redeliverySuite(it: StorageTest): void {
     expect(await storage.deliveries.redeliver(project, { limit: 10 }, NOW)).toEqual({ count: 0, nextCursor: null })
     const claimed = await claim(storage)
     expect(await storage.deliveries.redeliver(project, { limit: 10 }, NOW)).toEqual({ count: 0, nextCursor: null })
-    expect(await record(storage, claimed, accepted())).toBe('recorded')
+    expect(await record(storage, claimed, accepted())).toEqual({ kind: 'recorded' })
   })
 
   it('recovers what matches, page by page, and nothing else', async ({ storage, scene }) => {
@@ -118,7 +118,7 @@ export function redeliverySuite(it: StorageTest): void {
     await scene.publish(await scene.agent())
     const claimed = await claim(storage)
     await storage.deliveries.cancel(PROJECT_ID, claimed.delivery.id, NOW)
-    expect(await record(storage, claimed, accepted())).toBe('lease_lost')
+    expect(await record(storage, claimed, accepted())).toEqual({ kind: 'lease_lost' })
   })
 
   it('G6: does nothing to deliveries of another project, or to none', async ({ storage, scene }) => {

@@ -4,7 +4,7 @@ import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
-import type { ClaimedMessage, Held, NewMessage, RecordedRun } from '../ports/message-store.js'
+import type { Cancelled, ClaimedMessage, Held, MessageRef, NewMessage, RecordedRun } from '../ports/message-store.js'
 import { anAgent, anEvent, aProject, aWebhook, BUILT_AT, newMessage } from '../testing/builders.js'
 import { fakeIds } from '../testing/fake-ids.js'
 import type { UnwrappedStorage } from './unwrapped.js'
@@ -17,8 +17,15 @@ export const OTHER_PROJECT_ID = '00000000-0000-7fff-9000-000000000000'
 
 export const UNKNOWN_ID = '00000000-0000-7ffd-8000-000000000000'
 
+/** Of `claimDue`: more than any test has. */
+export const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>() }
+
 /** What the holder of a claim shows to write its result. */
 export const heldBy = ({ message, lease }: ClaimedMessage): Held => ({ messageId: message.id, token: lease.token })
+
+export const refTo = ({ projectId, agentId, id: messageId }: Pick<Message, 'id' | 'projectId' | 'agentId'>): MessageRef => ({
+  ...{ projectId, agentId, messageId },
+})
 
 /** The steps that most tests take on their way, each of them one write. */
 export type Scene = {
@@ -33,6 +40,8 @@ export type Scene = {
   /** The message as it is kept now. */
   reread(message: Pick<Message, 'id' | 'projectId' | 'agentId'>): Promise<Message | undefined>
   answer(claimed: ClaimedMessage, now?: Instant, outgoing?: Outgoing): Promise<RecordedRun>
+  /** Cancels the message, now. */
+  cancel(message: Message, outgoing?: Outgoing): Promise<Cancelled | undefined>
   /** An event to commit with a fact. */
   outgoing(event: WebhookEvent, claim?: Outgoing['claim']): Outgoing
   /** Commits an event about this agent; answers the deliveries that were born claimed. */
@@ -75,10 +84,14 @@ export async function createScene({ messages, webhooks, agents, credentials }: U
       if (accepted.kind === 'claimed') return accepted.claimed
       throw new Error(`the message was not born running: ${accepted.kind}`)
     },
-    reread: ({ id, projectId, agentId }) => messages.get({ projectId, agentId, messageId: id }),
+    reread: (message) => messages.get(refTo(message)),
     answer: (claimed, now = NOW, published) => {
       const state = { kind: 'responded', response: `answer to ${claimed.message.id}`, respondedAt: now, responseTimeMs: 1 } as const
       return messages.recordRun({ ...heldBy(claimed), state, now, ...(published && { outgoing: published }) })
+    },
+    cancel: (message, published) => {
+      const event = anEvent({ id: message.agentId, projectId: message.projectId })
+      return messages.cancel({ ...refTo(message), state: { kind: 'cancelled', cancelledAt: NOW }, outgoing: published ?? outgoing(event) })
     },
     outgoing,
     publish: async (agent, event, claim) => {

@@ -1,13 +1,14 @@
 import { expect } from 'vitest'
 import type { Sealed } from '../domain/sealed.js'
 import { aWebhook, PROJECT_ID } from '../testing/builders.js'
-import { LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function webhooksSuite(it: StorageTest): void {
   it('keeps a webhook and reads it back whole', async ({ storage: { webhooks }, scene }) => {
     const { id: agentId } = await scene.agent()
-    const optional = { agentId, description: "the customer's é" }
+    const headers = { names: ['Authorization', '__proto__'], sealed: 'v1.headers' as Sealed }
+    const optional = { agentId, description: "the customer's é", headers }
     const disabled = { kind: 'disabled', reason: 'operator', at: NOW } as const
     const facts = { url: 'https://receiver.example/ü?a=b#c', secret: 'v1.sealed' as Sealed, createdAt: NOW + 1, updatedAt: NOW + 2 }
     for (const webhook of [aWebhook(), aWebhook({ ...facts, ...optional, events: ['agent.error', 'agent.started'], status: disabled })]) {
@@ -42,7 +43,9 @@ export function webhooksSuite(it: StorageTest): void {
   it('changes what it is told and leaves the rest', async ({ storage: { webhooks }, scene }) => {
     const { id: agentId } = await scene.agent()
     const webhook = await scene.webhook({ description: 'old' })
-    const change = { url: 'https://new.example', events: ['agent.error'], agentId, description: 'new', updatedAt: NOW + 5 } as const
+    const headers = { names: ['X-A'], sealed: 'v1.headers' as Sealed }
+    const texts = { url: 'https://new.example', description: 'new' }
+    const change = { ...texts, events: ['agent.error'], agentId, headers, updatedAt: NOW + 5 } as const
     expect(await webhooks.update(PROJECT_ID, webhook.id, change)).toEqual({ ...webhook, ...change })
     const disabled = { status: { kind: 'disabled', reason: 'operator', at: NOW }, updatedAt: NOW + 6 } as const
     expect(await webhooks.update(PROJECT_ID, webhook.id, disabled)).toEqual({ ...webhook, ...change, ...disabled })
@@ -52,8 +55,10 @@ export function webhooksSuite(it: StorageTest): void {
 
   it('clears an optional field that is changed to null', async ({ storage: { webhooks }, scene }) => {
     const { id: agentId } = await scene.agent()
-    const { agentId: _a, description: _d, ...webhook } = await scene.webhook({ agentId, description: 'old' })
-    const changed = await webhooks.update(PROJECT_ID, webhook.id, { agentId: null, description: null, updatedAt: NOW + 5 })
+    const set = { agentId, description: 'old', headers: { names: ['X-A'], sealed: 'v1.headers' as Sealed } }
+    const { agentId: _a, description: _d, headers: _h, ...webhook } = await scene.webhook(set)
+    const change = { agentId: null, description: null, headers: null, updatedAt: NOW + 5 }
+    const changed = await webhooks.update(PROJECT_ID, webhook.id, change)
     expect(changed).toEqual({ ...webhook, updatedAt: NOW + 5 })
     expect(changed).not.toHaveProperty('agentId')
     expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(changed)
@@ -100,7 +105,7 @@ export function webhooksSuite(it: StorageTest): void {
       previousUntil: NOW + 60 * MINUTE,
       updatedAt: NOW,
     })
-    const [claimed] = await storage.deliveries.claimDue({ now: NOW, until: NOW + LEASE_MS, limit: 1, perWebhook: 1, except: new Set() })
+    const [claimed] = await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, limit: 1 })
     expect(claimed?.webhook).toMatchObject({ secret: 'the new one', previousSecret: { secret } })
   })
 

@@ -9,7 +9,7 @@ import { answerOf, attemptOf, createDeeds, LONGEST_WAIT_MS, outgoingOf, type Pro
 import { createDice } from './dice.js'
 import type { History } from './history.js'
 import { createRecorder, type RecordedCalls } from './recorder.js'
-import { heldBy, NOW, SECOND } from './scene.js'
+import { CLAIM_ALL, NOW, SECOND, heldBy } from './scene.js'
 import { unwrapped, type UnwrappedStorage } from './unwrapped.js'
 
 /** `storages` are instances on the same, empty data. A seed asks the same things of storages that answer in the same order. */
@@ -63,7 +63,7 @@ async function drain(calls: RecordedCalls, agents: readonly Agent[], start: Inst
     const runs = await calls.claimRunnable({ lanes, now, until: now + SECOND })
     for (const run of runs)
       await calls.recordRun({ ...heldBy(run), state: answerOf(run, now), now, ...outgoingOf(run, answerOf(run, now), now) })
-    const deliveries = await calls.claimDue({ now, until: now + SECOND, limit: 100, perWebhook: 100, except: new Set() })
+    const deliveries = await calls.claimDue({ ...CLAIM_ALL, now, until: now + SECOND })
     for (const claimed of deliveries) await calls.recordAttempt(attemptOf(claimed, now, true))
     if (runs.length + deliveries.length === 0) return
   }

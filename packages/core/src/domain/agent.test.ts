@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agentEvent, decideRestartAt, isAgentName, type Agent, type AgentState } from './agent.js'
+import { agentEvent, comesBackInMs, decideAfterFailure, isAgentName, type Agent, type AgentState } from './agent.js'
 
 const agentIn = (state: AgentState): Agent => ({
   ...{ id: 'a', projectId: 'p', name: 'n', defaultExecutionPrincipal: { type: 'service' }, runtime: { kind: 'function', options: {} } },
@@ -29,7 +29,7 @@ describe("what receivers hear of an agent's state", () => {
   })
   it('that it failed', () => {
     const error = { code: 'RUNTIME_EXITED', message: 'gone' } as const
-    const failed: AgentState = { kind: 'error', lastError: error, retryAt: 9 }
+    const failed: AgentState = { kind: 'error', lastError: error, failures: 1, retryAt: 9 }
     expect(agentEvent(agentIn({ kind: 'running', startedAt: 1 }), failed, 5)).toEqual({
       event: 'agent.error',
       data: { agentId: 'a', error },
@@ -37,6 +37,27 @@ describe("what receivers hear of an agent's state", () => {
   })
 })
 
-it('is started again later after each failure, and at least once a minute', () => {
-  expect([1, 2, 3, 4, 5, 99].map((failures) => decideRestartAt(failures, 0))).toEqual([1_000, 5_000, 30_000, 60_000, 60_000, 60_000])
+describe('an agent that fails', () => {
+  const exited = { code: 'RUNTIME_EXITED', message: 'gone' } as const
+  const unhealthy = { code: 'RUNTIME_UNHEALTHY', message: 'no answer' } as const
+
+  it('is started again later after each failure, and at least once a minute', () => {
+    const delays = [1, 2, 3, 4, 5, 9].map((failures) => decideAfterFailure(failures, exited, 0).retryAt)
+    expect(delays).toEqual([1_000, 5_000, 30_000, 60_000, 60_000, 60_000])
+    expect(decideAfterFailure(2, exited, 7)).toEqual({ kind: 'error', lastError: exited, failures: 2, retryAt: 5_007 })
+  })
+  it('is left alone after ten failures in a row', () => {
+    const message = 'gone; stopped after 10 failures in a row: start it to try again'
+    expect(decideAfterFailure(10, exited, 0)).toEqual({ kind: 'error', lastError: { code: 'RUNTIME_EXITED', message }, failures: 10 })
+  })
+  it('is tried for ever when it is only not well', () => {
+    expect(decideAfterFailure(99, unhealthy, 0)).toEqual({ kind: 'error', lastError: unhealthy, failures: 99, retryAt: 60_000 })
+  })
+  it('says when it is worth while to ask again', () => {
+    expect(comesBackInMs({ kind: 'starting' }, 0)).toBe(1_000)
+    expect(comesBackInMs(decideAfterFailure(3, exited, 500), 1_500)).toBe(29_000)
+    expect(comesBackInMs(decideAfterFailure(3, exited, 0), 90_000)).toBe(1_000)
+    expect(comesBackInMs(decideAfterFailure(10, exited, 0), 0)).toBeUndefined()
+    expect(comesBackInMs({ kind: 'stopped' }, 0)).toBeUndefined()
+  })
 })

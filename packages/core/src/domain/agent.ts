@@ -35,7 +35,15 @@ export type AgentRuntimeConfig = {
 export type AgentState =
   | { readonly kind: 'stopped' | 'starting' | 'stopping' }
   | { readonly kind: 'running'; readonly startedAt: Instant }
-  | { readonly kind: 'error'; readonly lastError: RunError; readonly retryAt: Instant }
+  | FailedAgent
+
+/** `failures` in a row. Without `retryAt` it is left alone until somebody starts it. */
+export type FailedAgent = {
+  readonly kind: 'error'
+  readonly lastError: RunError
+  readonly failures: number
+  readonly retryAt?: Instant
+}
 
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -48,10 +56,31 @@ export const agentDefaults = { concurrency: 16, maxAttempts: 3, maxQueued: 100 }
 /** Waits before the first new tries to bring up an agent that should run (ms); after those it is a minute each time. */
 const RESTART_DELAYS_MS: readonly number[] = [1_000, 5_000, 30_000]
 const LATER_RESTART_DELAY_MS = 60_000
+/** So many failures in a row, and it is not tried again. */
+const MAX_FAILURES = 10
 
-/** When an agent that failed to start, or whose runtime ended, is tried again. `failures` counts from 1. */
-export const decideRestartAt = (failures: number, now: Instant): Instant =>
-  now + (RESTART_DELAYS_MS[failures - 1] ?? LATER_RESTART_DELAY_MS)
+/**
+ * What becomes of an agent that failed to start, whose runtime ended or that is not well. `failures` counts from 1. One that is
+ * not well is tried again for ever: a remote agent that is down comes back without anybody's doing.
+ */
+export function decideAfterFailure(failures: number, error: RunError, now: Instant): FailedAgent {
+  if (failures < MAX_FAILURES || error.code === 'RUNTIME_UNHEALTHY') {
+    const delayMs = RESTART_DELAYS_MS[failures - 1] ?? LATER_RESTART_DELAY_MS
+    return { kind: 'error', lastError: error, failures, retryAt: now + delayMs }
+  }
+  const message = `${error.message}; stopped after ${failures} failures in a row: start it to try again`
+  return { kind: 'error', lastError: { code: error.code, message }, failures }
+}
+
+/** A moment for what takes none at all, or is about to happen. */
+const SOON_MS = 1_000
+
+/** When it is worth while to ask again whether an agent that does not run does; undefined when only a person can tell. */
+export function comesBackInMs(state: AgentState, now: Instant): number | undefined {
+  if (state.kind === 'starting') return SOON_MS
+  if (state.kind === 'error' && state.retryAt !== undefined) return Math.max(SOON_MS, state.retryAt - now)
+  return undefined
+}
 
 /** What webhooks are told when `agent` goes from the state it has to `to`. */
 export function agentEvent(agent: Agent, to: AgentState, now: Instant): EventPayload | undefined {

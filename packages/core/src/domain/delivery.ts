@@ -23,7 +23,10 @@ export type DeliveryState =
   | { readonly kind: 'sending'; readonly leaseUntil: Instant; readonly step: number; readonly resumeAt?: Instant }
   | { readonly kind: 'delivered'; readonly deliveredAt: Instant }
   | { readonly kind: 'exhausted'; readonly exhaustedAt: Instant }
-  | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: 'webhook_deleted' | 'operator' }
+  | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: CancelReason }
+
+/** Its webhook was deleted, or was disabled for too long or with too much waiting; or an operator did it. */
+export type CancelReason = 'webhook_deleted' | 'webhook_disabled' | 'operator'
 
 export type AfterAttempt = Extract<DeliveryState, { kind: 'pending' | 'delivered' | 'exhausted' }>
 export type SendingDelivery = WebhookDelivery & { readonly state: Extract<DeliveryState, { kind: 'sending' }> }
@@ -37,6 +40,8 @@ export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: Instant
   readonly durationMs: number
+  /** As they were signed and sent, but for those of the connection; the customer's own without their values. Absent when nothing was sent. */
+  readonly requestHeaders?: Readonly<Record<string, string>>
   readonly outcome: Outcome
 }
 
@@ -54,7 +59,7 @@ export type UnreachableError =
   | 'reset'
   | 'timeout'
   | 'protocol'
-  /** The secret could not be decrypted: nothing was sent, for an unsigned request never is. */
+  /** The secret, or a header of the customer's own, could not be decrypted: nothing was sent, for an unsigned request never is. */
   | 'unsealable_secret'
 
 /** `delaysMs[step]` follows the failure at that step; none left means exhausted. Jitter lengthens only. */

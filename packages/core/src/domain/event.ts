@@ -3,9 +3,10 @@ import { toIso } from './instant.js'
 import type { Json, JsonObject } from './json.js'
 import type { ExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
+import type { TraceContext } from './trace.js'
 
 /** What a webhook can subscribe to. */
-export const EVENT_NAMES = ['message.responded', 'agent.started', 'agent.stopped', 'agent.error'] as const
+export const EVENT_NAMES = ['message.responded', 'agent.started', 'agent.stopped', 'agent.error', 'webhook.disabled'] as const
 export type SubscribableEvent = (typeof EVENT_NAMES)[number]
 /** `webhook.test` goes to one webhook, because an operator asked for it. */
 export type EventName = SubscribableEvent | 'webhook.test'
@@ -39,6 +40,17 @@ export type EventPayload =
         readonly sessionId?: string
       }
     }
+  | {
+      readonly event: 'webhook.disabled'
+      /** Without its URL, which may hold a secret: this goes to other receivers. */
+      readonly data: {
+        readonly webhookId: string
+        readonly reason: 'failing' | 'gone'
+        readonly disabledAt: string
+        readonly consecutiveFailures: number
+        readonly failingSince: string
+      }
+    }
   | { readonly event: 'webhook.test'; readonly data: { readonly webhookId: string } }
 
 /** An event as stored; `agentId` if it is an agent's. `body` is frozen: every attempt of every delivery sends exactly these characters as UTF-8. */
@@ -48,6 +60,8 @@ export type WebhookEvent = {
   readonly agentId?: string
   readonly name: EventName
   readonly body: string
+  /** Of the request that caused it. */
+  readonly trace?: TraceContext
   readonly createdAt: Instant
 }
 

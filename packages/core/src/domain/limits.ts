@@ -6,6 +6,8 @@ export type Limits = {
   readonly metadataLength: number
   readonly metadataDepth: number
   readonly responseLength: number
+  /** Of what a runtime may keep about a session. */
+  readonly sessionStateLength: number
   readonly idempotencyKeyLength: number
   readonly webhooksPerProject: number
 }
@@ -17,6 +19,7 @@ export const defaultLimits: Limits = {
   metadataLength: 16 * 1024,
   metadataDepth: 16,
   responseLength: 1024 * 1024,
+  sessionStateLength: 16 * 1024,
   idempotencyKeyLength: 255,
   webhooksPerProject: 100,
 }

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from './json.js'
-import { decideAfterRun, isFinal, statusOf, type MessageState, type RunningMessage } from './message.js'
+import {
+  decideAfterRun,
+  decideCancellation,
+  errorOf,
+  isFinal,
+  isRetryable,
+  statusOf,
+  type MessageState,
+  type RunningMessage,
+} from './message.js'
 import { failedRun } from './run.js'
 
 const policy = { backoffMs: [1_000, 5_000], jitter: 0.2, runTimeoutMs: 1, deferredTimeoutMs: 1, maxAttempts: 4 }
@@ -67,7 +76,22 @@ it('knows two words on the wire (S§3) and which states are final', () => {
     { kind: 'deferred', startedAt: 0, deadlineAt: 0 },
     { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: '' }, failedAt: 0 },
     { kind: 'responded', response: '', respondedAt: 0, responseTimeMs: 0 },
+    { kind: 'cancelled', cancelledAt: 0 },
   ]
-  expect(states.map(statusOf)).toEqual(['pending', 'pending', 'pending', 'pending', 'responded'])
-  expect(states.map(isFinal)).toEqual([false, false, false, true, true])
+  expect(states.map(statusOf)).toEqual(['pending', 'pending', 'pending', 'pending', 'responded', 'pending'])
+  expect(states.map(isFinal)).toEqual([false, false, false, true, true, true])
+  expect(states.map(isRetryable)).toEqual([false, false, false, true, false, true])
+})
+
+it('is cancelled with the reason in the event, and a final message without an answer says why', () => {
+  const { state, event } = decideCancellation(running(1, { channel: 'c' }), 7)
+  expect(state).toEqual({ kind: 'cancelled', cancelledAt: 7 })
+  const error = { code: 'CANCELLED', message: 'the message was cancelled' }
+  expect(event).toEqual({
+    event: 'agent.error',
+    data: { agentId: 'a', error, messageId: 'm', sessionId: 's', metadata: { channel: 'c' }, channel: 'c' },
+  })
+  expect(errorOf(state)).toEqual(error)
+  expect(errorOf({ kind: 'failed', error: { code: 'RUNTIME_LOST', message: 'gone' }, failedAt: 0 })).toMatchObject({ code: 'RUNTIME_LOST' })
+  expect(errorOf({ kind: 'queued', notBefore: 0 })).toBeUndefined()
 })

@@ -4,6 +4,7 @@ import type { Instant } from './instant.js'
 import type { JsonObject } from './json.js'
 import type { ExecutionPrincipal } from './principal.js'
 import type { FinishedRun, RunError } from './run.js'
+import type { TraceContext } from './trace.js'
 
 /** What a client sent to an agent, with what became of it. */
 export type Message = {
@@ -16,6 +17,8 @@ export type Message = {
   readonly executionPrincipal: ExecutionPrincipal
   /** Digest of the request; tells a reuse of the key with another body. */
   readonly fingerprint?: string
+  /** Of the request that made it; its runs and deliveries belong to the same trace. */
+  readonly trace?: TraceContext
   /** Runs begun so far, counted durably before each run: what `maxAttempts: 1` rests on. */
   readonly attempt: number
   readonly state: MessageState
@@ -29,15 +32,28 @@ export type MessageState =
   | { readonly kind: 'deferred'; readonly startedAt: Instant; readonly deadlineAt: Instant }
   | { readonly kind: 'responded'; readonly response: string; readonly respondedAt: Instant; readonly responseTimeMs: number }
   | { readonly kind: 'failed'; readonly error: RunError; readonly failedAt: Instant }
+  | { readonly kind: 'cancelled'; readonly cancelledAt: Instant }
 
 export type MessageStateKind = MessageState['kind']
 /** What a finished run may turn a message into. */
 export type AfterRun = Extract<MessageState, { kind: 'queued' | 'responded' | 'failed' }>
+export type CancelledState = Extract<MessageState, { kind: 'cancelled' }>
 export type DeferredState = Extract<MessageState, { kind: 'deferred' }>
 export type RunningMessage = Message & { readonly state: Extract<MessageState, { kind: 'running' | 'deferred' }> }
 
-export const isFinal = (state: MessageState): state is Extract<MessageState, { kind: 'responded' | 'failed' }> =>
-  state.kind === 'responded' || state.kind === 'failed'
+/** Nothing becomes of it by itself any more; a failed or cancelled one can be retried. */
+export const isFinal = (state: MessageState): state is Extract<MessageState, { kind: 'responded' | 'failed' | 'cancelled' }> =>
+  state.kind === 'responded' || state.kind === 'failed' || state.kind === 'cancelled'
+
+export const isRetryable = ({ kind }: MessageState): boolean => kind === 'failed' || kind === 'cancelled'
+
+const CANCELLED: RunError = { code: 'CANCELLED', message: 'the message was cancelled' }
+
+/** Why a message has ended without an answer. */
+export function errorOf(state: MessageState): RunError | undefined {
+  if (state.kind === 'failed') return state.error
+  return state.kind === 'cancelled' ? CANCELLED : undefined
+}
 
 /** The wire status (S§3). */
 export const statusOf = (state: MessageState): 'responded' | 'pending' => (state.kind === 'responded' ? 'responded' : 'pending')
@@ -73,12 +89,19 @@ export function decideAfterRun(
     const delay = (policy.backoffMs[step] ?? 0) * (1 + policy.jitter * random)
     return { state: { kind: 'queued', notBefore: now + Math.round(delay) } }
   }
-  const { agentId, id: messageId, sessionId } = message
-  return {
-    state: { kind: 'failed', error: run.error, failedAt: now },
-    event: { event: 'agent.error', data: { agentId, error: run.error, messageId, sessionId, ...echoOf(message.metadata) } },
-  }
+  return { state: { kind: 'failed', error: run.error, failedAt: now }, event: endedWithout(message, run.error) }
 }
+
+/** Receivers hear of a message that will have no answer, whoever ended it. */
+export const decideCancellation = (message: Message, now: Instant): { state: CancelledState; event: EventPayload } => ({
+  state: { kind: 'cancelled', cancelledAt: now },
+  event: endedWithout(message, CANCELLED),
+})
+
+const endedWithout = ({ agentId, id: messageId, sessionId, metadata }: Message, error: RunError): EventPayload => ({
+  event: 'agent.error',
+  data: { agentId, error, messageId, sessionId, ...echoOf(metadata) },
+})
 
 function responded(message: RunningMessage, response: string, now: Instant): { state: AfterRun; event: EventPayload } {
   const { agentId, id: messageId, sessionId, executionPrincipal } = message

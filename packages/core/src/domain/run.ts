@@ -5,7 +5,9 @@ export type RunError = {
     | 'RUNTIME_TIMEOUT' // no answer within the run's deadline
     | 'RUNTIME_LOST' // the process that ran it ended
     | 'RUNTIME_EXITED' // the runtime itself ended or could not start
+    | 'RUNTIME_UNHEALTHY' // it runs, but said several times in a row that it is not well, or said nothing
     | 'RESPONSE_INVALID' // not a string, too long, or not storable
+    | 'CANCELLED' // somebody who may send messages ended this one
   readonly message: string
 }
 

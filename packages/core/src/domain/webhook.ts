@@ -1,6 +1,7 @@
 import type { SubscribableEvent } from './event.js'
 import type { Instant } from './instant.js'
 import type { Sealed } from './sealed.js'
+import type { WebhookHealth } from './webhook-health.js'
 
 /** A registered receiver. */
 export type Webhook = {
@@ -14,11 +15,19 @@ export type Webhook = {
   readonly secret: Sealed
   /** The one before a rotation, until its grace ends: receivers have that long to learn the new one. */
   readonly previousSecret?: { readonly secret: Sealed; readonly until: Instant }
+  /** Headers of the customer's own on each request: their names, and the JSON of names and values. */
+  readonly headers?: { readonly names: readonly string[]; readonly sealed: Sealed }
+  /** Whether an answer of 410 disables it, instead of being a failure like any other. */
+  readonly disableOnGone: boolean
   /** Disabled: its deliveries are made and kept, and sent once it is enabled again. */
-  readonly status: { readonly kind: 'enabled' } | { readonly kind: 'disabled'; readonly reason: 'operator'; readonly at: Instant }
+  readonly status: { readonly kind: 'enabled' } | { readonly kind: 'disabled'; readonly reason: DisabledReason; readonly at: Instant }
+  readonly health: WebhookHealth
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
+
+/** An operator, five days of nothing but failure, or a 410 of a webhook that is to be disabled by one. */
+export type DisabledReason = 'operator' | 'failing' | 'gone'
 
 /** Absent: left as it is. `null` clears an optional field. */
 export type WebhookChange = {
@@ -26,20 +35,25 @@ export type WebhookChange = {
   readonly events?: Webhook['events']
   readonly agentId?: string | null
   readonly description?: string | null
+  readonly headers?: Webhook['headers'] | null
+  readonly disableOnGone?: boolean
   readonly status?: Webhook['status']
+  readonly health?: WebhookHealth
   /** Ends the grace of a rotation. */
   readonly previousSecret?: null
   readonly updatedAt: Webhook['updatedAt']
 }
 
 /** The webhook with the change made: what was cleared is absent, not null. */
-export function changeWebhook({ agentId, description, previousSecret, ...webhook }: Webhook, change: WebhookChange): Webhook {
-  const { agentId: itsAgent = agentId, description: words = description, previousSecret: grace = previousSecret, ...rest } = change
+export function changeWebhook({ agentId, description, headers, previousSecret, ...webhook }: Webhook, change: WebhookChange): Webhook {
+  const { agentId: itsAgent = agentId, description: words = description, headers: own = headers, ...others } = change
+  const { previousSecret: grace = previousSecret, ...rest } = others
   return {
     ...webhook,
     ...rest,
     ...(itsAgent != null && { agentId: itsAgent }),
     ...(words != null && { description: words }),
+    ...(own != null && { headers: own }),
     ...(grace != null && { previousSecret: grace }),
   }
 }
@@ -50,3 +64,6 @@ export const signingSecrets = ({ secret, previousSecret }: Webhook, now: Instant
 
 /** What a sealed webhook secret is bound to. */
 export const webhookSecretContext = (webhookId: string): string => `webhooks/${webhookId}/secret`
+
+/** What its sealed headers are bound to. */
+export const webhookHeadersContext = (webhookId: string): string => `webhooks/${webhookId}/headers`

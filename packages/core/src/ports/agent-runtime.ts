@@ -1,8 +1,10 @@
 import type { Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
+import type { HistoryLimit, Turn } from '../domain/history.js'
 import type { JsonObject } from '../domain/json.js'
 import type { ExecutionPrincipal } from '../domain/principal.js'
 import type { RunError, RunOutcome } from '../domain/run.js'
+import type { TraceContext } from '../domain/trace.js'
 
 /** Brings agents of one kind to life. */
 export interface AgentRuntime {
@@ -30,7 +32,10 @@ export type RuntimeAgent = {
 
 /** An agent that takes runs; never two at once in one session. */
 export interface RunningAgent {
-  /** One turn. Never rejects, whatever the agent does, and ends soon after `signal` aborts. */
+  /**
+   * One turn. Never rejects, whatever the agent does, and ends soon after `signal` aborts. The signal's reason is an `Error` whose
+   * `cause` says why: `timeout` or `cancelled` when the work is to end; `drain` or `lost` when another attempt goes on with it.
+   */
   run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome>
   health(signal: AbortSignal): Promise<{ ok: boolean; detail?: string }>
   /** Ends every run and leaves no process, socket or timer behind. Never rejects. */
@@ -48,6 +53,8 @@ export type RunRequest = {
   readonly attempt: number
   /** Opens the callback route for this run alone. */
   readonly runToken: string
+  /** For the agent's own tracing, when the client sent one: its trace id, and a parent id of this run. */
+  readonly trace?: TraceContext
   /** What `remember` last kept of this session, by whichever run and process. */
   readonly sessionState?: string
   /**
@@ -55,19 +62,8 @@ export type RunRequest = {
    * resolves, and before the run ends. At most 16 Ki characters. Rejects when this run has lost its lease: then it is to end.
    */
   remember(sessionState: string): Promise<void>
-  /** The session's earlier turns that were answered, oldest first: of the newest ones as many as fit. */
+  /** The session's turns before this message that were answered, oldest first: of the newest ones as many as fit. Rejects while the storage is away. */
   history(limit: HistoryLimit): Promise<readonly Turn[]>
   /** Shows those who stream this message a piece of the answer now. Never throws; the answer that counts is the outcome's. */
   emit(chunk: string): void
-}
-
-/** `maxLength` counts the UTF-16 units of messages and answers together. */
-export type HistoryLimit = { readonly maxTurns: number; readonly maxLength: number }
-
-/** One message of the past, and its answer. */
-export type Turn = {
-  readonly messageId: string
-  readonly message: string
-  readonly response: string
-  readonly executionPrincipal: ExecutionPrincipal
 }

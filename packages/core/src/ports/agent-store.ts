@@ -12,8 +12,9 @@ export interface AgentStore {
   list(projectId: string, page: PageOf): Stored<Page<Agent>>
   update(projectId: string, id: string, change: AgentChange): Stored<Agent | 'name_taken' | undefined>
   /**
-   * Deletes the agent with its sessions and messages. Refuses with `busy` while messages are open, unless `force`:
-   * those are then gone, unanswered. Deliveries of past events stay.
+   * Deletes the agent with its sessions and messages: from the commit on nothing finds them, and `MessageStore.sweep` frees
+   * their room. Refuses with `busy` while messages are open, unless `force`: those are then gone, unanswered. Deliveries of
+   * past events stay.
    */
   delete(projectId: string, id: string, options: { readonly force: boolean }): Stored<'deleted' | 'busy' | undefined>
   /** Compare and set on the kind of state, with its event in the same commit: one caller gets `changed`, so it is reported once. */

@@ -1,26 +1,35 @@
 import type { AfterAttempt, DeliveryAttempt, DeliveryStatus, SendingDelivery, WebhookDelivery } from '../domain/delivery.js'
 import type { EventName, WebhookEvent } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
-import type { Webhook } from '../domain/webhook.js'
-import type { Lease, Page, PageOf, Stored } from './storage.js'
+import type { TraceContext } from '../domain/trace.js'
+import type { Webhook, WebhookChange } from '../domain/webhook.js'
+import type { Lease, Page, PageOf, Purge, Stored } from './storage.js'
 
 /** Deliveries and their attempts. A fact's deliveries are born in the commit of the fact, one per subscribed webhook. */
 export interface DeliveryStore {
   /**
-   * Claims due deliveries of enabled webhooks: at most `perWebhook` of each and `limit` in all, oldest due first within a
-   * webhook, going round the webhooks from call to call, so that no backlog delays another's. Skips the webhooks in `except`.
+   * Claims due deliveries of enabled webhooks: at most `perWebhook` of each, `perProject` of each project's, and `limit` in
+   * all, of them at most `retries` that were attempted before. Oldest due first within a webhook, going round the webhooks
+   * from call to call, so that no backlog delays another's. Skips the webhooks and the projects whose ids are in `except`,
+   * and webhooks whose circuit is open. Of a half-open one it takes one delivery and holds the circuit open to the end of
+   * that claim, so that one process probes at a time; the claimed webhook shows this.
    */
   claimDue(query: ClaimDue): Stored<ClaimedDelivery[]>
   /**
    * Numbers and keeps the attempt and moves the delivery to `state`, or neither. A superseded token is refused, but for an
    * accepted attempt of a delivery that is not final: what a receiver took is delivered, however late we learn it.
+   * In the same commit goes what `judge` makes of the webhook, with its event. A deleted webhook is not judged.
    */
-  recordAttempt(record: AttemptRecord): Stored<'recorded' | 'lease_lost'>
-  /** Commits the event with one delivery, due now, to this webhook, subscribed or not. Undefined when it is not of the event's project. */
+  recordAttempt(record: AttemptRecord): Stored<RecordedAttempt>
+  /**
+   * Commits the event with one delivery, due now, to this webhook, subscribed or not; an open circuit becomes half-open.
+   * Undefined when the webhook is not of the event's project.
+   */
   publishTo(webhookId: string, event: WebhookEvent, deliveryId: string): Stored<WebhookDelivery | undefined>
   /**
    * Makes matching deliveries of webhooks that still exist due now, as `decideRedelivery` says, newest first; looks at
-   * `page.limit` of them at most. `count` is of those that it changed; with `nextCursor` the caller goes on.
+   * `page.limit` of them at most. `count` is of those that it changed; with `nextCursor` the caller goes on. The circuits of
+   * the webhooks that it looked at, where open, become half-open.
    */
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Stored<Redelivered>
   /** Ends an open delivery. One that is being sent may still arrive, and counts as delivered only if that was recorded before. */
@@ -30,12 +39,25 @@ export interface DeliveryStore {
   list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
   /** Cancels up to `limit` open deliveries whose webhook was deleted; answers how many. */
   cancelOrphans(query: { now: Instant; limit: number }): Stored<number>
+  /**
+   * Cancels what waits too long, or is too much, for disabled webhooks: what was due before `dueBefore`, and of each one's due
+   * deliveries all but `keep`. Those that were attempted go first, then the longest due; up to `limit` in all. Answers how many.
+   */
+  cancelStale(query: CancelStale): Stored<number>
+  /** Deletes final deliveries with their attempts, and with the last delivery of an event the event. Answers how many deliveries. */
+  purge(purge: Purge): Stored<number>
+  /** What is open at this moment, over all projects. */
+  backlog(now: Instant): Stored<DeliveryBacklog>
 }
 
-/** An event to commit with the fact it reports. `claim`: its deliveries to enabled webhooks are born claimed by the caller. */
+/**
+ * An event to commit with the fact it reports. `claim`: its deliveries to enabled webhooks whose circuit is closed are born
+ * claimed by the caller, but for the webhooks and projects whose ids are in `except`. `notTo` gets none, subscribed or not.
+ */
 export type Outgoing = {
   readonly event: WebhookEvent
   readonly nextDeliveryId: () => string
+  readonly notTo?: string
   readonly claim?: { readonly until: Instant; readonly except: ReadonlySet<string> }
 }
 
@@ -44,6 +66,8 @@ export type ClaimDue = {
   readonly until: Instant
   readonly limit: number
   readonly perWebhook: number
+  readonly perProject: number
+  readonly retries: number
   readonly except: ReadonlySet<string>
 }
 
@@ -53,6 +77,8 @@ export type ClaimedDelivery = {
   readonly lease: Lease
   readonly webhook: Webhook
   readonly body: string
+  /** Of the event. */
+  readonly trace?: TraceContext
 }
 
 export type AttemptRecord = {
@@ -60,6 +86,31 @@ export type AttemptRecord = {
   readonly token: number
   readonly attempt: Omit<DeliveryAttempt, 'attemptNumber'>
   readonly state: AfterAttempt
+  /** Called with the webhook as it is in that commit; perhaps more than once, so it has no effects. Absent: it stays as it is. */
+  readonly judge?: (webhook: Webhook) => Verdict | undefined
+}
+
+/** What an attempt makes of its webhook. The deliveries of its event are born due, for it is rare. */
+export type Verdict = { readonly change: WebhookChange; readonly outgoing?: Omit<Outgoing, 'claim'> }
+/** `webhook`: before and after the verdict, if there was one. */
+export type RecordedAttempt =
+  | { readonly kind: 'recorded'; readonly webhook?: { readonly before: Webhook; readonly after: Webhook } }
+  | { readonly kind: 'lease_lost' }
+
+export type CancelStale = { readonly now: Instant; readonly dueBefore: Instant; readonly keep: number; readonly limit: number }
+
+/** Numbers of deliveries, and of webhooks that are not deleted. */
+export type DeliveryBacklog = {
+  /** Neither delivered nor given up. */
+  readonly open: number
+  /** Of them, those that may be claimed now. `oldestDueAt`: since when the first of these may. */
+  readonly due: number
+  readonly oldestDueAt?: Instant
+  /** Due, but their webhook is disabled or its circuit open. */
+  readonly held: number
+  readonly disabledWebhooks: number
+  readonly openCircuits: number
+  readonly halfOpenCircuits: number
 }
 
 export type DeliveryDetail = { readonly delivery: WebhookDelivery; readonly body: string; readonly attempts: readonly DeliveryAttempt[] }

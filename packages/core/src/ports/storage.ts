@@ -1,4 +1,5 @@
 import type { ResultAsync } from 'neverthrow'
+import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from './agent-store.js'
 import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
@@ -30,6 +31,9 @@ export type Stored<T> = ResultAsync<T, Unavailable>
 export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
 /** `cursor` is a UUID: rows follow the one that has it, or its place if it is gone. */
 export type PageOf = { readonly limit: number; readonly cursor?: string }
+
+/** Up to `limit` of what became final before `finishedBefore`, the oldest first. */
+export type Purge = { readonly finishedBefore: Instant; readonly limit: number }
 
 /** The time-bounded right to work on a row. The token is the row's claim count: a write under an older one is refused. */
 export type Lease = { readonly token: number; readonly until: number }

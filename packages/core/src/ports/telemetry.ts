@@ -11,11 +11,16 @@ export interface Telemetry {
 export type Fact = {
   readonly name:
     | 'message.accepted'
+    | 'message.cancelled'
+    | 'message.retried'
     | 'run.finished'
     | 'run.refused' // its lease was lost, or it ended more than once
     | 'delivery.attempted'
     | 'delivery.refused' // its lease was lost and its outcome changes nothing
+    | 'webhook.circuit' // it opened, or closed
+    | 'webhook.disabled' // by its failures
     | 'agent.changed'
+    | 'maintenance.done'
     | 'store.unavailable'
     | 'worker.failed' // a defect: something threw that must not
 } & { readonly [detail: string]: Json | undefined }

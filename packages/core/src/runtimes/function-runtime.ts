@@ -1,15 +1,31 @@
 import { err, ok } from 'neverthrow'
 import { isStorableText } from '../domain/json.js'
+import { defaultLimits } from '../domain/limits.js'
 import { failedRun, type RunOutcome } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runtime.js'
+import { collectPieces } from './collect-pieces.js'
 
-/** An agent as a function. What it throws fails the run; only an error whose `retryable` is true is tried again. */
-export type AgentFunction = (request: RunRequest & { readonly signal: AbortSignal }) => string | Promise<string>
+/**
+ * An agent as a function. Of an async generator, or anything else that is iterated like one, each piece is shown to those who stream
+ * the message and all of them together are the answer. What it throws fails the run; only an error whose `retryable` is true is
+ * tried again.
+ */
+export type AgentFunction = (
+  request: RunRequest & { readonly signal: AbortSignal },
+) => string | AsyncIterable<string> | Promise<string | AsyncIterable<string>>
+
+export type FunctionRuntimeOptions = {
+  /** Of an answer in pieces, in UTF-16 units: it is given up as soon as it is longer. The default limit of answers if absent. */
+  readonly maxLength?: number
+}
 
 const MAX_ERROR_LENGTH = 1_000
 
 /** Agents that run in this process. An agent's option `handler` names one of `handlers`; requests cannot bring code of their own. */
-export function functionRuntime(handlers: Readonly<Record<string, AgentFunction>>): AgentRuntime {
+export function functionRuntime(
+  handlers: Readonly<Record<string, AgentFunction>>,
+  { maxLength = defaultLimits.responseLength }: FunctionRuntimeOptions = {},
+): AgentRuntime {
   const find = (name: unknown): AgentFunction | undefined =>
     typeof name === 'string' && Object.hasOwn(handlers, name) ? handlers[name] : undefined
   const known = Object.keys(handlers).join(', ')
@@ -27,16 +43,18 @@ export function functionRuntime(handlers: Readonly<Record<string, AgentFunction>
       const { handler } = agent.runtime.options
       const run = find(handler)
       return run
-        ? ok(runningFunction(run))
+        ? ok(runningFunction(run, maxLength))
         : err({ code: 'RUNTIME_EXITED', message: `this process has no handler ${JSON.stringify(handler)}` })
     },
   }
 }
 
-const runningFunction = (agentFunction: AgentFunction): RunningAgent => ({
+const runningFunction = (agentFunction: AgentFunction, maxLength: number): RunningAgent => ({
   run: async (request, signal) => {
     try {
-      return { kind: 'answered', response: await agentFunction({ ...request, signal }) }
+      const answer = await agentFunction({ ...request, signal })
+      if (!isIterable(answer)) return { kind: 'answered', response: answer }
+      return await collectPieces(answer, { emit: request.emit, signal, maxLength })
     } catch (error) {
       return thrown(error)
     }
@@ -44,6 +62,9 @@ const runningFunction = (agentFunction: AgentFunction): RunningAgent => ({
   health: async () => ({ ok: true }),
   stop: async () => undefined,
 })
+
+const isIterable = (answer: string | AsyncIterable<string>): answer is AsyncIterable<string> =>
+  typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
 
 function thrown(error: unknown): RunOutcome {
   const message = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH)

@@ -5,6 +5,7 @@ import { toIso, type Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
 import type { Sealed } from '../domain/sealed.js'
 import type { Webhook } from '../domain/webhook.js'
+import { untried } from '../domain/webhook-health.js'
 import type { Project } from '../ports/credential-store.js'
 import type { RunRequest } from '../ports/agent-runtime.js'
 import type { NewMessage } from '../ports/message-store.js'
@@ -76,7 +77,9 @@ export const aRunRequest = (request: Partial<RunRequest> = {}): RunRequest => ({
 export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
   ...{ id: ids.next(), projectId: PROJECT_ID, url: 'https://receiver.example/hook', events: ['*'] },
   secret: 'not sealed' as Sealed,
+  disableOnGone: false,
   status: { kind: 'enabled' },
+  health: untried,
   createdAt: BUILT_AT,
   updatedAt: BUILT_AT,
   ...webhook,

@@ -3,6 +3,7 @@ import type { AgentStore } from '../ports/agent-store.js'
 import { ofProject, type Immediate, type Memory } from './memory.js'
 import { publish } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
+import { removeSession } from './memory-sessions.js'
 
 export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
   create(agent) {
@@ -36,7 +37,7 @@ export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
     if (!ofProject(memory.agents.get(id), projectId)) return undefined
     if (!force && hasOpenMessages(memory, id)) return 'busy'
     memory.agents.delete(id)
-    deleteConversations(memory, id)
+    for (const session of memory.sessions.values()) if (session.agentId === id) removeSession(memory, session)
     return 'deleted'
   },
 
@@ -56,12 +57,4 @@ const isNameTaken = (memory: Memory, { id, projectId, name }: Agent): boolean =>
   [...memory.agents.values()].some((other) => other.id !== id && other.projectId === projectId && other.name === name)
 
 const hasOpenMessages = (memory: Memory, agentId: string): boolean =>
-  [...memory.sessions.values()].some(({ open }) => open[0]?.message.agentId === agentId)
-
-/** Sessions, messages and idempotency keys. A run under way finds its message gone: its lease is lost. */
-function deleteConversations(memory: Memory, agentId: string): void {
-  for (const rows of [memory.messages, memory.idempotencyKeys]) {
-    for (const [key, { message }] of rows) if (message.agentId === agentId) rows.delete(key)
-  }
-  for (const [key, { open }] of memory.sessions) if (open[0]?.message.agentId === agentId) memory.sessions.delete(key)
-}
+  [...memory.sessions.values()].some((session) => session.agentId === agentId && session.open.length > 0)

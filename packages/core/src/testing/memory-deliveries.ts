@@ -1,37 +1,56 @@
 import { decideRedelivery, deliveryStatusOf, type DeliveryState, type WebhookDelivery } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
-import type { Webhook } from '../domain/webhook.js'
-import type { DeliveryStore, RedeliverFilter } from '../ports/delivery-store.js'
+import { changeWebhook, type Webhook } from '../domain/webhook.js'
+import { circuitAt, heldByProbe, readyToProbe } from '../domain/webhook-health.js'
+import type { ClaimedDelivery, DeliveryStore, RedeliverFilter } from '../ports/delivery-store.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
-import { bodyOf, claimDelivery, publishOne } from './memory-outbox.js'
+import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
 
 export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
-  claimDue({ now, until, limit, perWebhook, except }) {
-    const lanes = goingRound(memory).filter(({ id, status }) => status.kind === 'enabled' && !except.has(id))
-    const taken = lanes.flatMap((webhook) =>
-      dueOf(memory, webhook.id, now)
-        .slice(0, perWebhook)
-        .map((row) => ({ row, webhook })),
-    )
-    const within = taken.slice(0, limit)
-    memory.lastServedWebhook = within.at(-1)?.webhook.id ?? memory.lastServedWebhook
-    return within.map(({ row, webhook }) => claimDelivery(memory, row, webhook, until))
+  claimDue({ now, until, limit, perWebhook, perProject, retries, except }) {
+    const room = { left: limit, retries, ofProject: new Map<string, number>() }
+    const claimed: ClaimedDelivery[] = []
+    for (const webhook of goingRound(memory)) {
+      const { id, projectId, status } = webhook
+      const circuit = circuitAt(webhook.health, now)
+      if (status.kind === 'disabled' || circuit === 'open' || except.has(id) || except.has(projectId)) continue
+      const ofProject = room.ofProject.get(projectId) ?? perProject
+      const most = Math.min(room.left, ofProject, circuit === 'half_open' ? 1 : perWebhook)
+      const rows = withinRetries(dueOf(memory, id, now), room.retries).slice(0, most)
+      if (rows.length === 0) continue
+      room.left -= rows.length
+      room.retries -= rows.filter(isRetry).length
+      room.ofProject.set(projectId, ofProject - rows.length)
+      memory.lastServedWebhook = id
+      const claimedFrom = { ...webhook, health: heldByProbe(webhook.health, until) }
+      memory.webhooks.set(id, claimedFrom)
+      claimed.push(...rows.map((row) => claimDelivery(memory, row, claimedFrom, until)))
+    }
+    return claimed
   },
 
-  recordAttempt({ deliveryId, token, attempt, state }) {
+  recordAttempt({ deliveryId, token, attempt, state, judge }) {
     const row = memory.deliveries.get(deliveryId)
-    if (!row || !isOpen(row.delivery.state)) return 'lease_lost'
+    if (!row || !isOpen(row.delivery.state)) return { kind: 'lease_lost' }
     const holds = row.delivery.state.kind === 'sending' && row.token === token
-    if (!holds && attempt.outcome.kind !== 'accepted') return 'lease_lost'
+    if (!holds && attempt.outcome.kind !== 'accepted') return { kind: 'lease_lost' }
     const attemptNumber = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount: attemptNumber, state }
-    return 'recorded'
+    const before = memory.webhooks.get(row.delivery.webhookId)
+    const verdict = before && judge?.(before)
+    if (!verdict) return { kind: 'recorded' }
+    const after = changeWebhook(before, verdict.change)
+    memory.webhooks.set(after.id, after)
+    if (verdict.outgoing) publish(memory, verdict.outgoing)
+    return { kind: 'recorded', webhook: { before, after } }
   },
 
   publishTo(webhookId, event, deliveryId) {
     const webhook = ofProject(memory.webhooks.get(webhookId), event.projectId)
-    return webhook && publishOne(memory, event, webhook, deliveryId).delivery
+    if (!webhook) return undefined
+    readyWebhook(memory, webhook.id, event.createdAt)
+    return publishOne(memory, event, webhook, deliveryId).delivery
   },
 
   redeliver(filter, page, now) {
@@ -40,6 +59,7 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
       living.filter((delivery) => matches(delivery, filter)),
       page,
     )
+    for (const { webhookId } of data) readyWebhook(memory, webhookId, now)
     const changed = data.filter((delivery) => {
       const state = decideRedelivery(delivery.state, now)
       const row = memory.deliveries.get(delivery.id)
@@ -80,7 +100,66 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     }
     return Math.min(orphans.length, limit)
   },
+
+  cancelStale({ now, dueBefore, keep, limit }) {
+    let left = limit
+    for (const { id, status } of memory.webhooks.values()) {
+      if (status.kind === 'enabled') continue
+      const due = dueOf(memory, id, now).sort((a, b) => Number(isRetry(b)) - Number(isRetry(a)))
+      const tooOld = due.filter((row) => dueAt(row) < dueBefore)
+      const others = due.filter((row) => dueAt(row) >= dueBefore)
+      const stale = [...tooOld, ...others.slice(0, Math.max(0, others.length - keep))].slice(0, left)
+      left -= stale.length
+      for (const row of stale) {
+        row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt: now, reason: 'webhook_disabled' } }
+      }
+    }
+    return limit - left
+  },
+
+  purge({ finishedBefore, limit }) {
+    const rows = [...memory.deliveries.values()].map(({ delivery }) => delivery).filter(({ state }) => finishedAt(state) < finishedBefore)
+    const purged = rows.sort((a, b) => finishedAt(a.state) - finishedAt(b.state)).slice(0, limit)
+    for (const { id } of purged) memory.deliveries.delete(id)
+    const left = new Set([...memory.deliveries.values()].map(({ delivery }) => delivery.eventId))
+    for (const { eventId } of purged) if (!left.has(eventId)) memory.events.delete(eventId)
+    return purged.length
+  },
+
+  backlog(now) {
+    const all = [...memory.deliveries.values()]
+    const due = all.filter((row) => dueAt(row) <= now)
+    const ready = due.filter(({ delivery }) => isReady(memory.webhooks.get(delivery.webhookId), now))
+    const webhooks = [...memory.webhooks.values()]
+    const circuits = webhooks.map(({ health }) => circuitAt(health, now))
+    return {
+      open: all.filter(({ delivery }) => isOpen(delivery.state)).length,
+      due: ready.length,
+      ...(ready.length > 0 && { oldestDueAt: Math.min(...ready.map(dueAt)) }),
+      held: due.length - ready.length,
+      disabledWebhooks: webhooks.filter(({ status }) => status.kind === 'disabled').length,
+      openCircuits: circuits.filter((circuit) => circuit === 'open').length,
+      halfOpenCircuits: circuits.filter((circuit) => circuit === 'half_open').length,
+    }
+  },
 })
+
+const isReady = (webhook: Webhook | undefined, now: Instant): boolean =>
+  webhook?.status.kind === 'enabled' && circuitAt(webhook.health, now) !== 'open'
+
+/** An open one has not finished, and never will have by any time. */
+function finishedAt(state: DeliveryState): Instant {
+  switch (state.kind) {
+    case 'delivered':
+      return state.deliveredAt
+    case 'exhausted':
+      return state.exhaustedAt
+    case 'cancelled':
+      return state.cancelledAt
+    default:
+      return Infinity
+  }
+}
 
 const isOpen = ({ kind }: DeliveryState): boolean => kind === 'pending' || kind === 'sending'
 
@@ -89,6 +168,19 @@ function goingRound({ webhooks, lastServedWebhook }: Memory): Webhook[] {
   const inOrder = [...webhooks.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   const next = inOrder.findIndex(({ id }) => id > lastServedWebhook)
   return next === -1 ? inOrder : [...inOrder.slice(next), ...inOrder.slice(0, next)]
+}
+
+function readyWebhook(memory: Memory, webhookId: string, now: Instant): void {
+  const webhook = memory.webhooks.get(webhookId)
+  if (webhook) memory.webhooks.set(webhookId, { ...webhook, health: readyToProbe(webhook.health, now) })
+}
+
+const isRetry = ({ delivery }: DeliveryRow): boolean => delivery.attemptCount > 0
+
+/** All first attempts, and no more than so many retries. */
+function withinRetries(rows: readonly DeliveryRow[], most: number): DeliveryRow[] {
+  let left = most
+  return rows.filter((row) => !isRetry(row) || left-- > 0)
 }
 
 /** The oldest due first. */

@@ -1,9 +1,10 @@
-import { isFinal, statusOf, type Message, type MessageState } from '../domain/message.js'
-import type { Held, MessageFilter, MessageStore, NewMessage } from '../ports/message-store.js'
+import type { Instant } from '../domain/instant.js'
+import { isFinal, isRetryable, type MessageState } from '../domain/message.js'
+import type { Held, MessageRef, MessageStore, NewMessage } from '../ports/message-store.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
+import { history, listMessages, listSessions } from './memory-conversations.js'
 import { publish } from './memory-outbox.js'
-import { newestFirst } from './memory-page.js'
-import { append, claimHead, dueSessions, removeHead, sessionOf } from './memory-sessions.js'
+import { append, claimHead, dueSessions, findSession, removeOpen, removeSession, sessionOf } from './memory-sessions.js'
 
 export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
   accept(message) {
@@ -48,16 +49,43 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     row.message = { ...row.message, state }
     const session = sessionOf(memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
-    else removeHead(session, now)
+    else removeOpen(session, row, now)
     const deliveries = outgoing ? publish(memory, outgoing) : []
     return { kind: 'recorded', message: row.message, deliveries, sessionWaits: session.open.length > 0 }
   },
 
-  get({ projectId, agentId, messageId }) {
-    const message = ofProject(memory.messages.get(messageId)?.message, projectId)
-    return message?.agentId === agentId ? message : undefined
+  cancel({ state, outgoing, ...ref }) {
+    const row = find(memory, ref)
+    if (!row) return undefined
+    if (isFinal(row.message.state)) return { kind: 'already_final', message: row.message }
+    row.message = { ...row.message, state }
+    const session = sessionOf(memory, row.message)
+    removeOpen(session, row, state.cancelledAt)
+    return { kind: 'cancelled', message: row.message, deliveries: publish(memory, outgoing), sessionWaits: session.open.length > 0 }
   },
 
+  retry({ now, ...ref }) {
+    const row = find(memory, ref)
+    if (!row) return undefined
+    if (!isRetryable(row.message.state)) return { kind: 'not_retryable' }
+    const agent = memory.agents.get(ref.agentId)
+    if (agent?.state.kind !== 'running') return { kind: 'agent_not_running' }
+    const session = sessionOf(memory, row.message)
+    if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
+    row.message = { ...row.message, attempt: 0, state: { kind: 'queued', notBefore: now } }
+    session.all.splice(session.all.indexOf(row), 1)
+    append(session, row, now)
+    return { kind: 'retried', message: row.message }
+  },
+
+  rememberSession({ sessionState, ...held }) {
+    const row = findHeld(memory, held)
+    if (!row) return 'lease_lost'
+    sessionOf(memory, row.message).state = sessionState
+    return 'remembered'
+  },
+
+  get: (ref) => find(memory, ref)?.message,
   getHeld: (messageId) => memory.messages.get(messageId),
 
   findFinal(messageIds) {
@@ -65,14 +93,49 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     return found.filter(({ state }) => isFinal(state))
   },
 
-  list(filter, page) {
-    const messages = [...memory.messages.values()].map(({ message }) => message)
-    return newestFirst(
-      messages.filter((message) => matches(message, filter)),
-      page,
-    )
+  find: (messageIds) => messageIds.flatMap((id) => memory.messages.get(id)?.message ?? []),
+
+  list: (filter, page) => listMessages(memory, filter, page),
+  listSessions: (agent, page) => listSessions(memory, agent, page),
+  history: (query) => history(memory, query),
+
+  erase({ force, projectId, ...ref }) {
+    const session = ofProject(memory.agents.get(ref.agentId), projectId) && findSession(memory, ref)
+    if (!session) return undefined
+    if (session.open.length > 0 && !force) return 'busy'
+    removeSession(memory, session)
+    return 'erased'
+  },
+
+  /** Nothing is left behind here. */
+  sweep: () => 0,
+
+  purge({ finishedBefore, limit }) {
+    const rows = [...memory.messages.values()].filter(({ message }) => finishedAt(message.state) < finishedBefore)
+    const purged = rows.sort((a, b) => finishedAt(a.message.state) - finishedAt(b.message.state)).slice(0, limit)
+    for (const { message } of purged) memory.messages.delete(message.id)
+    for (const [key, row] of memory.idempotencyKeys) if (purged.includes(row)) memory.idempotencyKeys.delete(key)
+    return purged.length
+  },
+
+  backlog(now) {
+    const count = (kind: MessageState['kind']): number =>
+      [...memory.messages.values()].filter(({ message }) => message.state.kind === kind).length
+    const running = [...memory.agents.values()].filter(({ state }) => state.kind === 'running')
+    const due = running.flatMap(({ id }) => dueSessions(memory, id, now)).filter(({ head }) => head.message.state.kind === 'queued')
+    return {
+      ...{ queued: count('queued'), running: count('running'), deferred: count('deferred') },
+      ...(due.length > 0 && { oldestDueAt: Math.min(...due.map(({ session }) => session.dueAt)) }),
+    }
   },
 })
+
+/** An open one has not finished, and never will have by any time. */
+function finishedAt(state: MessageState): Instant {
+  if (state.kind === 'responded') return state.respondedAt
+  if (state.kind === 'cancelled') return state.cancelledAt
+  return state.kind === 'failed' ? state.failedAt : Infinity
+}
 
 const keyOf = ({ projectId, agentId }: NewMessage, idempotencyKey: string): string => `${projectId} ${agentId} ${idempotencyKey}`
 
@@ -85,6 +148,11 @@ function insert(memory: Memory, accepted: NewMessage): MessageRow {
   memory.messages.set(accepted.id, row)
   if (idempotencyKey !== undefined) memory.idempotencyKeys.set(keyOf(accepted, idempotencyKey), row)
   return row
+}
+
+function find(memory: Memory, { projectId, agentId, messageId }: MessageRef): MessageRow | undefined {
+  const row = memory.messages.get(messageId)
+  return row?.message.projectId === projectId && row.message.agentId === agentId ? row : undefined
 }
 
 /** The message that this token still has the right to: under a lease, or deferred. Time plays no part. */
@@ -101,10 +169,3 @@ function extend(memory: Memory, claim: Held, until: number): boolean {
   sessionOf(memory, row.message).dueAt = until
   return true
 }
-
-const matches = (message: Message, { projectId, agentId, sessionId, status, state }: MessageFilter): boolean =>
-  message.projectId === projectId &&
-  message.agentId === agentId &&
-  (sessionId === undefined || message.sessionId === sessionId) &&
-  (status === undefined || statusOf(message.state) === status) &&
-  (state === undefined || message.state.kind === state)

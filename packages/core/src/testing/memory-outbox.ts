@@ -5,15 +5,17 @@ import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import type { DeliveryRow, Memory } from './memory.js'
 
 /** Keeps the event and makes its deliveries, one per subscribed webhook; answers those that are born claimed. */
-export function publish(memory: Memory, { event, nextDeliveryId, claim }: Outgoing): ClaimedDelivery[] {
+export function publish(memory: Memory, { event, nextDeliveryId, notTo, claim }: Outgoing): ClaimedDelivery[] {
   memory.events.set(event.id, event)
-  const subscribed = [...memory.webhooks.values()].filter((webhook) => isSubscribed(webhook, event))
+  const subscribed = [...memory.webhooks.values()].filter((webhook) => webhook.id !== notTo && isSubscribed(webhook, event))
   return subscribed.flatMap((webhook) => {
     const row = publishOne(memory, event, webhook, nextDeliveryId())
-    if (!claim || webhook.status.kind === 'disabled' || claim.except.has(webhook.id)) return []
-    return [claimDelivery(memory, row, webhook, claim.until)]
+    return claim && isBornClaimed(webhook, claim.except) ? [claimDelivery(memory, row, webhook, claim.until)] : []
   })
 }
+
+const isBornClaimed = ({ id, projectId, status, health }: Webhook, except: ReadonlySet<string>): boolean =>
+  status.kind === 'enabled' && health.circuit.kind === 'closed' && !except.has(id) && !except.has(projectId)
 
 /** One delivery of the event, to this webhook. */
 export function publishOne(memory: Memory, event: WebhookEvent, webhook: Webhook, deliveryId: string): DeliveryRow {
@@ -42,7 +44,8 @@ export function claimDelivery(memory: Memory, row: DeliveryRow, webhook: Webhook
   const delivery = { ...row.delivery, state: { kind: 'sending', leaseUntil: until, step, ...extra } } as const
   row.delivery = delivery
   row.token = ++memory.lastToken
-  return { delivery, lease: { token: row.token, until }, webhook, body: bodyOf(memory, row) }
+  const trace = memory.events.get(delivery.eventId)?.trace
+  return { delivery, lease: { token: row.token, until }, webhook, body: bodyOf(memory, row), ...(trace && { trace }) }
 }
 
 export const bodyOf = (memory: Memory, { delivery }: DeliveryRow): string => memory.events.get(delivery.eventId)?.body ?? ''

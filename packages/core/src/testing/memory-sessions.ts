@@ -5,41 +5,53 @@ import type { Memory, MessageRow, Session } from './memory.js'
 type SessionRef = { readonly agentId: string; readonly sessionId: string }
 
 /** The session's queue; a new one is idle. */
-export function sessionOf(memory: Memory, { agentId, sessionId }: SessionRef): Session {
-  const key = `${agentId} ${sessionId}`
-  const session = memory.sessions.get(key) ?? { open: [], dueAt: 0 }
-  memory.sessions.set(key, session)
+export function sessionOf(memory: Memory, ref: SessionRef): Session {
+  const session = memory.sessions.get(keyOf(ref)) ?? { agentId: ref.agentId, sessionId: ref.sessionId, all: [], open: [], dueAt: 0 }
+  memory.sessions.set(keyOf(ref), session)
   return session
 }
 
+export const findSession = (memory: Memory, ref: SessionRef): Session | undefined => memory.sessions.get(keyOf(ref))
+
+const keyOf = ({ agentId, sessionId }: SessionRef): string => `${agentId} ${sessionId}`
+
 /** Only a message that comes into an idle session makes it due: behind others it waits, whatever they wait for. */
 export function append(session: Session, row: MessageRow, now: Instant): void {
+  session.all.push(row)
   session.open.push(row)
   if (session.open.length === 1) session.dueAt = now
 }
 
-/** The head is final: the session is free for the next one, from now on. */
-export function removeHead(session: Session, now: Instant): void {
-  session.open.shift()
-  session.dueAt = now
+/** It is final. If it was the head, the session is free for the next one, from now on. */
+export function removeOpen(session: Session, row: MessageRow, now: Instant): void {
+  if (session.open[0] === row) session.dueAt = now
+  session.open.splice(session.open.indexOf(row), 1)
+}
+
+/** With its messages and their keys. A run under way finds its message gone: its lease is lost. */
+export function removeSession(memory: Memory, session: Session): void {
+  for (const { message } of session.all) memory.messages.delete(message.id)
+  for (const [key, { message }] of memory.idempotencyKeys) if (!memory.messages.has(message.id)) memory.idempotencyKeys.delete(key)
+  memory.sessions.delete(keyOf(session))
 }
 
 /** Sessions of the agent whose head may be claimed, the longest due first. */
 export function dueSessions(memory: Memory, agentId: string, now: Instant): { session: Session; head: MessageRow }[] {
   const heads = [...memory.sessions.values()].flatMap((session) => {
     const [head] = session.open
-    return head?.message.agentId === agentId && session.dueAt <= now ? [{ session, head }] : []
+    return head && session.agentId === agentId && session.dueAt <= now ? [{ session, head }] : []
   })
   return heads.sort((a, b) => a.session.dueAt - b.session.dueAt)
 }
 
 /** One more attempt, under a new token, which supersedes the older ones. */
 export function claimHead(memory: Memory, session: Session, head: MessageRow, now: Instant, until: Instant): ClaimedMessage {
-  const { state } = head.message
-  const lost = state.kind === 'running' || state.kind === 'deferred' ? state.kind : undefined
+  const { kind } = head.message.state
+  const lost = kind === 'running' || kind === 'deferred' ? kind : undefined
   const message = { ...head.message, attempt: head.message.attempt + 1, state: { kind: 'running', startedAt: now } } as const
   head.message = message
   head.token = ++memory.lastToken
   session.dueAt = until
-  return { message, lease: { token: head.token, until }, ...(lost && { lost }) }
+  const { state: sessionState } = session
+  return { message, lease: { token: head.token, until }, ...(lost && { lost }), ...(sessionState !== undefined && { sessionState }) }
 }

@@ -26,8 +26,18 @@ export type Memory = {
   lastServedWebhook: string
 }
 
-/** A queue of open messages, head first. `dueAt`: when the head may be claimed; while it is held, when that right ends. */
-export type Session = { readonly open: MessageRow[]; dueAt: Instant }
+/**
+ * `open` is the queue of open messages, head first; `all` has those that are done too, each at its place. `dueAt`: when the head may be claimed;
+ * while it is held, when that right ends. `state` is what its runtime keeps there.
+ */
+export type Session = {
+  readonly agentId: string
+  readonly sessionId: string
+  readonly all: MessageRow[]
+  readonly open: MessageRow[]
+  dueAt: Instant
+  state?: string
+}
 
 /** `token` is that of the newest claim, 0 before the first. */
 export type MessageRow = { message: Message; token: number }

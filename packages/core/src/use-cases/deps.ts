@@ -1,15 +1,18 @@
 import type { RetryPolicy } from '../domain/delivery.js'
 import type { Limits } from '../domain/limits.js'
 import type { DispatchPolicy } from '../domain/message.js'
+import type { WebhookHealthPolicy } from '../domain/webhook-health.js'
 import type { AgentRuntime } from '../ports/agent-runtime.js'
+import type { Pacemaker } from '../ports/pacemaker.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import type { ResponseSignal } from '../ports/response-signal.js'
 import type { Storage } from '../ports/storage.js'
 import type { Telemetry } from '../ports/telemetry.js'
 import type { WebhookSender } from '../ports/webhook-sender.js'
+import type { AnswerStreams } from '../workers/answer-streams.js'
 import type { DeliveryWorker } from '../workers/delivery-worker.js'
 import type { Dispatcher } from '../workers/dispatcher.js'
-import type { Orphans } from '../workers/orphans.js'
+import type { Maintenance } from '../workers/maintenance.js'
 import type { Supervisor } from '../workers/supervisor.js'
 import type { WaitingRoom } from '../workers/waiting-room.js'
 
@@ -19,6 +22,7 @@ export type Platform = {
   readonly sender: WebhookSender
   readonly runtimes: ReadonlyMap<string, AgentRuntime>
   readonly signal: ResponseSignal
+  readonly pacemaker: Pacemaker
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
@@ -31,9 +35,10 @@ export type Platform = {
 
 /** Every use case and worker takes its own `Pick` of this. */
 export type Deps = Platform & {
+  readonly answerStreams: AnswerStreams
   readonly dispatcher: Dispatcher
   readonly deliveryWorker: DeliveryWorker
-  readonly orphans: Orphans
+  readonly maintenance: Maintenance
   readonly supervisor: Supervisor
   readonly waitingRoom: WaitingRoom
 }
@@ -49,21 +54,47 @@ export type Policy = {
   readonly maxWaitingPerProject: number
   /** A key reused with another request: `reuse` its message (S§4.1 rule 4) or `reject`. */
   readonly onKeyMismatch: 'reuse' | 'reject'
+  readonly stream: StreamPolicy
   readonly dispatch: DispatchPolicy
   readonly runLeaseMs: number
+  readonly agentHealth: AgentHealthPolicy
   readonly retry: RetryPolicy
+  readonly webhookHealth: WebhookHealthPolicy
   readonly deliver: DeliverPolicy
+  readonly retention: RetentionPolicy
+  readonly disabledBacklog: DisabledBacklogPolicy
   /** Of the three headers of S§6. */
   readonly headerPrefix: string
 }
+
+export type StreamPolicy = {
+  /** Of what a run emits, the last so many UTF-16 units are kept for those who come late, and at times twice as many. */
+  readonly bufferLength: number
+  /** Streams of one project at once; one more is refused. */
+  readonly maxPerProject: number
+  /** A stream on which nothing happens says so this often. */
+  readonly heartbeatMs: number
+  /** A stream ends when its reader has not taken the last event for so long. */
+  readonly stalledMs: number
+}
+
+/** An agent that is not well, or does not say within `timeoutMs`, so many times in a row (`strikes`), is in error. */
+export type AgentHealthPolicy = { readonly intervalMs: number; readonly timeoutMs: number; readonly strikes: number }
+
+/** How long what is final is kept: deliveries with their attempts, and messages. `Infinity`: for ever. */
+export type RetentionPolicy = { readonly deliveriesMs: number; readonly messagesMs: number }
+
+/** What may wait for a disabled webhook: `max` due deliveries, each for `maxAgeMs` from when it was due. */
+export type DisabledBacklogPolicy = { readonly max: number; readonly maxAgeMs: number }
 
 export type DeliverPolicy = {
   /** One total deadline of an attempt: DNS, connect and body. */
   readonly deadlineMs: number
   /** Longer than the deadline; what a dead process was sending is due again after it. */
   readonly leaseMs: number
+  /** Requests at a time. Retries, and any one project, have three quarters of them at most. */
   readonly maxInFlight: number
   readonly maxInFlightPerWebhook: number
-  /** Deliveries claimed ahead of their turn. */
+  /** Deliveries claimed ahead of their turn; the same shares hold. */
   readonly prefetch: number
 }

@@ -56,10 +56,12 @@ const want =
       const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()
       const updated = yield* d.storage.agents.update(agent.projectId, agent.id, { desiredState, updatedAt })
       if (!updated) return fail('agent_not_found')
+      // A person need not wait for the next try, and may have mended what made the tries end.
+      if (desiredState === 'running') yield* d.storage.agents.changeState({ agentId: agent.id, from: 'error', to: { kind: 'starting' } })
       return ok(await settleAgent(d, { ...agent, desiredState, updatedAt }))
     })
 
-/** Asks for the agent to run, now and after every start of a server. */
+/** Asks for the agent to run, now and after every start of a server; one in error is tried at once. */
 export const startAgent = want('running')
 /** Asks for the agent to stop: running runs end by themselves, queued messages wait for the next start. */
 export const stopAgent = want('stopped')
@@ -68,7 +70,7 @@ export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined
 
 /** Deletes the agent, its sessions and its messages; `agent_busy` while messages are open, unless forced. */
 export const deleteAgent =
-  (d: Pick<Deps, 'storage' | 'supervisor'>) =>
+  (d: Pick<Deps, 'storage' | 'supervisor' | 'maintenance'>) =>
   ({ force = false, ...ref }: DeleteAgentInput): ResultAsync<void, Unavailable | NotFound | { readonly kind: 'agent_busy' }> =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
@@ -76,6 +78,7 @@ export const deleteAgent =
       if (deleted === undefined) return fail('agent_not_found')
       if (deleted === 'busy') return fail('agent_busy')
       void d.supervisor.look(agent.projectId, agent.id)
+      d.maintenance.wake()
       return ok(undefined)
     })
 

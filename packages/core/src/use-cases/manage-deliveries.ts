@@ -24,7 +24,7 @@ export const listDeliveries =
     d.storage.deliveries.list(filter, page)
 
 /**
- * Sends it again now. An open delivery gets one extra attempt, and its schedule stays as it was; a final one starts a
+ * Sends it again now; where the webhook's circuit is open, its longest waiting delivery goes first. An open delivery gets one extra attempt, and its schedule stays as it was; a final one starts a
  * fresh schedule. One that is due already stays as it is; `delivery_busy` while it is being sent.
  */
 export const redeliver =
@@ -74,6 +74,6 @@ export const recoverDeliveries =
       yield* getWebhook(d)({ projectId, webhookId })
       const which = { status: 'exhausted' as const, ...filter, projectId, webhookId }
       const recovered = yield* d.storage.deliveries.redeliver(which, page, d.clock.now())
-      if (recovered.count > 0) d.deliveryWorker.wake()
+      d.deliveryWorker.wake()
       return ok(recovered)
     })

@@ -1,9 +1,11 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
+import { customHeadersProblem, type CustomHeaders } from '../domain/custom-headers.js'
 import { EVENT_NAMES, freezeEvent, type SubscribableEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
 import { isSecret, newSecret } from '../domain/signature.js'
-import { webhookSecretContext, type Webhook, type WebhookChange } from '../domain/webhook.js'
+import { webhookHeadersContext, webhookSecretContext, type Webhook, type WebhookChange } from '../domain/webhook.js'
+import { resumed, untried } from '../domain/webhook-health.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
 
 import type { Deps } from './deps.js'
@@ -17,7 +19,11 @@ export type WebhookSettings = {
   /** Only this agent's events: its id. */
   readonly agentId?: string | null | undefined
   readonly description?: string | null | undefined
+  /** Sent with each request, beside ours. The values are secret: names alone are shown. */
+  readonly headers?: CustomHeaders | null | undefined
   readonly enabled?: boolean | undefined
+  /** Whether an answer of 410 disables it; no unless told. */
+  readonly disableOnGone?: boolean | undefined
 }
 export type CreateWebhookInput = WebhookSettings & {
   readonly projectId: string
@@ -37,6 +43,7 @@ export const createWebhook =
       if (problem) return problem
       const secret = input.secret ?? newSecret(d.crypto.randomBytes)
       const id = d.ids.next()
+      const headers = sealedHeaders(d, id, input.headers)
       const now = d.clock.now()
       const webhook: Webhook = {
         id,
@@ -46,7 +53,10 @@ export const createWebhook =
         ...(typeof input.agentId === 'string' && { agentId: input.agentId }),
         ...(typeof input.description === 'string' && { description: input.description }),
         secret: d.crypto.seal(secret, webhookSecretContext(id)),
+        ...(headers && { headers }),
+        disableOnGone: input.disableOnGone ?? false,
         status: statusFor(input.enabled ?? true, now),
+        health: untried,
         createdAt: now,
         updatedAt: now,
       }
@@ -69,19 +79,31 @@ export const listWebhooks =
 
 export type WebhookChanges = { readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined }
 export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges }
+type UpdateDeps = Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock' | 'crypto' | 'policy'>
 
-/** Changes what is given; holds for the next event and the next attempt. Enabling sends what was kept meanwhile. */
+/**
+ * Changes what is given; holds for the next event and the next attempt, but for what another process has claimed before: that
+ * is sent within its lease, or not at all. Enabling sends what was kept meanwhile: one delivery
+ * first, and once that is accepted the rest, no more at a time than ever.
+ */
 export const updateWebhook =
-  (d: Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock'>) =>
+  (d: UpdateDeps) =>
   ({ projectId, webhookId, change }: UpdateWebhookInput): ResultAsync<Webhook, Invalid | Unavailable | NotFound> =>
     safeTry(async function* () {
       yield* await check(d, projectId, change)
       const before = yield* getWebhook(d)({ projectId, webhookId })
-      const updated = yield* d.storage.webhooks.update(projectId, webhookId, changeOf(change, before, d.clock.now()))
+      const updated = yield* d.storage.webhooks.update(projectId, webhookId, changeOf(d, change, before))
       if (!updated) return fail('webhook_not_found')
+      d.deliveryWorker.renew(updated)
       if (updated.status.kind === 'enabled' && before.status.kind === 'disabled') d.deliveryWorker.wake()
       return ok(updated)
     })
+
+/** Again sent to, if it was not. */
+export const enableWebhook = (d: UpdateDeps) => (ref: WebhookRef) => updateWebhook(d)({ ...ref, change: { enabled: true } })
+
+/** What it would get is made and kept, and sent once it is enabled. */
+export const disableWebhook = (d: UpdateDeps) => (ref: WebhookRef) => updateWebhook(d)({ ...ref, change: { enabled: false } })
 
 export type RotateSecretInput = WebhookRef & {
   /** The caller's own; made when absent. */
@@ -98,7 +120,7 @@ const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
  * header carries both signatures; a rotation within a grace ends the grace of the oldest.
  */
 export const rotateSecret =
-  (d: Pick<Deps, 'storage' | 'clock' | 'crypto'>) =>
+  (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'clock' | 'crypto'>) =>
   ({
     projectId,
     webhookId,
@@ -117,16 +139,21 @@ export const rotateSecret =
       const sealed = d.crypto.seal(secret, context)
       const rotation = { secret: sealed, previousUntil: updatedAt + graceMs, updatedAt }
       const webhook = yield* d.storage.webhooks.rotateSecret(projectId, webhookId, rotation)
-      return webhook ? ok({ webhook, secret }) : fail('webhook_not_found')
+      if (!webhook) return fail('webhook_not_found')
+      d.deliveryWorker.renew(webhook)
+      return ok({ webhook, secret })
     })
 
 /** Ends a rotation's grace now: the old secret signs nothing more. */
 export const finishRotation =
-  (d: Pick<Deps, 'storage' | 'clock'>) =>
+  (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'clock'>) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
-    d.storage.webhooks
-      .update(projectId, webhookId, { previousSecret: null, updatedAt: d.clock.now() })
-      .andThen((webhook) => (webhook ? ok(webhook) : fail('webhook_not_found')))
+    safeTry(async function* () {
+      const webhook = yield* d.storage.webhooks.update(projectId, webhookId, { previousSecret: null, updatedAt: d.clock.now() })
+      if (!webhook) return fail('webhook_not_found')
+      d.deliveryWorker.renew(webhook)
+      return ok(webhook)
+    })
 
 /** Sends a `webhook.test` event to this webhook alone, subscribed or not; its delivery is retried as any other. */
 export const sendTestEvent =
@@ -144,20 +171,30 @@ export const sendTestEvent =
 
 /** Its open deliveries are cancelled; what it was sent stays on record. */
 export const deleteWebhook =
-  (d: Pick<Deps, 'storage' | 'orphans'>) =>
+  (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'maintenance'>) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<void, Unavailable | NotFound> =>
-    d.storage.webhooks.delete(projectId, webhookId).andThen((deleted) => (deleted ? ok(d.orphans.wake()) : fail('webhook_not_found')))
+    safeTry(async function* () {
+      const deleted = yield* d.storage.webhooks.delete(projectId, webhookId)
+      if (!deleted) return fail('webhook_not_found')
+      d.deliveryWorker.drop(webhookId)
+      d.maintenance.wake()
+      return ok(undefined)
+    })
 
 const MAX_DESCRIPTION = 500
 const MAX_URL = 2_048
+const HEADER_LIMITS = { maxHeaders: 20, maxValueLength: 4_096 }
 
-async function check(d: Pick<Deps, 'storage' | 'sender'>, projectId: string, { url, events, agentId, description }: WebhookChanges) {
+async function check(d: Pick<Deps, 'storage' | 'sender' | 'policy'>, projectId: string, settings: WebhookChanges) {
+  const { url, events, agentId, description, headers } = settings
   const problem = broken({
     url: url === undefined ? undefined : textRule(url, MAX_URL),
     events: events === undefined ? undefined : eventsRule(events),
     description: description === undefined || description === null ? undefined : textRule(description, MAX_DESCRIPTION),
   })
   if (problem) return problem
+  const misfit = headers && customHeadersProblem(headers, { ...HEADER_LIMITS, headerPrefix: d.policy.headerPrefix })
+  if (misfit) return invalid(misfit.path, misfit.message)
   if (url !== undefined) {
     const vetted = await d.sender.vet(url)
     if (vetted.isErr()) return invalid('url', vetted.error)
@@ -180,8 +217,31 @@ const secretRule = (secret: string | undefined): Rule =>
 const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }
 
-function changeOf({ enabled, events, ...settings }: WebhookChanges, before: Webhook, now: number): WebhookChange {
+function changeOf(d: Pick<Deps, 'clock' | 'crypto'>, change: WebhookChanges, before: Webhook): WebhookChange {
+  const { enabled, events, headers, ...settings } = change
+  const now = d.clock.now()
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
-  const toggled = enabled !== undefined && enabled !== (before.status.kind === 'enabled')
-  return { ...given, ...(events && { events: [...new Set(events)] }), ...(toggled && { status: statusFor(enabled, now) }), updatedAt: now }
+  return {
+    ...given,
+    ...(events && { events: [...new Set(events)] }),
+    ...(headers !== undefined && { headers: sealedHeaders(d, before.id, headers) }),
+    ...toggled(before, enabled, now),
+    updatedAt: now,
+  }
+}
+
+/** Null for none. */
+function sealedHeaders(
+  { crypto }: Pick<Deps, 'crypto'>,
+  webhookId: string,
+  headers: CustomHeaders | null = null,
+): Webhook['headers'] | null {
+  const names = Object.keys(headers ?? {})
+  return names.length === 0 ? null : { names, sealed: crypto.seal(JSON.stringify(headers), webhookHeadersContext(webhookId)) }
+}
+
+/** Nothing when it is so already: a webhook that was disabled for its failures keeps that reason. */
+function toggled({ status, health }: Webhook, enabled: boolean | undefined, now: number): Partial<WebhookChange> {
+  if (enabled === undefined || enabled === (status.kind === 'enabled')) return {}
+  return { status: statusFor(enabled, now), ...(enabled && { health: resumed(health, now) }) }
 }

@@ -38,10 +38,12 @@ export type ListMessagesInput = {
   readonly sessionId?: string | undefined
   readonly status?: 'pending' | 'responded' | undefined
   readonly state?: MessageStateKind | undefined
+  /** `asc`: oldest first. */
+  readonly order?: 'asc' | 'desc' | undefined
   readonly page: PageOf
 }
 
-/** An agent's messages, newest first. */
+/** An agent's messages, newest first unless told otherwise; those of one session by their places in it. */
 export const listMessages =
   (d: Pick<Deps, 'storage'>) =>
   ({
@@ -50,6 +52,7 @@ export const listMessages =
     sessionId,
     status,
     state,
+    order,
     page,
   }: ListMessagesInput): ResultAsync<Page<Message>, Unavailable | { readonly kind: 'agent_not_found' }> =>
     safeTry(async function* () {
@@ -60,6 +63,7 @@ export const listMessages =
         ...(sessionId !== undefined && { sessionId }),
         ...(status && { status }),
         ...(state && { state }),
+        ...(order && { order }),
       }
       return d.storage.messages.list(filter, page)
     })

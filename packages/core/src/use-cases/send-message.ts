@@ -6,11 +6,13 @@ import { canonicalJson, isJsonObject, jsonProblem, type Json, type JsonObject } 
 import type { Limits } from '../domain/limits.js'
 import type { Message } from '../domain/message.js'
 import { resolvePrincipal, type ExecutionPrincipal, type PrincipalError } from '../domain/principal.js'
+import { parseTrace } from '../domain/trace.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/storage.js'
 import type { Slot } from '../workers/dispatcher.js'
 import type { Deps } from './deps.js'
 import { broken, type Invalid, type Rule } from './invalid.js'
+import { notRunning, type NotRunning } from './not-running.js'
 import { textRule } from './text-rule.js'
 
 export type SendInput = {
@@ -23,6 +25,9 @@ export type SendInput = {
   /** Unparsed: an omitted, an incomplete and a malformed one have answers of their own (S§4.1 rules 1–3). */
   readonly executionPrincipal?: unknown
   readonly idempotencyKey?: string | undefined
+  /** W3C Trace Context, as it came; what is malformed counts as none. */
+  readonly traceparent?: string | undefined
+  readonly tracestate?: string | undefined
   /** How long to wait for the answer; the policy's `syncWaitMs` when absent, and never longer than it. */
   readonly waitMs?: number | undefined
   /** Ends the waiting, never the work. */
@@ -36,7 +41,7 @@ export type SendError =
   | Invalid
   | PrincipalError
   | Unavailable
-  | { readonly kind: 'agent_not_running'; readonly state: Agent['state']['kind'] }
+  | NotRunning
   | { readonly kind: 'agent_not_found' | 'session_full' | 'idempotency_mismatch' }
 
 type SendDeps = Pick<Deps, 'storage' | 'dispatcher' | 'waitingRoom' | 'clock' | 'ids' | 'crypto' | 'telemetry' | 'policy'>
@@ -58,7 +63,7 @@ export const sendMessage =
       const born = newMessage(d, input, agent, executionPrincipal, now, slot)
       const accepted = yield* d.storage.messages.accept(born).orTee(() => slot?.release())
       if (accepted.kind !== 'claimed') slot?.release()
-      if (accepted.kind === 'agent_not_running') return err({ kind: 'agent_not_running' as const, state: agent.state.kind })
+      if (accepted.kind === 'agent_not_running') return err(notRunning(agent, now))
       if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
       if (accepted.kind === 'session_full') return fail('session_full')
 
@@ -83,9 +88,11 @@ function newMessage(
   slot: Slot | undefined,
 ): NewMessage {
   const { projectId, sessionId, message, metadata, idempotencyKey } = input
+  const trace = parseTrace(input.traceparent, input.tracestate)
   return {
     ...{ id: d.ids.next(), projectId, agentId: agent.id, sessionId, message, executionPrincipal, now },
     ...(metadata && { metadata }),
+    ...(trace && { trace }),
     ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
     ...(slot && { claimUntil: now + d.policy.runLeaseMs }),
   }

@@ -3,6 +3,7 @@ import { freezeEvent, type EventPayload } from '../domain/event.js'
 import { isStorableText } from '../domain/json.js'
 import { decideAfterRun, type RunningMessage } from '../domain/message.js'
 import { failedRun, type FinishedRun } from '../domain/run.js'
+import type { TraceContext } from '../domain/trace.js'
 import type { Outgoing } from '../ports/delivery-store.js'
 import type { Held, RecordedRun } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/storage.js'
@@ -22,7 +23,7 @@ export const settleRun =
     const now = d.clock.now()
     const checked = checkedResponse(run, d.policy.limits.responseLength)
     const { state, event } = decideAfterRun(message, checked, { ...d.policy.dispatch, maxAttempts }, now, d.random.next())
-    const outgoing = event && outgoingOf(d, event, message.projectId)
+    const outgoing = event && outgoingOf(d, event, message.projectId, message.trace)
     const written = await insist(d, () => d.storage.messages.recordRun({ ...held, state, now, ...(outgoing && { outgoing }) }))
     if (written.isErr()) return written
     const recorded = written.value
@@ -34,7 +35,10 @@ export const settleRun =
     d.telemetry.record({
       name: 'run.finished',
       ...facts,
+      projectId: message.projectId,
+      durationMs: Math.max(0, now - message.state.startedAt),
       state: state.kind,
+      ...(state.kind === 'queued' && { nextRunAt: state.notBefore }),
       ...(checked.kind === 'failed' && { error: checked.error.code, detail: checked.error.message }),
     })
     d.signal.notify(recorded.message)
@@ -43,10 +47,15 @@ export const settleRun =
   }
 
 /** An event ready to be committed; its deliveries are born claimed if the delivery worker has room for them. */
-export function outgoingOf(d: Pick<Deps, 'clock' | 'ids' | 'deliveryWorker'>, payload: EventPayload, projectId: string): Outgoing {
+export function outgoingOf(
+  d: Pick<Deps, 'clock' | 'ids' | 'deliveryWorker'>,
+  payload: EventPayload,
+  projectId: string,
+  trace?: TraceContext,
+): Outgoing {
   const claim = d.deliveryWorker.admit()
   const event = freezeEvent(payload, d.ids.next(), projectId, d.clock.now())
-  return { event, nextDeliveryId: () => d.ids.next(), ...(claim && { claim }) }
+  return { event: { ...event, ...(trace && { trace }) }, nextDeliveryId: () => d.ids.next(), ...(claim && { claim }) }
 }
 
 function checkedResponse(run: FinishedRun, maxLength: number): FinishedRun {

@@ -1,27 +1,34 @@
 import { decideNextState, type Outcome } from '../domain/delivery.js'
-import type { Sealed } from '../domain/sealed.js'
-import { signatureHeaders } from '../domain/signature.js'
-import { signingSecrets, webhookSecretContext } from '../domain/webhook.js'
+import { traceIdOf } from '../domain/trace.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
 import { insist } from './insist.js'
+import { judgeOf, tellOf, type Judged } from './judge-webhook.js'
+import { requestHeaders, type RequestHeaders } from './request-headers.js'
 
-export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'crypto' | 'telemetry' | 'policy' | 'over'>
+export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'ids' | 'crypto' | 'telemetry' | 'policy' | 'over'>
 
-/** One attempt: sign, send, decide, record. Never rejects; an outcome in hand is recorded however long the store is away, but for the end of the service. */
-export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook, body }: ClaimedDelivery): Promise<void> {
+/**
+ * One attempt: sign, send, decide, record. Gives what it made of the webhook, if anything. Never rejects; an outcome in hand is
+ * recorded however long the store is away, but for the end of the service.
+ */
+export async function attemptDelivery(d: AttemptDeps, claimed: ClaimedDelivery): Promise<Judged | undefined> {
+  const { delivery, lease, webhook, trace } = claimed
   const startedAt = d.clock.now()
-  const outcome = await send(d, { delivery, lease, webhook, body })
+  const headers = requestHeaders(d, claimed)
+  const outcome = headers ? await send(d, claimed, headers.sent) : UNSEALABLE
   const now = d.clock.now()
   const durationMs = Math.max(0, now - startedAt)
   const state = decideNextState(delivery, outcome, d.policy.retry, now, d.random.next())
-  const attempt = { startedAt, durationMs, outcome }
-  const record = { deliveryId: delivery.id, token: lease.token, attempt, state }
+  const attempt = { startedAt, durationMs, ...(headers && { requestHeaders: headers.kept }), outcome }
+  const judge = judgeOf(d, webhook, outcome, now)
+  const record = { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge }) }
   const recorded = await insist(d, () => d.storage.deliveries.recordAttempt(record))
-  if (recorded.isErr()) return
+  if (recorded.isErr()) return undefined
   d.telemetry.record({
-    name: recorded.value === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
+    name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
     deliveryId: delivery.id,
+    eventId: delivery.eventId,
     webhookId: webhook.id,
     projectId: delivery.projectId,
     event: delivery.event,
@@ -31,23 +38,22 @@ export async function attemptDelivery(d: AttemptDeps, { delivery, lease, webhook
     ...('statusCode' in outcome ? { statusCode: outcome.statusCode } : { error: outcome.error, detail: outcome.detail }),
     state: state.kind,
     ...(state.kind === 'pending' && { nextAttemptAt: state.nextAttemptAt }),
+    ...(trace && { traceId: traceIdOf(trace) }),
   })
+  const judged = recorded.value.kind === 'recorded' ? recorded.value.webhook : undefined
+  if (judged) tellOf(d, judged)
+  return judged
 }
 
-async function send(d: AttemptDeps, { delivery, webhook, body }: ClaimedDelivery): Promise<Outcome> {
-  const at = d.clock.now()
-  const { signing, next } = signingSecrets(webhook, at)
-  const unseal = (sealed: Sealed): string | undefined => d.crypto.unseal(sealed, webhookSecretContext(webhook.id))
-  const secret = unseal(signing)
-  const nextSecret = next && unseal(next)
-  if (secret === undefined || (next && nextSecret === undefined)) {
-    return { kind: 'unreachable', error: 'unsealable_secret', detail: 'the webhook secret was sealed with another master key' }
-  }
-  const { headerPrefix, deliver } = d.policy
-  const signed = { id: delivery.id, event: delivery.event, body, secret, nextSecret, at, headerPrefix }
-  const headers = signatureHeaders(d.crypto.hmacSha256, signed)
+const UNSEALABLE: Outcome = {
+  kind: 'unreachable',
+  error: 'unsealable_secret',
+  detail: 'the webhook secret or its headers were sealed with another master key',
+}
+
+async function send(d: AttemptDeps, { webhook, body }: ClaimedDelivery, headers: RequestHeaders['sent']): Promise<Outcome> {
   try {
-    return await d.sender.send({ url: webhook.url, headers, body, deadlineMs: deliver.deadlineMs })
+    return await d.sender.send({ url: webhook.url, headers, body, deadlineMs: d.policy.deliver.deadlineMs })
   } catch (error) {
     // The port forbids a rejection; an adapter with a bug costs an attempt, not the worker.
     return { kind: 'unreachable', error: 'protocol', detail: String(error) }

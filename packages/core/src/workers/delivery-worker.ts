@@ -1,17 +1,26 @@
+import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import { attemptDelivery, type AttemptDeps } from './attempt-delivery.js'
+import type { Judged } from './judge-webhook.js'
 import { createLoop } from './loop.js'
+import { createTurns, largestShare, type Waiting } from './turns.js'
 
 /**
- * Sends deliveries: those born claimed by this process at once, the rest as they come due. Webhooks take turns, and each
- * has a cap of its own, so that none waits for another's slow receiver.
+ * Sends deliveries: those born claimed by this process at once, the rest as they come due. Projects and webhooks take turns,
+ * as `Turns` says, and each has a cap of its own, so that none waits for another's slow receiver.
  */
 export type DeliveryWorker = {
   /** The claim for deliveries about to be committed; undefined when they are better left to `claimDue`. */
   admit(): Outgoing['claim']
   /** Sends what was born claimed. */
   take(claimed: readonly ClaimedDelivery[]): void
+  /** The webhook was changed: what waits here for it is sent to it as it is now, and not at all while it is disabled. */
+  renew(webhook: Webhook): void
+  /** The webhook was deleted: what waits here for it is not sent. */
+  drop(webhookId: string): void
   wake(): void
+  /** Requests under way. */
+  readonly inFlight: number
   /** One round: claims what is due, as far as there is room. Gives the attempts that it claimed. */
   tick(): Promise<Promise<void>[]>
   start(): void
@@ -19,71 +28,62 @@ export type DeliveryWorker = {
   stop(graceMs: number): Promise<void>
 }
 
-type Waiting = { readonly claimed: ClaimedDelivery; readonly done: () => void }
-/** What this process holds of one webhook. */
-type Lane = { readonly queue: Waiting[]; inFlight: number }
-
 export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
-  /** In the order in which the webhooks get their turns; only those that hold something. */
-  const lanes = new Map<string, Lane>()
+  const turns = createTurns(d.policy.deliver)
   const attempts = new Set<Promise<void>>()
-  let waiting = 0
   let moreDue = false
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   const loop = createLoop(d, 'delivery worker', d.policy.pollMs, tick)
 
-  /** Webhooks of which this process holds enough: as many in its queue as may be in flight. */
-  const fullWebhooks = (): Set<string> =>
-    new Set([...lanes].filter(([, lane]) => lane.queue.length >= maxInFlightPerWebhook).map(([webhookId]) => webhookId))
-
-  function enqueue(claimed: ClaimedDelivery): Promise<void> {
-    return new Promise((done) => {
-      const lane = lanes.get(claimed.webhook.id) ?? { queue: [], inFlight: 0 }
-      lanes.set(claimed.webhook.id, lane)
-      lane.queue.push({ claimed, done })
-      waiting++
-    })
-  }
+  const enqueue = (claimed: ClaimedDelivery): Promise<void> => new Promise((done) => turns.add({ claimed, done }))
 
   function startWaiting(): void {
-    while (phase !== 'draining' && attempts.size < maxInFlight) {
-      const turn = [...lanes].find(([, lane]) => lane.queue.length > 0 && lane.inFlight < maxInFlightPerWebhook)
-      if (!turn) return
-      const [webhookId, lane] = turn
-      lanes.delete(webhookId)
-      lanes.set(webhookId, lane) // behind the others now
-      const next = lane.queue.shift()
-      waiting--
-      if (next) begin(webhookId, lane, next)
+    while (phase !== 'draining') {
+      const next = turns.start()
+      if (!next) return
+      const attempt = make(next)
+      attempts.add(attempt)
+      void attempt.then(() => {
+        attempts.delete(attempt)
+        startWaiting()
+        if (moreDue && turns.waiting < prefetch / 2) loop.wake()
+      })
     }
   }
 
-  function begin(webhookId: string, lane: Lane, { claimed, done }: Waiting): void {
+  async function make({ claimed, done }: Waiting): Promise<void> {
     // It waited so long that its lease might end during the attempt: let go, it is due again by itself.
     const tooLate = claimed.lease.until < d.clock.now() + deadlineMs
-    const attempt = tooLate ? Promise.resolve() : attemptDelivery(d, claimed)
-    lane.inFlight++
-    attempts.add(attempt)
-    void attempt.then(() => {
-      attempts.delete(attempt)
-      lane.inFlight--
-      if (lane.inFlight === 0 && lane.queue.length === 0) lanes.delete(webhookId)
-      done()
-      startWaiting()
-      if (moreDue && waiting < prefetch / 2) loop.wake()
-    })
+    const judged = tooLate ? undefined : await attemptDelivery(d, claimed)
+    turns.end(claimed)
+    if (judged) heed(judged)
+    done()
+  }
+
+  function drop(webhookId: string): void {
+    for (const { done } of turns.drop(webhookId)) done()
+  }
+
+  /** What waits for a webhook that is to be left alone is let go as well. Of one that answers again, or of its disabling, more is due. */
+  function heed({ before, after }: Judged): void {
+    if (after.status.kind === 'disabled' || after.health.circuit.kind === 'open') drop(after.id)
+    const hasClosed = before.health.circuit.kind === 'open' && after.health.circuit.kind === 'closed'
+    if (hasClosed || before.status.kind !== after.status.kind) loop.wake()
   }
 
   async function tick(): Promise<Promise<void>[]> {
-    const limit = phase === 'draining' ? 0 : prefetch - waiting
+    const limit = phase === 'draining' ? 0 : turns.room
     if (limit <= 0) return []
     const now = d.clock.now()
-    const except = fullWebhooks()
-    const claims = await d.storage.deliveries.claimDue({ now, until: now + leaseMs, limit, perWebhook: maxInFlightPerWebhook, except })
+    const claims = await d.storage.deliveries.claimDue({
+      ...{ now, until: now + leaseMs, limit, perWebhook: maxInFlightPerWebhook, except: turns.full },
+      perProject: Math.ceil(prefetch / 4),
+      retries: Math.max(0, largestShare(prefetch) - turns.waitingRetries),
+    })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
-    moreDue = claimed.length > 0 || except.size > 0
+    moreDue = claimed.length > 0 || turns.full.size > 0
     const begun = claimed.map(enqueue)
     startWaiting()
     return begun
@@ -91,14 +91,22 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
 
   return {
     admit() {
-      const hasRoom = phase === 'started' && attempts.size < maxInFlight && waiting < prefetch
-      return hasRoom ? { until: d.clock.now() + leaseMs, except: fullWebhooks() } : undefined
+      const hasRoom = phase === 'started' && turns.inFlight < maxInFlight && turns.room > 0
+      return hasRoom ? { until: d.clock.now() + leaseMs, except: turns.full } : undefined
     },
     take(claimed) {
       for (const one of claimed) void enqueue(one)
       startWaiting()
     },
+    renew(webhook) {
+      if (webhook.status.kind === 'disabled') drop(webhook.id)
+      else turns.renew(webhook)
+    },
+    drop,
     wake: loop.wake,
+    get inFlight() {
+      return turns.inFlight
+    },
     tick,
     start() {
       if (phase === 'draining') return

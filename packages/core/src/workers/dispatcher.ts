@@ -2,13 +2,14 @@ import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
 import type { ClaimedMessage } from '../ports/message-store.js'
+import type { Platform } from '../use-cases/deps.js'
 import { createLoop } from './loop.js'
 import { createRun, type Run } from './run.js'
 
 /**
  * Runs messages on the agents of this process. An agent that it runs is a lane with `concurrency` slots. It claims due
  * sessions when woken, at every poll, and when a slot frees of a lane that had none left; and it extends the leases of what
- * it runs. Order within a session is the store's affair: it hands out one message of it at a time.
+ * it runs, as does the pacemaker. Order within a session is the store's affair: it hands out one message of it at a time.
  */
 export type Dispatcher = {
   /** Opens the agent's lane, or takes over its changed settings. Runs of before that have not ended keep their slots. */
@@ -18,6 +19,8 @@ export type Dispatcher = {
   /** A slot for a message that is about to be accepted; undefined when it cannot be run here and now. */
   reserve(agentId: string): Slot | undefined
   wake(): void
+  /** Runs under way. */
+  readonly running: number
   /** Extends the leases of what runs and ends what is overdue. */
   tend(): Promise<void>
   /** One round: tends, and claims for all free slots. Gives the runs that it began. */
@@ -41,10 +44,11 @@ type Lane = {
   readonly whenIdle: (() => void)[]
 }
 
-export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher {
+export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platform, 'pacemaker'>): Dispatcher {
   const lanes = new Map<string, Lane>()
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   let beatenAt: Instant = -Infinity
+  let keeping: AbortController | undefined
   const loop = createLoop(d, 'dispatcher', d.policy.pollMs, tick)
 
   const allRuns = (): Run[] => [...lanes.values()].flatMap((lane) => [...lane.runs])
@@ -64,11 +68,18 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
   async function begin(lane: Lane, claimed: ClaimedMessage): Promise<void> {
     // This process lost the message, say in a long pause, and claimed it anew: its earlier run counts no more.
     for (const earlier of lane.runs) if (earlier.held.messageId === claimed.message.id) earlier.abort('lost')
+    const held = { messageId: claimed.message.id, token: claimed.lease.token }
+    const deadlineAt = claimed.message.state.startedAt + d.policy.dispatch.runTimeoutMs
+    // Before the run: its very first step may block this thread.
+    d.pacemaker.hold({ ...held, until: deadlineAt + d.policy.runLeaseMs })
     const run = createRun(d, lane.agent, lane.running, claimed)
     lane.runs.add(run)
     unreserve(lane, 1)
+    if (phase === 'stopped') void keep()
     const { sessionWaits } = await run.ended
+    d.pacemaker.release(held)
     lane.runs.delete(run)
+    if (allRuns().length === 0) keeping?.abort('idle')
     if (sessionWaits || lane.starved) loop.wake()
     unreserve(lane, 0)
   }
@@ -93,6 +104,17 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
       lane.starved ||= mine.length === free
       return begun
     })
+  }
+
+  /** Without the loop, whose rounds tend too: what a pass began keeps its lease and its deadline when the pass is over. */
+  async function keep(): Promise<void> {
+    if (keeping) return
+    keeping = new AbortController()
+    while (!keeping.signal.aborted) {
+      await d.clock.sleep(d.policy.pollMs, keeping.signal)
+      await tend()
+    }
+    keeping = undefined
   }
 
   async function tend(): Promise<void> {
@@ -140,6 +162,9 @@ export function createDispatcher(d: Parameters<typeof createRun>[0]): Dispatcher
       return { run: (claimed) => void begin(lane, claimed), release: () => unreserve(lane, 1) }
     },
     wake: loop.wake,
+    get running() {
+      return allRuns().length
+    },
     tend,
     tick,
     start() {

@@ -1,12 +1,14 @@
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import { failedRun, type FinishedRun, type RunOutcome } from '../domain/run.js'
+import { childTrace } from '../domain/trace.js'
 import type { RunningAgent, RunRequest } from '../ports/agent-runtime.js'
 import type { ClaimedMessage, Held } from '../ports/message-store.js'
-import type { Platform } from '../use-cases/deps.js'
+import type { Deps } from '../use-cases/deps.js'
 import { runTokenOf } from '../use-cases/run-token.js'
 import { settleRun } from '../use-cases/settle-run.js'
 import { insist } from './insist.js'
+import { runMemory } from './run-memory.js'
 
 /** One try of an agent at a message, from its claim to the record of what it came to. */
 export type Run = {
@@ -22,7 +24,7 @@ export type Run = {
 /** `lost`: its lease is another's now. `drain`: the process is about to stop. */
 type AbortReason = 'timeout' | 'lost' | 'drain'
 
-type RunDeps = Parameters<typeof settleRun>[0] & Pick<Platform, 'crypto'>
+type RunDeps = Parameters<typeof settleRun>[0] & Pick<Deps, 'crypto' | 'answerStreams'>
 
 /** How long an aborted agent may take to end before the run goes on without it. Who stops the process waits for that. */
 const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = { timeout: 5_000, lost: 5_000, drain: 1_000 }
@@ -32,6 +34,7 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
   const held: Held = { messageId: message.id, token: lease.token }
   const deadlineAt = message.state.startedAt + d.policy.dispatch.runTimeoutMs
   const aborter = new AbortController()
+  const live = d.answerStreams.begin(message)
   let reason: AbortReason | undefined
   let giveUpAt: Instant = Infinity
   let giveUp = (): void => undefined
@@ -43,7 +46,7 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
     if (reason) return
     reason = why
     giveUpAt = d.clock.now() + ABORT_GRACE_MS[why]
-    aborter.abort(new Error(`run aborted: ${why}`))
+    aborter.abort(new Error(`run aborted: ${why}`, { cause: why }))
   }
 
   async function execute(): Promise<{ sessionWaits: boolean }> {
@@ -70,7 +73,7 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
   /** The port forbids a rejection; an adapter with a bug must not take the worker down with it. */
   async function guarded(): Promise<RunOutcome> {
     try {
-      return await running.run(requestOf(d, claimed), aborter.signal)
+      return await running.run(requestOf(d, claimed, live.emit), aborter.signal)
     } catch (error) {
       return failedRun('RUNTIME_ERROR', String(error))
     }
@@ -86,6 +89,11 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
     await insist(d, () => d.storage.messages.defer({ ...held, state }))
   }
 
+  // Somebody cancelled the message by this very process: no need to wait for the beat that finds the lease lost.
+  const stopListening = d.signal.listen(message.id, (heard) => {
+    if (heard?.state.kind === 'cancelled') abort('lost')
+  })
+
   return {
     held,
     abort,
@@ -93,15 +101,24 @@ export function createRun(d: RunDeps, agent: Agent, running: RunningAgent, claim
       if (now >= deadlineAt) abort('timeout')
       if (now >= giveUpAt) giveUp()
     },
-    ended: execute(),
+    ended: execute().finally(() => {
+      stopListening()
+      live.end()
+    }),
   }
 }
 
-function requestOf(d: RunDeps, { message, lease }: ClaimedMessage): RunRequest {
+function requestOf(d: RunDeps, { message, lease, sessionState }: ClaimedMessage, emit: RunRequest['emit']): RunRequest {
   const { id: messageId, agentId, sessionId, message: text, metadata, executionPrincipal, attempt } = message
-  const runToken = runTokenOf(d.crypto, messageId, lease.token)
-  const memory = { remember: async () => undefined, history: async () => [], emit: () => undefined }
-  return { messageId, agentId, sessionId, message: text, executionPrincipal, attempt, runToken, ...(metadata && { metadata }), ...memory }
+  const trace = message.trace && childTrace(message.trace, d.crypto.randomBytes)
+  return {
+    ...{ messageId, agentId, sessionId, message: text, executionPrincipal, attempt, emit },
+    runToken: runTokenOf(d.crypto, messageId, lease.token),
+    ...(metadata && { metadata }),
+    ...(trace && { trace }),
+    ...(sessionState !== undefined && { sessionState }),
+    ...runMemory(d, { messageId, token: lease.token }),
+  }
 }
 
 const lostForGood = ({ lost }: ClaimedMessage): FinishedRun =>

@@ -1,17 +1,18 @@
-import { agentEvent, decideRestartAt, runtimeSecretsContext, type Agent, type AgentState } from '../domain/agent.js'
-import { isJsonObject, type JsonObject } from '../domain/json.js'
+import { agentEvent, decideAfterFailure, type Agent, type AgentState, type FailedAgent } from '../domain/agent.js'
 import type { RunError } from '../domain/run.js'
-import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
+import type { AgentRuntime } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 import { outgoingOf } from '../use-cases/settle-run.js'
 import type { DeliveryWorker } from './delivery-worker.js'
 import type { Dispatcher } from './dispatcher.js'
+import { createHealthWatch, type Hosted } from './health-watch.js'
 import { createLoop } from './loop.js'
+import { runtimeSecrets } from './runtime-secrets.js'
 import { within } from './within.js'
 
 /**
- * Makes what is observed of agents what is wanted of them: starts and stops their runtimes in this process, tries failed
- * ones again, and reports each change of state once, whichever process makes it.
+ * Makes what is observed of agents what is wanted of them: starts and stops their runtimes in this process, asks how they are,
+ * tries failed ones again, and reports each change of state once, whichever process makes it.
  */
 export type Supervisor = {
   /**
@@ -26,7 +27,7 @@ export type Supervisor = {
   stop(): Promise<void>
 }
 
-type SupervisorDeps = Pick<Platform, 'storage' | 'runtimes' | 'clock' | 'ids' | 'crypto' | 'telemetry'> & {
+type SupervisorDeps = Pick<Platform, 'storage' | 'runtimes' | 'clock' | 'ids' | 'crypto' | 'telemetry' | 'policy'> & {
   readonly dispatcher: Dispatcher
   readonly deliveryWorker: DeliveryWorker
 }
@@ -39,9 +40,12 @@ const STOP_PATIENCE_MS = 10_000
 const STEADY_MS = 60_000
 
 export function createSupervisor(d: SupervisorDeps): Supervisor {
-  const here = new Map<string, RunningAgent>()
+  const here = new Map<string, Hosted>()
   const failures = new Map<string, number>()
+  /** Were not well, and are not let run before they say that they are. */
+  const convalescent = new Set<string>()
   const looking = new Map<string, Promise<void>>()
+  const watch = createHealthWatch(d, (hosted, why) => void inTurn(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
   let phase: 'idle' | 'working' | 'stopped' = 'idle'
 
@@ -67,6 +71,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     switch (agent.state.kind) {
       case 'stopped':
         failures.delete(agent.id)
+        convalescent.delete(agent.id)
         await close(agent.id)
         return wanted ? change(agent, { kind: 'starting' }) : undefined
       case 'starting':
@@ -78,8 +83,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
         return change(agent, { kind: 'stopped' })
       case 'error':
         await close(agent.id)
+        count(agent.id, agent.state)
         if (!wanted) return change(agent, { kind: 'stopped' })
-        return agent.state.retryAt <= d.clock.now() ? change(agent, { kind: 'starting' }) : undefined
+        return (agent.state.retryAt ?? Infinity) <= d.clock.now() ? change(agent, { kind: 'starting' }) : undefined
     }
   }
 
@@ -87,26 +93,35 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   async function bringUp(agent: Agent): Promise<Agent | undefined> {
     const runtime = d.runtimes.get(agent.runtime.kind)
     if (!runtime) return undefined
-    const running = here.get(agent.id)
-    const error = running ? undefined : await start(runtime, agent)
-    if (error) return change(agent, failed(agent.id, error))
+    if (convalescent.has(agent.id)) await close(agent.id)
+    const hosted = here.get(agent.id) ?? (await start(runtime, agent))
+    if ('code' in hosted) return change(agent, failed(agent.id, hosted))
     if (isSteady(agent.state)) failures.delete(agent.id)
-    d.dispatcher.openLane(agent, here.get(agent.id) ?? (running as RunningAgent))
+    d.dispatcher.openLane(agent, hosted.running)
     return agent.state.kind === 'starting' ? change(agent, { kind: 'running', startedAt: d.clock.now() }) : undefined
   }
 
-  async function start(runtime: AgentRuntime, agent: Agent): Promise<RunError | undefined> {
-    const secrets = unsealed(agent)
+  async function start(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
+    const secrets = runtimeSecrets(d.crypto, agent)
     if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
     const started = await runtime.start({ agent, secrets }, (error) => {
       void inTurn(agent.id, async () => {
         // What has been stopped, and perhaps started anew, before its turn came is not to be reported.
-        if (started.isOk() && here.get(agent.id) === started.value) await exited(agent, error)
+        if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error)
       })
     })
     if (started.isErr()) return started.error
-    here.set(agent.id, started.value)
-    return undefined
+    const hosted = { agent, running: started.value }
+    here.set(agent.id, hosted)
+    return convalescent.has(agent.id) ? recovered(hosted) : hosted
+  }
+
+  async function recovered(hosted: Hosted): Promise<Hosted | RunError> {
+    const { id } = hosted.agent
+    const why = await watch.ask(hosted.running)
+    if (why === undefined) convalescent.delete(id)
+    else await close(id)
+    return why === undefined ? hosted : { code: 'RUNTIME_UNHEALTHY', message: `still not well: ${why}` }
   }
 
   function isSteady(state: AgentState): boolean {
@@ -115,20 +130,38 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
 
   async function exited(agent: Agent, error: RunError): Promise<void> {
     here.delete(agent.id)
+    await fall(agent, error)
+  }
+
+  /** It takes no more runs; those under way may still end well, and are waited for before it is started anew. */
+  async function unhealthy(hosted: Hosted, why: string): Promise<void> {
+    const { agent } = hosted
+    if (here.get(agent.id) !== hosted) return
+    convalescent.add(agent.id)
+    await fall(agent, { code: 'RUNTIME_UNHEALTHY', message: `not well ${d.policy.agentHealth.strikes} times in a row: ${why}` })
+  }
+
+  async function fall(agent: Agent, error: RunError): Promise<void> {
     void d.dispatcher.closeLane(agent.id)
     await change({ ...agent, state: { kind: 'running', startedAt: 0 } }, failed(agent.id, error))
   }
 
   async function close(agentId: string): Promise<void> {
     await d.dispatcher.closeLane(agentId)
-    await here.get(agentId)?.stop()
+    await here.get(agentId)?.running.stop()
     here.delete(agentId)
   }
 
-  function failed(agentId: string, lastError: RunError): AgentState {
-    const count = (failures.get(agentId) ?? 0) + 1
-    failures.set(agentId, count)
-    return { kind: 'error', lastError, retryAt: decideRestartAt(count, d.clock.now()) }
+  function failed(agentId: string, error: RunError): FailedAgent {
+    const state = decideAfterFailure((failures.get(agentId) ?? 0) + 1, error, d.clock.now())
+    count(agentId, state)
+    return state
+  }
+
+  /** Failures in a row go on where they are, whichever process had the last; one that is given up begins anew when it is started. */
+  function count(agentId: string, state: FailedAgent): void {
+    if (state.retryAt === undefined) failures.delete(agentId)
+    else failures.set(agentId, state.failures)
   }
 
   /** Undefined when another process was first, or the store is away: the next look sees what holds. */
@@ -145,13 +178,6 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     return { ...agent, state: to }
   }
 
-  function unsealed({ id, runtime }: Agent): JsonObject | undefined {
-    if (runtime.secrets === undefined) return {}
-    const text = d.crypto.unseal(runtime.secrets, runtimeSecretsContext(id))
-    const secrets: unknown = text === undefined ? undefined : JSON.parse(text)
-    return isJsonObject(secrets) ? secrets : undefined
-  }
-
   async function tick(): Promise<void> {
     if (phase === 'stopped') return
     phase = 'working'
@@ -165,6 +191,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       ...active.value.map((agent) => looking.get(agent.id) ?? inTurn(agent.id, () => settle(agent))),
       ...gone.map((agentId) => looking.get(agentId) ?? inTurn(agentId, () => close(agentId))),
     ]
+    watch.look(here.values())
     await within(d.clock, TICK_PATIENCE_MS, Promise.all(looks))
   }
 
@@ -181,6 +208,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     start: loop.start,
     async stop() {
       phase = 'stopped'
+      watch.stop()
       await loop.stop()
       // In turn: what is being started now is stopped then.
       const ids = new Set([...here.keys(), ...looking.keys()])

@@ -1,6 +1,7 @@
 import type { Instant } from '../domain/instant.js'
 import { isFinal, type Message } from '../domain/message.js'
 import type { Platform } from '../use-cases/deps.js'
+import { tally } from './tally.js'
 
 /** Where callers wait for answers. Nobody waits past the deadline, and leaving changes nothing for the message. */
 export type WaitingRoom = {
@@ -52,7 +53,7 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
       const timer = new AbortController()
       const leave = (seen: Message = message): void => {
         if (!waiters.delete(waiter)) return
-        count(perProject, message.projectId, -1)
+        tally(perProject, message.projectId, -1)
         stopListening()
         abort?.removeEventListener('abort', onAbort)
         timer.abort(LEFT)
@@ -65,7 +66,7 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
         else if (isFinal(heard.state)) leave(heard)
       })
       waiters.add(waiter)
-      count(perProject, message.projectId, 1)
+      tally(perProject, message.projectId, 1)
       abort?.addEventListener('abort', onAbort)
       void d.clock.sleep(deadline - d.clock.now(), timer.signal).then(() => leave())
       void poll()
@@ -86,10 +87,4 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
       return waiters.size
     },
   }
-}
-
-function count(counts: Map<string, number>, key: string, by: 1 | -1): void {
-  const next = (counts.get(key) ?? 0) + by
-  if (next === 0) counts.delete(key)
-  else counts.set(key, next)
 }

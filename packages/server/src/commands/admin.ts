@@ -1,5 +1,5 @@
 import type { MessagingService } from '@org/agent-messaging-core'
-import { loadAgents } from '../agents-file.js'
+import { loadAgents, noAgentsFile } from '../agents-file.js'
 import { devAddresses } from '../dev.js'
 import { keptIfMade } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
@@ -17,10 +17,10 @@ export async function onDatabase(work: (service: MessagingService) => Promise<vo
   if (databasePath === undefined)
     throw new OperatorError('there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first', 2)
   if (masterKey === undefined) throw new OperatorError('SERVICE_MASTER_KEY is not set; it takes the key of this database', 2)
-  const agents = agentsFile === undefined ? {} : await loadAgents(agentsFile)
+  const file = agentsFile === undefined ? noAgentsFile : await loadAgents(agentsFile)
   const addresses = made ? devAddresses(config) : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
   const { policy, publicUrl } = config
-  const wiring = await wire({ databasePath, masterKey, agents, addresses, policy }, () => publicUrl)
+  const wiring = await wire({ databasePath, masterKey, ...file, addresses, policy }, () => publicUrl)
   try {
     await work(wiring.service)
   } finally {

@@ -1,4 +1,4 @@
-import type { Agent, DefaultExecutionPrincipal, MessagingService } from '@org/agent-messaging-core'
+import type { Agent, AgentSettings, DefaultExecutionPrincipal, MessagingService } from '@org/agent-messaging-core'
 import { Option, type Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
@@ -11,6 +11,7 @@ import { print, table } from './output.js'
 type Common = { readonly project: string; readonly json?: true }
 type CreateOptions = Common & {
   readonly handler?: string
+  readonly program?: string
   readonly url?: string
   readonly agents?: string
   readonly principal: DefaultExecutionPrincipal['type']
@@ -24,8 +25,9 @@ export function addAgents(program: Command): void {
 
   agents
     .command('create <name>')
-    .description('create an agent: a function of this server (--handler) or one behind HTTP (--url)')
+    .description('create an agent: a function of this server (--handler), a child process (--program) or one behind HTTP (--url)')
     .addOption(new Option('--handler <name>', 'a function: echo, or one of --agents').conflicts('url'))
+    .addOption(new Option('--program <name>', 'a program of --agents').conflicts(['handler', 'url']))
     .option('--url <url>', 'where the agent takes its messages')
     .addOption(agentsOption())
     .addOption(new Option('--principal <type>', 'on whose behalf it runs by default').choices(['service', 'end_user']).default('service'))
@@ -36,8 +38,8 @@ export function addAgents(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging agents create support --url https://agents.example.com/support --start'))
     .action((name: string, options: CreateOptions) => {
-      if (options.handler === undefined && options.url === undefined) throw new OperatorError('an agent needs --handler or --url', 2)
-      return onDatabase((service) => createAgent(service, name, options), options.agents)
+      const runtime = runtimeOf(options)
+      return onDatabase((service) => createAgent(service, name, runtime, options), options.agents)
     })
 
   agents
@@ -92,10 +94,21 @@ function addSwitch(agents: Command, verb: 'start' | 'stop', description: string)
     )
 }
 
-async function createAgent(service: MessagingService, name: string, options: CreateOptions): Promise<void> {
-  const { handler, url, concurrency, maxAttempts, json } = options
+function runtimeOf({ handler, program, url }: CreateOptions): AgentSettings['runtime'] {
+  if (handler !== undefined) return { kind: 'function', handler }
+  if (program !== undefined) return { kind: 'process', program }
+  if (url !== undefined) return { kind: 'http', url }
+  throw new OperatorError('an agent needs --handler, --program or --url', 2)
+}
+
+async function createAgent(
+  service: MessagingService,
+  name: string,
+  runtime: AgentSettings['runtime'],
+  options: CreateOptions,
+): Promise<void> {
+  const { concurrency, maxAttempts, json } = options
   const { id: projectId } = await projectNamed(service, options.project)
-  const runtime = handler === undefined ? { kind: 'http', url: url ?? '' } : { kind: 'function', handler }
   const { agent, signingSecret } = await orFail(
     service.agents.create({
       ...{ projectId, name, runtime, concurrency, maxAttempts },

@@ -1,4 +1,4 @@
-import { toIso, type Agent, type ApiKey, type Project, type Webhook } from '@org/agent-messaging-core'
+import { toIso, type Agent, type ApiKey, type Project } from '@org/agent-messaging-core'
 
 // What --json prints of each: the fields that the HTTP API shows.
 
@@ -25,13 +25,4 @@ export const agentBody = ({
   ...{ id, name, defaultExecutionPrincipal, runtime: { kind: runtime.kind, ...runtime.options }, desiredState, state: state.kind },
   ...(state.kind === 'error' && { lastError: state.lastError }),
   ...{ concurrency, maxAttempts, maxQueued, createdAt: toIso(at.createdAt), updatedAt: toIso(at.updatedAt) },
-})
-
-export const webhookBody = ({ id, url, events, agentId, description, status, createdAt, updatedAt }: Webhook) => ({
-  ...{ id, url, events },
-  ...(agentId !== undefined && { agentId }),
-  ...(description !== undefined && { description }),
-  enabled: status.kind === 'enabled',
-  ...(status.kind === 'disabled' && { disabledReason: status.reason }),
-  ...{ createdAt: toIso(createdAt), updatedAt: toIso(updatedAt) },
 })

@@ -2,7 +2,8 @@ import { InvalidArgumentError, Option } from 'commander'
 
 export const jsonOption = () => new Option('--json', 'print JSON, each thing as the HTTP API would')
 export const projectOption = () => new Option('--project <project>', 'its name or id').default('default')
-export const agentsOption = () => new Option('--agents <file>', 'ES module whose default export is a record of agent functions')
+export const agentsOption = () =>
+  new Option('--agents <file>', 'ES module: agent functions as its default export, child processes as its export `programs`')
 
 /** An option that may be given several times, one value each time: a list of values would swallow the argument behind it. */
 export const repeatable = (flags: string, about: string, choices: readonly string[]) =>

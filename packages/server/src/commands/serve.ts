@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import path from 'node:path'
 import { InvalidArgumentError, type Command } from 'commander'
-import { loadAgents } from '../agents-file.js'
+import { loadAgents, noAgentsFile } from '../agents-file.js'
 import { configEnv, configMarkdown } from '../config-docs.js'
 import { startDev } from '../dev.js'
 import { loadConfig } from '../load-config.js'
@@ -53,8 +53,8 @@ async function dev(options: ServeOptions): Promise<void> {
   const config = loadConfig()
   const logger = plainLogger(config.logLevel ?? 'warn')
   exitOnDefect(logger)
-  const agents = options.agents === undefined ? {} : await loadAgents(options.agents)
-  const { server, text } = await startDev({ config, agents, logger, command: ownCommand() })
+  const file = options.agents === undefined ? noAgentsFile : await loadAgents(options.agents)
+  const { server, text } = await startDev({ config, ...file, logger, command: ownCommand() })
   stopOnSignal(server, config.shutdownGraceMs, logger)
   console.log(text)
 }
@@ -63,10 +63,10 @@ async function start({ agents: file, worker }: ServeOptions & { readonly worker:
   const config = loadConfig()
   const logger = jsonLogger(config.logLevel ?? 'info')
   exitOnDefect(logger)
-  const agents = file === undefined ? {} : await loadAgents(file)
-  const server = await startServer({ config, agents, logger, worker })
+  const agents = file === undefined ? noAgentsFile : await loadAgents(file)
+  const server = await startServer({ config, ...agents, logger, worker })
   stopOnSignal(server, config.shutdownGraceMs, logger)
-  logger.info({ url: server.url, worker }, 'listening')
+  logger.info({ url: server.url, metricsUrl: server.metricsUrl, worker }, 'listening')
 }
 
 async function listen({ port: number, secret, status }: { port: number; secret?: string; status: number }): Promise<void> {

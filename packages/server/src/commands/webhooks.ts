@@ -1,10 +1,10 @@
 import { EVENT_NAMES, type MessagingService, type SubscribableEvent, type Webhook } from '@org/agent-messaging-core'
+import { webhookBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
 import { orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { webhookBody } from './bodies.js'
 import { example, jsonOption, projectOption, repeatable } from './options.js'
 import { print, table } from './output.js'
 
@@ -41,7 +41,8 @@ export function addWebhooks(program: Command): void {
       onDatabase(async (service) => {
         const { id } = await projectNamed(service, project)
         const found = await allPages((page) => service.webhooks.list(id, page), 'the webhooks cannot be listed')
-        print(json, found.map(webhookBody), table(found.map(webhookRow), 'There is no webhook yet.'))
+        const bodies = found.map((webhook) => webhookBody(webhook, service.now()))
+        print(json, bodies, table(found.map(webhookRow), 'There is no webhook yet.'))
       }),
     )
 
@@ -71,7 +72,7 @@ async function createWebhook(
   const { webhook, secret } = await orFail(service.webhooks.create(input), 'the webhook cannot be created')
   print(
     json,
-    { ...webhookBody(webhook), secret },
+    { ...webhookBody(webhook, service.now()), secret },
     `Created the webhook ${webhook.id}. Its secret is\n\n${secret}\n\nKeep that now: it is not shown again.`,
   )
 }

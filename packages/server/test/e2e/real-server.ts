@@ -11,7 +11,7 @@ const START_LIMIT_MS = 15_000
 const API_KEY = 'an-api-key-for-the-tests'
 export const CRON_SECRET = 'a-cron-secret-for-the-tests'
 
-/** `agent-messaging start` as its own process on a real file; a crash and a new start keep the file and the port. */
+/** `agent-messaging start`, or `dev`, as its own process on a real file; a crash and a new start keep the file and the port. */
 export type RealServer = {
   readonly url: string
   readonly folder: string
@@ -24,6 +24,7 @@ export type RealServer = {
 }
 
 type Options = {
+  readonly command?: 'start' | 'dev'
   readonly args?: readonly string[]
   readonly env?: Record<string, string>
   /** Works on the file of this one, as a second process. */
@@ -44,7 +45,11 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
       ...{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', SERVICE_PUBLIC_URL: url },
       ...options.env,
     }
-    child = spawn(process.execPath, [CLI, 'start', ...(options.args ?? [])], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    child = spawn(process.execPath, [CLI, options.command ?? 'start', ...(options.args ?? [])], {
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const up = await until(() => child?.exitCode !== null || isUp(url), START_LIMIT_MS)
     if (!up || child.exitCode !== null) throw new Error(`the server did not start:\n${output}`)

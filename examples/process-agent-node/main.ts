@@ -1,0 +1,31 @@
+// Starts a server with an agent that is a child process, and shows an answer, a crash that costs nothing, and that no process is left.
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { createServer, loadAgents } from '@org/agent-messaging-server'
+
+const KEY = 'the-api-key-of-this-example'
+const server = await createServer({
+  port: 0,
+  databasePath: ':memory:',
+  masterKey: randomBytes(32),
+  bootstrapApiKey: KEY,
+  ...(await loadAgents(fileURLToPath(new URL('../agents.mjs', import.meta.url)))),
+  programLog: ({ line }, text) => console.log('log:    ', text, line),
+})
+
+async function post(path: string, body: object) {
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', prefer: 'wait=30' }
+  const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  return (await response.json()) as Record<string, string>
+}
+
+const agent = { name: 'assistant', runtime: { kind: 'process', program: 'assistant' }, desiredState: 'running' }
+console.log('agent:  ', (await post('/v1/agents', { ...agent, defaultExecutionPrincipal: { type: 'end_user' } }))['state'])
+
+const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
+for (const message of ['hello', 'crash']) {
+  const { status, response } = await post('/v1/agents/assistant/messages', { sessionId: 'first', message, executionPrincipal })
+  console.log('answer: ', status, response)
+}
+
+await server.stop()

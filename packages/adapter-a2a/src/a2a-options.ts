@@ -1,0 +1,35 @@
+import { customHeadersProblem, type JsonObject, type ParsedOptions } from '@org/agent-messaging-core'
+import { err, ok, type Result } from 'neverthrow'
+import { z } from 'zod'
+
+const HEADER_LIMITS = { maxHeaders: 32, maxValueLength: 8 * 1024 }
+const MAX_TIMEOUT_MS = 24 * 3_600_000
+
+const options = z.strictObject({
+  url: z.string('must be a string'),
+  headers: z.record(z.string(), z.string('must be a string'), 'must be an object').optional(),
+  timeoutMs: z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(MAX_TIMEOUT_MS, `must be at most ${MAX_TIMEOUT_MS}`)
+    .optional(),
+})
+
+/** Whose text is right; whether the URL may be called is for the caller to ask. Header values are secrets. */
+export function parseA2aOptions(input: JsonObject): Result<ParsedOptions & { readonly url: string }, string> {
+  const parsed = options.safeParse(input)
+  if (!parsed.success) return err(sentence(parsed.error.issues[0]))
+  const { url, headers, timeoutMs } = parsed.data
+  const problem = customHeadersProblem(headers ?? {}, HEADER_LIMITS)
+  if (problem) return err(`${problem.path} ${problem.message}`)
+  return ok({
+    url,
+    options: { url, ...(headers && { headers: { set: true } }), ...(timeoutMs !== undefined && { timeoutMs }) },
+    secrets: headers ? { headers } : {},
+  })
+}
+
+function sentence(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code === 'unrecognized_keys') return `${issue.keys[0]} is not an option of a2a agents`
+  return issue ? `${issue.path.join('.')} ${issue.message}` : 'options are not valid'
+}

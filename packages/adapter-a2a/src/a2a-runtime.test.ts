@@ -1,0 +1,253 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { aRunRequest, anAgent } from '@org/agent-messaging-core/testing'
+import type { RunError, RunRequest } from '@org/agent-messaging-core'
+import { err, ok } from 'neverthrow'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startSdkAgent, type SdkAgent } from '../test/sdk-agent.js'
+import { a2aRuntime, type A2aRuntimeOptions } from './a2a-runtime.js'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+const never = new AbortController().signal
+const clock = { sleep: (_ms: number, signal?: AbortSignal) => sleep(1, undefined, { ...(signal && { signal }) }).catch(() => undefined) }
+const runtime = (options: Partial<A2aRuntimeOptions> = {}) => a2aRuntime({ fetch, vet: async () => ok(undefined), clock, ...options })
+
+async function remote(options?: Parameters<typeof startSdkAgent>[0]): Promise<SdkAgent> {
+  const agent = await startSdkAgent(options)
+  closing.push(agent.close)
+  return agent
+}
+
+async function start({ url }: { readonly url: string }, { options = {}, headers = {} } = {}) {
+  const agent = anAgent({ runtime: { kind: 'a2a', options: { url, ...options } } })
+  return runtime().start({ agent, secrets: { headers } }, (_: RunError) => undefined)
+}
+
+async function running(agent: SdkAgent, setting?: Parameters<typeof start>[1]) {
+  return (await start(agent, setting))._unsafeUnwrap()
+}
+
+/** A session that remembers, as the service's do. */
+function session() {
+  const session = { state: undefined as string | undefined, kept: [] as string[] }
+  const request = (message: string, more: Partial<RunRequest> = {}) =>
+    aRunRequest({
+      message,
+      ...(session.state !== undefined && { sessionState: session.state }),
+      remember: async (state) => {
+        session.state = state
+        session.kept.push(state)
+      },
+      ...more,
+    })
+  return { session, request }
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let tries = 0; !isTrue(); tries++) {
+    if (tries > 2_000) throw new Error('it never came true')
+    await sleep(5)
+  }
+}
+
+describe('a turn with an A2A agent', () => {
+  it('begins a task without blocking and answers with its artifacts', async () => {
+    const agent = await remote()
+    const outcome = await (await running(agent)).run(session().request('one|two'), never)
+    expect(outcome).toEqual({ kind: 'answered', response: 'one\n\ntwo' })
+    expect(agent.received.map(({ messageId }) => messageId)).toHaveLength(1)
+  })
+  it('answers with a message of the agent, where it makes no task of it', async () => {
+    const outcome = await (await running(await remote())).run(session().request('reply hello'), never)
+    expect(outcome).toEqual({ kind: 'answered', response: 'hello' })
+  })
+  it('says whose message it is, on whose behalf', async () => {
+    const agent = await remote()
+    const executionPrincipal = { type: 'end_user', endUserId: 'u-1' } as const
+    const run = session().request('hi', { messageId: 'm-1', sessionId: 's-1', executionPrincipal, metadata: { channel: 'web' } })
+    await (await running(agent)).run(run, never)
+    const metadata = { sessionId: 's-1', executionPrincipal, metadata: { channel: 'web' } }
+    expect(agent.received[0]).toMatchObject({ messageId: 'm-1', metadata })
+  })
+  it('keeps one context for the session, with a task for each message', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    const { request } = session()
+    await runs.run(request('first'), never)
+    await runs.run(request('second'), never)
+    const [first, second] = agent.received
+    expect(second?.contextId).toBe(first?.contextId)
+    expect(second?.taskId).not.toBe(first?.taskId)
+  })
+  it('ends the turn where the agent asks back, and continues that task with the next message', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    const { request, session: kept } = session()
+    expect(await runs.run(request('ask which one?'), never)).toEqual({ kind: 'answered', response: 'which one?' })
+    const { taskId } = JSON.parse(kept.state ?? '{}') as { taskId: string }
+    expect(await runs.run(request('that one'), never)).toEqual({ kind: 'answered', response: 'that one' })
+    expect(agent.received[1]?.taskId).toBe(taskId)
+    await runs.run(request('something else'), never)
+    expect(agent.received[2]?.taskId).not.toBe(taskId)
+  })
+  it.each([
+    ['fail out of paper', 'out of paper'],
+    ['reject not my job', 'not my job'],
+    ['silent', 'the agent failed the task'],
+    ['login at the desk', 'the agent asks for credentials: at the desk'],
+  ])('fails for good when the task does: %s', async (message, words) => {
+    const outcome = await (await running(await remote())).run(session().request(message), never)
+    expect(outcome).toEqual({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: words }, retryable: false })
+  })
+})
+
+describe('a turn that is interrupted', () => {
+  it('goes on with its task after a restart, and sends nothing twice', async () => {
+    const agent = await remote()
+    const { request, session: kept } = session()
+    const first = request('wait for it')
+    const before = await running(agent)
+    const lost = before.run(first, never)
+    await until(() => kept.kept.length > 0)
+    await before.stop()
+    expect(await lost).toMatchObject({ kind: 'failed', retryable: true })
+    expect(agent.cancelled).toEqual([])
+    agent.release()
+    const second = { ...first, attempt: 2, ...(kept.state !== undefined && { sessionState: kept.state }) }
+    expect(await (await running(agent)).run(second, never)).toEqual({ kind: 'answered', response: 'wait for it' })
+    expect(agent.received).toHaveLength(1)
+  })
+  it('is sent anew when the agent has forgotten the task', async () => {
+    const forgotten = JSON.stringify({ contextId: 'c', taskId: 'gone', messageId: 'm-1' })
+    const agent = await remote()
+    const run = aRunRequest({ messageId: 'm-1', message: 'again', sessionState: forgotten, attempt: 2 })
+    expect(await (await running(agent)).run(run, never)).toEqual({ kind: 'answered', response: 'again' })
+    expect(agent.received).toHaveLength(1)
+  })
+  it.each(['timeout', 'cancelled'])('cancels the task when the run is over: %s', async (cause) => {
+    const agent = await remote()
+    const { request, session: kept } = session()
+    const aborter = new AbortController()
+    const outcome = (await running(agent)).run(request('wait'), aborter.signal)
+    await until(() => kept.kept.length > 0)
+    aborter.abort(new Error('run aborted', { cause }))
+    expect((await outcome).kind).toBe('failed')
+    expect(agent.cancelled).toHaveLength(1)
+  })
+  it.each(['drain', 'lost'])('leaves the task alone when another process goes on with it: %s', async (cause) => {
+    const agent = await remote()
+    const { request, session: kept } = session()
+    const aborter = new AbortController()
+    const outcome = (await running(agent)).run(request('wait'), aborter.signal)
+    await until(() => kept.kept.length > 0)
+    aborter.abort(new Error('run aborted', { cause }))
+    expect(await outcome).toMatchObject({ kind: 'failed', retryable: true })
+    expect(agent.cancelled).toEqual([])
+  })
+  it('has a deadline of its own when the agent was given one', async () => {
+    const agent = await remote()
+    const outcome = await (await running(agent, { options: { timeoutMs: 100 } })).run(session().request('wait'), never)
+    expect(outcome).toEqual({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT', message: 'no answer within 100 ms' }, retryable: true })
+  })
+  it('ends when its lease is lost before the task is kept', async () => {
+    const lost = async () => {
+      throw new Error('the lease was lost')
+    }
+    const outcome = await (await running(await remote())).run(aRunRequest({ message: 'hi', remember: lost }), never)
+    expect(outcome).toMatchObject({ kind: 'failed', retryable: true, error: { message: 'the lease was lost' } })
+  })
+})
+
+describe('an A2A agent in trouble', () => {
+  it('is looked at again when it fails for a moment', async () => {
+    const agent = await remote()
+    const { request, session: kept } = session()
+    const outcome = (await running(agent)).run(request('wait'), never)
+    await until(() => kept.kept.length > 0)
+    agent.refuse(503, 3)
+    agent.release()
+    expect(await outcome).toEqual({ kind: 'answered', response: 'wait' })
+  })
+  it('fails the run, to be tried again, when it stays away', async () => {
+    const agent = await remote()
+    const { request, session: kept } = session()
+    const outcome = (await running(agent)).run(request('wait'), never)
+    await until(() => kept.kept.length > 0)
+    agent.refuse(503, 1_000)
+    expect(await outcome).toMatchObject({ kind: 'failed', retryable: true })
+  })
+  it.each([
+    [401, false],
+    [429, true],
+    [500, true],
+  ])('answers a send with %i: tried again %s', async (status, retryable) => {
+    const agent = await remote()
+    const runs = await running(agent)
+    agent.refuse(status, 1)
+    expect(await runs.run(session().request('hi'), never)).toMatchObject({ kind: 'failed', retryable })
+  })
+  it('does not start without a card that can be used', async () => {
+    const agent = await remote()
+    agent.refuse(404, 1)
+    expect((await start(agent))._unsafeUnwrapErr()).toMatchObject({ code: 'RUNTIME_EXITED', message: expect.stringContaining('404') })
+    await agent.close()
+    expect((await start(agent))._unsafeUnwrapErr().code).toBe('RUNTIME_EXITED')
+  })
+  it('says so in its health', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    expect(await runs.health(never)).toEqual({ ok: true })
+    agent.refuse(500, 1)
+    expect(await runs.health(never)).toMatchObject({ ok: false })
+  })
+})
+
+describe('secret headers of an A2A agent', () => {
+  it('go with every request to its origin', async () => {
+    const agent = await remote()
+    await (await running(agent, { headers: { authorization: 'Bearer s3cret' } })).run(session().request('hi'), never)
+    expect(agent.headers.map(({ authorization }) => authorization)).toEqual(agent.headers.map(() => 'Bearer s3cret'))
+    expect(agent.headers.length).toBeGreaterThan(1)
+  })
+  it('never go where its card points', async () => {
+    const elsewhere = await remote()
+    const agent = await remote({ endpoint: elsewhere.url })
+    await (await running(agent, { headers: { authorization: 'Bearer s3cret' } })).run(session().request('hi'), never)
+    expect(agent.headers[0]?.authorization).toBe('Bearer s3cret')
+    expect(elsewhere.headers.length).toBeGreaterThan(0)
+    expect(elsewhere.headers.every(({ authorization }) => authorization === undefined)).toBe(true)
+  })
+})
+
+describe('the options of an A2A agent', () => {
+  const parse = (options: Parameters<ReturnType<typeof a2aRuntime>['parseOptions']>[0]) => runtime().parseOptions(options)
+  it('keep header values apart from what may be shown', async () => {
+    const parsed = await parse({ url: 'https://agent.example', headers: { 'X-Key': 'k' }, timeoutMs: 5_000 })
+    expect(parsed._unsafeUnwrap()).toEqual({
+      options: { url: 'https://agent.example', headers: { set: true }, timeoutMs: 5_000 },
+      secrets: { headers: { 'X-Key': 'k' } },
+    })
+  })
+  it.each([
+    [{}, 'url must be a string'],
+    [{ url: 'https://a.example', command: 'rm' }, 'command is not an option of a2a agents'],
+    [{ url: 'https://a.example', headers: { 'a b': 'x' } }, 'headers must have names of at most 128 letters, digits and hyphens'],
+    [
+      { url: 'https://a.example', headers: { a: 'x\ny' } },
+      'headers.a must not hold line breaks, control characters or characters beyond Latin-1',
+    ],
+    [{ url: 'https://a.example', headers: { Host: 'b' } }, 'headers.Host is set by the service itself'],
+    [{ url: 'https://a.example', timeoutMs: 0 }, 'timeoutMs must be at least 1'],
+  ])('are refused with a sentence: %j', async (options, sentence) => {
+    expect((await parse(options))._unsafeUnwrapErr()).toBe(sentence)
+  })
+  it('are refused when requests may not go to the url', async () => {
+    const refusing = runtime({ vet: async () => err('must be public') })
+    expect((await refusing.parseOptions({ url: 'https://10.0.0.1' }))._unsafeUnwrapErr()).toBe('url must be public')
+    const agent = anAgent({ runtime: { kind: 'a2a', options: { url: 'https://10.0.0.1' } } })
+    expect((await refusing.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message).toBe('url must be public')
+  })
+})

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Role, TaskState, type AgentCard, type Message, type Part } from '@a2a-js/sdk'
+import {
+  AgentEvent,
+  DefaultRequestHandler,
+  InMemoryTaskStore,
+  JsonRpcTransportHandler,
+  ServerCallContext,
+  type AgentExecutor,
+  type ExecutionEventBus,
+  type RequestContext,
+} from '@a2a-js/sdk/server'
+
+/** An A2A agent built on the protocol's own SDK, over a real socket. What it does is said by the message. */
+export type SdkAgent = {
+  readonly url: string
+  /** Every message that it was sent, in order. */
+  readonly received: readonly Message[]
+  /** Tasks that it was asked to cancel. */
+  readonly cancelled: readonly string[]
+  /** Headers of every request, in order. */
+  readonly headers: readonly IncomingMessage['headers'][]
+  /** Lets every task that works on `wait` end. */
+  release(): void
+  /** Answers the next `times` requests with this status. */
+  refuse(status: number, times: number): void
+  close(): Promise<void>
+}
+
+const text = (value: string): Part => ({
+  content: { $case: 'text', value },
+  metadata: undefined,
+  filename: '',
+  mediaType: 'text/plain',
+})
+
+export async function startSdkAgent({ endpoint }: { readonly endpoint?: string } = {}): Promise<SdkAgent> {
+  const received: Message[] = []
+  const cancelled: string[] = []
+  const headers: IncomingMessage['headers'][] = []
+  let released = (): void => undefined
+  const release = new Promise<void>((resolve) => (released = resolve))
+  let refusal = { status: 0, times: 0 }
+
+  const executor: AgentExecutor = {
+    execute: async (context, bus) => {
+      received.push(context.userMessage)
+      await perform(context, bus, release)
+      bus.finished()
+    },
+    cancelTask: async (taskId, bus) => {
+      cancelled.push(taskId)
+      status(bus, { taskId, contextId: '' }, TaskState.TASK_STATE_CANCELED)
+    },
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    headers.push(request.headers)
+    const body = await bodyOf(request)
+    if (refusal.times > 0) {
+      refusal.times--
+      response.writeHead(refusal.status).end('refused')
+      return
+    }
+    const result = request.method === 'GET' ? card : await rpc.handle(body, new ServerCallContext({}))
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(result))
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/agents/one`
+  const card = cardOf(endpoint ?? url)
+  const rpc = new JsonRpcTransportHandler(new DefaultRequestHandler(card, new InMemoryTaskStore(), executor))
+  return {
+    ...{ url, received, cancelled, headers },
+    release: () => released(),
+    refuse: (code, times) => {
+      refusal = { status: code, times }
+    },
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function perform(context: RequestContext, bus: ExecutionEventBus, release: Promise<void>): Promise<void> {
+  const { userMessage, taskId, contextId, task } = context
+  const said = userMessage.parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('')
+  const at = { taskId, contextId }
+  if (said.startsWith('reply ')) {
+    bus.publish(AgentEvent.message(agentMessage(at, said.slice(6))))
+    return
+  }
+  bus.publish(
+    AgentEvent.task(
+      task ?? {
+        ...{ id: taskId, contextId, artifacts: [], history: [userMessage], metadata: undefined },
+        status: { state: TaskState.TASK_STATE_SUBMITTED, message: undefined, timestamp: undefined },
+      },
+    ),
+  )
+  status(bus, at, TaskState.TASK_STATE_WORKING)
+  if (said.startsWith('wait')) await release
+  const [state, words] = endOf(said)
+  if (state === TaskState.TASK_STATE_COMPLETED) {
+    for (const part of words.split('|')) {
+      const artifact = { artifactId: randomUUID(), name: '', description: '', parts: [text(part)], metadata: undefined, extensions: [] }
+      bus.publish(AgentEvent.artifactUpdate({ ...at, artifact, append: false, lastChunk: true, metadata: undefined }))
+    }
+  }
+  status(bus, at, state, words)
+}
+
+function endOf(said: string): [TaskState, string] {
+  const [verb, ...rest] = said.split(' ')
+  const words = rest.join(' ')
+  if (verb === 'ask') return [TaskState.TASK_STATE_INPUT_REQUIRED, words]
+  if (verb === 'fail') return [TaskState.TASK_STATE_FAILED, words]
+  if (verb === 'reject') return [TaskState.TASK_STATE_REJECTED, words]
+  if (verb === 'login') return [TaskState.TASK_STATE_AUTH_REQUIRED, words]
+  if (verb === 'silent') return [TaskState.TASK_STATE_FAILED, '']
+  return [TaskState.TASK_STATE_COMPLETED, said]
+}
+
+type Place = { readonly taskId: string; readonly contextId: string }
+
+const agentMessage = ({ taskId, contextId }: Place, words: string): Message => ({
+  ...{ messageId: randomUUID(), contextId, taskId, role: Role.ROLE_AGENT, parts: [text(words)] },
+  ...{ metadata: undefined, extensions: [], referenceTaskIds: [] },
+})
+
+function status(bus: ExecutionEventBus, at: Place, state: TaskState, words = ''): void {
+  const message = words === '' ? undefined : agentMessage(at, words)
+  bus.publish(AgentEvent.statusUpdate({ ...at, status: { state, message, timestamp: undefined }, metadata: undefined }))
+}
+
+const cardOf = (url: string): AgentCard => ({
+  ...{ name: 'test agent', description: 'does as it is told', version: '1', provider: undefined },
+  supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '1.0' }],
+  capabilities: { streaming: false, extensions: [] },
+  ...{ securitySchemes: {}, securityRequirements: [], skills: [], signatures: [] },
+  ...{ defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] },
+})
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}

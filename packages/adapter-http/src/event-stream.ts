@@ -1,0 +1,53 @@
+import type { AnswerStream, StreamEvent } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import type { Env } from './exchange.js'
+import { messageBody } from './wire/message.js'
+
+/**
+ * Answers with a stream as server-sent events (WHATWG HTML §9.2). An event is asked for only when the last one has been taken off
+ * our hands, so what waits for a slow reader is one event and not a pile. Not Hono's `streamSSE`: that hides whether anybody reads.
+ */
+export const replyEvents = (c: Context<Env>, stream: AnswerStream): Response =>
+  new Response(bytesOf(stream), {
+    headers: {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      // For nginx, which would collect the answer before it passes it on.
+      'X-Accel-Buffering': 'no',
+      'X-Request-Id': c.get('requestId'),
+    },
+  })
+
+function bytesOf(stream: AnswerStream): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await stream.next()
+        if (done) controller.close()
+        else controller.enqueue(encoder.encode(textOf(value)))
+      },
+      async cancel() {
+        await stream.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** JSON has no line breaks, so every event's data is one line. */
+function textOf(event: StreamEvent): string {
+  if (event.kind === 'heartbeat') return ': heartbeat\n\n'
+  return `event: ${event.kind}\nid: ${event.id}\ndata: ${JSON.stringify(dataOf(event))}\n\n`
+}
+
+function dataOf(event: Exclude<StreamEvent, { kind: 'heartbeat' }>) {
+  switch (event.kind) {
+    case 'state':
+      return { state: event.message.state.kind, attempt: event.message.attempt }
+    case 'chunk':
+      return { attempt: event.attempt, offset: event.offset, text: event.text }
+    case 'message':
+      return messageBody(event.message)
+  }
+}

@@ -1,0 +1,84 @@
+import { defaultPolicy } from '@org/agent-messaging-core'
+import { describe, expect, it } from 'vitest'
+import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
+
+/** A message that runs, and its stream. */
+async function streamed(options: Parameters<typeof openScene>[0] = {}) {
+  const scene = await openScene(options)
+  const agent = await scene.createSlowAgent()
+  const sent = await scene.ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+  const { messageId } = sent.json
+  const path = `/v1/agents/${agent.id}/messages/${messageId}/stream`
+  const open = (headers: Record<string, string> = {}) =>
+    scene.app.request(path, { headers: { Authorization: `Bearer ${scene.key}`, ...headers } })
+  return { ...scene, messageId, path, open, run: scene.runtime.requests[0] }
+}
+
+describe('the stream of a message', () => {
+  it('is made of server-sent events, and ends with the message as GET gives it', async () => {
+    const { open, run, runtime, messageId, ask, path } = await streamed()
+    const response = await open()
+    run?.emit('Hel')
+    run?.emit('lo\n\nworld')
+    const text = response.text()
+    runtime.answer(messageId, 'Hello\n\nworld')
+    const { json } = await ask('GET', path.replace('/stream', ''))
+    expect(await text).toBe(
+      [
+        'event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n',
+        'event: chunk\nid: 1.12\ndata: {"attempt":1,"offset":0,"text":"Hello\\n\\nworld"}\n\n',
+        `event: message\nid: 1.responded\ndata: ${JSON.stringify(json)}\n\n`,
+      ].join(''),
+    )
+    expect(response.status).toBe(200)
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-request-id': expect.stringMatching(/^request-/) as string,
+    })
+  })
+  it('goes on behind Last-Event-ID, and is a 204 for who has seen its end', async () => {
+    const { open, run, runtime, messageId } = await streamed()
+    run?.emit('Hello')
+    const response = await open({ 'Last-Event-ID': '1.4' })
+    const text = response.text()
+    runtime.answer(messageId, 'Hello')
+    expect(await text).toContain('data: {"attempt":1,"offset":4,"text":"o"}')
+    const done = await open({ 'Last-Event-ID': '1.responded' })
+    expect([done.status, await done.text()]).toEqual([204, ''])
+  })
+  it('says that it lives', async () => {
+    const { open, clock } = await streamed()
+    const response = await open()
+    const reader = response.body?.getReader()
+    await reader?.read()
+    const next = reader?.read()
+    await clock.advance(15_000)
+    expect(new TextDecoder().decode((await next)?.value)).toBe(': heartbeat\n\n')
+  })
+  it('frees its place when the reader goes away', async () => {
+    const { open } = await streamed({ policy: { stream: { ...defaultPolicy.stream, maxPerProject: 1 } } })
+    const response = await open()
+    const full = await open()
+    expect([full.status, full.headers.get('retry-after')]).toEqual([429, '1'])
+    await response.body?.cancel()
+    expect((await open()).status).toBe(200)
+  })
+  it('is refused as the message itself would be', async () => {
+    const { ask, path, messageId, otherKey, keyWith } = await streamed()
+    const { key } = await keyWith(['project:agents'])
+    expect((await ask('GET', path, { key: '' })).status).toBe(401)
+    expect((await ask('GET', path, { key })).status).toBe(403)
+    expect((await ask('GET', path, { key: otherKey })).json.error).toMatchObject({ code: 'NOT_FOUND', message: 'No such agent' })
+    expect((await ask('GET', path.replace(messageId, UNKNOWN_ID))).json.error.message).toBe('No such message')
+    expect((await ask('GET', path.replace(messageId, 'nonsense'))).status).toBe(404)
+  })
+  it('is only for GET: a HEAD opens nothing', async () => {
+    const { ask, path } = await streamed()
+    for (const method of ['HEAD', 'POST']) {
+      const { status, headers } = await ask(method, path)
+      expect([status, headers.get('allow')?.split(', ')[0]]).toEqual([405, 'GET'])
+    }
+  })
+})

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { openScene } from '../../test/scene.js'
+
+const read = async () => ({ contentType: 'text/plain; version=0.0.4', text: 'up 1\n' })
+
+describe('/metrics', () => {
+  it('is not there unless the host gives metrics', async () => {
+    const { ask } = await openScene()
+    expect(await ask('GET', '/metrics')).toMatchObject({ status: 404, json: { error: { code: 'NOT_FOUND' } } })
+  })
+
+  it('gives what the host gives, to everybody when there is no token', async () => {
+    const { ask } = await openScene({ http: { metrics: { read } } })
+    const answer = await ask('GET', '/metrics', { key: '' })
+    expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([200, 'up 1\n', 'text/plain; version=0.0.4'])
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('takes its token and nothing else, not even an API key that may do everything', async () => {
+    const { ask, key } = await openScene({ http: { metrics: { read, token: 'a-token' } } })
+    expect((await ask('GET', '/metrics', { key: 'a-token' })).status).toBe(200)
+    for (const wrong of ['', 'a-toke', 'a-token-', key]) {
+      const refusal = await ask('GET', '/metrics', { key: wrong })
+      expect([refusal.status, refusal.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+      expect(refusal.text).not.toContain('a-token')
+    }
+  })
+
+  it('is for reading', async () => {
+    const { ask } = await openScene({ http: { metrics: { read } } })
+    const answer = await ask('POST', '/metrics')
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+})

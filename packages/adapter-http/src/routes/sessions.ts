@@ -1,0 +1,30 @@
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { reply, replyEmpty } from '../answer.js'
+import { authorize } from '../authorize.js'
+import { refuse } from '../errors.js'
+import type { Env } from '../exchange.js'
+import type { HttpDeps } from '../options.js'
+import { agentIn, sessionIn } from '../path-id.js'
+import { forced, pageOf, paging } from '../schemas.js'
+import { validQuery } from '../validate.js'
+import { pageBody } from '../wire/page.js'
+import { sessionBody } from '../wire/session.js'
+
+export const sessionRoutes = ({ service }: HttpDeps) => {
+  const maySend = authorize(service, 'project:message')
+  return new Hono<Env>()
+    .get('/v1/agents/:id/sessions', maySend, validQuery(z.object(paging)), async (c) => {
+      const page = pageOf(c.req.valid('query'))
+      const found = await service.sessions.list({ projectId: c.get('projectId'), agent: agentIn(c.req.param('id')), page })
+      return found.isErr() ? refuse(c, found.error) : reply(c, 200, pageBody(found.value, sessionBody))
+    })
+
+    .delete('/v1/agents/:id/sessions/:sessionId', maySend, validQuery(forced), async (c) => {
+      const { id, sessionId } = c.req.param()
+      const force = c.req.valid('query').force === 'true'
+      const ref = { projectId: c.get('projectId'), agent: agentIn(id), sessionId: sessionIn(sessionId) }
+      const erased = await service.sessions.erase({ ...ref, force })
+      return erased.isErr() ? refuse(c, erased.error) : replyEmpty(c)
+    })
+}

@@ -1,0 +1,34 @@
+import { failedRun, type RunOutcome } from '@org/agent-messaging-core'
+import { APIError } from 'openai'
+import { ChatError } from './chat-reply.js'
+import { GIVEN_UP } from './exchange.js'
+import { Fault } from './fault.js'
+import { runOutcomeOf } from './run-answer.js'
+import { TooLarge } from './streamed-answer.js'
+
+/** These say "not now": the same request may well succeed later. Every 5xx is one of them too. */
+const RETRYABLE_STATUS = new Set([408, 409, 425, 429])
+const MAX_TEXT_LENGTH = 500
+
+/** What it means for the run that asking the server threw; `secrets` do not come to light in it, whatever the server says. */
+export function chatFailure(thrown: unknown, signal: AbortSignal, secrets: readonly string[]): RunOutcome {
+  const error: unknown = signal.aborted ? signal.reason : thrown
+  const fault = [error, causeOf(error)].find((it) => it instanceof Fault)
+  if (fault instanceof TooLarge) return failedRun('RESPONSE_INVALID', fault.message)
+  if (fault) return runOutcomeOf(fault.outcome)
+  if (signal.aborted) return runOutcomeOf(GIVEN_UP)
+  if (error instanceof SyntaxError) return failedRun('RESPONSE_INVALID', "the server's answer is not JSON")
+  const text = readable(error instanceof Error ? error.message : String(error), secrets)
+  const status = error instanceof APIError || error instanceof ChatError ? (error.status as number | undefined) : undefined
+  const isFinal = status !== undefined && status < 500 && !RETRYABLE_STATUS.has(status)
+  return failedRun('RUNTIME_ERROR', `the server failed: ${text}`, !isFinal)
+}
+
+const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined)
+
+/** Cleaned and cut: what servers say goes into the store and to callers. */
+function readable(text: string, secrets: readonly string[]): string {
+  const discreet = secrets.reduce((said, secret) => said.replaceAll(secret, '***'), text)
+  const cut = discreet.length > MAX_TEXT_LENGTH ? `${discreet.slice(0, MAX_TEXT_LENGTH)}…` : discreet
+  return cut.replace(/\p{Cc}+/gu, ' ').replace(/\p{Surrogate}/gu, '\uFFFD')
+}

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { eventData } from './event-stream.js'
+
+async function dataOf(bytes: Uint8Array, size: number): Promise<string[]> {
+  let at = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull: (reader) => (at < bytes.length ? reader.enqueue(bytes.subarray(at, (at += size))) : reader.close()),
+  })
+  const found: string[] = []
+  for await (const data of eventData(body)) found.push(data)
+  return found
+}
+
+const stream = [': hello', '', 'data: Zoë 🎈', '', 'event: x', 'data:one', 'data:  two', 'id: 7', '', '', 'data', 'data:', '', 'data: last']
+
+it.each(['\n', '\r\n', '\r'])('finds the data of each event, however the text is cut (lines end in %j)', async (end) => {
+  const bytes = new TextEncoder().encode(stream.join(end))
+  for (let size = 1; size <= bytes.length; size++) expect(await dataOf(bytes, size)).toEqual(['Zoë 🎈', 'one\n two', '', 'last'])
+})
+
+it('finds nothing in nothing', async () => {
+  expect(await dataOf(new Uint8Array(), 1)).toEqual([])
+})

@@ -1,0 +1,62 @@
+import type { JsonObject, ParsedOptions } from '@org/agent-messaging-core'
+import { err, ok, type Result } from 'neverthrow'
+import { z } from 'zod'
+import { agentHeaders, headersProblem } from './agent-headers.js'
+import { sentence, timeoutMs, wholeNumber } from './option-rules.js'
+
+const MAX_MODEL_LENGTH = 256
+const MAX_KEY_LENGTH = 8 * 1024
+const MAX_PROMPT_LENGTH = 64 * 1024
+const MAX_TEMPERATURE = 2
+const MAX_TOKENS = 10_000_000
+const MAX_TURNS = 1_000
+const MAX_HISTORY_LENGTH = 1024 * 1024
+
+const text = (max: number) => z.string('must be a string').min(1, 'must not be empty').max(max, `must have at most ${max} characters`)
+
+const schema = z.strictObject({
+  baseUrl: z
+    .string('must be a string')
+    .refine((url) => !url.includes('?'), 'must not hold a query')
+    .refine((url) => !/\/chat\/completions\/*$/.test(url), 'must end before /chat/completions')
+    .transform((url) => url.replace(/\/+$/, '')),
+  model: text(MAX_MODEL_LENGTH),
+  apiKey: text(MAX_KEY_LENGTH)
+    .regex(/^[\x21-\x7e]*$/, 'must hold only visible ASCII characters')
+    .optional(),
+  systemPrompt: text(MAX_PROMPT_LENGTH).optional(),
+  temperature: z
+    .number('must be a number')
+    .min(0, 'must be at least 0')
+    .max(MAX_TEMPERATURE, `must be at most ${MAX_TEMPERATURE}`)
+    .optional(),
+  maxTokens: wholeNumber(1, MAX_TOKENS).optional(),
+  maxCompletionTokens: wholeNumber(1, MAX_TOKENS).optional(),
+  history: z
+    .strictObject(
+      { maxTurns: wholeNumber(0, MAX_TURNS).optional(), maxLength: wholeNumber(0, MAX_HISTORY_LENGTH).optional() },
+      'must be an object',
+    )
+    .optional(),
+  timeoutMs: timeoutMs.optional(),
+  sendUser: z.literal([false, 'safety_identifier', 'user'], 'must be false, "safety_identifier" or "user"').optional(),
+  headers: agentHeaders.optional(),
+  stream: z.boolean('must be true or false').optional(),
+})
+
+export type OpenaiOptions = z.infer<typeof schema>
+
+/** Whose text is right; whether the URL may be called is for the caller to ask. */
+export function parseOpenaiOptions(input: JsonObject): Result<OpenaiOptions, string> {
+  const parsed = schema.safeParse(input)
+  if (!parsed.success) return err(sentence(parsed.error, 'openai'))
+  const problem = headersProblem(parsed.data.headers ?? {})
+  return problem === undefined ? ok(parsed.data) : err(problem)
+}
+
+/** The key is a secret, and so are headers, values and names. */
+export function partSecrets({ apiKey, headers, ...shown }: OpenaiOptions): ParsedOptions {
+  const secrets = { ...(apiKey !== undefined && { apiKey }), ...(headers && { headers }) }
+  const marks = Object.fromEntries(Object.keys(secrets).map((name) => [name, { set: true }]))
+  return { options: { ...(shown as JsonObject), ...marks }, secrets }
+}

@@ -1,0 +1,428 @@
+import type { JsonObject, RunRequest } from '@org/agent-messaging-core'
+import { nodePlatform } from '@org/agent-messaging-core/node'
+import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { chatServer, chunk, completion, DONE, events, json } from '../test/chat-server.js'
+import { dnsServer } from '../test/dns-server.js'
+import { eventually } from '../test/eventually.js'
+import { http, rawServer } from '../test/raw-server.js'
+import { addressGuard, type AddressPolicy } from './address-guard.js'
+import { guardedFetch, type FetchLimits } from './guarded-fetch.js'
+import { openaiRuntime } from './openai-runtime.js'
+import { outboundHttp } from './outbound-http.js'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+const { crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
+const never = new AbortController().signal
+const KEY = 'sk-very-secret-key'
+
+type Setting = {
+  readonly policy?: AddressPolicy
+  readonly answers?: Parameters<typeof dnsServer>[0]
+  readonly limits?: FetchLimits
+  readonly maxAnswerLength?: number
+}
+
+async function runtime({ policy = { allowLoopback: true }, answers = {}, limits = {}, ...options }: Setting = {}) {
+  const dns = await dnsServer(answers)
+  const outbound = outboundHttp({ guard: addressGuard(policy), dnsServers: [dns.address] })
+  closing.push(dns.close, outbound.close)
+  return openaiRuntime({ fetch: guardedFetch(outbound, limits), vet: outbound.vet, crypto, ...options })
+}
+
+/** Created and started as the service does it: from the options and secrets that `parseOptions` made. */
+async function running(options: JsonObject, setting: Setting = {}) {
+  const kind = await runtime(setting)
+  const parsed = (await kind.parseOptions({ model: 'parrot', ...options }))._unsafeUnwrap()
+  const agent = anAgent({ runtime: { kind: 'openai', options: parsed.options } })
+  return (await kind.start({ agent, secrets: parsed.secrets }, () => undefined))._unsafeUnwrap()
+}
+
+async function server(models: Parameters<typeof chatServer>[0] = {}) {
+  const chat = await chatServer(models)
+  closing.push(chat.close)
+  return chat
+}
+
+/** What a run comes to, and what it showed on the way, when the server does this. */
+async function outcomeOf(
+  behaviour: NonNullable<Parameters<typeof chatServer>[0]>[string],
+  options: JsonObject = {},
+  setting: Setting = {},
+) {
+  const { baseUrl } = await server({ test: behaviour })
+  const emitted: string[] = []
+  const agent = await running({ baseUrl, model: 'test', ...options }, setting)
+  return { outcome: await agent.run(aRunRequest({ emit: (text) => emitted.push(text) }), never), emitted }
+}
+
+const failed = (code: string, message: string | RegExp, retryable = false) => ({
+  kind: 'failed',
+  error: { code, message: typeof message === 'string' ? message : (expect.stringMatching(message) as string) },
+  retryable,
+})
+
+describe('a run', () => {
+  const past = (i: number) => ({ messageId: `${i}`, message: `Q${i}`, response: `A${i}`, executionPrincipal: { type: 'service' } as const })
+
+  async function sent(options: JsonObject = {}, request: Partial<RunRequest> = {}) {
+    const { baseUrl, requests } = await server()
+    const agent = await running({ baseUrl, ...options })
+    expect(await agent.run(aRunRequest({ message: 'Hello', ...request }), never)).toEqual({ kind: 'answered', response: 'You say: Hello' })
+    const [request0] = requests
+    if (!request0?.body) throw new Error('no request')
+    return { ...request0, body: request0.body }
+  }
+
+  it('asks with the system prompt, the past and the message, in this order', async () => {
+    const { method, path, body } = await sent({ systemPrompt: 'Be kind.' }, { history: async () => [past(1), past(2)] })
+    expect([method, path]).toEqual(['POST', '/v1/chat/completions'])
+    expect(body).toEqual({
+      model: 'parrot',
+      messages: [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: 'Q1' },
+        { role: 'assistant', content: 'A1' },
+        { role: 'user', content: 'Q2' },
+        { role: 'assistant', content: 'A2' },
+        { role: 'user', content: 'Hello' },
+      ],
+      stream: true,
+    })
+  })
+
+  it('asks with the settings that the agent has, and no others', async () => {
+    expect((await sent()).body).toEqual({ model: 'parrot', messages: [{ role: 'user', content: 'Hello' }], stream: true })
+    const { body } = await sent({ temperature: 0, maxTokens: 5, maxCompletionTokens: 6, stream: false })
+    expect(body).toMatchObject({ temperature: 0, max_tokens: 5, max_completion_tokens: 6, stream: false })
+  })
+
+  it.each<[JsonObject, object]>([
+    [{}, { maxTurns: 20, maxLength: 32_768 }],
+    [{ history: { maxTurns: 0 } }, { maxTurns: 0, maxLength: 32_768 }],
+    [{ history: { maxLength: 9, maxTurns: 3 } }, { maxTurns: 3, maxLength: 9 }],
+  ])('with %j wants as much of the past: %j', async (options, limit) => {
+    const limits: object[] = []
+    await sent(options, { history: async (wanted) => (limits.push(wanted), []) })
+    expect(limits).toEqual([limit])
+  })
+
+  it.each([true, false])('sends its key and its headers and none of ours (stream: %s)', async (stream) => {
+    for (const name of ['OPENAI_API_KEY', 'OPENAI_ADMIN_KEY', 'OPENAI_ORG_ID', 'OPENAI_PROJECT_ID', 'OPENAI_WEBHOOK_SECRET'])
+      vi.stubEnv(name, 'from-our-environment')
+    vi.stubEnv('OPENAI_BASE_URL', 'http://127.0.0.1:1/from-our-environment')
+    vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'x-operator: from-our-environment\nauthorization: from-our-environment')
+    const { headers } = await sent({ apiKey: KEY, headers: { 'X-Tenant': 'Zoë' }, stream })
+    const { host, 'content-length': length, ...others } = headers
+    expect(others).toEqual({
+      ...{ authorization: `Bearer ${KEY}`, 'x-tenant': 'Zoë' },
+      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      ...{ 'accept-encoding': 'identity', connection: 'keep-alive', 'user-agent': 'agent-messaging' },
+    })
+    expect(host && length).toBeTruthy()
+    expect((await sent({ stream })).headers).not.toHaveProperty('authorization')
+    expect((await sent({ apiKey: KEY, headers: { Authorization: 'Basic x' } })).headers.authorization).toBe('Basic x')
+  })
+
+  it('names the end user only where that is switched on, and never by their id', async () => {
+    const ada = { agentId: 'a', executionPrincipal: { type: 'end_user', endUserId: 'ada@example.com' } } as const
+    const names = async (options: JsonObject, request: Partial<RunRequest>) => {
+      const { body } = await sent(options, request)
+      expect(JSON.stringify(body)).not.toContain('ada')
+      return [body['safety_identifier'], body['user']]
+    }
+    expect(await names({}, ada)).toEqual([undefined, undefined])
+    expect(await names({ sendUser: false }, ada)).toEqual([undefined, undefined])
+    expect(await names({ sendUser: 'user' }, { executionPrincipal: { type: 'service' } })).toEqual([undefined, undefined])
+    const [name] = await names({ sendUser: 'safety_identifier' }, ada)
+    expect(name).toMatch(/^[\w-]{40,64}$/)
+    expect(await names({ sendUser: 'user' }, ada)).toEqual([undefined, name])
+    expect(await names({ sendUser: 'user' }, { ...ada, agentId: 'b' })).not.toContain(name)
+    expect(await names({ sendUser: 'user' }, { ...ada, executionPrincipal: { type: 'end_user', endUserId: 'adb' } })).not.toContain(name)
+  })
+
+  it('whose history cannot be read is tried again', async () => {
+    const agent = await running({ baseUrl: (await server()).baseUrl })
+    const request = aRunRequest({ history: () => Promise.reject(new Error('the store is away')) })
+    expect(await agent.run(request, never)).toEqual(failed('RUNTIME_ERROR', 'the server failed: the store is away', true))
+  })
+})
+
+describe('an answer that streams', () => {
+  const answered = (response: string, ...emitted: string[]) => ({ outcome: { kind: 'answered', response }, emitted })
+
+  it('is shown as it comes, and whole in the end', async () => {
+    const { baseUrl } = await server()
+    const emitted: string[] = []
+    const agent = await running({ baseUrl })
+    const outcome = await agent.run(aRunRequest({ message: 'Grüße 🎈', emit: (text) => emitted.push(text) }), never)
+    expect({ outcome, emitted }).toEqual(answered('You say: Grüße 🎈', 'You say: ', 'Grüße 🎈'))
+  })
+
+  it('is shown before it has ended', async () => {
+    let finish = () => {}
+    const { baseUrl } = await server({
+      slow: (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk({ content: 'Well' }))
+        finish = () => response.end(chunk({ content: '.' }, 'stop'))
+      },
+    })
+    const emitted: string[] = []
+    const agent = await running({ baseUrl, model: 'slow' })
+    const run = agent.run(aRunRequest({ emit: (text) => emitted.push(text) }), never)
+    await eventually('the first piece', () => emitted.length === 1)
+    finish()
+    expect({ outcome: await run, emitted }).toEqual(answered('Well.', 'Well', '.'))
+  })
+
+  const usageOnly = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 9 } })}\n\n`
+  const ollama = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }] })}\n\n`
+  it.each<[string, string[]]>([
+    ['in OpenAI’s shape, with the usage last', [chunk({ role: 'assistant', content: '', refusal: null }), chunk({ content: 'Hi' }), chunk({}, 'stop'), usageOnly, DONE]], // prettier-ignore
+    ['in Ollama’s shape', [ollama, chunk({ content: '' }, 'stop'), DONE]],
+    ['in one event', [chunk({ content: 'Hi' }, 'stop')]],
+    ['with null for content', [chunk({ content: null }), chunk({ content: 'Hi' }), chunk({ content: null, tool_calls: [] }, 'stop'), DONE]],
+    [
+      'with events that lack choices',
+      ['data: {}\n\n', 'data: {"choices":null}\n\n', 'data: null\n\n', chunk({ content: 'Hi' }, 'stop'), DONE],
+    ],
+    ['with reasoning beside it', [chunk({ reasoning_content: 'Hm…' }), chunk({ content: 'Hi' }, 'stop'), DONE]],
+    ['without [DONE]', [chunk({ content: 'Hi' }), chunk({}, 'stop')]],
+    ['without a finish reason', [chunk({ content: 'Hi' }), DONE]],
+    ['cut off by its length', [chunk({ content: 'Hi' }), chunk({}, 'length'), DONE]],
+    ['with CRLF', [chunk({ content: 'Hi' }, 'stop').replaceAll('\n', '\r\n'), 'data: [DONE]\r\n\r\n']],
+    [
+      'with comments and other fields',
+      [': OPENROUTER PROCESSING\n\n', `event: message\nid: 7\nretry: 9\n${chunk({ content: 'Hi' }, 'stop')}`, DONE],
+    ],
+    ['with no space after the colon', [chunk({ content: 'Hi' }, 'stop').replace('data: ', 'data:')]],
+    ['with no blank line at the end', [chunk({ content: 'Hi' }, 'stop').trimEnd()]],
+  ])('may come %s', async (_, texts) => {
+    expect(await outcomeOf(events(...texts))).toEqual(answered('Hi', 'Hi'))
+  })
+
+  it('is over with [DONE], whatever comes behind it', async () => {
+    const { outcome } = await outcomeOf((response) => void response.writeHead(200).write(chunk({ content: 'Hi' }) + DONE))
+    expect(outcome).toEqual({ kind: 'answered', response: 'Hi' })
+  })
+
+  it('may be refused by a server that cannot: then it comes in one piece', async () => {
+    expect(await outcomeOf((response) => json(response, completion({ content: 'Hi' })))).toEqual(answered('Hi'))
+  })
+
+  it.each([
+    ['nothing', [DONE], failed('RESPONSE_INVALID', 'the model answered with no text')],
+    ['a content filter', [chunk({ content: 'H' }), chunk({}, 'content_filter'), DONE], failed('RUNTIME_ERROR', 'the content filter of the server stopped the answer')], // prettier-ignore
+    ['a tool call', [chunk({ content: 'H' }), chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }), chunk({}, 'tool_calls'), DONE], failed('RESPONSE_INVALID', /asks for a tool/)], // prettier-ignore
+    ['a function call', [chunk({ function_call: { name: 'f' } }, 'function_call'), DONE], failed('RESPONSE_INVALID', /asks for a tool/)],
+    ['an early end', [chunk({ content: 'H' })], failed('RUNTIME_ERROR', 'the answer ended before it was finished', true)],
+    ['no event at all', [], failed('RUNTIME_ERROR', 'the answer ended before it was finished', true)],
+    ['what is not JSON', ['data: Hello\n\n'], failed('RESPONSE_INVALID', "the server's answer is not JSON")],
+    ['an error', [chunk({ content: 'H' }), 'data: {"error":{"message":"out of memory","type":"server_error","code":null}}\n\n'], failed('RUNTIME_ERROR', 'the server failed: out of memory', true)], // prettier-ignore
+    ['an error with a final status', ['data: {"error":{"message":"too many tokens","code":400}}\n\n', DONE], failed('RUNTIME_ERROR', 'the server failed: too many tokens')], // prettier-ignore
+    ['an error in Ollama’s shape', ['data: {"error":"model runner gone"}\n\n'], failed('RUNTIME_ERROR', 'the server failed: model runner gone', true)], // prettier-ignore
+    [
+      'an error in vLLM’s old shape',
+      ['data: {"object":"error","message":"bad","code":400}\n\n'],
+      failed('RUNTIME_ERROR', 'the server failed: bad'),
+    ],
+    ['an error of no known shape', ['data: {"error":{"why":7}}\n\n'], failed('RUNTIME_ERROR', 'the server failed: {"why":7}', true)],
+  ])('that is %s has failed', async (_, texts, outcome) => {
+    expect((await outcomeOf(events(...texts))).outcome).toEqual(outcome)
+  })
+
+  it('that breaks off is tried again', async () => {
+    const { outcome } = await outcomeOf((response) => {
+      response.writeHead(200).write(chunk({ content: 'H' }), () => response.destroy())
+    })
+    expect(outcome).toEqual(failed('RUNTIME_ERROR', /\(reset\)/, true))
+  })
+
+  it('beyond the limit has failed, and its rest is not read', async () => {
+    const chat = await server({
+      endless: (response) => {
+        const more = () => {
+          while (!response.destroyed && response.write(chunk({ content: 'y'.repeat(1_000) })));
+        }
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).on('drain', more)
+        more()
+      },
+    })
+    const request = { baseUrl: chat.baseUrl, model: 'endless' }
+    const tooLong = await running(request, { maxAnswerLength: 100_000 })
+    expect(await tooLong.run(aRunRequest(), never)).toEqual(failed('RESPONSE_INVALID', 'the answer has more than 100000 characters'))
+    const tooMany = await running(request, { limits: { maxEventStreamBytes: 50_000 } })
+    expect(await tooMany.run(aRunRequest(), never)).toEqual(failed('RESPONSE_INVALID', 'the answer has more than 50000 bytes'))
+    let open = 2
+    await eventually('the connections end', () => (void chat.openConnections().then((count) => (open = count)), open === 0))
+  })
+})
+
+it.each([true, false])('an event, or an answer in one piece, may not be huge (stream: %s)', async (stream) => {
+  const { outcome } = await outcomeOf((response) => {
+    response.writeHead(200, { 'content-type': stream ? 'text/event-stream; x=json' : 'application/json; charset=utf-8' })
+    response.end(`${stream ? 'data: ' : ''}{"choices":[${'[],'.repeat(1_500_000)}[]]}\n\n`)
+  })
+  const message = stream ? 'the answer has an event of more than 4194304 characters' : 'the answer has more than 4194304 bytes'
+  expect(outcome).toEqual(failed('RESPONSE_INVALID', message))
+})
+
+describe('an answer in one piece', () => {
+  it.each<[string, unknown, object]>([
+    ['text', completion({ content: 'Hi' }), { kind: 'answered', response: 'Hi' }],
+    ['text with no finish reason', completion({ content: 'Hi' }, null), { kind: 'answered', response: 'Hi' }],
+    ['text, cut off', completion({ content: 'Hi' }, 'length'), { kind: 'answered', response: 'Hi' }],
+    ['no text', completion({ content: '' }), failed('RESPONSE_INVALID', 'the model answered with no text')],
+    ['null', completion({ content: null }), failed('RESPONSE_INVALID', 'the model answered with no text')],
+    ['no choices', {}, failed('RESPONSE_INVALID', 'the model answered with no text')],
+    ['no object', [1], failed('RESPONSE_INVALID', 'the model answered with no text')],
+    ['too much', completion({ content: 'y'.repeat(101) }), failed('RESPONSE_INVALID', 'the answer has more than 100 characters')],
+    [
+      'filtered',
+      completion({ content: 'H' }, 'content_filter'),
+      failed('RUNTIME_ERROR', 'the content filter of the server stopped the answer'),
+    ],
+    ['a tool call', completion({ content: null, tool_calls: [{ id: '1' }] }, 'tool_calls'), failed('RESPONSE_INVALID', /asks for a tool/)],
+    ['an error', { error: { message: 'busy' } }, failed('RUNTIME_ERROR', 'the server failed: busy', true)],
+  ])('of %s', async (_, body, outcome) => {
+    const behaviour = (response: Parameters<typeof json>[0]) => json(response, body)
+    expect(await outcomeOf(behaviour, { stream: false }, { maxAnswerLength: 100 })).toEqual({ outcome, emitted: [] })
+  })
+
+  it('that is not JSON, or nothing, has failed', async () => {
+    const html = await outcomeOf((response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'), {
+      stream: false,
+    })
+    expect(html.outcome).toEqual(failed('RESPONSE_INVALID', "the server's answer is not JSON"))
+    expect((await outcomeOf((response) => response.writeHead(204).end())).outcome).toEqual(failed('RESPONSE_INVALID', "the server's answer is not JSON")) // prettier-ignore
+  })
+})
+
+describe('a refusal', () => {
+  const refusal = (status: number, body: unknown = { error: { message: `no: ${status}` } }) =>
+    outcomeOf((response) => json(response, body, status), { apiKey: KEY, headers: { 'X-Key': 'another-secret' } })
+
+  it.each([408, 409, 425, 429, 500, 502, 503, 529])('of %d is tried again, once more by the service alone', async (status) => {
+    expect((await refusal(status)).outcome).toEqual(failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`, true))
+  })
+
+  it.each([302, 400, 401, 403, 404, 413, 422])('of %d is final', async (status) => {
+    expect((await refusal(status)).outcome).toEqual(failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`))
+  })
+
+  it('is asked for once', async () => {
+    const { baseUrl, requests } = await server({ busy: (response) => response.writeHead(503, { 'x-should-retry': 'true' }).end() })
+    const agent = await running({ baseUrl, model: 'busy' })
+    expect(await agent.run(aRunRequest(), never)).toMatchObject({ retryable: true })
+    expect(requests.length).toBe(1)
+  })
+
+  it('is told in few words, and in none that are secret or cannot be stored', async () => {
+    const told = await refusal(401, { error: { message: `Incorrect API key: ${KEY} (another-secret)\0\n${'y'.repeat(1_000)}` } })
+    expect(told.outcome).toEqual(failed('RUNTIME_ERROR', /^the server failed: 401 Incorrect API key: \*{3} \(\*{3}\) y{400,500}…$/))
+    const page = await outcomeOf((response) => response.writeHead(502, { 'content-type': 'text/html' }).end(`<html>${KEY}</html>`), {
+      apiKey: KEY,
+    })
+    expect(page.outcome).toEqual(failed('RUNTIME_ERROR', 'the server failed: 502 <html>***</html>', true))
+  })
+})
+
+describe('a run ends', () => {
+  const stuck = async () =>
+    server({ stuck: (response) => void response.writeHead(200).write(chunk({ content: 'H' })), silent: () => undefined })
+
+  it.each(['stuck', 'silent'])('with its signal, and its connection too (%s)', async (model) => {
+    const chat = await stuck()
+    const agent = await running({ baseUrl: chat.baseUrl, model })
+    const aborter = new AbortController()
+    const run = agent.run(aRunRequest(), aborter.signal)
+    await eventually('the request', () => chat.requests.length === 1)
+    aborter.abort()
+    expect(await run).toEqual(failed('RUNTIME_TIMEOUT', 'the runtime did not answer: given up by the caller', true))
+    expect(await agent.run(aRunRequest(), aborter.signal)).toMatchObject({ kind: 'failed' })
+    expect(chat.requests.length).toBe(1)
+    let open = 1
+    await eventually('the connection ends', () => (void chat.openConnections().then((count) => (open = count)), open === 0))
+  })
+
+  it.each(['stuck', 'silent'])('with the agent’s time-out (%s)', async (model) => {
+    const chat = await stuck()
+    const agent = await running({ baseUrl: chat.baseUrl, model, timeoutMs: 50 })
+    expect(await agent.run(aRunRequest(), never)).toEqual(
+      failed('RUNTIME_TIMEOUT', 'the runtime did not answer: no complete answer within 50 ms', true),
+    )
+  })
+
+  it('with its agent: stop leaves nothing under way', async () => {
+    const chat = await stuck()
+    const agent = await running({ baseUrl: chat.baseUrl, model: 'stuck' })
+    const runs = Promise.all([agent.run(aRunRequest(), never), agent.run(aRunRequest(), never)])
+    await eventually('the requests', () => chat.requests.length === 2)
+    await agent.stop()
+    expect(await runs).toMatchObject([{ kind: 'failed' }, { kind: 'failed' }])
+  })
+
+  it('when there is no server, to be tried again', async () => {
+    const chat = await chatServer()
+    await chat.close()
+    const agent = await running({ baseUrl: chat.baseUrl })
+    expect(await agent.run(aRunRequest(), never)).toEqual(failed('RUNTIME_ERROR', /\(connect\): no connection \(ECONNREFUSED\)/, true))
+  })
+})
+
+describe('where requests go (row S)', () => {
+  it('is vetted with the options', async () => {
+    const kind = await runtime({ policy: {}, answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] } })
+    const problemOf = async (baseUrl: string) =>
+      (await kind.parseOptions({ baseUrl, model: 'm' })).match(
+        () => undefined,
+        (problem) => problem,
+      )
+    expect(await problemOf('https://127.0.0.1/v1')).toBe('baseUrl must not point to an address that is not public')
+    expect(await problemOf('https://inside.test/v1')).toBe('baseUrl must not lead to an address that is not public')
+    expect(await problemOf('http://public.test/v1')).toBe('baseUrl must use https')
+    expect(await problemOf('https://public.test/v1/')).toBeUndefined()
+    expect((await kind.parseOptions({}))._unsafeUnwrapErr()).toBe('baseUrl must be a string')
+  })
+
+  it('is vetted again at the start, and at every dial', async () => {
+    const inside = await rawServer((socket) => socket.write(http('200 OK', '{}')))
+    closing.push(inside.close)
+    const answers = { 'rebinding.test': ['127.0.0.1'] }
+    const kind = await runtime({ policy: { allowHttp: true }, answers })
+    const options = { baseUrl: `http://rebinding.test:${inside.port}/v1`, model: 'm' }
+    const start = () => kind.start({ agent: anAgent({ runtime: { kind: 'openai', options } }), secrets: {} }, () => undefined)
+    expect((await start())._unsafeUnwrapErr()).toEqual({
+      code: 'RUNTIME_EXITED',
+      message: 'baseUrl must not lead to an address that is not public',
+    })
+    answers['rebinding.test'] = ['1.1.1.1']
+    const agent = (await start())._unsafeUnwrap()
+    answers['rebinding.test'] = ['127.0.0.1']
+    expect(await agent.run(aRunRequest(), never)).toEqual(failed('RUNTIME_ERROR', /\(address_blocked\)/))
+    expect(await agent.health(never)).toEqual({ ok: false, detail: 'the name leads to an address that is not public' })
+    expect(inside.connections).toBe(0)
+  })
+})
+
+describe('health', () => {
+  it('is good when the server answers anything but a failure of its own', async () => {
+    const chat = await server()
+    const agent = await running({ baseUrl: `${chat.baseUrl}//`, apiKey: KEY })
+    expect(await agent.health(never)).toEqual({ ok: true })
+    expect(chat.requests[0]).toMatchObject({ method: 'GET', path: '/v1/models', headers: { authorization: `Bearer ${KEY}` } })
+    const failing = await rawServer((socket) => socket.write(http('503 Busy')))
+    closing.push(failing.close)
+    const unwell = await running({ baseUrl: failing.url })
+    expect(await unwell.health(never)).toEqual({ ok: false, detail: 'the server answered 503' })
+    await chat.close()
+    closing.splice(closing.indexOf(chat.close), 1)
+    const gone = await running({ baseUrl: chat.baseUrl })
+    expect(await gone.health(never)).toEqual({ ok: false, detail: 'no connection (ECONNREFUSED)' })
+  })
+})

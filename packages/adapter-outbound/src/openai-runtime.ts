@@ -1,0 +1,137 @@
+import type { AgentRuntime, Crypto, Json, JsonObject, RunningAgent, RunOutcome, RunRequest } from '@org/agent-messaging-core'
+import { failedRun } from '@org/agent-messaging-core'
+import type { Result } from 'neverthrow'
+import type { OpenAI } from 'openai'
+import { chatFailure } from './chat-failure.js'
+import { ChatReply } from './chat-reply.js'
+import { eventData } from './event-stream.js'
+import { chatHeaders, openaiClient } from './openai-client.js'
+import { parseOpenaiOptions, partSecrets, type OpenaiOptions } from './openai-options.js'
+import type { OutboundHttp } from './outbound-http.js'
+import { underWay } from './under-way.js'
+
+export type OpenaiRuntimeOptions = {
+  /** Sends everything, so it decides where requests may go; `guardedFetch` is meant. */
+  readonly fetch: typeof fetch
+  readonly vet: OutboundHttp['vet']
+  readonly crypto: Pick<Crypto, 'mac'>
+  /** Of an answer, in UTF-16 units; 1 Mi unless given. Reading stops there. */
+  readonly maxAnswerLength?: number
+}
+
+const MAX_ANSWER_LENGTH = 1024 * 1024
+/** Of one event: no answer in one piece is longer, either. */
+const MAX_EVENT_LENGTH = 4 * 1024 * 1024
+const HEALTH_TIMEOUT_MS = 5_000
+/** Of a session's past, unless the agent says otherwise: some 8,000 tokens, which small models take too. */
+const DEFAULT_TURNS = 20
+const DEFAULT_HISTORY_LENGTH = 32 * 1024
+
+/**
+ * Models behind an OpenAI-compatible chat endpoint: Ollama, vLLM, LiteLLM, OpenAI itself. Each run is one
+ * `POST {baseUrl}/chat/completions` of the system prompt, the session's past and the message. Options: `OpenaiOptions`, of
+ * which `apiKey` and `headers` are secret.
+ */
+export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
+  const settings: Settings = { maxAnswerLength: MAX_ANSWER_LENGTH, ...options }
+
+  async function check(input: JsonObject): Promise<Result<OpenaiOptions, string>> {
+    const parsed = parseOpenaiOptions(input)
+    if (parsed.isErr()) return parsed
+    const vetted = await settings.vet(`${parsed.value.baseUrl}/chat/completions`)
+    return vetted.map(() => parsed.value).mapErr((reason) => `baseUrl ${reason}`)
+  }
+
+  return {
+    kind: 'openai',
+    signsRequests: false,
+    parseOptions: async (input) => (await check(input)).map(partSecrets),
+    start: async ({ agent, secrets }) => {
+      const checked = await check({ ...agent.runtime.options, ...secrets })
+      return checked.map((model) => runningModel(settings, model)).mapErr((message) => ({ code: 'RUNTIME_EXITED', message }))
+    },
+  }
+}
+
+type Settings = Required<OpenaiRuntimeOptions>
+
+function runningModel({ fetch, crypto, maxAnswerLength }: Settings, options: OpenaiOptions): RunningAgent {
+  const headers = chatHeaders(options)
+  const client = openaiClient(options.baseUrl, headers, fetch)
+  const secrets = [options.apiKey ?? '', ...Object.values(options.headers ?? {})].filter((secret) => secret !== '')
+  const works = underWay()
+
+  async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+    try {
+      const body = { ...(await chatRequest(options, request)), ...userField(options, request, crypto) }
+      const response = await client.chat.completions.create(body, { signal }).asResponse()
+      return await readReply(response, new ChatReply(maxAnswerLength), request.emit)
+    } catch (error) {
+      return chatFailure(error, signal, secrets)
+    }
+  }
+
+  /** Any answer that is not the server's own failure shows that it is up; `/models` may well be closed to this key. */
+  async function health(signal: AbortSignal): Promise<{ ok: boolean; detail?: string }> {
+    try {
+      const { status, body } = await fetch(`${options.baseUrl}/models`, { headers, signal })
+      await body?.cancel()
+      return status < 500 ? { ok: true } : { ok: false, detail: `the server answered ${status}` }
+    } catch (error) {
+      return { ok: false, detail: error instanceof Error ? error.message : 'not reached' }
+    }
+  }
+
+  return {
+    run: (request, callers) => works.add(callers, (signal) => run(request, signal), options.timeoutMs),
+    health: (callers) => works.add(callers, health, HEALTH_TIMEOUT_MS),
+    stop: works.stop,
+  }
+}
+
+async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise<OpenAI.ChatCompletionCreateParams> {
+  const { model, systemPrompt, temperature, maxTokens, maxCompletionTokens, stream = true } = options
+  const { maxTurns = DEFAULT_TURNS, maxLength = DEFAULT_HISTORY_LENGTH } = options.history ?? {}
+  const turns = await request.history({ maxTurns, maxLength })
+  return {
+    model,
+    messages: [
+      ...(systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt } as const]),
+      ...turns.flatMap(({ message, response }) => [
+        { role: 'user', content: message } as const,
+        { role: 'assistant', content: response } as const,
+      ]),
+      { role: 'user', content: request.message },
+    ],
+    stream,
+    ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...(maxCompletionTokens !== undefined && { max_completion_tokens: maxCompletionTokens }),
+  }
+}
+
+/** A name for the end user that is always the same, differs between agents, and does not lead back to their id. */
+function userField({ sendUser }: OpenaiOptions, { agentId, executionPrincipal }: RunRequest, crypto: Pick<Crypto, 'mac'>) {
+  if (!sendUser || executionPrincipal.type !== 'end_user') return {}
+  return { [sendUser]: crypto.mac('openai-user', `${agentId}:${executionPrincipal.endUserId}`) }
+}
+
+/** Some servers answer in one piece although they were asked to stream. */
+async function readReply(response: Response, reply: ChatReply, emit: (text: string) => void): Promise<RunOutcome> {
+  if (!response.body || JSON_TYPE.test(response.headers.get('content-type') ?? '')) {
+    reply.add(JSON.parse(await response.text()) as Json)
+    return reply.outcome(true)
+  }
+  let isDone = false
+  for await (const data of eventData(response.body)) {
+    if (data.length > MAX_EVENT_LENGTH)
+      return failedRun('RESPONSE_INVALID', `the answer has an event of more than ${MAX_EVENT_LENGTH} characters`)
+    isDone = data.startsWith('[DONE]')
+    const text = isDone ? '' : reply.add(JSON.parse(data) as Json)
+    if (isDone || reply.isTooLong) break
+    if (text !== '') emit(text)
+  }
+  return reply.outcome(isDone)
+}
+
+const JSON_TYPE = /^[^;]*json\s*(?:;|$)/i

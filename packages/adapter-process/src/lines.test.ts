@@ -1,0 +1,66 @@
+import { PassThrough } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { readLines } from './lines.js'
+
+/** The lines of a stream that comes in these pieces. */
+async function linesOf(pieces: readonly (string | Buffer)[], maxBytes = 100): Promise<[string, boolean][]> {
+  const stream = new PassThrough()
+  const lines: [string, boolean][] = []
+  const reading = readLines(stream, maxBytes, (line, isCut) => lines.push([line, isCut]))
+  for (const piece of pieces) stream.write(piece)
+  stream.end()
+  await reading
+  return lines
+}
+
+it.each([
+  ['whole ones', ['a\nb\n'], ['a', 'b']],
+  ['one in pieces', ['a', 'b', 'c\n'], ['abc']],
+  ['a character in pieces', [Buffer.from([0xc3]), Buffer.from([0xa9, 0x0a])], ['é']],
+  ['empty ones', ['\n\na\n'], ['', '', 'a']],
+  ['ends as Windows writes them', ['a\r\nb\r\n'], ['a', 'b']],
+  ['what no newline follows', ['a\nb'], ['a', 'b']],
+  ['bytes that are no text', [Buffer.from([0xff, 0x0a])], ['\ufffd']],
+  ['a line of many small pieces', [...Array<string>(2_500).fill('x'), '\n'], ['x'.repeat(2_500)]],
+])('reads %s', async (_, pieces, lines) => {
+  expect(await linesOf(pieces, 10_000)).toEqual(lines.map((line) => [line, false]))
+})
+
+it('keeps the start of a line that is too long, says so, and goes on with the next', async () => {
+  expect(await linesOf(['1234', '56789', '0\nab', 'cd\nabcde\n', 'éé\n'], 4)).toEqual([
+    ['1234', true],
+    ['abcd', false],
+    ['abcd', true],
+    ['éé', false],
+  ])
+})
+
+it('leaves others their turn when the lines do not end, and reads no more once the stream is destroyed', async () => {
+  const stream = new PassThrough()
+  let lines = 0
+  const reading = readLines(stream, 100, () => (lines += 1))
+  stream.write('spam\n'.repeat(100_000))
+  await delay(1)
+  expect(lines).toBe(1_000)
+  stream.destroy()
+  await reading
+  expect(lines).toBe(1_000)
+})
+
+it('reads to its end a stream that ended long before', async () => {
+  const stream = new PassThrough()
+  let lines = 0
+  const reading = readLines(stream, 100, () => (lines += 1))
+  stream.end('spam\n'.repeat(5_000))
+  await reading
+  expect(lines).toBe(5_000)
+})
+
+it('does not hide what goes wrong with a line', async () => {
+  const stream = new PassThrough().end('a\n')
+  const reading = readLines(stream, 100, () => {
+    throw new Error('the log is full')
+  })
+  await expect(reading).rejects.toThrow('the log is full')
+})

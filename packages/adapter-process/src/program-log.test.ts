@@ -1,0 +1,21 @@
+import { fakeClock } from '@org/agent-messaging-core/testing'
+import { expect, it } from 'vitest'
+import { limitedLog } from './program-log.js'
+
+it('passes on a hundred lines each ten seconds, the start of each, and says how many it left out', async () => {
+  const clock = fakeClock()
+  const entries: [object, string][] = []
+  const log = limitedLog((details, text) => entries.push([details, text]), { agentId: 'a1' }, clock)
+  log({ line: 'x'.repeat(2_000) }, 'program.stderr')
+  for (let n = 1; n < 150; n++) log({ line: `${n}` }, 'program.stderr')
+  expect(entries).toHaveLength(100)
+  expect(entries[0]).toEqual([{ agentId: 'a1', line: 'x'.repeat(1_000) }, 'program.stderr'])
+  await clock.advance(10_000)
+  log({ line: 'calm', why: 'no JSON object' }, 'program.stray_line')
+  log({ line: 'again' }, 'program.stderr')
+  expect(entries.slice(100)).toEqual([
+    [{ agentId: 'a1', lines: 50 }, 'program.lines_left_out'],
+    [{ agentId: 'a1', line: 'calm', why: 'no JSON object' }, 'program.stray_line'],
+    [{ agentId: 'a1', line: 'again' }, 'program.stderr'],
+  ])
+})

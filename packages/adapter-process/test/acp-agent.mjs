@@ -1,0 +1,188 @@
+// An agent built on the protocol's public SDK. The first word of a prompt says how it behaves; its options are its arguments.
+import { readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { Readable, Writable } from 'node:stream'
+import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk'
+
+const options = process.argv.slice(2)
+const has = (name) => options.includes(name)
+const store = options.find((option) => option.startsWith('--store='))?.slice('--store='.length)
+
+/** By session id: the texts that it was prompted with. */
+const sessions = new Map()
+const stored = () => JSON.parse(readFileSync(store, 'utf8'))
+const waiting = new Map()
+let isLoggedIn = false
+let endDeafTurn = () => undefined
+
+const textUpdate = (sessionId, text) => ({
+  sessionId,
+  update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } },
+})
+const raw = (...messages) => process.stdout.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
+const rawUpdate = (params) => ({ method: 'session/update', params })
+
+const permissionOptions = {
+  once: ['allow_once', 'allow_always', 'reject_once', 'reject_always'],
+  always: ['allow_always', 'reject_always'],
+  yes: ['allow_once'],
+}
+
+/** Each returns why the turn ended; what it returns nothing for, ends well. */
+const behaviours = {
+  pid: ({ say }) => say(String(process.pid)),
+  cwd: ({ say, session }) => say(session.cwd),
+  prompt: ({ say, params }) => say(JSON.stringify({ ...params, sessionId: undefined })),
+  turns: ({ say, session }) => say(session.prompts.join('|')),
+  async tool({ say, tell }) {
+    await say('Let me look.')
+    await tell({ sessionUpdate: 'tool_call', toolCallId: 'call-1', title: 'Look', kind: 'read' })
+    await say('It is a')
+    await say(' cat.')
+  },
+  async permission({ say, tell, client, params }, offer, kind) {
+    // The kind stands in the call, and the request only names that: clients have to put the two together.
+    await tell({ sessionUpdate: 'tool_call', toolCallId: 'call-2', title: 'Do it', kind })
+    const { outcome } = await client.request(methods.client.session.requestPermission, {
+      ...{ sessionId: params.sessionId, toolCall: { toolCallId: 'call-2' } },
+      options: permissionOptions[offer].map((option) => ({ optionId: `id of ${option}`, name: option, kind: option })),
+    })
+    await say(outcome.optionId ?? outcome.outcome)
+  },
+  async noise({ say, tell, params: { sessionId } }) {
+    await tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'thought' } })
+    await tell({ sessionUpdate: 'plan', entries: [{ content: 'plan', priority: 'high', status: 'pending' }] })
+    await tell({ sessionUpdate: 'agent_message_chunk', content: { type: 'image', data: 'AAAA', mimeType: 'image/png' } })
+    process.stdout.write('Debugger attached.\n{"jsonrpc":"2.0","method":"session/upd\n[]\n7\nnull\n{}\n\n')
+    raw(
+      rawUpdate({ sessionId, update: { sessionUpdate: 'of_next_year', text: 'unknown' } }),
+      rawUpdate({ sessionId, update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 7 } } }),
+      rawUpdate(textUpdate('a session of nobody', 'not yours')),
+      rawUpdate('no update'),
+      { id: 4711, result: { stopReason: 'end_turn' } },
+      { id: null, error: { code: -32603, message: 'what?' } },
+      { method: '_of/theirs', params: {} },
+    )
+    await say('heard')
+  },
+  /** Prints without a look at its input, as a program with one thread does. */
+  async babble({ say }, lines) {
+    for (let line = 0; line < Number(lines);) {
+      try {
+        writeSync(1, '{ a line of a log that nobody should see here\n')
+        line++
+      } catch (error) {
+        if (error.code !== 'EAGAIN') throw error
+      }
+    }
+    await say('done')
+  },
+  async asks({ say, client }, method) {
+    await say(await client.request(method, {}).then(String, ({ code }) => `refused with ${code}`))
+  },
+  /** All in one write, and then the SDK answers once more. */
+  burst({ params: { sessionId }, requestId }, count) {
+    const updates = Array.from({ length: Number(count) }, (_, index) => rawUpdate(textUpdate(sessionId, `${index} `)))
+    raw(...updates, { id: requestId, result: { stopReason: 'end_turn' } })
+    return 'refusal'
+  },
+  async flood({ say, isCancelled }) {
+    while (!isCancelled()) await say('x'.repeat(1_000))
+    return 'cancelled'
+  },
+  huge: ({ say }, length) => say('y'.repeat(Number(length))),
+  async wait({ say, cancelled }) {
+    await say('waiting')
+    await cancelled
+    return 'cancelled'
+  },
+  /** Hears no cancel, and goes on when the agent is prompted again, wherever that is. */
+  async deaf({ say }) {
+    await say('deaf')
+    await new Promise((resolve) => (endDeafTurn = resolve))
+    await say('late')
+  },
+  async leave({ say }, code) {
+    await say('before I go')
+    process.stderr.write('out of memory, sort of\n')
+    process.exit(Number(code))
+  },
+  /** Asks for leave when it is too late for that, and says at the next prompt what it was told. */
+  async nag({ say, cancelled, client, params: { sessionId } }) {
+    await say('waiting')
+    await cancelled
+    const options = [{ optionId: 'yes', name: 'yes', kind: 'allow_once' }]
+    const { outcome } = await client.request(methods.client.session.requestPermission, {
+      sessionId,
+      toolCall: { toolCallId: 'call-3' },
+      options,
+    })
+    sessions.get(sessionId).prompts.push(outcome.outcome)
+    return 'cancelled'
+  },
+  evict({ params: { sessionId } }) {
+    sessions.delete(sessionId)
+    throw RequestError.sessionNotFound(sessionId)
+  },
+  crash: () => process.kill(process.pid, 'SIGSEGV'),
+  async stop({ say }, reason, ...words) {
+    if (words.length > 0) await say(words.join(' '))
+    return reason
+  },
+  throw() {
+    throw new Error('no model at home')
+  },
+  invalid() {
+    throw RequestError.invalidParams(undefined, 'no such slash command')
+  },
+}
+
+const echo = ({ say }, ...words) => say(`You said: ${words.join(' ')}`)
+
+agent({ name: 'test agent' })
+  .onRequest(methods.agent.initialize, ({ params }) => ({
+    protocolVersion: params.protocolVersion,
+    agentCapabilities: { loadSession: has('--load'), ...(has('--resume') && { sessionCapabilities: { resume: {} } }) },
+    authMethods: has('--login') ? ['browser', 'api-key'].map((id) => ({ id, name: `Log in: ${id}` })) : [],
+  }))
+  .onRequest(methods.agent.authenticate, ({ params: { methodId } }) => {
+    if (methodId !== 'api-key') throw RequestError.invalidParams(undefined, 'no browser here')
+    isLoggedIn = true
+  })
+  .onRequest(methods.agent.session.new, ({ params: { cwd } }) => {
+    if (has('--login') && !isLoggedIn) throw RequestError.authRequired()
+    if (has('--slow') || (has('--one') && sessions.size === 1)) return new Promise(() => undefined)
+    const sessionId = has('--one-id') ? 'the only one' : has('--no-id') ? 7 : `session ${process.pid}.${sessions.size}`
+    sessions.set(sessionId, { cwd, prompts: [] })
+    return { sessionId }
+  })
+  .onRequest(methods.agent.session.load, async ({ params: { sessionId, cwd }, client }) => {
+    const prompts = stored()[sessionId]
+    if (!prompts) throw RequestError.sessionNotFound(sessionId)
+    for (const prompt of prompts) await client.notify(methods.client.session.update, textUpdate(sessionId, `replayed ${prompt}`))
+    sessions.set(sessionId, { cwd, prompts: [...prompts, 'loaded'] })
+    return {}
+  })
+  .onRequest(methods.agent.session.resume, ({ params: { sessionId, cwd } }) => {
+    sessions.set(sessionId, { cwd, prompts: [...stored()[sessionId], 'resumed'] })
+    return {}
+  })
+  .onRequest(methods.agent.session.prompt, async ({ params, client, requestId }) => {
+    const { sessionId, prompt } = params
+    const session = sessions.get(sessionId)
+    const text = prompt.at(-1).text
+    endDeafTurn()
+    session.prompts.push(text)
+    if (store) writeFileSync(store, JSON.stringify({ [sessionId]: session.prompts }))
+    let isCancelled = false
+    const cancelled = new Promise((resolve) => waiting.set(sessionId, resolve)).then(() => (isCancelled = true))
+    const tell = (update) => client.notify(methods.client.session.update, { sessionId, update })
+    const say = (words) => tell(textUpdate(sessionId, words).update)
+    const [first, ...rest] = text.split(' ')
+    const behave = behaviours[first] ?? echo
+    const args = behave === echo ? [first, ...rest] : rest
+    const turn = { params, client, requestId, session, tell, say, cancelled, isCancelled: () => isCancelled }
+    const stopReason = await behave(turn, ...args)
+    return { stopReason: typeof stopReason === 'string' ? stopReason : 'end_turn' }
+  })
+  .onNotification(methods.agent.session.cancel, ({ params }) => waiting.get(params.sessionId)?.())
+  .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)))

@@ -1,0 +1,56 @@
+import type { Database } from 'better-sqlite3'
+import {
+  isFinal,
+  isRetryable,
+  type AgentState,
+  type Cancelled,
+  type MessageRef,
+  type MessageStore,
+  type Retried,
+} from '@org/agent-messaging-core'
+import type { FanOut } from './fan-out.js'
+import { messageByRef, stateWriter, toMessage } from './message-row.js'
+import type { SessionRows } from './session-row.js'
+
+type MessageChanges = {
+  cancel(cancellation: Parameters<MessageStore['cancel']>[0]): Cancelled | undefined
+  retry(retry: Parameters<MessageStore['retry']>[0]): Retried | undefined
+}
+
+/** What is done to a message from outside, whoever holds its lease, within a transaction. */
+export function messageChanges(db: Database, sessions: SessionRows, fanOut: FanOut): MessageChanges {
+  const byRef = messageByRef(db)
+  const writeState = stateWriter(db)
+  const move = db.prepare<[number, number]>('update messages set position = ? where seq = ?')
+  const agentOf = db.prepare<[MessageRef], { state: AgentState['kind']; maxQueued: number }>(
+    'select state, max_queued as maxQueued from agents where id = @agentId',
+  )
+
+  return {
+    cancel: ({ state, outgoing, ...ref }) => {
+      const row = byRef.get(ref)
+      if (!row) return undefined
+      const message = toMessage(row)
+      if (isFinal(message.state)) return { kind: 'already_final', message }
+      writeState(row.seq, row.attempt, state)
+      const isHead = row.position === row.headPosition
+      const sessionWaits = isHead ? sessions.advance(row.sessionSeq, state.cancelledAt) : sessions.forgo(row.sessionSeq)
+      return { kind: 'cancelled', message: { ...message, state }, deliveries: fanOut(outgoing), sessionWaits }
+    },
+    retry: ({ now, ...ref }) => {
+      const row = byRef.get(ref)
+      if (!row) return undefined
+      const message = toMessage(row)
+      if (!isRetryable(message.state)) return { kind: 'not_retryable' }
+      const agent = agentOf.get(ref)
+      if (agent?.state !== 'running') return { kind: 'agent_not_running' }
+      const { id: messageId, agentId, sessionId, createdAt } = message
+      const place = sessions.enqueue({ agentId, sessionId, messageId, createdAt, now, claimUntil: null, maxQueued: agent.maxQueued })
+      if (!place) return { kind: 'session_full' }
+      const state = { kind: 'queued', notBefore: now } as const
+      move.run(place.position, row.seq)
+      writeState(row.seq, 0, state)
+      return { kind: 'retried', message: { ...message, attempt: 0, state } }
+    },
+  }
+}

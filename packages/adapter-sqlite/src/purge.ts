@@ -1,0 +1,44 @@
+import type { Purge } from '@org/agent-messaging-core'
+import type { Database } from 'better-sqlite3'
+
+type FinishedDelivery = { readonly seq: number; readonly eventSeq: number }
+type FinishedMessage = { readonly seq: number; readonly sessionSeq: number }
+
+const THESE = '(select value from json_each(?))'
+
+/** `DeliveryStore.purge`, within a transaction. */
+export function deliveryPurge(db: Database): (purge: Purge) => number {
+  const finished = db.prepare<[Purge], FinishedDelivery>(
+    'select seq, event_seq as eventSeq from deliveries where finished_at < @finishedBefore order by finished_at limit @limit',
+  )
+  const deleteAttempts = db.prepare<[string]>(`delete from attempts where delivery_seq in ${THESE}`)
+  const deleteDeliveries = db.prepare<[string]>(`delete from deliveries where seq in ${THESE}`)
+  const deleteEvents = db.prepare<[string]>(
+    `delete from events where seq in ${THESE} and not exists (select 1 from deliveries d where d.event_seq = events.seq)`,
+  )
+  return (purge) => {
+    const rows = finished.all(purge)
+    const seqs = JSON.stringify(rows.map(({ seq }) => seq))
+    deleteAttempts.run(seqs)
+    deleteDeliveries.run(seqs)
+    deleteEvents.run(JSON.stringify(rows.map(({ eventSeq }) => eventSeq)))
+    return rows.length
+  }
+}
+
+/** `MessageStore.purge`, within a transaction. */
+export function messagePurge(db: Database): (purge: Purge) => number {
+  const finished = db.prepare<[Purge], FinishedMessage>(
+    'select seq, session_seq as sessionSeq from messages where finished_at < @finishedBefore order by finished_at limit @limit',
+  )
+  const deleteMessages = db.prepare<[string]>(`delete from messages where seq in ${THESE}`)
+  const deleteSessions = db.prepare<[string]>(
+    `delete from sessions where seq in ${THESE} and due_at is null and not exists (select 1 from messages m where m.session_seq = sessions.seq)`,
+  )
+  return (purge) => {
+    const rows = finished.all(purge)
+    deleteMessages.run(JSON.stringify(rows.map(({ seq }) => seq)))
+    deleteSessions.run(JSON.stringify(rows.map(({ sessionSeq }) => sessionSeq)))
+    return rows.length
+  }
+}

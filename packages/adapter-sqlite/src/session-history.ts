@@ -1,0 +1,28 @@
+import type { Database } from 'better-sqlite3'
+import { newestThatFit, type ExecutionPrincipal, type HistoryOf, type Turn } from '@org/agent-messaging-core'
+
+type Place = { readonly sessionSeq: number; readonly position: number }
+type PastRow = { readonly messageId: string; readonly message: string; readonly response: string | null; readonly principal: string }
+
+/** So many messages without an answer may stand before the first one with one. */
+const ROWS_AT_MOST = 5_000
+
+/** `MessageStore.history`. Rows are read one by one, and no further than the limit. */
+export function sessionHistory(db: Database): (query: HistoryOf) => Turn[] {
+  const placeOf = db.prepare<[string], Place>(`
+    select m.session_seq as sessionSeq, m.position
+    from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id where m.id = ?`)
+  const before = db.prepare<[Place & { rows: number }], PastRow>(`
+    select id as messageId, message, response, principal from messages
+    where session_seq = @sessionSeq and position < @position order by position desc limit @rows`)
+
+  function* answeredBefore(messageId: string): Generator<Turn> {
+    const place = placeOf.get(messageId)
+    if (!place) return
+    for (const { principal, response, ...row } of before.iterate({ ...place, rows: ROWS_AT_MOST })) {
+      if (response !== null) yield { ...row, response, executionPrincipal: JSON.parse(principal) as ExecutionPrincipal }
+    }
+  }
+
+  return ({ messageId, ...limit }) => newestThatFit(answeredBefore(messageId), limit)
+}

@@ -1,0 +1,63 @@
+import { newestThatFit, type Turn } from '../domain/history.js'
+import { statusOf, type Message } from '../domain/message.js'
+import type { HistoryOf, MessageFilter, SessionsOf, SessionSummary } from '../ports/message-store.js'
+import type { Page, PageOf } from '../ports/storage.js'
+import { ofProject, type Memory, type MessageRow, type Session } from './memory.js'
+import { newestFirst, oldestFirst } from './memory-page.js'
+import { findSession, sessionOf } from './memory-sessions.js'
+
+const LONGEST_LOOK_BACK = 5_000
+
+export function history(memory: Memory, { messageId, ...limit }: HistoryOf): Turn[] {
+  const row = memory.messages.get(messageId)
+  return row ? newestThatFit(answeredBefore(sessionOf(memory, row.message), row), limit) : []
+}
+
+function answeredBefore({ all }: Session, row: MessageRow): Turn[] {
+  const before = all.slice(0, all.indexOf(row)).slice(-LONGEST_LOOK_BACK).reverse()
+  return before.flatMap(({ message: { id: messageId, message, executionPrincipal, state } }) =>
+    state.kind === 'responded' ? [{ messageId, message, response: state.response, executionPrincipal }] : [],
+  )
+}
+
+export function listMessages(memory: Memory, filter: MessageFilter, page: PageOf): Page<Message> {
+  const { agentId, sessionId, order = 'desc' } = filter
+  const inOrder = order === 'asc' ? oldestFirst : newestFirst
+  const session = sessionId === undefined ? undefined : findSession(memory, { agentId, sessionId })
+  const inPlace = session && behind(session, page, order)
+  const rows = inPlace ?? [...memory.messages.values()]
+  const found = rows.map(({ message }) => message).filter((message) => matches(message, filter))
+  if (!inPlace) return inOrder(found, page)
+  const data = found.slice(0, page.limit)
+  return { data, nextCursor: found.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+}
+
+/** The session's messages by their places, from the cursor on; undefined when the cursor has no place there. */
+function behind({ all }: Session, { cursor }: PageOf, order: 'asc' | 'desc'): MessageRow[] | undefined {
+  const rows = order === 'asc' ? [...all] : all.toReversed()
+  if (cursor === undefined) return rows
+  const index = rows.findIndex(({ message }) => message.id === cursor)
+  return index === -1 ? undefined : rows.slice(index + 1)
+}
+
+export function listSessions(memory: Memory, { projectId, agentId }: SessionsOf, page: PageOf): Page<SessionSummary> {
+  const agent = ofProject(memory.agents.get(agentId), projectId)
+  const sessions = [...memory.sessions.values()].filter((session) => session.agentId === agent?.id)
+  const { data, nextCursor } = newestFirst(sessions.map(summaryOf), page)
+  return { data: data.map(({ id: _, ...summary }) => summary), nextCursor }
+}
+
+/** The newest message's id is what sessions are ordered by. */
+function summaryOf({ sessionId, all, open }: Session): SessionSummary & { readonly id: string } {
+  const messages = all.map(({ message }) => message)
+  const lastMessageId = messages.reduce((newest, { id }) => (id > newest ? id : newest), '')
+  const lastMessageAt = Math.max(...messages.map(({ createdAt }) => createdAt))
+  return { id: lastMessageId, sessionId, openCount: open.length, lastMessageId, lastMessageAt }
+}
+
+const matches = (message: Message, { projectId, agentId, sessionId, status, state }: MessageFilter): boolean =>
+  message.projectId === projectId &&
+  message.agentId === agentId &&
+  (sessionId === undefined || message.sessionId === sessionId) &&
+  (status === undefined || statusOf(message.state) === status) &&
+  (state === undefined || message.state.kind === state)

@@ -1,0 +1,75 @@
+import type { Agent } from '../domain/agent.js'
+import { isStorableText } from '../domain/json.js'
+import type { RunningAgent } from '../ports/agent-runtime.js'
+import type { Platform } from '../use-cases/deps.js'
+
+/** An agent with its runtime in this process. */
+export type Hosted = { readonly agent: Agent; readonly running: RunningAgent }
+
+/** Asks the agents of this process now and then how they are. */
+export type HealthWatch = {
+  /** Begins to ask those whose time has come; holds nobody up. Calls `onUnhealthy` for one that was not well so many times in a row. */
+  look(all: Iterable<Hosted>): void
+  /** Asks one, now: undefined when it is well, else what it says, or that it says nothing. Never rejects. */
+  ask(running: RunningAgent): Promise<string | undefined>
+  /** Nobody is asked any more. */
+  stop(): void
+}
+
+type Patient = { askedAt: number; strikes: number; isAsked: boolean }
+type OnUnhealthy = (hosted: Hosted, why: string) => void
+
+const MAX_DETAIL_LENGTH = 500
+
+export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhealthy: OnUnhealthy): HealthWatch {
+  const { intervalMs, timeoutMs, strikes } = d.policy.agentHealth
+  const patients = new WeakMap<Hosted, Patient>()
+  const stopped = new AbortController()
+
+  async function examine(hosted: Hosted, patient: Patient): Promise<void> {
+    patient.isAsked = true
+    const why = await ask(hosted.running)
+    patient.isAsked = false
+    patient.askedAt = d.clock.now()
+    patient.strikes = why === undefined ? 0 : patient.strikes + 1
+    if (why === undefined || patient.strikes < strikes || stopped.signal.aborted) return
+    patient.strikes = 0
+    onUnhealthy(hosted, why)
+  }
+
+  async function ask(running: RunningAgent): Promise<string | undefined> {
+    const over = new AbortController()
+    const end = (): void => over.abort('over')
+    stopped.signal.addEventListener('abort', end)
+    const late = d.clock.sleep(timeoutMs, over.signal).then(() => ({ ok: false, detail: `no answer within ${timeoutMs} ms` }))
+    try {
+      const health = await Promise.race([running.health(over.signal), late])
+      return health.ok ? undefined : sayable(health.detail)
+    } catch (error) {
+      return sayable(String(error))
+    } finally {
+      end()
+      stopped.signal.removeEventListener('abort', end)
+    }
+  }
+
+  return {
+    look(all) {
+      const now = d.clock.now()
+      for (const hosted of all) {
+        const patient = patients.get(hosted) ?? { askedAt: now, strikes: 0, isAsked: false }
+        patients.set(hosted, patient)
+        // Either way: after a jump of the clock nobody waits until the old time has come again.
+        if (!patient.isAsked && Math.abs(now - patient.askedAt) >= intervalMs) void examine(hosted, patient)
+      }
+    },
+    ask,
+    stop: () => stopped.abort('stopped'),
+  }
+}
+
+/** What an agent says of itself may be anything, and is kept with it. */
+function sayable(detail = 'it does not say why'): string {
+  const short = detail.slice(0, MAX_DETAIL_LENGTH)
+  return isStorableText(short) ? short : 'it says why in text that cannot be stored'
+}

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { createLoadQueue } from './load-queue.js'
+
+it('gives the item with the least load, and of those with the same the one that has had it longest', () => {
+  const queue = createLoadQueue<string>()
+  expect(queue.first()).toBeUndefined()
+  for (const [item, load] of [
+    ['a', 1],
+    ['b', 0],
+    ['c', 0],
+  ] as const)
+    queue.put(item, load)
+  expect(queue.first()).toBe('b')
+  queue.put('b', 1)
+  expect(queue.first()).toBe('c')
+  queue.put('c', 1)
+  expect(queue.first()).toBe('a')
+})
+
+it('keeps the place of an item whose load is noted again', () => {
+  const queue = createLoadQueue<string>()
+  for (const item of ['a', 'b', 'a']) queue.put(item, 2)
+  expect(queue.first()).toBe('a')
+})
+
+it('forgets what is removed, and minds nothing that it does not have', () => {
+  const queue = createLoadQueue<string>()
+  queue.put('a', 3)
+  queue.remove('a')
+  queue.remove('b')
+  expect(queue.first()).toBeUndefined()
+})

@@ -1,0 +1,36 @@
+import { withCustomHeaders, withRedactedHeaders, type CustomHeaders } from '../domain/custom-headers.js'
+import type { Sealed } from '../domain/sealed.js'
+import { signatureHeaders } from '../domain/signature.js'
+import { childTrace } from '../domain/trace.js'
+import { signingSecrets, webhookHeadersContext, webhookSecretContext, type Webhook } from '../domain/webhook.js'
+import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { Platform } from '../use-cases/deps.js'
+
+/** `kept` is what people may see: the customer's own headers without their values. */
+export type RequestHeaders = { readonly sent: Readonly<Record<string, string>>; readonly kept: Readonly<Record<string, string>> }
+
+type HeaderDeps = Pick<Platform, 'clock' | 'crypto' | 'policy'>
+
+/** The headers of one attempt, signed now. Undefined when a secret cannot be unsealed: then nothing may be sent. */
+export function requestHeaders(d: HeaderDeps, { delivery, webhook, body, trace }: ClaimedDelivery): RequestHeaders | undefined {
+  const at = d.clock.now()
+  const { signing, next } = signingSecrets(webhook, at)
+  const unseal = (sealed: Sealed): string | undefined => d.crypto.unseal(sealed, webhookSecretContext(webhook.id))
+  const secret = unseal(signing)
+  const nextSecret = next && unseal(next)
+  const custom = customHeaders(d, webhook)
+  if (secret === undefined || (next && nextSecret === undefined) || !custom) return undefined
+  const signed = { id: delivery.id, event: delivery.event, body, secret, nextSecret, at, headerPrefix: d.policy.headerPrefix }
+  const ours = {
+    'content-type': 'application/json',
+    ...signatureHeaders(d.crypto.hmacSha256, signed),
+    ...(trace && childTrace(trace, d.crypto.randomBytes)),
+  }
+  return { sent: withCustomHeaders(ours, custom), kept: withRedactedHeaders(ours, custom) }
+}
+
+function customHeaders({ crypto }: HeaderDeps, { id, headers }: Webhook): CustomHeaders | undefined {
+  if (!headers) return {}
+  const text = crypto.unseal(headers.sealed, webhookHeadersContext(id))
+  return text === undefined ? undefined : (JSON.parse(text) as CustomHeaders)
+}

@@ -1,0 +1,158 @@
+import type { Webhook } from '../domain/webhook.js'
+import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { DeliverPolicy } from '../use-cases/deps.js'
+import { createLoadQueue, type LoadQueue } from './load-queue.js'
+
+/** A delivery that waits for its turn. `done` is called when nothing more happens to it here. */
+export type Waiting = { readonly claimed: ClaimedDelivery; readonly done: () => void }
+
+/**
+ * The deliveries that this process holds, and whose turn it is. Of first attempts and retries, and then of projects, and
+ * then of webhooks, the one with the fewest requests in flight is next. Neither retries nor one project may have more than
+ * three quarters of the slots, so that there is always one for somebody else. No call looks at all webhooks.
+ */
+export type Turns = {
+  readonly waiting: number
+  readonly waitingRetries: number
+  /** How many more may be claimed. One project counts for half of the buffer at most, however much of it came at once. */
+  readonly room: number
+  readonly inFlight: number
+  /** Ids of the webhooks and the projects of which enough is waiting. Always as it is now. */
+  readonly full: ReadonlySet<string>
+  add(waiting: Waiting): void
+  /** The next one, in flight from now on; undefined when nothing may start. */
+  start(): Waiting | undefined
+  end(claimed: ClaimedDelivery): void
+  /** What waits for this webhook will see it as it is given here. */
+  renew(webhook: Webhook): void
+  /** Takes out what waits for this webhook. */
+  drop(webhookId: string): Waiting[]
+}
+
+type Kind = 'first' | 'retry'
+type Project = { readonly id: string; readonly lanes: Record<Kind, LoadQueue<Lane>>; waiting: number; inFlight: number }
+/** What is held of one webhook. */
+type Lane = { readonly id: string; readonly project: Project; readonly queues: Record<Kind, Waiting[]>; inFlight: number }
+
+/** The largest share that retries, or one project, may have of what there is. */
+export const largestShare = (all: number): number => Math.ceil((all * 3) / 4)
+
+const kindOf = ({ delivery }: ClaimedDelivery): Kind => (delivery.attemptCount > 0 ? 'retry' : 'first')
+const lengthOf = ({ queues }: Lane): number => queues.first.length + queues.retry.length
+
+export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: DeliverPolicy): Turns {
+  const lanes = new Map<string, Lane>()
+  const projects = new Map<string, Project>()
+  /** Those with a delivery that may start. */
+  const ready: Record<Kind, LoadQueue<Project>> = { first: createLoadQueue(), retry: createLoadQueue() }
+  const full = new Set<string>()
+  const waiting: Record<Kind, number> = { first: 0, retry: 0 }
+  const inFlight: Record<Kind, number> = { first: 0, retry: 0 }
+  let held = 0
+
+  function laneOf({ webhook: { id, projectId } }: ClaimedDelivery): Lane {
+    const project = projects.get(projectId) ?? newProject(projectId)
+    projects.set(projectId, project)
+    const lane = lanes.get(id) ?? { id, project, queues: { first: [], retry: [] }, inFlight: 0 }
+    lanes.set(id, lane)
+    return lane
+  }
+
+  function count(lane: Lane, kind: Kind, by: { waiting?: 1 | -1; inFlight?: 1 | -1 }): void {
+    waiting[kind] += by.waiting ?? 0
+    held -= Math.min(lane.project.waiting, prefetch / 2)
+    lane.project.waiting += by.waiting ?? 0
+    held += Math.min(lane.project.waiting, prefetch / 2)
+    inFlight[kind] += by.inFlight ?? 0
+    lane.project.inFlight += by.inFlight ?? 0
+    lane.inFlight += by.inFlight ?? 0
+  }
+
+  /** Puts the webhook and its project where they belong after any change. */
+  function settle(lane: Lane): void {
+    const { project } = lane
+    settleReady(lane, 'first')
+    settleReady(lane, 'retry')
+    mark(lane.id, lengthOf(lane) >= maxInFlightPerWebhook)
+    mark(project.id, project.waiting >= prefetch / 2)
+    if (lane.inFlight === 0 && lengthOf(lane) === 0) lanes.delete(lane.id)
+    if (project.inFlight === 0 && project.waiting === 0) projects.delete(project.id)
+  }
+
+  function settleReady(lane: Lane, kind: Kind): void {
+    const { project } = lane
+    if (lane.queues[kind].length > 0 && lane.inFlight < maxInFlightPerWebhook) project.lanes[kind].put(lane, lane.inFlight)
+    else project.lanes[kind].remove(lane)
+    const mayStart = project.lanes[kind].first() !== undefined && project.inFlight < largestShare(maxInFlight)
+    if (mayStart) ready[kind].put(project, project.inFlight)
+    else ready[kind].remove(project)
+  }
+
+  function mark(id: string, isFull: boolean): void {
+    if (isFull) full.add(id)
+    else full.delete(id)
+  }
+
+  function nextOf(kind: Kind): Waiting | undefined {
+    if (kind === 'retry' && inFlight.retry >= largestShare(maxInFlight)) return undefined
+    const lane = ready[kind].first()?.lanes[kind].first()
+    const next = lane?.queues[kind].shift()
+    if (!lane || !next) return undefined
+    count(lane, kind, { waiting: -1, inFlight: 1 })
+    settle(lane)
+    return next
+  }
+
+  return {
+    full,
+    get waiting() {
+      return waiting.first + waiting.retry
+    },
+    get waitingRetries() {
+      return waiting.retry
+    },
+    get room() {
+      return prefetch - held
+    },
+    get inFlight() {
+      return inFlight.first + inFlight.retry
+    },
+    add(one) {
+      const [lane, kind] = [laneOf(one.claimed), kindOf(one.claimed)]
+      lane.queues[kind].push(one)
+      count(lane, kind, { waiting: 1 })
+      settle(lane)
+    },
+    start() {
+      if (inFlight.first + inFlight.retry >= maxInFlight) return undefined
+      return inFlight.first <= inFlight.retry ? (nextOf('first') ?? nextOf('retry')) : (nextOf('retry') ?? nextOf('first'))
+    },
+    end(claimed) {
+      const lane = laneOf(claimed)
+      count(lane, kindOf(claimed), { inFlight: -1 })
+      settle(lane)
+    },
+    renew(webhook) {
+      const lane = lanes.get(webhook.id)
+      if (!lane) return
+      for (const queue of [lane.queues.first, lane.queues.retry]) {
+        for (const [at, { claimed, done }] of queue.entries()) queue[at] = { claimed: { ...claimed, webhook }, done }
+      }
+    },
+    drop(webhookId) {
+      const lane = lanes.get(webhookId)
+      if (!lane) return []
+      const dropped = [...lane.queues.first.splice(0), ...lane.queues.retry.splice(0)]
+      for (const { claimed } of dropped) count(lane, kindOf(claimed), { waiting: -1 })
+      settle(lane)
+      return dropped
+    },
+  }
+}
+
+const newProject = (id: string): Project => ({
+  id,
+  lanes: { first: createLoadQueue(), retry: createLoadQueue() },
+  waiting: 0,
+  inFlight: 0,
+})

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import { failedRun, type RunOutcome } from '@org/agent-messaging-core'
+import { runOf, scene } from './scene.js'
+
+const UNKNOWN = '01890000-0000-7000-8000-00000000dead'
+
+describe('cancelling a message', () => {
+  it('ends its run at once, answers those who wait, and tells the webhooks why', async () => {
+    const { send, service, ref, hook, deliveries, clock, runtime, state } = await scene()
+    await hook()
+    const sending = send('hi', { metadata: { correlationId: 'c1' } })
+    await clock.until(() => runtime.openRuns.length === 1)
+    const { messageId } = runOf(runtime)
+    const cancelled = (await service.messages.cancel({ ...ref, messageId }))._unsafeUnwrap()
+    expect(cancelled.state).toEqual({ kind: 'cancelled', cancelledAt: clock.now() })
+    expect((await sending)._unsafeUnwrap().message).toEqual(cancelled)
+    expect(runtime.openRuns).toEqual([])
+    await clock.advance(0)
+    expect(await state(messageId)).toEqual(cancelled.state)
+    const { body } = (await deliveries()).find(({ delivery }) => delivery.event === 'agent.error') ?? {}
+    expect(JSON.parse(body ?? '').data).toMatchObject({ messageId, error: { code: 'CANCELLED' }, sessionId: 's', correlationId: 'c1' })
+  })
+
+  it('refuses what an agent answers that does not listen', async () => {
+    let answer: (outcome: RunOutcome) => void = () => undefined
+    const handler = () => new Promise<RunOutcome>((resolve) => (answer = resolve))
+    const { post, service, ref, clock, runtime, state, telemetry } = await scene({ handler })
+    const { id: messageId } = await post()
+    await clock.until(() => runtime.requests.length === 1)
+    await service.messages.cancel({ ...ref, messageId })
+    answer({ kind: 'answered', response: 'too late' })
+    await clock.advance(0)
+    expect(await state(messageId)).toMatchObject({ kind: 'cancelled' })
+    expect(telemetry.facts.map(({ name }) => name)).toContain('run.refused')
+  })
+
+  it('ends a run in another process when its next beat finds the lease lost', async () => {
+    const { post, another, ref, clock, runtime } = await scene({ policy: { runLeaseMs: 3_000 } })
+    const { id: messageId } = await post()
+    await clock.until(() => runtime.openRuns.length === 1)
+    await another().messages.cancel({ ...ref, messageId })
+    expect(runtime.openRuns).toHaveLength(1)
+    await clock.advance(2_000)
+    expect(runtime.openRuns).toEqual([])
+  })
+
+  it('lets the next message of the session run at once', async () => {
+    const { post, service, ref, clock, runtime } = await scene()
+    const [first, second, third] = [await post('1'), await post('2'), await post('3')]
+    await clock.until(() => runtime.openRuns.length === 1)
+    await service.messages.cancel({ ...ref, messageId: second.id })
+    await service.messages.cancel({ ...ref, messageId: first.id })
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual([third.id])
+  })
+
+  it('answers a repeat as the first time, and refuses when there is an answer', async () => {
+    const { post, service, ref, clock, runtime, hook, deliveries } = await scene()
+    await hook()
+    const { id: messageId } = await post()
+    const first = await service.messages.cancel({ ...ref, messageId })
+    await clock.advance(1_000)
+    expect((await service.messages.cancel({ ...ref, messageId }))._unsafeUnwrap()).toEqual(first._unsafeUnwrap())
+    expect((await deliveries()).filter(({ delivery }) => delivery.event === 'agent.error')).toHaveLength(1)
+
+    const { id: other } = await post()
+    await clock.until(() => runtime.openRuns.includes(other))
+    runtime.answer(other, 'done')
+    await clock.advance(0)
+    expect((await service.messages.cancel({ ...ref, messageId: other }))._unsafeUnwrapErr()).toEqual({ kind: 'message_final' })
+  })
+
+  it('finds nothing to cancel or retry where there is nothing', async () => {
+    const { service, ref, post, storage } = await scene()
+    for (const change of [service.messages.cancel, service.messages.retry]) {
+      expect((await change({ ...ref, messageId: UNKNOWN }))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+      expect((await change({ ...ref, agent: 'nobody', messageId: UNKNOWN }))._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_found' })
+    }
+    // Erased between the look and the change.
+    const { id: messageId } = await post()
+    const { cancel, retry } = storage.messages
+    const erased = () => storage.messages.erase({ projectId: ref.projectId, agentId: '', sessionId: 's', force: true })
+    Object.assign(storage.messages, { cancel: erased, retry: erased })
+    for (const change of [service.messages.cancel, service.messages.retry]) {
+      expect((await change({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+    }
+    Object.assign(storage.messages, { cancel, retry })
+  })
+})
+
+describe('retrying a message', () => {
+  it('runs it again as a first time, and callers with its key wait for that', async () => {
+    const outcomes: RunOutcome[] = [failedRun('RUNTIME_ERROR', 'boom'), { kind: 'answered', response: 'mended' }]
+    const { send, service, ref, runtime, clock } = await scene({ handler: () => outcomes.shift() ?? failedRun('RUNTIME_ERROR', 'no more') })
+    const failed = (await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap().message
+    expect(failed.state).toMatchObject({ kind: 'failed' })
+    const retried = (await service.messages.retry({ ...ref, messageId: failed.id }))._unsafeUnwrap()
+    expect(retried).toMatchObject({ id: failed.id, attempt: 0, state: { kind: 'queued' } })
+    const attaching = send('hi', { idempotencyKey: 'k' })
+    await clock.advance(500) // the poll, for its run may end before it listens
+    expect((await attaching)._unsafeUnwrap()).toMatchObject({
+      attached: true,
+      message: { id: failed.id, state: { kind: 'responded', response: 'mended' } },
+    })
+    expect(runtime.requests.map(({ attempt }) => attempt)).toEqual([1, 1])
+  })
+
+  it('refuses what has not failed, and a full session', async () => {
+    const { post, service, ref } = await scene({ agent: { maxQueued: 0 } })
+    const first = await post()
+    const retry = async (messageId: string) => (await service.messages.retry({ ...ref, messageId }))._unsafeUnwrapErr()
+    expect(await retry(first.id)).toEqual({ kind: 'message_not_retryable' })
+    await service.messages.cancel({ ...ref, messageId: first.id })
+    await post()
+    expect(await retry(first.id)).toEqual({ kind: 'session_full' })
+  })
+
+  it('refuses as a send does while the agent does not run', async () => {
+    const { post, service, ref, clock, storage } = await scene()
+    const { id: messageId } = await post()
+    await service.messages.cancel({ ...ref, messageId })
+    await service.agents.stop(ref)
+    await clock.advance(1_000)
+    const retry = async () => (await service.messages.retry({ ...ref, messageId }))._unsafeUnwrapErr()
+    expect(await retry()).toEqual({ kind: 'agent_not_running', state: 'stopped' })
+    // Deleted between the refusal and the look at why.
+    const { get } = storage.agents
+    let looks = 0
+    Object.assign(storage.agents, { get: (projectId: string, name: string) => get(projectId, looks++ === 0 ? name : 'nobody') })
+    expect(await retry()).toEqual({ kind: 'agent_not_found' })
+  })
+})

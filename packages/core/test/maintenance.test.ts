@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
+import { refused } from '@org/agent-messaging-core/testing'
+import { scene } from './scene.js'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const keepingFor = (days: Partial<Policy['retention']>): Partial<Policy> => ({ retention: { ...defaultPolicy.retention, ...days } })
+
+describe('retention', () => {
+  it('keeps finished deliveries for 30 days, and messages for ever', async () => {
+    const { send, hook, service, ref, clock, deliveries } = await scene({ ...echo, idle: true })
+    await hook()
+    const sent = send()
+    await service.tick({ budgetMs: 1_000 })
+    await clock.advance(1_000)
+    const { message } = (await sent)._unsafeUnwrap()
+    const [delivery] = await deliveries()
+    const deliveryRef = { projectId: ref.projectId, deliveryId: delivery?.delivery.id ?? '' }
+    await clock.advance(30 * DAY - 2_000)
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedDeliveries: 0 })
+    await clock.advance(2_000)
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedDeliveries: 1, purgedMessages: 0 })
+    expect((await service.deliveries.get(deliveryRef))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
+    expect((await service.deliveries.redeliver(deliveryRef))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
+    expect((await service.messages.get({ ...ref, messageId: message.id })).isOk()).toBe(true)
+  })
+  it('purges by itself, but nothing that is still on its way', async () => {
+    const policy = { ...keepingFor({ deliveriesMs: MINUTE, messagesMs: MINUTE }), retry: { ...defaultPolicy.retry, delaysMs: [DAY] } }
+    const { send, hook, sender, clock, deliveries, telemetry, ref, service } = await scene({ ...echo, policy })
+    await hook('https://one.example')
+    await hook('https://other.example')
+    sender.script(refused(500))
+    const first = (await send('hi', { idempotencyKey: 'key' }))._unsafeUnwrap()
+    await clock.advance(3 * MINUTE)
+    expect((await deliveries()).map(({ delivery }) => delivery.state.kind)).toEqual(['pending'])
+    expect(telemetry.named('maintenance.done')).toEqual([
+      { name: 'maintenance.done', cancelled: 0, purgedDeliveries: 1, purgedMessages: 1 },
+    ])
+    expect((await service.messages.get({ ...ref, messageId: first.message.id }))._unsafeUnwrapErr().kind).toBe('message_not_found')
+    expect((await send('hi', { idempotencyKey: 'key' }))._unsafeUnwrap().attached).toBe(false)
+  })
+  it('gets through any number of rows in one go, a step at a time', async () => {
+    const { post, service, clock, runtime } = await scene({
+      ...echo,
+      idle: true,
+      agent: { concurrency: 100 },
+      policy: keepingFor({ messagesMs: DAY }),
+    })
+    for (let n = 0; n < 501; n++) await post('hello', { sessionId: String(n) })
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ messages: 501 })
+    expect(runtime.requests).toHaveLength(501)
+    await clock.advance(DAY + 1)
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedMessages: 501 })
+  })
+})
+
+it('cancels what is too much, or waits too long, for a disabled webhook', async () => {
+  const disabledBacklog = { max: 2, maxAgeMs: 7 * DAY }
+  const { post, hook, service, ref, clock, deliveries } = await scene({ ...echo, idle: true, policy: { disabledBacklog } })
+  const { webhook } = await hook()
+  await service.webhooks.disable({ projectId: ref.projectId, webhookId: webhook.id })
+  for (let n = 0; n < 3; n++) {
+    await post()
+    await service.tick({ budgetMs: 1_000 })
+    await clock.advance(1_000)
+  }
+  const states = async () => (await deliveries()).map(({ delivery: { state } }) => ('reason' in state ? state.reason : state.kind))
+  expect(await states()).toEqual(['webhook_disabled', 'pending', 'pending'])
+  await clock.advance(7 * DAY)
+  expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ cancelled: 2 })
+  expect(await states()).toEqual(['webhook_disabled', 'webhook_disabled', 'webhook_disabled'])
+})
+
+it('a step that the storage refuses costs one round, and the other steps nothing', async () => {
+  const { service, storage, post, clock, telemetry } = await scene({ ...echo, idle: true, policy: keepingFor({ messagesMs: DAY }) })
+  await post()
+  await service.tick({ budgetMs: 1_000 })
+  await clock.advance(DAY + 1)
+  storage.fail('deliveries.cancelStale')
+  expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedMessages: 1 })
+  expect(telemetry.facts.filter(({ name }) => name === 'store.unavailable')).toHaveLength(1)
+})

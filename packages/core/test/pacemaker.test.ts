@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { createService } from '@org/agent-messaging-core'
+import { fakePlatform } from '@org/agent-messaging-core/testing'
+
+it('the pacemaker has a lease before its run begins, until the run is long overdue, and no longer than it goes on', async () => {
+  const said: string[] = []
+  const platform = fakePlatform({
+    handler: ({ messageId }) => {
+      said.push(`run ${messageId}`)
+      return { kind: 'answered', response: '' }
+    },
+  })
+  const { clock } = platform
+  const service = createService({
+    ...platform,
+    pacemaker: {
+      hold: ({ messageId, token, until }) => void said.push(`hold ${messageId} ${token} for ${until - clock.now()} ms`),
+      release: ({ messageId, token }) => void said.push(`release ${messageId} ${token}`),
+    },
+  })
+  await service.start()
+  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+  const sent = await service.messages.send({ projectId, agent: 'bot', sessionId: 's', message: 'x' })
+  const { id } = sent._unsafeUnwrap().message
+  await clock.advance(0)
+  expect(said).toEqual([`hold ${id} 1 for 630000 ms`, `run ${id}`, `release ${id} 1`])
+})

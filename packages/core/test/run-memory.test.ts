@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import type { RunRequest, Turn } from '@org/agent-messaging-core'
+import { runOf, scene } from './scene.js'
+
+const ALL = { maxTurns: 10, maxLength: 10_000 }
+type Fact = (request: RunRequest) => Promise<string>
+/** An agent whose answer is what `fact` makes of its request. */
+const answering = (fact: Fact) => ({
+  handler: async (request: RunRequest) => ({ kind: 'answered', response: await fact(request) }) as const,
+})
+
+describe('a run', () => {
+  it('is handed the turns before it', async () => {
+    const seen: (readonly Turn[])[] = []
+    const { send } = await scene(
+      answering(async ({ history, message }) => {
+        seen.push(await history(ALL))
+        return message.toUpperCase()
+      }),
+    )
+    for (const message of ['one', 'two', 'three']) await send(message)
+    expect(seen.map((turns) => turns.map(({ message, response }) => `${message} ${response}`))).toEqual([
+      [],
+      ['one ONE'],
+      ['one ONE', 'two TWO'],
+    ])
+  })
+
+  it('leaves to the next one what it wants to remember, across a restart too', async () => {
+    const handler = answering(async ({ remember, sessionState = '' }) => {
+      await remember(`${sessionState}+`)
+      return `had ${sessionState}`
+    })
+    const { service, send, another, ref } = await scene(handler)
+    await send()
+    await service.stop()
+    const next = another()
+    await next.start()
+    const sent = await next.messages.send({ ...ref, sessionId: 's', message: 'again' })
+    expect(sent._unsafeUnwrap().message.state).toMatchObject({ response: 'had +' })
+  })
+
+  it('is told when it has lost its lease and may remember nothing', async () => {
+    const { post, clock, runtime, storage } = await scene()
+    const { id } = await post()
+    await clock.until(() => runtime.openRuns.length === 1)
+    const late = runOf(runtime)
+    await storage.messages.recordRun({ messageId: id, token: 1, state: { kind: 'queued', notBefore: 0 }, now: 0 })
+    await expect(late.remember('too late')).rejects.toThrow('lost its lease')
+  })
+
+  it.each([
+    ['longer than 16 Ki characters', 'x'.repeat(16 * 1024 + 1)],
+    ['not storable', 'a\0'],
+    ['no string', { thread: 1 } as unknown as string],
+  ])('cannot remember what is %s', async (_, state) => {
+    const { post, clock, runtime } = await scene()
+    await post()
+    await clock.until(() => runtime.openRuns.length === 1)
+    await expect(runOf(runtime).remember(state)).rejects.toThrow('the session state must')
+    await expect(runOf(runtime).remember('x'.repeat(16 * 1024))).resolves.toBeUndefined()
+  })
+
+  it('hears of a storage that is away by an error that lets the run be tried again', async () => {
+    const { post, clock, runtime, storage } = await scene()
+    await post()
+    await clock.until(() => runtime.openRuns.length === 1)
+    storage.fail('messages.history')
+    await expect(runOf(runtime).history(ALL)).rejects.toMatchObject({
+      message: expect.stringMatching(/^the storage is away/),
+      retryable: true,
+    })
+    expect(await runOf(runtime).history(ALL)).toEqual([])
+  })
+})

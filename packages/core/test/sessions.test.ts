@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { scene } from './scene.js'
+
+const page = { limit: 10 }
+
+describe('sessions', () => {
+  it('are listed with what is open in them, the most recent first', async () => {
+    const { service, ref, post } = await scene()
+    await post('1', { sessionId: 'a' })
+    const { id } = await post('2', { sessionId: 'b' })
+    const listed = (await service.sessions.list({ ...ref, page }))._unsafeUnwrap()
+    expect(listed.data.map(({ sessionId, openCount }) => [sessionId, openCount])).toEqual([
+      ['b', 1],
+      ['a', 1],
+    ])
+    expect(listed.data[0]?.lastMessageId).toBe(id)
+    expect((await service.sessions.list({ ...ref, agent: 'nobody', page }))._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_found' })
+  })
+
+  it('are erased when nothing is open in them, or by force', async () => {
+    const { service, ref, post, clock, runtime } = await scene({ policy: { runLeaseMs: 3_000 } })
+    const { id: messageId } = await post()
+    await clock.until(() => runtime.openRuns.length === 1)
+    const erase = (force?: boolean) => service.sessions.erase({ ...ref, sessionId: 's', force })
+    expect((await erase())._unsafeUnwrapErr()).toEqual({ kind: 'session_busy' })
+    expect((await erase(true)).isOk()).toBe(true)
+    expect((await service.messages.get({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+    expect((await erase(true))._unsafeUnwrapErr()).toEqual({ kind: 'session_not_found' })
+    await clock.advance(2_000) // the beat finds its lease lost
+    expect(runtime.openRuns).toEqual([])
+    expect((await post()).attempt).toBe(1)
+  })
+
+  it('leave nothing behind: what was erased is swept in bounded rounds, and a store that is away is asked again', async () => {
+    const { service, ref, post, storage, clock, telemetry } = await scene()
+    let sweeps = 0
+    const { sweep } = storage.messages
+    Object.assign(storage.messages, { sweep: ({ limit }: { limit: number }) => sweep({ limit }).map(() => (sweeps++ === 0 ? limit : 0)) })
+    const { id: messageId } = await post()
+    await service.messages.cancel({ ...ref, messageId })
+    await service.sessions.erase({ ...ref, sessionId: 's' })
+    await clock.advance(0)
+    expect(sweeps).toBe(2) // the first found as much as it may, so there may be more
+    storage.fail('messages.sweep')
+    Object.assign(storage.messages, { sweep })
+    await clock.advance(60_000)
+    expect(telemetry.facts.filter(({ name }) => name === 'store.unavailable')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest'
+import { createService, defaultPolicy, type AnswerStream, type StreamEvent } from '@org/agent-messaging-core'
+import { runOf, scene } from './scene.js'
+
+type Scene = Awaited<ReturnType<typeof scene>>
+
+const opening =
+  ({ service, ref }: Pick<Scene, 'service' | 'ref'>) =>
+  async (messageId: string, lastEventId?: string): Promise<AnswerStream> => {
+    const stream = (await service.messages.stream({ ...ref, messageId, lastEventId }))._unsafeUnwrap()
+    if (!stream) throw new Error('nothing left to stream')
+    return stream
+  }
+
+/** In short: `1.0 running`, `1.5 +Hello`, `1.responded`, `beat`. */
+function inShort(event: StreamEvent): string {
+  if (event.kind === 'heartbeat') return 'beat'
+  if (event.kind === 'message') return event.id
+  return `${event.id} ${event.kind === 'chunk' ? `+${event.text}` : event.message.state.kind}`
+}
+
+/** Reads in the background; `seen` grows. */
+function reading(stream: AnswerStream) {
+  const seen: string[] = []
+  const ended = (async () => {
+    for await (const event of stream) seen.push(inShort(event))
+  })()
+  return { seen, ended }
+}
+
+/** A message that runs, with its stream being read. */
+async function streamed(options: Parameters<typeof scene>[0] = {}) {
+  const fakes = await scene(options)
+  const open = opening(fakes)
+  const { id } = await fakes.post()
+  const reader = reading(await open(id))
+  await fakes.clock.advance(0)
+  return { ...fakes, open, id, ...reader, run: runOf(fakes.runtime) }
+}
+
+const withStream = (stream: Partial<typeof defaultPolicy.stream>) => ({ policy: { stream: { ...defaultPolicy.stream, ...stream } } })
+
+describe('the stream of a message', () => {
+  it('shows its states, the pieces of its answer as they come, and at last all of it', async () => {
+    const { seen, ended, run, runtime, id, clock } = await streamed()
+    run.emit('Hel')
+    await clock.advance(0)
+    run.emit('lo')
+    await clock.advance(0)
+    expect(seen).toEqual(['1.0 running', '1.3 +Hel', '1.5 +lo'])
+    runtime.answer(id, 'Hello')
+    await ended
+    expect(seen.slice(3)).toEqual(['1.responded'])
+    expect(clock.sleepers).toBeGreaterThan(0)
+  })
+  it('begins with the attempt for whoever comes late, and goes on behind what a reader has seen', async () => {
+    const { open, run, id, runtime, clock } = await streamed()
+    run.emit('Hello')
+    const late = reading(await open(id))
+    const again = reading(await open(id, '1.3'))
+    const lost = reading(await open(id, 'what?'))
+    await clock.advance(0)
+    runtime.answer(id, 'Hello')
+    await Promise.all([late.ended, again.ended, lost.ended])
+    expect(late.seen).toEqual(['1.0 running', '1.5 +Hello', '1.responded'])
+    expect(again.seen).toEqual(['1.3 running', '1.5 +lo', '1.responded'])
+    expect(lost.seen).toEqual(late.seen)
+  })
+  it('tells of a new attempt, and begins again with it', async () => {
+    const { seen, ended, open, run, runtime, id, clock } = await streamed()
+    run.emit('first try')
+    await clock.advance(0)
+    runtime.fail(id, 'lost', { retryable: true })
+    await clock.until(() => runtime.requests.length === 2)
+    runtime.requests[1]?.emit('second')
+    run.emit('nobody hears the first one any more')
+    const back = reading(await open(id, '1.9'))
+    await clock.advance(0)
+    runtime.answer(id, 'second')
+    await Promise.all([ended, back.ended])
+    expect(seen).toEqual(['1.0 running', '1.9 +first try', '1.9 queued', '2.0 running', '2.6 +second', '2.responded'])
+    expect(back.seen).toEqual(['2.0 running', '2.6 +second', '2.responded'])
+  })
+  it('shows a failure, and a deferral, as they are', async () => {
+    const { seen, ended, runtime, service, run, id, clock } = await streamed()
+    runtime.defer(id)
+    await clock.advance(500)
+    expect(seen).toEqual(['1.0 running', '1.0 deferred'])
+    const failed = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'no' }, retryable: false } as const
+    await service.messages.answer({ messageId: id, runToken: run.runToken, run: failed })
+    await ended
+    expect(seen.at(-1)).toBe('1.failed')
+  })
+  it('of a message that is final is that message, and nothing for who has seen it', async () => {
+    const { service, ref, open, runtime, id, ended } = await streamed()
+    runtime.answer(id, 'x')
+    await ended
+    const { seen, ended: again } = reading(await open(id, '1.0'))
+    await again
+    expect(seen).toEqual(['1.responded'])
+    expect((await service.messages.stream({ ...ref, messageId: id, lastEventId: '1.responded' }))._unsafeUnwrap()).toBeUndefined()
+    expect((await service.messages.stream({ ...ref, messageId: id, lastEventId: '7.responded' }))._unsafeUnwrap()).toBeDefined()
+  })
+  it('waits with a message that is queued', async () => {
+    const { post, open, runtime, id, clock } = await streamed()
+    const second = await post('second')
+    const { seen, ended } = reading(await open(second.id))
+    await clock.advance(500)
+    runtime.answer(id, 'x')
+    await clock.until(() => runtime.openRuns.includes(second.id))
+    runtime.answer(second.id, 'y')
+    await ended
+    expect(seen).toEqual(['0.0 queued', '1.0 running', '1.responded'])
+  })
+  it('is not found where the message is not', async () => {
+    const { service, ref, id } = await streamed()
+    const kindOf = async (input: object) => (await service.messages.stream({ ...ref, messageId: id, ...input }))._unsafeUnwrapErr().kind
+    expect(await kindOf({ agent: 'nobody' })).toBe('agent_not_found')
+    expect(await kindOf({ messageId: '01890000-0000-7000-8000-00000000dead' })).toBe('message_not_found')
+  })
+})
+
+describe('a stream in another process than the run', () => {
+  it('has the states and the answer, by the poll', async () => {
+    const fakes = await scene()
+    const elsewhere = opening({ service: fakes.another(), ref: fakes.ref })
+    const first = await fakes.post()
+    const second = await fakes.post('behind it')
+    const { seen, ended } = reading(await elsewhere(second.id))
+    fakes.runtime.answer(first.id, 'x')
+    await fakes.clock.until(() => fakes.runtime.openRuns.includes(second.id))
+    fakes.runtime.requests[1]?.emit('not heard there')
+    await fakes.clock.advance(1_000)
+    fakes.runtime.answer(second.id, 'y')
+    await fakes.clock.advance(1_000)
+    await ended
+    expect(seen).toEqual(['0.0 queued', '1.0 running', '1.responded'])
+    expect(fakes.clock.sleepers).toBeGreaterThan(0)
+  })
+  it('goes on while the store is away, and ends when the message is deleted', async () => {
+    const { seen, ended, storage, service, ref, clock } = await streamed()
+    storage.fail('messages.find')
+    await clock.advance(500)
+    await service.agents.delete({ ...ref, force: true })
+    await clock.advance(500)
+    await ended
+    expect(seen).toEqual(['1.0 running'])
+  })
+  it('is woken by a signal that brings no message', async () => {
+    const hear: (() => void)[] = []
+    const fakes = await scene()
+    const signal = {
+      notify: () => undefined,
+      listen: (_: string, tell: (message: undefined) => void) => (hear.push(() => tell(undefined)), () => undefined),
+    }
+    const other = createService({ ...fakes, storage: fakes.storage.reopen(), signal })
+    const { id } = await fakes.post()
+    const { seen, ended } = reading(await opening({ service: other, ref: fakes.ref })(id))
+    fakes.runtime.answer(id, 'x')
+    for (let turn = 0; turn < 100; turn++) await Promise.resolve()
+    hear[0]?.()
+    await ended
+    expect(seen).toEqual(['1.0 running', '1.responded'])
+  })
+})
+
+describe('streams are bounded', () => {
+  it('in number for each project', async () => {
+    const { service, ref, id, open } = await streamed(withStream({ maxPerProject: 2 }))
+    const second = await open(id)
+    const refused = await service.messages.stream({ ...ref, messageId: id })
+    expect(refused._unsafeUnwrapErr().kind).toBe('too_many_streams')
+    await second.return?.()
+    await second.return?.()
+    expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(true)
+    expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(false)
+  })
+  it('in what is kept of an answer: who comes late finds its end, and the whole of it in the message', async () => {
+    const { open, run, id, runtime, clock } = await streamed(withStream({ bufferLength: 10 }))
+    for (let digit = 0; digit < 30; digit++) run.emit(String(digit % 10))
+    const { seen, ended } = reading(await open(id))
+    await clock.advance(0)
+    runtime.answer(id, 'whole')
+    await ended
+    expect(seen).toEqual(['1.0 running', '1.30 +1234567890123456789', '1.responded'])
+  })
+  it('in time, for a reader who does not read: the place is free for another', async () => {
+    const { service, ref, id, clock, seen } = await streamed(withStream({ maxPerProject: 2, stalledMs: 60_000 }))
+    const stuck = (await service.messages.stream({ ...ref, messageId: id }))._unsafeUnwrap()
+    await stuck?.next()
+    await clock.advance(59_000)
+    expect((await service.messages.stream({ ...ref, messageId: id })).isErr()).toBe(true)
+    await clock.advance(2_000)
+    expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(true)
+    expect(await stuck?.next()).toEqual({ done: true, value: undefined })
+    expect(seen.filter((event) => event === 'beat').length).toBeGreaterThan(2)
+  })
+})
+
+describe('a stream on which nothing happens', () => {
+  it('says so every 15 s', async () => {
+    const { seen, clock, run } = await streamed()
+    await clock.advance(31_000)
+    expect(seen).toEqual(['1.0 running', 'beat', 'beat'])
+    run.emit('x')
+    await clock.advance(14_000)
+    expect(seen.slice(3)).toEqual(['1.1 +x'])
+  })
+})
+
+describe('leaving a stream', () => {
+  it('changes nothing for the message, and leaves nothing behind', async () => {
+    const { runtime, id, open, state, clock } = await streamed()
+    const stream = await open(id)
+    await stream.next()
+    const waiting = stream.next()
+    await stream.return?.()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    expect(await stream.next()).toEqual({ done: true, value: undefined })
+    runtime.answer(id, 'all the same')
+    await clock.advance(0)
+    expect(await state(id)).toMatchObject({ kind: 'responded' })
+  })
+  it('is what the stop of the service makes of it, after what there is to tell', async () => {
+    const { service, runtime, id, run, open, clock, seen, ended } = await streamed()
+    run.emit('last words')
+    const unread = await open(id)
+    const stopping = service.stop({ graceMs: 1_000 })
+    await ended
+    expect(seen).toEqual(['1.0 running', '1.10 +last words'])
+    const rest = reading(unread)
+    await rest.ended
+    expect(rest.seen).toEqual(seen)
+    const late = reading(await open(id))
+    await late.ended
+    expect(late.seen).toEqual(seen)
+    runtime.answer(id, 'x')
+    await clock.advance(5_000)
+    await stopping
+    expect(clock.sleepers).toBe(0)
+  })
+})
+
+it('what an agent emits never hurts it', async () => {
+  const { run, runtime, id, ended, seen, clock } = await streamed()
+  run.emit(undefined as never)
+  run.emit({} as never)
+  run.emit('')
+  await clock.advance(0)
+  runtime.answer(id, 'x')
+  await ended
+  run.emit('too late')
+  expect(seen).toEqual(['1.0 running', '1.responded'])
+})

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { scene } from './scene.js'
+
+const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const IN_FLIGHT = 8
+
+/** A webhook with as many requests under way as it may have, and two more deliveries that wait for their turn in this process. */
+async function withWaiting() {
+  const fakes = await scene(echo)
+  const { webhook, secret } = await fakes.hook()
+  fakes.sender.hold()
+  for (let n = 0; n < IN_FLIGHT + 2; n++) await fakes.send('hi', { sessionId: `s${n}` })
+  await fakes.clock.until(() => fakes.sender.held === IN_FLIGHT)
+  /** The requests that begin from now on. */
+  async function rest() {
+    fakes.sender.release()
+    await fakes.clock.advance(0)
+    return fakes.sender.requests.slice(IN_FLIGHT)
+  }
+  return { ...fakes, secret, webhook, which: { projectId: fakes.project.id, webhookId: webhook.id }, rest }
+}
+
+describe('a change of a webhook holds for the next request, of what waits in this process already too', () => {
+  it('a rotation that is over: the old secret signs nothing more', async () => {
+    const { service, which, rest, crypto } = await withWaiting()
+    const { secret } = (await service.webhooks.rotateSecret({ ...which, graceMs: 1_000 }))._unsafeUnwrap()
+    await service.webhooks.finishRotation(which)
+    const signatures = (await rest()).map(({ headers, body }) => [headers['X-Service-Signature'], crypto.hmacSha256(secret, body, 'hex')])
+    expect(signatures).toHaveLength(2)
+    for (const [signature, expected] of signatures) expect(signature).toBe(`sha256=${expected}`)
+  })
+
+  it('a rotation: both secrets sign from now on', async () => {
+    const { service, which, rest } = await withWaiting()
+    await service.webhooks.rotateSecret(which)
+    expect((await rest()).map(({ headers }) => headers['webhook-signature']?.split(' ').length)).toEqual([2, 2])
+  })
+
+  it('another URL and other headers', async () => {
+    const { service, which, rest } = await withWaiting()
+    const url = 'https://moved.example/'
+    await service.webhooks.update({ ...which, change: { url, headers: { 'X-New': 'n' } } })
+    const request = { url, headers: expect.objectContaining({ 'X-New': 'n' }) as unknown }
+    expect(await rest()).toEqual([expect.objectContaining(request), expect.objectContaining(request)])
+  })
+
+  it('disabling it: nothing more is sent, until it is enabled again', async () => {
+    const { service, which, rest, clock, sender } = await withWaiting()
+    await service.webhooks.update({ ...which, change: { enabled: false } })
+    expect(await rest()).toEqual([])
+    await service.webhooks.update({ ...which, change: { enabled: true } })
+    await clock.advance(60_000)
+    expect(sender.requests).toHaveLength(IN_FLIGHT + 2)
+  })
+
+  it('deleting it: nothing more is sent', async () => {
+    const { service, which, rest } = await withWaiting()
+    await service.webhooks.delete(which)
+    expect(await rest()).toEqual([])
+  })
+})

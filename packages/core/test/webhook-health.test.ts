@@ -1,0 +1,271 @@
+import { describe, expect, it } from 'vitest'
+import { createService, defaultWebhookHealthPolicy, defaultLimits, type Outcome, type SubscribableEvent } from '@org/agent-messaging-core'
+import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
+import { scene } from './scene.js'
+
+const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+/** The circuit alone decides when a webhook is tried. */
+const retry = { delaysMs: Array.from({ length: 100 }, () => SECOND), jitter: 0, maxRetryAfterMs: 86_400_000 }
+
+/** A webhook whose receiver comes to `outcome` until told otherwise. */
+async function failingWebhook(outcome: Outcome, policy = {}) {
+  const fakes = await scene({ ...echo, policy: { retry, ...policy } })
+  const { webhook } = await fakes.hook()
+  const which = { projectId: fakes.project.id, webhookId: webhook.id }
+  let comesTo: Outcome | undefined = outcome
+  const { send } = fakes.sender
+  Object.assign(fakes.sender, {
+    send: async (request: Parameters<typeof send>[0]) => {
+      const usual = await send(request)
+      return request.url === webhook.url && comesTo ? comesTo : usual
+    },
+  })
+  return {
+    ...fakes,
+    which,
+    heal: () => (comesTo = undefined),
+    shown: async () => (await fakes.service.webhooks.get(which))._unsafeUnwrap(),
+    requests: () => fakes.sender.requests.filter(({ url }) => url === webhook.url).length,
+    other: async (events: SubscribableEvent[] = ['webhook.disabled']) =>
+      (await fakes.service.webhooks.create({ projectId: fakes.project.id, url: 'https://other.example', events }))._unsafeUnwrap(),
+  }
+}
+
+describe('a receiver that fails', () => {
+  it('is left alone from the fifth failure in a row, then probed at longer and longer intervals', async () => {
+    const { send, clock, requests, shown, telemetry } = await failingWebhook(unreachable())
+    await send()
+    await clock.advance(4 * SECOND)
+    expect(requests()).toBe(5)
+    expect(await shown()).toMatchObject({ health: { consecutiveFailures: 5, circuit: { kind: 'open', trips: 1 } } })
+    const times = []
+    for (let n = requests(); n < 9; n++) {
+      const from = clock.now()
+      await clock.until(() => requests() > n, { stepMs: 500, maxMs: 10 * MINUTE })
+      times.push(Math.round((clock.now() - from) / (5 * SECOND)))
+    }
+    expect(times).toEqual([1, 2, 4, 8])
+    expect(telemetry.named('webhook.circuit').map(({ circuit }) => circuit)).toEqual(Array.from({ length: 5 }, () => 'open'))
+  })
+  it('gets one probe of a backlog, and all of it once that is accepted', async () => {
+    const { send, clock, requests, heal, shown, telemetry } = await failingWebhook(unreachable('timeout'))
+    for (let n = 0; n < 30; n++) await send(String(n))
+    await clock.advance(0)
+    const before = requests()
+    expect(before).toBe(5)
+    await clock.advance(5_500)
+    expect(requests()).toBe(before + 1)
+    heal()
+    await clock.advance(11 * SECOND)
+    expect(requests()).toBe(before + 1 + 30)
+    expect((await shown()).health).toMatchObject({ consecutiveFailures: 0, circuit: { kind: 'closed' } })
+    expect(telemetry.named('webhook.circuit').at(-1)).toMatchObject({ circuit: 'closed' })
+  })
+  it('that asks for time gets it, and its neighbours none', async () => {
+    const { send, clock, requests, other, sender } = await failingWebhook(refused(429, 120 * SECOND))
+    await other(['message.responded'])
+    for (let n = 0; n < 20; n++) await send(String(n))
+    await clock.advance(119 * SECOND)
+    expect(requests()).toBe(1)
+    expect(sender.requests).toHaveLength(21)
+    await clock.advance(2 * SECOND)
+    expect(requests()).toBe(2)
+  })
+  it('loses what waited for it in this process when its circuit opens, until the lease ends', async () => {
+    const { send, clock, sender, requests, heal } = await failingWebhook(refused(503))
+    sender.hold()
+    for (let n = 0; n < 14; n++) await send(String(n))
+    expect(sender.held).toBe(8)
+    sender.release()
+    await clock.advance(0)
+    expect(requests()).toBe(8)
+    heal()
+    await clock.advance(60 * SECOND)
+    expect(requests()).toBe(8 + 14)
+  })
+  it('is not held to account for a secret that we cannot decrypt', async () => {
+    const fakes = await scene({ ...echo, policy: { retry } })
+    const { webhook } = await fakes.hook()
+    await fakes.service.stop()
+    const stranger = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key'), policy: { retry } })
+    await stranger.start()
+    await stranger.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
+    await fakes.clock.advance(10 * SECOND)
+    const { health } = (await stranger.webhooks.get({ projectId: fakes.project.id, webhookId: webhook.id }))._unsafeUnwrap()
+    expect(health).toEqual({ consecutiveFailures: 0, circuit: { kind: 'closed' } })
+  })
+})
+
+describe('a webhook that is disabled by its failures', () => {
+  const webhookHealth = { ...defaultWebhookHealthPolicy, disableAfterMs: 10 * MINUTE, longestOpenMs: 20 * SECOND }
+
+  it('says why, is sent nothing more, and tells the other webhooks once', async () => {
+    const { send, clock, requests, shown, other, sender, telemetry } = await failingWebhook(refused(500), { webhookHealth })
+    await other()
+    for (let n = 0; n < 12; n++) await send(String(n))
+    await clock.advance(9 * MINUTE)
+    expect((await shown()).status.kind).toBe('enabled')
+    await clock.advance(2 * MINUTE)
+    const { status, health, id } = await shown()
+    expect(status).toMatchObject({ kind: 'disabled', reason: 'failing' })
+    const told = sender.requests.filter(({ url }) => url === 'https://other.example')
+    expect(told).toHaveLength(1)
+    expect(JSON.parse(told[0]?.body ?? '')).toMatchObject({
+      event: 'webhook.disabled',
+      data: {
+        ...{ webhookId: id, reason: 'failing', failingSince: '2030-01-01T00:00:00.000Z' },
+        ...{ consecutiveFailures: health.consecutiveFailures, disabledAt: expect.stringContaining('2030-01-01T00:1') },
+      },
+    })
+    expect(telemetry.named('webhook.disabled')).toMatchObject([{ webhookId: id, reason: 'failing' }])
+    const before = requests()
+    await send('more')
+    await clock.advance(60 * MINUTE)
+    expect(requests()).toBe(before)
+  })
+  it('at once by a 410, if it is to be; enabling sends what was kept, one delivery first', async () => {
+    const { service, which, send, clock, requests, shown, sender, heal, deliveries } = await failingWebhook(refused(410))
+    await service.webhooks.update({ ...which, change: { disableOnGone: true } })
+    await send()
+    await clock.advance(0)
+    expect(await shown()).toMatchObject({ status: { kind: 'disabled', reason: 'gone' }, health: { consecutiveFailures: 1 } })
+    for (let n = 0; n < 20; n++) await send(String(n))
+    await clock.advance(MINUTE)
+    expect(requests()).toBe(1)
+
+    heal()
+    sender.hold()
+    const enabled = (await service.webhooks.enable(which))._unsafeUnwrap()
+    expect(enabled).toMatchObject({ status: { kind: 'enabled' }, health: { consecutiveFailures: 0 } })
+    expect(enabled.health).not.toHaveProperty('failingSince')
+    await clock.advance(SECOND)
+    expect(sender.held).toBe(1)
+    sender.release()
+    await clock.advance(0)
+    expect(requests()).toBe(1 + 21)
+    const states = (await deliveries()).map(({ delivery }) => delivery.state.kind)
+    expect(new Set(states)).toEqual(new Set(['delivered']))
+  })
+  it('keeps its reason when an operator disables it too', async () => {
+    const { service, which, send, clock } = await failingWebhook(refused(410))
+    await service.webhooks.update({ ...which, change: { disableOnGone: true } })
+    await send()
+    await clock.advance(0)
+    expect((await service.webhooks.disable(which))._unsafeUnwrap().status).toMatchObject({ reason: 'gone' })
+    await service.webhooks.enable(which)
+    expect((await service.webhooks.disable(which))._unsafeUnwrap().status).toMatchObject({ reason: 'operator' })
+  })
+  it('is enabled and disabled only where it is', async () => {
+    const { service, which } = await failingWebhook(accepted())
+    const nowhere = { ...which, webhookId: which.projectId }
+    expect((await service.webhooks.enable(nowhere))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    expect((await service.webhooks.disable(nowhere))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    expect((await service.webhooks.enable(which))._unsafeUnwrap().health.circuit.kind).toBe('closed')
+  })
+})
+
+describe('an operator who wants a try now', () => {
+  it.each(['redeliver', 'recover', 'sendTestEvent'] as const)('gets one by %s, though the circuit is open', async (action) => {
+    const { service, send, clock, requests, which, deliveries, shown, heal } = await failingWebhook(refused(503, 60 * MINUTE))
+    await send()
+    await clock.advance(MINUTE)
+    expect(requests()).toBe(1)
+    heal()
+    const deliveryId = (await deliveries())[0]?.delivery.id ?? ''
+    if (action === 'redeliver') await service.deliveries.redeliver({ projectId: which.projectId, deliveryId })
+    if (action === 'recover') await service.deliveries.recover({ ...which, filter: { status: 'pending' }, page: { limit: 9 } })
+    if (action === 'sendTestEvent') await service.webhooks.sendTestEvent(which)
+    await clock.advance(0)
+    expect(requests()).toBe(2)
+    expect((await shown()).health.circuit.kind).toBe('closed')
+  })
+})
+
+describe('a webhook that answers', () => {
+  it('is looked at by the store now and then, not at each answer', async () => {
+    const { send, clock, storage, shown } = await failingWebhook(accepted())
+    let judged = 0
+    const { recordAttempt } = storage.deliveries
+    Object.assign(storage.deliveries, {
+      recordAttempt: (record: Parameters<typeof recordAttempt>[0]) => {
+        if (record.judge) judged++
+        return recordAttempt(record)
+      },
+    })
+    for (let n = 0; n < 20; n++) {
+      await send(String(n))
+      await clock.advance(SECOND)
+    }
+    expect(judged).toBe(2)
+    expect((await shown()).health.lastSuccessAt).toBeDefined()
+  })
+})
+
+describe('fair shares', () => {
+  const limits = { ...defaultLimits, webhooksPerProject: 1_000 }
+
+  it('one project with 500 hanging webhooks does not delay the one webhook of another', async () => {
+    const { service, send, sender, hook, clock } = await scene({ ...echo, policy: { limits } })
+    for (let n = 0; n < 500; n++) await hook(`https://hangs.example/${n}`)
+    const { id: projectId } = (await service.projects.create({ name: 'small' }))._unsafeUnwrap()
+    await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+    const url = 'https://small.example'
+    await service.webhooks.create({ projectId, url, events: ['message.responded'] })
+    const { send: answer } = sender
+    const begun: string[] = []
+    Object.assign(sender, {
+      send: (request: Parameters<typeof answer>[0]) => {
+        begun.push(request.url)
+        return request.url === url ? answer(request) : new Promise(() => undefined)
+      },
+    })
+    for (let n = 0; n < 3; n++) await send(String(n))
+    for (let n = 0; n < 5; n++) {
+      await service.messages.send({ projectId, agent: 'bot', sessionId: `s${n}`, message: 'hi' })
+      await clock.advance(SECOND)
+      expect(begun.filter((one) => one === url)).toHaveLength(n + 1)
+    }
+    expect(begun.length - 5).toBe(48) // three quarters of 64
+  })
+  it('a storm of retries that hang does not delay a new event', async () => {
+    const webhookHealth = { ...defaultWebhookHealthPolicy, failures: 1_000 }
+    const { service, send, sender, hook, clock } = await scene({ ...echo, policy: { limits, retry, webhookHealth } })
+    for (let n = 0; n < 90; n++) await hook(`https://storm.example/${n}`)
+    const { send: answer } = sender
+    let hangs = false
+    Object.assign(sender, {
+      send: (request: Parameters<typeof answer>[0]) => {
+        if (request.url.includes('storm')) return hangs ? new Promise(() => undefined) : Promise.resolve(refused(500))
+        return answer(request)
+      },
+    })
+    await send()
+    await clock.advance(0)
+    hangs = true
+    await clock.advance(2 * SECOND)
+    const { id: projectId } = (await service.projects.create({ name: 'calm' }))._unsafeUnwrap()
+    await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+    await service.webhooks.create({ projectId, url: 'https://calm.example', events: ['message.responded'] })
+    for (let n = 0; n < 5; n++) await service.messages.send({ projectId, agent: 'bot', sessionId: `s${n}`, message: 'hi' })
+    await clock.advance(0)
+    expect(sender.requests.filter(({ url }) => url === 'https://calm.example')).toHaveLength(5)
+  })
+  it('two services on one store probe a half-open webhook once', async () => {
+    const { send, clock, requests, sender, another, which, service } = await failingWebhook(unreachable())
+    for (let n = 0; n < 30; n++) await send(String(n))
+    await clock.advance(0)
+    const before = requests()
+    sender.hold()
+    const second = another()
+    await second.start()
+    await clock.advance(6 * SECOND)
+    expect(sender.held).toBe(1)
+    await service.webhooks.disable(which)
+    await service.webhooks.enable(which)
+    await clock.advance(SECOND)
+    expect(requests()).toBe(before + 2) // enabling asks for a probe of its own
+    await second.stop({ graceMs: 0 })
+  })
+})

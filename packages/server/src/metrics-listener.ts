@@ -1,0 +1,20 @@
+import type { MessagingService } from '@org/agent-messaging-core'
+import { Hono } from 'hono'
+import { openListener, type Listener } from './http-listener.js'
+import type { Metrics } from './metrics.js'
+
+type Place = { readonly host: string; readonly port: number | undefined }
+
+/** A port that serves `/metrics` and nothing else, to everybody who reaches it. */
+export async function openMetricsListener(
+  { host, port }: Place,
+  service: MessagingService,
+  metrics: Metrics | undefined,
+): Promise<Listener | undefined> {
+  if (!metrics || port === undefined) return undefined
+  const app = new Hono().get('/metrics', async (c) => {
+    const { contentType, text } = await metrics.read(service)
+    return c.body(text, 200, { 'Content-Type': contentType })
+  })
+  return openListener({ host, port, portVariable: 'SERVICE_METRICS_PORT', fetch: (request) => app.fetch(request) })
+}

@@ -1,0 +1,115 @@
+import type { Fact } from '@org/agent-messaging-core'
+import { errAsync, okAsync } from 'neverthrow'
+import { describe, expect, it } from 'vitest'
+import { createMetrics } from './metrics.js'
+
+const NOW = 100_000
+const webhooks = { disabledWebhooks: 1, openCircuits: 2, halfOpenCircuits: 3 }
+const backlog = {
+  messages: { queued: 4, running: 5, deferred: 6, oldestDueAt: NOW - 2_000 },
+  deliveries: { open: 10, due: 3, held: 2, oldestDueAt: NOW - 7_500, ...webhooks },
+}
+const service = {
+  load: () => ({ waitingCallers: 7, runs: 8, attempts: 9 }),
+  backlog: () => okAsync(backlog),
+  now: () => NOW,
+}
+
+/** What is not zero, without what Node and the process add, and without the buckets. */
+async function shown(...facts: Fact[]): Promise<string[]> {
+  const metrics = createMetrics()
+  for (const fact of facts) metrics.telemetry.record(fact)
+  const { text } = await metrics.read(service)
+  return text.split('\n').filter((line) => line.startsWith('agent_messaging') && !line.includes('_bucket') && !line.endsWith(' 0'))
+}
+
+describe('the metrics', () => {
+  it.each<[Fact, string[]]>([
+    [{ name: 'message.accepted', attached: true }, ['messages_accepted_total{attached="true"} 1']],
+    [
+      { name: 'run.finished', state: 'failed', durationMs: 500 },
+      ['runs_total{state="failed"} 1', 'run_duration_seconds_sum{state="failed"} 0.5'],
+    ],
+    [{ name: 'run.refused' }, ['leases_lost_total{of="run"} 1']],
+    [{ name: 'delivery.refused' }, ['leases_lost_total{of="attempt"} 1']],
+    [{ name: 'webhook.disabled' }, ['webhooks_disabled_total 1']],
+    [{ name: 'store.unavailable' }, ['store_unavailable_total 1']],
+    [{ name: 'worker.failed', worker: 'dispatcher' }, ['worker_failures_total{worker="dispatcher"} 1']],
+    [
+      { name: 'maintenance.done', cancelled: 1, purgedDeliveries: 2, purgedMessages: 3 },
+      [
+        'maintained_rows_total{what="deliveries_cancelled"} 1',
+        'maintained_rows_total{what="deliveries_purged"} 2',
+        'maintained_rows_total{what="messages_purged"} 3',
+      ],
+    ],
+  ])('count %j', async (fact, lines) => {
+    expect(await shown(fact)).toEqual(expect.arrayContaining(lines.map((line) => `agent_messaging_${line}`)))
+  })
+
+  it('count attempts by outcome and class, with their time, and the deliveries that they ended', async () => {
+    const attempted = { name: 'delivery.attempted', durationMs: 250, webhookId: 'w', deliveryId: 'd' } as const
+    const lines = await shown(
+      { ...attempted, outcome: 'accepted', statusCode: 204, state: 'delivered' },
+      { ...attempted, outcome: 'refused', statusCode: 503, state: 'pending' },
+      { ...attempted, outcome: 'unreachable', error: 'dns', state: 'exhausted' },
+    )
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'agent_messaging_delivery_attempts_total{outcome="accepted",class="2xx"} 1',
+        'agent_messaging_delivery_attempts_total{outcome="refused",class="5xx"} 1',
+        'agent_messaging_delivery_attempts_total{outcome="unreachable",class="dns"} 1',
+        'agent_messaging_delivery_attempt_duration_seconds_sum{outcome="refused"} 0.25',
+        'agent_messaging_deliveries_finished_total{state="delivered"} 1',
+        'agent_messaging_deliveries_finished_total{state="exhausted"} 1',
+      ]),
+    )
+    expect(lines.join()).not.toMatch(/state="pending"|="[wd]"/)
+  })
+
+  it('count requests by route and status', async () => {
+    const metrics = createMetrics()
+    const request = { method: 'POST', route: '/v1/agents/:agent/messages', durationMs: 20, requestId: 'r', projectId: 'p' }
+    for (const status of [200, 200, 401]) metrics.onRequest({ ...request, status })
+    const { text } = await metrics.read(service)
+    expect(text).toContain('agent_messaging_http_requests_total{method="POST",route="/v1/agents/:agent/messages",status="200"} 2')
+    expect(text).toContain('agent_messaging_http_request_duration_seconds_count{route="/v1/agents/:agent/messages"} 3')
+  })
+
+  it('show what is open and since when, and what this process has in hand', async () => {
+    expect(await shown()).toEqual([
+      'agent_messaging_in_flight{of="runs"} 8',
+      'agent_messaging_in_flight{of="attempts"} 9',
+      'agent_messaging_waiting_callers 7',
+      'agent_messaging_storage_up 1',
+      'agent_messaging_messages{state="queued"} 4',
+      'agent_messaging_messages{state="running"} 5',
+      'agent_messaging_messages{state="deferred"} 6',
+      'agent_messaging_message_lag_seconds 2',
+      'agent_messaging_deliveries{state="due"} 3',
+      'agent_messaging_deliveries{state="held"} 2',
+      'agent_messaging_deliveries{state="later"} 5',
+      'agent_messaging_delivery_lag_seconds 7.5',
+      'agent_messaging_webhooks_held{state="disabled"} 1',
+      'agent_messaging_webhooks_held{state="circuit_open"} 2',
+      'agent_messaging_webhooks_held{state="circuit_half_open"} 3',
+    ])
+  })
+
+  it('show nothing of a storage that is away, rather than what was', async () => {
+    const metrics = createMetrics()
+    await metrics.read(service)
+    const away = () => errAsync({ kind: 'unavailable', reason: 'away' } as const)
+    const { text } = await metrics.read({ ...service, backlog: away })
+    expect(text).toMatch(/^agent_messaging_storage_up 0$/m)
+    expect(text).toMatch(/^agent_messaging_waiting_callers 7$/m)
+    expect(text).not.toMatch(/^agent_messaging_(messages|deliveries|webhooks_held|\w+_lag_seconds)[{ ]/m)
+  })
+
+  it('have the process and its event loop in them', async () => {
+    const { text, contentType } = await createMetrics().read(service)
+    expect(text).toContain('nodejs_eventloop_lag_p99_seconds')
+    expect(text).toContain('process_resident_memory_bytes')
+    expect(contentType).toContain('version=0.0.4')
+  })
+})

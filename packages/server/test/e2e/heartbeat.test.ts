@@ -1,0 +1,76 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { realServer, until, type RealServer } from './real-server.js'
+
+/** Each run leaves a line in the file that its message names. */
+const AGENTS = `
+import { appendFileSync } from 'node:fs'
+const note = ({ message, attempt }) => appendFileSync(message, process.pid + ' ' + attempt + '\\n')
+export default {
+  who: () => String(process.pid),
+  block: (request) => {
+    note(request)
+    for (const end = Date.now() + 5_000; Date.now() < end;);
+    return 'done'
+  },
+  dieFirst: (request) => {
+    note(request)
+    return request.attempt === 1 ? new Promise(() => {}) : 'done'
+  },
+}`
+
+let one: RealServer
+let other: RealServer
+
+beforeAll(async () => {
+  const agentsFile = path.join(tmpdir(), `heartbeat-${process.pid}.mjs`)
+  await writeFile(agentsFile, AGENTS)
+  const options = { args: ['--agents', agentsFile], env: { SERVICE_RUN_LEASE_MS: '1000' } }
+  one = await realServer(options)
+  other = await realServer({ ...options, beside: one })
+  for (const handler of ['who', 'block', 'dieFirst']) {
+    const agent = { name: handler.toLowerCase(), runtime: { kind: 'function', handler }, desiredState: 'running' }
+    expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
+  }
+  const who = async (server: RealServer) => (await (await send(server, 'who', 'x')).json()) as { response: string }
+  const { response: pid } = await who(one)
+  // The agents come up in the order in which they were made, so this one may be followed by the others' start.
+  expect(await until(async () => (await who(other)).response !== pid)).toBe(true)
+})
+afterAll(async () => {
+  await other.dispose()
+  await one.dispose()
+})
+
+const send = (server: RealServer, agent: string, message: string) =>
+  server.api('POST', `/v1/agents/${agent}/messages`, { sessionId: `${Math.random()}`, message })
+
+const runsIn = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [])
+
+/** Sends to `one` and gives the message as the other process sees it. */
+async function begun(agent: string): Promise<{ file: string; seen: () => Promise<Record<string, unknown>> }> {
+  const file = path.join(one.folder, `${agent}-runs`)
+  void send(one, agent, file).catch(() => undefined)
+  expect(await until(() => runsIn(file).length === 1)).toBe(true)
+  const list = async () => (await (await other.api('GET', `/v1/agents/${agent}/messages`)).json()) as { data: Record<string, unknown>[] }
+  return { file, seen: async () => (await list()).data[0] ?? {} }
+}
+
+it('a run that blocks the event loop of its process for five leases is run once', { timeout: 60_000 }, async () => {
+  const { file, seen } = await begun('block')
+  expect(await until(async () => (await seen())['state'] !== 'running')).toBe(true)
+  expect(await seen()).toMatchObject({ state: 'responded', attempt: 1 })
+  expect(runsIn(file)).toHaveLength(1)
+})
+
+it('the run of a process that was killed is taken over by the other', { timeout: 60_000 }, async () => {
+  const { file, seen } = await begun('diefirst')
+  await one.kill('SIGKILL')
+  expect(await until(async () => (await seen())['state'] === 'responded')).toBe(true)
+  expect(await seen()).toMatchObject({ attempt: 2, response: 'done' })
+  const [first, second] = runsIn(file)
+  expect(first?.split(' ')[0]).not.toBe(second?.split(' ')[0])
+})

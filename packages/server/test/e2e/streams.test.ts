@@ -1,0 +1,100 @@
+import { writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { realServer, until, type RealServer } from './real-server.js'
+
+/** Says one word, and the other when the file is there that its message names. */
+const AGENTS = `
+import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+export default {
+  poet: async function* ({ message, signal }) {
+    yield 'roses '
+    while (!existsSync(message)) await delay(20, undefined, { signal })
+    yield 'violets'
+  },
+}`
+
+let one: RealServer
+/** Runs nothing itself: what it shows comes out of the store. */
+let other: RealServer
+
+beforeAll(async () => {
+  const agentsFile = path.join(tmpdir(), `poet-${process.pid}.mjs`)
+  await writeFile(agentsFile, AGENTS)
+  one = await realServer({ args: ['--agents', agentsFile] })
+  other = await realServer({ args: ['--agents', agentsFile, '--no-worker'], beside: one })
+  const agent = { name: 'poet', runtime: { kind: 'function', handler: 'poet' }, desiredState: 'running' }
+  expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
+})
+afterAll(async () => {
+  await other.dispose()
+  await one.dispose()
+})
+
+/** A message that runs until `finish`. */
+async function begun(name: string) {
+  const file = path.join(one.folder, name)
+  const sent = await one.api('POST', '/v1/agents/poet/messages', { sessionId: name, message: file }, { prefer: 'respond-async' })
+  const { messageId } = (await sent.json()) as { messageId: string }
+  const route = `/v1/agents/poet/messages/${messageId}`
+  const stream = (server: RealServer, lastEventId = '') => server.api('GET', `${route}/stream`, undefined, { 'last-event-id': lastEventId })
+  return { route, stream, finish: () => writeFileSync(file, '') }
+}
+
+/** What each event was, with its id and in short; the rest comes when it is asked for. */
+async function* eventsOf(response: Response): AsyncGenerator<string> {
+  let text = ''
+  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(bytes).toString()
+    const blocks = text.split('\n\n')
+    text = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const { event, id, data } = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s))) as Record<string, string>
+      const body = JSON.parse(data ?? '{}') as Record<string, string>
+      yield `${id} ${event} ${body['text'] ?? body['response'] ?? body['state']}`
+    }
+  }
+}
+
+async function all(events: AsyncGenerator<string>): Promise<string[]> {
+  const seen = []
+  for await (const event of events) seen.push(event)
+  return seen
+}
+
+it('pieces are there while the run goes on, and whoever hangs up and comes back misses nothing', async () => {
+  const { route, stream, finish } = await begun('hang-up')
+  const first = eventsOf(await stream(one))
+  expect((await first.next()).value).toBe('1.0 state running')
+  expect((await first.next()).value).toBe('1.6 chunk roses ')
+  await first.return(undefined) // hangs up
+  const again = all(eventsOf(await stream(one, '1.6')))
+  finish()
+  expect(await again).toEqual(['1.6 state running', '1.13 chunk violets', '1.responded message roses violets'])
+  expect((await stream(one, '1.responded')).status).toBe(204)
+  expect(await (await one.api('GET', route)).json()).toMatchObject({ state: 'responded', attempt: 1 })
+})
+
+it('a process that does not run it has its states and its answer', async () => {
+  const { stream, finish } = await begun('elsewhere')
+  const seen = all(eventsOf(await stream(other)))
+  finish()
+  expect(await seen).toEqual(['1.0 state running', '1.responded message roses violets'])
+})
+
+it('a stop ends streams in order, and another process goes on with them', async () => {
+  const { stream, finish, route } = await begun('stop')
+  const events = eventsOf(await stream(one))
+  await events.next()
+  await events.next()
+  const exit = one.kill('SIGTERM')
+  expect(await all(events)).toEqual([]) // and no broken connection, which would reject
+  const seen = all(eventsOf(await stream(other, '1.6')))
+  finish()
+  expect(await seen).toEqual(['1.6 state running', '1.responded message roses violets'])
+  expect(await exit).toBe(0)
+  expect(await until(async () => ((await (await other.api('GET', route)).json()) as { state: string }).state === 'responded')).toBe(true)
+})

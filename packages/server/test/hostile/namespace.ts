@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { needs } from '../../../../scripts/test-needs.js'
+
+/** Every address of IPv4 and IPv6 is this machine's own, and nothing leads out: a leaky guard reaches our listener and nothing real. */
+const NETWORK = 'ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo && exec "$@"'
+const INSIDE = 'TEST_IS_IN_A_NETWORK_OF_ITS_OWN'
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
+const LIMIT_MS = 240_000
+
+/** Runs the tests of this file, all of which `define` defines, in a network namespace of their own; outside they are one test. */
+export function inNetworkOfItsOwn(fileUrl: string, define: () => void): void {
+  if (process.env[INSIDE]) return define()
+  it('all of it, in a network namespace of its own', { ...needs('namespaces'), timeout: LIMIT_MS }, async () => {
+    const results = await runInside(path.relative(ROOT, fileURLToPath(fileUrl)))
+    const failed = results.filter(({ status }) => status !== 'passed')
+    expect(failed.map(({ fullName, failureMessages }) => `${fullName}\n${failureMessages.join('\n')}`)).toEqual([])
+    expect(results.length).toBeGreaterThan(0)
+  })
+}
+
+type Result = { readonly fullName: string; readonly status: string; readonly failureMessages: readonly string[] }
+
+async function runInside(file: string): Promise<readonly Result[]> {
+  const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--reporter=json', '--testTimeout=60000', file]
+  const child = spawn('unshare', ['-n', 'sh', '-c', NETWORK, 'sh', ...vitest], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], [INSIDE]: 'yes' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LIMIT_MS - 10_000,
+  })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  await once(child, 'close')
+  const report = /^\{"num.*\}$/m.exec(stdout)?.[0]
+  if (report === undefined) throw new Error(`the tests inside did not report:\n${stdout}${stderr}`)
+  const { testResults } = JSON.parse(report) as { testResults: { assertionResults: Result[]; message: string }[] }
+  return testResults.flatMap(({ assertionResults, message }) =>
+    message ? [{ fullName: file, status: 'failed', failureMessages: [message] }, ...assertionResults] : assertionResults,
+  )
+}

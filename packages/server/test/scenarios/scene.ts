@@ -1,0 +1,163 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { createServer as createHttpServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { defaultPolicy } from '@org/agent-messaging-core'
+import { fakeClock, type FakeClock } from '@org/agent-messaging-core/testing'
+import { createServer, type ServerOptions } from '../../src/index.js'
+
+const API_KEY = 'an-api-key-for-the-scenarios'
+const SECOND = 1_000
+/** So often sockets and the file get their turn after a step of the clock, for what it set off. */
+const TURNS = 8
+
+/** What the tests read of resource bodies. */
+type Resource = { readonly [field: string]: unknown } & { readonly id: string }
+
+/** The whole server in this process, on a real file and real sockets; only time is the test's. */
+export type Scene = {
+  readonly clock: FakeClock
+  api(method: string, route: string, body?: unknown): Promise<{ readonly status: number; readonly body: Resource & { data: Resource[] } }>
+  /** Sends one message in a session of its own to the echo agent, which answers at once. */
+  send(message?: string): Promise<void>
+  webhook(url: string, more?: object): Promise<Resource>
+  deliveries(filter: string): Promise<Resource[]>
+  /** Moves time on by `ms`, in steps after each of which sockets get their turn. */
+  pass(ms: number, stepMs?: number): Promise<void>
+  /** Waits, without moving the clock. */
+  settled(condition: () => boolean | Promise<boolean>): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openScene(options: Partial<ServerOptions> = {}): Promise<Scene> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-'))
+  const clock = fakeClock()
+  const server = await createServer({
+    port: 0,
+    databasePath: path.join(folder, 'service.db'),
+    masterKey: new Uint8Array(32).fill(7),
+    bootstrapApiKey: API_KEY,
+    addresses: { allowLoopback: true, allowHttp: true },
+    clock,
+    // A step of the clock must not end the lease of what a socket is busy with.
+    policy: { ...options.policy, deliver: { ...defaultPolicy.deliver, leaseMs: 24 * 3_600 * SECOND } },
+    ...options,
+  })
+
+  const api: Scene['api'] = async (method, route, body) => {
+    const response = await fetch(server.url + route, {
+      method,
+      headers: { authorization: `Bearer ${API_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? {} : JSON.parse(text) }
+  }
+
+  async function must(method: string, route: string, body?: unknown): Promise<Resource & { data: Resource[] }> {
+    const answer = await api(method, route, body)
+    if (answer.status >= 300) throw new Error(`${method} ${route}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+
+  async function settled(condition: () => boolean | Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 10_000; !(await condition());) {
+      if (Date.now() > end) throw new Error(`never settled: ${condition.toString()}`)
+      await clock.advance(0)
+      await sleep(5)
+    }
+  }
+
+  async function sockets(): Promise<void> {
+    for (let turn = 0; turn < TURNS; turn++) {
+      await sleep(3)
+      await clock.advance(0)
+    }
+  }
+
+  let sessions = 0
+  await must('POST', '/v1/agents', { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+  return {
+    clock,
+    api,
+    settled,
+    send: async (message = 'hi') => {
+      await must('POST', '/v1/agents/echo/messages', { sessionId: `s${sessions++}`, message })
+    },
+    webhook: (url, more = {}) => must('POST', '/v1/webhooks', { url, events: ['message.responded'], ...more }),
+    deliveries: async (filter) => (await must('GET', `/v1/deliveries?limit=100&${filter}`)).data,
+    pass: async (ms, stepMs = 5 * SECOND) => {
+      await sockets()
+      for (let left = ms; left > 0; left -= stepMs) {
+        // The time of day leaps, and the workers look once: an hour need not cost a test its 7,200 looks.
+        clock.set(clock.now() + Math.max(0, Math.min(stepMs, left) - SECOND))
+        await clock.advance(Math.min(SECOND, left))
+        await sockets()
+      }
+    },
+    close: async () => {
+      const stopping = server.stop({ graceMs: 100 })
+      const done = stopping.then(() => true)
+      while (!(await Promise.race([done, sleep(5).then(() => false)]))) await clock.advance(100)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type Hit = {
+  readonly at: number
+  readonly id: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** What it was answered with; undefined while it hangs. */
+  status?: number
+}
+export type Receiver = {
+  readonly url: string
+  readonly hits: readonly Hit[]
+  /** How many requests were open at the worst moment. */
+  readonly mostAtOnce: number
+  /** How it answers from now on: a status, with headers; or `hang`. */
+  answer: number | 'hang' | ((hit: Hit) => { status: number; headers?: Record<string, string> })
+  close(): Promise<void>
+}
+
+/** A customer's receiver. `at` is the scene's time. */
+export async function openReceiver(clock: FakeClock, answer: Receiver['answer'] = 200): Promise<Receiver> {
+  const hits: Hit[] = []
+  let open = 0
+  const state = { answer, mostAtOnce: 0 }
+
+  function respond(hit: Hit, response: ServerResponse): void {
+    if (state.answer === 'hang') return
+    const { status, headers = {} } = typeof state.answer === 'number' ? { status: state.answer } : state.answer(hit)
+    hit.status = status
+    response.writeHead(status, headers).end('as told')
+  }
+
+  const server = createHttpServer((request, response) => {
+    state.mostAtOnce = Math.max(state.mostAtOnce, ++open)
+    response.on('close', () => open--)
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const id = String(request.headers['x-service-delivery'])
+      const hit: Hit = { at: clock.now(), id, headers: request.headers, body: Buffer.concat(chunks).toString('utf8') }
+      hits.push(hit)
+      respond(hit, response)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return Object.assign(state, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    hits,
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  })
+}

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openReceiver, openScene, type Receiver, type Scene } from './scene.js'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+let scene: Scene
+const receivers: Receiver[] = []
+async function receiver(answer?: Receiver['answer']): Promise<Receiver> {
+  const opened = await openReceiver(scene.clock, answer)
+  receivers.push(opened)
+  return opened
+}
+
+beforeEach(async () => {
+  scene = await openScene()
+})
+afterEach(async () => {
+  await scene.close()
+  for (const one of receivers.splice(0)) await one.close()
+})
+
+const times = async (n: number, work: () => Promise<unknown>): Promise<void> => {
+  await Promise.all(Array.from({ length: n }, work))
+}
+const accepted = ({ hits }: Receiver) => hits.filter(({ status }) => status === 200)
+const view = async ({ id }: { id: string }) => (await scene.api('GET', `/v1/webhooks/${id}`)).body
+
+describe('a receiver that is down for an hour', () => {
+  it('gets everything once it is back, each delivery accepted once, and no attempt before its time', async () => {
+    const hook = await receiver(500)
+    const webhook = await scene.webhook(hook.url)
+    await times(20, () => scene.send())
+    await scene.pass(HOUR, 30 * SECOND)
+    expect(accepted(hook)).toHaveLength(0)
+    expect(await view(webhook)).toMatchObject({ enabled: true, circuit: expect.stringMatching(/open/) })
+    hook.answer = 200
+    await scene.pass(3 * HOUR, MINUTE)
+    expect(await scene.deliveries('status=delivered')).toHaveLength(20)
+    expect(new Set(accepted(hook).map(({ id }) => id)).size).toBe(20)
+    expect(accepted(hook)).toHaveLength(20)
+    expect(await view(webhook)).toMatchObject({ circuit: 'closed', consecutiveFailures: 0 })
+    const delays = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR]
+    for (const id of new Set(hook.hits.map((hit) => hit.id))) {
+      const at = hook.hits.filter((hit) => hit.id === id).map((hit) => hit.at)
+      at.slice(1).forEach((time, n) => expect(time - (at[n] ?? 0)).toBeGreaterThanOrEqual(delays[n] ?? 0))
+    }
+  })
+})
+
+describe('one receiver of ten that hangs', () => {
+  it('holds up nobody: the nine get all of theirs before its first attempt has ended', async () => {
+    const hanging = await receiver('hang')
+    const others = await Promise.all(Array.from({ length: 9 }, () => receiver()))
+    await scene.webhook(hanging.url)
+    for (const { url } of others) await scene.webhook(url)
+    await times(40, () => scene.send())
+    await scene.settled(() => others.every((other) => accepted(other).length === 40))
+    expect(hanging.hits.length).toBeGreaterThan(0)
+    expect(hanging.mostAtOnce).toBeLessThanOrEqual(8)
+    expect(await scene.deliveries('status=delivered')).toHaveLength(100) // a page of them; what hangs is still pending
+  })
+})
+
+describe('a storm of retries', () => {
+  it('leaves room for new events: they go out while every retry hangs', async () => {
+    const stormy = await Promise.all(Array.from({ length: 12 }, () => receiver(500)))
+    for (const { url } of stormy) await scene.webhook(url)
+    await times(20, () => scene.send())
+    await scene.settled(() => stormy.every(({ hits }) => hits.length > 0))
+    for (const one of stormy) one.answer = 'hang'
+    const fresh = await receiver()
+    const webhook = await scene.webhook(fresh.url)
+    await scene.pass(10 * MINUTE, 20 * SECOND)
+    await times(30, () => scene.send('fresh'))
+    await scene.settled(() => accepted(fresh).length === 30)
+    expect(await view(webhook)).toMatchObject({ consecutiveFailures: 0 })
+  })
+})
+
+describe('a receiver that asks for time', () => {
+  it.each([429, 503])('with %i and Retry-After: 120 is left alone for 120 s, and nobody else is', async (status) => {
+    const busy = await receiver(() => ({ status, headers: { 'retry-after': '120' } }))
+    const other = await receiver()
+    const webhook = await scene.webhook(busy.url)
+    await scene.webhook(other.url)
+    await scene.send()
+    await scene.settled(async () => (await view(webhook))['circuit'] === 'open')
+    const first = busy.hits.length
+    busy.answer = 200
+    await times(5, () => scene.send())
+    await scene.pass(115 * SECOND)
+    expect(busy.hits).toHaveLength(first)
+    expect(accepted(other)).toHaveLength(6)
+    await scene.pass(MINUTE)
+    expect(accepted(busy)).toHaveLength(6)
+    expect(await view(webhook)).toMatchObject({ circuit: 'closed' })
+  })
+})
+
+describe('a receiver that is gone', () => {
+  it('is retried like any other after a 410', async () => {
+    const gone = await receiver(410)
+    const webhook = await scene.webhook(gone.url)
+    await scene.send()
+    await scene.pass(20 * SECOND)
+    expect(gone.hits).toHaveLength(2)
+    expect(await view(webhook)).toMatchObject({ enabled: true, consecutiveFailures: 2 })
+  })
+  it('is disabled by a 410 when it asked for that, and the project hears of it', async () => {
+    const gone = await receiver(410)
+    const watcher = await receiver()
+    const webhook = await scene.webhook(gone.url, { disableOnGone: true })
+    await scene.webhook(watcher.url, { events: ['webhook.disabled'] })
+    await scene.send()
+    await scene.settled(() => watcher.hits.length === 1)
+    expect(await view(webhook)).toMatchObject({ enabled: false, disabledReason: 'gone' })
+    const heard = JSON.parse(watcher.hits[0]?.body ?? '{}')
+    expect(heard).toMatchObject({ event: 'webhook.disabled', data: { webhookId: webhook.id, reason: 'gone' } })
+    await scene.pass(HOUR, MINUTE)
+    expect(gone.hits).toHaveLength(1)
+  })
+  it('is disabled after five days of nothing but failure, and said to be, once', async () => {
+    const dead = await receiver(500)
+    const watcher = await receiver()
+    const webhook = await scene.webhook(dead.url)
+    await scene.webhook(watcher.url, { events: ['webhook.disabled'] })
+    for (let day = 0; day < 6; day++) {
+      await times(2, () => scene.send())
+      await scene.pass(DAY, HOUR)
+      if (day === 3) expect(await view(webhook)).toMatchObject({ enabled: true })
+    }
+    expect(await view(webhook)).toMatchObject({ enabled: false, disabledReason: 'failing' })
+    expect(watcher.hits.map(({ body }) => JSON.parse(body).data.reason)).toEqual(['failing'])
+    const before = dead.hits.length
+    await times(2, () => scene.send())
+    await scene.pass(HOUR, MINUTE)
+    expect(dead.hits).toHaveLength(before)
+  })
+})
+
+describe('disabling and enabling', () => {
+  it('keeps what is pending, and sends it after a probe, a few at a time', async () => {
+    const hook = await receiver()
+    const webhook = await scene.webhook(hook.url)
+    expect((await scene.api('POST', `/v1/webhooks/${webhook.id}/disable`)).body).toMatchObject({
+      enabled: false,
+      disabledReason: 'operator',
+    })
+    await times(40, () => scene.send())
+    await scene.pass(HOUR, MINUTE)
+    expect(hook.hits).toHaveLength(0)
+    expect(await scene.deliveries(`webhookId=${webhook.id}&status=pending`)).toHaveLength(40)
+
+    hook.answer = 500
+    expect((await scene.api('POST', `/v1/webhooks/${webhook.id}/enable`)).body).toMatchObject({ enabled: true, circuit: 'half_open' })
+    await scene.settled(() => hook.hits.length > 0)
+    await scene.pass(SECOND)
+    expect(hook.hits).toHaveLength(1) // the probe failed: nothing follows it
+
+    hook.answer = 200
+    await scene.pass(30 * MINUTE, 20 * SECOND)
+    expect(accepted(hook)).toHaveLength(40)
+    expect(hook.mostAtOnce).toBeLessThanOrEqual(8)
+    expect(await view(webhook)).toMatchObject({ enabled: true, circuit: 'closed' })
+  })
+})
