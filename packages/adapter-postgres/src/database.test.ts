@@ -23,7 +23,7 @@ describe('a transaction', () => {
     const insert = sql<{ id: string; value: number }>('insert into counters (id, value) values (@id, @value)')
     const value = await database.write(async ({ run, one }) => {
       await run(insert, { id: 'a', value: Date.UTC(2030, 0, 1) })
-      return one<{ value: number }>(sql('select value from counters'), {})
+      return one(sql<object, { value: number }>('select value from counters'), {})
     })
     expect(value._unsafeUnwrap()).toEqual({ value: Date.UTC(2030, 0, 1) })
     const failed = await database.write(async ({ run }) => {
@@ -36,11 +36,11 @@ describe('a transaction', () => {
   })
   it('runs again when another one was first, and then finds its row', async () => {
     const { database } = await open()
-    const find = sql<{ id: string }>('select value from counters where id = @id')
+    const find = sql<{ id: string }, { value: number }>('select value from counters where id = @id')
     const insert = sql<{ id: string; value: number }>('insert into counters (id, value) values (@id, @value)')
     const findOrInsert = (value: number) =>
       database.write(async ({ one, run }) => {
-        const found = await one<{ value: number }>(find, { id: 'key' })
+        const found = await one(find, { id: 'key' })
         if (found) return found.value
         await run(insert, { id: 'key', value })
         return value
@@ -52,7 +52,7 @@ describe('a transaction', () => {
   it('is unavailable, and ends nothing else, when the server cuts its connection', async () => {
     const { database, pool } = await open()
     const cut = await database.write(async ({ one }) => {
-      const own = await one<{ pid: number }>(sql('select pg_backend_pid() as pid'), {})
+      const own = await one(sql<object, { pid: number }>('select pg_backend_pid() as pid'), {})
       await pool.query('select pg_terminate_backend($1)', [own?.pid])
       return one(sql('select 1'), {})
     })

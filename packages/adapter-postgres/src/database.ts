@@ -6,10 +6,10 @@ import { unavailable, unavailableBecause } from './unavailable.js'
 
 /** Runs statements, on whatever connection they belong to. */
 export type Queries = {
-  all<Row, Parameters extends object = object>(statement: Sql<Parameters>, parameters: Parameters): Promise<Row[]>
-  one<Row, Parameters extends object = object>(statement: Sql<Parameters>, parameters: Parameters): Promise<Row | undefined>
+  all<Parameters extends object, Row>(statement: Sql<Parameters, Row>, parameters: NoInfer<Parameters>): Promise<Row[]>
+  one<Parameters extends object, Row>(statement: Sql<Parameters, Row>, parameters: NoInfer<Parameters>): Promise<Row | undefined>
   /** Gives how many rows it changed. */
-  run<Parameters extends object>(statement: Sql<Parameters>, parameters: Parameters): Promise<number>
+  run<Parameters extends object>(statement: Sql<Parameters>, parameters: NoInfer<Parameters>): Promise<number>
 }
 
 /** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */
@@ -24,6 +24,11 @@ export type Database = {
 /** Serialization failure and deadlock: the whole transaction is to be run again. Unique violation: another was first, and the next run finds its row. */
 const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
 const MOST_RUNS = 5
+/**
+ * Statements see what is committed when they begin: what they decide on they lock first, whatever the host's own default is. A process that
+ * hangs half-way loses its locks, and nobody waits for ever for another's.
+ */
+const BEGIN = "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'"
 
 /** Instants and counts are far below 2 ** 53, so `bigint` comes back as a number. */
 const types: pg.CustomTypesConfig = {
@@ -33,6 +38,7 @@ const types: pg.CustomTypesConfig = {
 export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
   const underWay = new Set<Promise<unknown>>()
   let isClosed = false
+  let ended: Promise<void> | undefined
   // A connection that the server ends must not end this process, idle or at work: its query fails, and the next one opens another.
   const ignore = (): void => undefined
   const hear = (client: pg.PoolClient): void => void client.on('error', ignore)
@@ -59,15 +65,19 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
     }
   }
 
+  async function end(): Promise<void> {
+    await Promise.allSettled(underWay)
+    if (endsPool) await pool.end()
+    pool.off('error', ignore)
+    pool.off('connect', hear)
+  }
+
   return {
     write: (operation) => tracked(() => transact(operation)),
     read: (operation) => tracked(() => operation(queriesOn(pool))),
-    close: async () => {
+    close: () => {
       isClosed = true
-      await Promise.allSettled(underWay)
-      if (endsPool) await pool.end()
-      pool.off('error', ignore)
-      pool.off('connect', hear)
+      return (ended ??= end())
     },
   }
 }
@@ -76,7 +86,7 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
 async function transactOn<T>(client: pg.PoolClient, operation: (queries: Queries) => Promise<T>): Promise<T> {
   let broken: Error | undefined
   try {
-    await client.query('begin')
+    await client.query(BEGIN)
     const value = await operation(queriesOn(client))
     await client.query('commit')
     return value
@@ -89,11 +99,13 @@ async function transactOn<T>(client: pg.PoolClient, operation: (queries: Queries
 }
 
 export function queriesOn(connection: Pick<pg.Pool | pg.PoolClient, 'query'>): Queries {
-  const query = async <Parameters extends object>({ text, names }: Sql<Parameters>, parameters: Parameters) =>
-    connection.query({ text, values: names.map((name) => parameters[name] ?? null), types })
+  async function query({ text, names }: Pick<Sql, 'text' | 'names'>, parameters: object) {
+    const given = parameters as { readonly [name: string]: unknown }
+    return connection.query({ text, values: names.map((name) => given[name] ?? null), types })
+  }
   return {
-    all: async <Row>(statement: Sql, parameters: object) => (await query(statement, parameters)).rows as Row[],
-    one: async <Row>(statement: Sql, parameters: object) => (await query(statement, parameters)).rows[0] as Row | undefined,
+    all: async <Row>(statement: Sql<never, Row>, parameters: object) => (await query(statement, parameters)).rows as Row[],
+    one: async <Row>(statement: Sql<never, Row>, parameters: object) => (await query(statement, parameters)).rows[0] as Row | undefined,
     run: async (statement, parameters) => (await query(statement, parameters)).rowCount ?? 0,
   }
 }

@@ -1,1 +1,2 @@
-
+export { openPostgresStorage, type PostgresOptions } from './open.js'
+export { PostgresOpenError } from './open-error.js'
