@@ -16,7 +16,7 @@ function explain(cause: unknown): string {
   const words = WORDS[code]
   if (words !== undefined) return words
   // Nothing but PostgreSQL's own words and the network's: a driver's error may quote the URL that it failed on.
-  if (cause instanceof pg.DatabaseError || code.startsWith('E')) return `cannot be opened (${code}: ${(cause as Error).message}).`
+  if (cause instanceof pg.DatabaseError || /^E[A-Z]+$/.test(code)) return `cannot be opened (${code}: ${(cause as Error).message}).`
   if (cause instanceof Error && cause.message.startsWith('timeout')) return 'does not answer; see that it is up and can be reached.'
   if (cause instanceof Error && cause.message.includes('SSL')) return `cannot be opened (${cause.message}).`
   return 'cannot be opened; see that the URL is right.'
