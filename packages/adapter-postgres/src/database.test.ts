@@ -49,6 +49,16 @@ describe('a transaction', () => {
     expect(new Set(values.map((value) => value._unsafeUnwrap())).size).toBe(1)
     await database.close()
   })
+  it('sees what others have committed, and lets go of its locks if it hangs, whatever the database is set to', async () => {
+    const { database, pool } = await open()
+    await pool.query("set session characteristics as transaction isolation level serializable")
+    const settings = sql<object, { isolation: string; idle: string; lock: string }>(`
+      select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock,
+        current_setting('idle_in_transaction_session_timeout') as idle`)
+    const seen = await database.write(({ one }) => one(settings, {}))
+    expect(seen._unsafeUnwrap()).toEqual({ isolation: 'read committed', idle: '10s', lock: '10s' })
+    await database.close()
+  })
   it('is unavailable, and ends nothing else, when the server cuts its connection', async () => {
     const { database, pool } = await open()
     const cut = await database.write(async ({ one }) => {
