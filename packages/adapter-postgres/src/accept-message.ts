@@ -21,7 +21,7 @@ type InsertedColumns = StateColumns & {
   readonly createdAt: number
 }
 
-const existingSql = sql<NewMessage, MessageRow>(`
+export const existingSql = sql<NewMessage, MessageRow>(`
   ${selectMessage} where a.project_id = @projectId and m.seq = coalesce(
     (select seq from agent_messaging.messages where agent_id = @agentId and idempotency_key = @idempotencyKey),
     (select seq from agent_messaging.messages where agent_id = @agentId and id = @id))`)

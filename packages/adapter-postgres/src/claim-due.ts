@@ -55,7 +55,7 @@ const holdCircuitsSql = sql<{ readonly seqs: readonly number[]; readonly until: 
 )
 type Shares = { readonly lanes: readonly number[]; readonly areRetries: readonly boolean[]; readonly counts: readonly number[] }
 /** Passes over what others lock, who claim it. */
-export const claimSql = sql<Shares & { readonly now: Instant; readonly until: Instant }, { readonly seq: number }>(`
+export const claimDueSql = sql<Shares & { readonly now: Instant; readonly until: Instant }, { readonly seq: number }>(`
   with taken as materialized (
     select d.seq, d.due_at from unnest(@lanes::bigint[], @areRetries::boolean[], @counts::bigint[]) as share (lane, is_retry, count)
     cross join lateral (
@@ -135,7 +135,7 @@ async function claimShares(db: Queries, shares: readonly Share[], { now, until }
   if (shares.length === 0) return []
   const lanes = seqsOf(shares)
   const [areRetries, counts] = [shares.map(({ isRetry }) => isRetry), shares.map(({ count }) => count)]
-  const seqs = (await db.all(claimSql, { lanes, areRetries, counts, now, until })).map(({ seq }) => seq)
+  const seqs = (await db.all(claimDueSql, { lanes, areRetries, counts, now, until })).map(({ seq }) => seq)
   const deliveries = new Map((await db.all(deliveriesSql, { seqs })).map((row) => [row.seq, row]))
   const claimed = seqs.flatMap((seq) => deliveries.get(seq) ?? [])
 

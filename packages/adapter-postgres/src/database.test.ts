@@ -51,7 +51,7 @@ describe('a transaction', () => {
   })
   it('sees what others have committed, and lets go of its locks if it hangs, whatever the database is set to', async () => {
     const { database, pool } = await open()
-    await pool.query("set session characteristics as transaction isolation level serializable")
+    await pool.query('set session characteristics as transaction isolation level serializable')
     const settings = sql<object, { isolation: string; idle: string; lock: string }>(`
       select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock,
         current_setting('idle_in_transaction_session_timeout') as idle`)

@@ -9,7 +9,7 @@ const LOCK = 0x414d5347
  * from the version that it then finds. The lock ends with its transaction, so that it also holds behind a pooler.
  */
 export async function migrate(client: ClientBase, migrations: readonly string[]): Promise<void> {
-  for (let isDone = false; !isDone; ) {
+  for (let isDone = false; !isDone;) {
     await client.query('begin isolation level read committed')
     try {
       await client.query(`select pg_advisory_xact_lock(${LOCK})`)

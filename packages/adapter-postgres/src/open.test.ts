@@ -45,7 +45,11 @@ describe('opening', () => {
   })
 
   it("works on a host's own pool, beside the host's tables, and leaves the pool open", async () => {
-    const pool = new pg.Pool({ connectionString: await postgres.database(), max: 2, options: '-c default_transaction_isolation=serializable' })
+    const pool = new pg.Pool({
+      connectionString: await postgres.database(),
+      max: 2,
+      options: '-c default_transaction_isolation=serializable',
+    })
     await pool.query('create table messages (text text)')
     const storage = await openPostgresStorage({ pool })
     expect((await storage.ping()).isOk()).toBe(true)
@@ -111,9 +115,7 @@ describe('refuses, in one line without the password', () => {
   })
 
   it('what is no URL', async () => {
-    expect(await refusal('postgres://me:hunter2@host:port/app')).toBe(
-      'the PostgreSQL URL: cannot be opened; see that the URL is right.',
-    )
+    expect(await refusal('postgres://me:hunter2@host:port/app')).toBe('the PostgreSQL URL: cannot be opened; see that the URL is right.')
   })
 
   it('a clock that differs from ours', async () => {

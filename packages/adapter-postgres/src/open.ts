@@ -55,7 +55,7 @@ async function prepare(pool: pg.Pool): Promise<void> {
   }
 }
 
-export const storesOf = (database: Database): Omit<Storage, 'close'> => ({
+const storesOf = (database: Database): Omit<Storage, 'close'> => ({
   messages: messageStore(database),
   deliveries: deliveryStore(database),
   webhooks: webhookStore(database),

@@ -6,7 +6,7 @@ type Seqs = { readonly seqs: readonly number[] }
 type FinishedDelivery = { readonly seq: number; readonly eventSeq: number }
 type FinishedMessage = { readonly seq: number; readonly sessionSeq: number }
 
-const deliveriesSql = sql<Purge, FinishedDelivery>(`
+export const finishedDeliveriesSql = sql<Purge, FinishedDelivery>(`
   select seq, event_seq as "eventSeq" from agent_messaging.deliveries
   where finished_at < @finishedBefore order by finished_at limit @limit for update skip locked`)
 /** Of two that delete the last deliveries of an event, the later one sees that they were the last. */
@@ -19,7 +19,7 @@ const deleteEventsSql = sql<Seqs>(`
 
 /** `DeliveryStore.purge`, within a transaction. */
 export async function purgeDeliveries(db: Queries, purge: Purge): Promise<number> {
-  const rows = await db.all(deliveriesSql, purge)
+  const rows = await db.all(finishedDeliveriesSql, purge)
   const [deliveries, events] = [{ seqs: rows.map(({ seq }) => seq) }, { seqs: rows.map(({ eventSeq }) => eventSeq) }]
   await db.run(lockEventsSql, events)
   await db.run(deleteAttemptsSql, deliveries)
@@ -28,7 +28,7 @@ export async function purgeDeliveries(db: Queries, purge: Purge): Promise<number
   return rows.length
 }
 
-const messagesSql = sql<Purge, FinishedMessage>(`
+export const finishedMessagesSql = sql<Purge, FinishedMessage>(`
   select m.seq, s.seq as "sessionSeq" from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
   where m.finished_at < @finishedBefore order by m.finished_at limit @limit for update of s skip locked`)
 /** Only now are the sessions locked: one that was retried before is not final any more. */
@@ -41,7 +41,7 @@ const deleteSessionsSql = sql<Seqs>(`
 
 /** `MessageStore.purge`, within a transaction. Sessions that others work on are left to the next one. */
 export async function purgeMessages(db: Queries, purge: Purge): Promise<number> {
-  const rows = await db.all(messagesSql, purge)
+  const rows = await db.all(finishedMessagesSql, purge)
   const deleted = await db.run(deleteMessagesSql, { seqs: rows.map(({ seq }) => seq), finishedBefore: purge.finishedBefore })
   await db.run(deleteSessionsSql, { seqs: rows.map(({ sessionSeq }) => sessionSeq) })
   return deleted

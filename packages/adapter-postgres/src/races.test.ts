@@ -1,5 +1,15 @@
-import type { Agent, Message, MessageRef, Storage, Stored } from '@org/agent-messaging-core'
-import { anAgent, anEvent, aProject, aWebhook, BUILT_AT as NOW, fakeIds, newMessage, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import type { Agent, ClaimedDelivery, Message, MessageRef, Storage, Stored } from '@org/agent-messaging-core'
+import {
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  BUILT_AT as NOW,
+  fakeIds,
+  newMessage,
+  PROJECT_ID,
+  refused,
+} from '@org/agent-messaging-core/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
@@ -19,6 +29,8 @@ beforeAll(async () => {
   pool = new pg.Pool({ connectionString: await postgres.database(), max: 20 })
   storage = await openPostgresStorage({ pool })
   await done(storage.credentials.createProject(aProject()))
+  // Who first has to connect comes too late for a race.
+  await Promise.all(Array.from({ length: 20 }, () => pool.query('select pg_sleep(0.1)')))
 })
 afterAll(async () => {
   await storage.close()
@@ -59,10 +71,26 @@ it('of sends with a key that an erased message still holds one gets it', async (
   const agent = await newAgent()
   await finished(agent, 'old', 'key')
   await done(storage.messages.erase({ projectId: PROJECT_ID, agentId: agent.id, sessionId: 'old', force: true }))
-  const sends = Array.from({ length: 10 }, (_, n) => newMessage(agent, { idempotencyKey: 'key', sessionId: `${n % 3}` }))
+  const sends = Array.from({ length: 10 }, (_, n) => newMessage(agent, { idempotencyKey: 'key', sessionId: `${n % 2}` }))
   const accepted = await Promise.all(sends.map((message) => done(storage.messages.accept(message))))
   expect(accepted.filter(({ kind }) => kind === 'created')).toHaveLength(1)
   expect(new Set(accepted.map((one) => ('message' in one ? one.message.id : one.kind))).size).toBe(1)
+})
+
+it('a run is answered or cancelled, not both', async () => {
+  const agent = await newAgent()
+  for (const round of ROUNDS) {
+    const accepted = await done(storage.messages.accept(newMessage(agent, { sessionId: `${round}`, claimUntil: NOW })))
+    if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+    const { message, lease } = accepted.claimed
+    const state = { kind: 'responded', response: 'done', respondedAt: NOW, responseTimeMs: 0 } as const
+    const [recorded, cancelled] = await Promise.all([
+      done(storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW })),
+      done(storage.messages.cancel({ ...refOf(message), ...cancelledNow(agent) })),
+    ])
+    const isAnswered = (await done(storage.messages.get(refOf(message))))?.state.kind === 'responded'
+    expect([recorded.kind, cancelled?.kind]).toEqual(isAnswered ? ['recorded', 'already_final'] : ['lease_lost', 'cancelled'])
+  }
 })
 
 it('a failed message is retried or purged, not both', async () => {
@@ -108,19 +136,53 @@ it('purges that each delete a delivery of one event leave no event behind', asyn
   expect([await rows('events'), await rows('deliveries')]).toEqual([0, 0])
 })
 
-it('a delivery that is claimed while operators redeliver it is claimed once', async () => {
+/** Two deliveries that were refused once and wait for their next attempt, with the claims that they are recorded under. */
+async function refusedOnce(): Promise<ClaimedDelivery[]> {
+  await publish(await newAgent(), 2)
+  const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+  expect(claims).toHaveLength(2)
+  await Promise.all(claims.map(refuse))
+  return claims
+}
+
+const refuse = ({ delivery, lease }: ClaimedDelivery) =>
+  done(
+    storage.deliveries.recordAttempt({
+      ...{ deliveryId: delivery.id, token: lease.token },
+      attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+      state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
+    }),
+  )
+
+async function endAll(): Promise<void> {
+  const { data } = await done(storage.deliveries.list({ projectId: PROJECT_ID }, { limit: 100 }))
+  for (const { id } of data) await done(storage.deliveries.cancel(PROJECT_ID, id, NOW))
+  await done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 100 }))
+}
+
+it('a delivery that operators redeliver, many at once, is claimed once', async () => {
+  const redeliver = () => done(storage.deliveries.redeliver({ projectId: PROJECT_ID }, { limit: 100 }, NOW))
   for (const _ of ROUNDS) {
-    await publish(await newAgent(), 2)
-    const { claimDue, redeliver } = storage.deliveries
-    const redeliverAll = () => done(redeliver({ projectId: PROJECT_ID }, { limit: 100 }, NOW))
+    await refusedOnce()
     const claims: string[] = []
-    const claim = async () => claims.push(...(await done(claimDue(CLAIM_ALL))).map(({ delivery }) => delivery.id))
-    await Promise.all([claim(), redeliverAll(), claim(), redeliverAll(), claim()])
+    const claim = async () => claims.push(...(await done(storage.deliveries.claimDue(CLAIM_ALL))).map(({ delivery }) => delivery.id))
+    await Promise.all([redeliver(), claim(), redeliver(), claim(), redeliver(), claim(), redeliver()])
     await claim()
     expect(new Set(claims).size).toBe(claims.length)
     expect(claims).toHaveLength(2)
-    for (const id of claims) await done(storage.deliveries.cancel(PROJECT_ID, id, NOW))
-    await done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 100 }))
+    await endAll()
+  }
+})
+
+it('a delivery that was cancelled stays so, whatever is recorded in the same moment', async () => {
+  for (const _ of ROUNDS) {
+    await publish(await newAgent(), 2)
+    const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+    const cancel = ({ delivery }: ClaimedDelivery) => done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
+    await Promise.all(claims.flatMap((claimed) => [refuse(claimed), cancel(claimed)]))
+    const { data } = await done(storage.deliveries.list({ projectId: PROJECT_ID }, { limit: 100 }))
+    expect(data.map(({ state }) => state.kind)).toEqual(['cancelled', 'cancelled'])
+    await endAll()
   }
 })
 

@@ -57,7 +57,7 @@ export const lockSessionsOf = (db: Queries, ...messageIds: readonly string[]): P
 
 type Lanes = { readonly agentIds: readonly string[]; readonly free: readonly number[]; readonly now: Instant; readonly until: Instant }
 
-const claimSql = sql<Lanes, Claim>(`
+export const claimSessionsSql = sql<Lanes, Claim>(`
   with due as materialized (
     select s.seq, s.due_at, lane.place
     from unnest(@agentIds::text[], @free::bigint[]) with ordinality as lane (agent_id, free, place)
@@ -70,7 +70,7 @@ const claimSql = sql<Lanes, Claim>(`
   select seq as "sessionSeq", lease as token, state as "sessionState" from claimed order by place, was_due_at, seq`)
 
 /** New leases on the heads of due sessions, the longest due first in each lane: they supersede the older ones. Passes over those that others lock. */
-export const claimSessions = (db: Queries, lanes: Lanes): Promise<Claim[]> => db.all(claimSql, lanes)
+export const claimSessions = (db: Queries, lanes: Lanes): Promise<Claim[]> => db.all(claimSessionsSql, lanes)
 
 const holdSql = sql<Session & { readonly until: Instant }>('update agent_messaging.sessions set due_at = @until where seq = @sessionSeq')
 
