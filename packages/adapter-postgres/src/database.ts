@@ -67,7 +67,8 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
 
   async function end(): Promise<void> {
     await Promise.allSettled(underWay)
-    if (endsPool) await pool.end()
+    // Its connections close behind its back, and may still be cut meanwhile: ours is listened to for ever.
+    if (endsPool) return pool.end()
     pool.off('error', ignore)
     pool.off('connect', hear)
   }

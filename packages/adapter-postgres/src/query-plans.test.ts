@@ -31,17 +31,17 @@ afterAll(async () => {
 const FILL = `
   insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
       concurrency, max_attempts, max_queued, created_at, updated_at)
-    select 'a' || n, 'p', n, '', '', '', '', '', 1, 1, 1, 0, 0 from generate_series(1, 10) n;
+    select 'a' || n, 'p', n, '', '', '', '', '', 1, 1, 1, 0, 0 from generate_series(1, 200) n;
   insert into agent_messaging.sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
-    select 'a' || n % 10, n, 1, 2, 0, case when n % 1000 = 0 then n end, 1, n, n from generate_series(1, 20000) n;
+    select 'a' || 1 + n % 200, n, 1, 2, 0, case when n % 1000 = 0 then n end, 1, n, n from generate_series(1, 20000) n;
   insert into agent_messaging.messages (id, agent_id, session_seq, position, message, principal, attempt, state, response, finished_at, created_at)
-    select n, 'a' || n % 10, n, 1, 'hi', '', 1, 'responded', 'hi', n, n from generate_series(1, 20000) n;
+    select n, 'a' || 1 + n % 200, n, 1, 'hi', '', 1, 'responded', 'hi', n, n from generate_series(1, 20000) n;
   insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, consecutive_failures, circuit_trips,
       created_at, updated_at, is_deleted)
-    select 'w' || n, 'p', '', '', '', false, 0, 0, 0, 0, false from generate_series(1, 20) n;
+    select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
   insert into agent_messaging.events (id, name, body, created_at) select n, 'message.responded', '', n from generate_series(1, 20000) n;
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
-    select n, 'p', 1 + n % 20, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
+    select n, 'p' || 1 + n % 100, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
       case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, n from generate_series(1, 20000) n;
   analyze`
 
@@ -53,22 +53,40 @@ async function planOf({ text, names }: Sql<never>, parameters: Record<string, un
 
 const ALL = Number.MAX_SAFE_INTEGER
 const page = { projectId: 'p', agentId: 'a1', rows: 11, before: ALL, fromSeq: 0, toSeq: ALL, fromPosition: 0, toPosition: ALL }
+const ofProject = { ...page, projectId: 'p1' }
 const filter = { projectId: 'p', agentId: 'a1' }
 
-it.each<[string, Sql<never>, Record<string, unknown>]>([
-  ['accept', existingSql, { projectId: 'p', agentId: 'a1', idempotencyKey: 'k', id: '7' }],
-  ['record', messageById, { messageId: '7' }],
-  ['claim runs', claimSessionsSql, { agentIds: ['a1', 'a2'], free: [8, 8], now: 5, until: 9 }],
-  ['look for due deliveries', lanesSql, { after: 0, upTo: ALL, hops: 1_000, now: 5, most: 8, except: [] }],
-  ['claim deliveries', claimDueSql, { lanes: [1, 2], areRetries: [false, true], counts: [8, 8], now: 5, until: 9 }],
-  ['list messages', sql(messageListSql(filter)), page],
-  ['list pending messages', sql(messageListSql({ ...filter, status: 'pending' })), page],
-  ["list a session's messages", sql(messageListSql({ ...filter, sessionId: '7', order: 'asc' })), { ...page, sessionId: '7' }],
-  ['list deliveries', sql(deliveryListSql({ projectId: 'p' })), page],
-  ["list a webhook's deliveries", sql(deliveryListSql({ projectId: 'p', webhookId: 'w1' })), { ...page, webhookId: 'w1' }],
-  ['list exhausted deliveries', sql(deliveryListSql({ projectId: 'p', status: 'exhausted' })), { ...page, status: 'exhausted' }],
-  ['purge deliveries', finishedDeliveriesSql, { finishedBefore: 5, limit: 100 }],
-  ['purge messages', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],
-])('to %s reads no table from end to end', async (_, statement, parameters) => {
-  expect(await planOf(statement, parameters)).not.toMatch(/Seq Scan on (sessions|messages|events|deliveries|attempts)/)
+it.each<[string, string, Sql<never>, Record<string, unknown>]>([
+  ['accept', 'messages_key', existingSql, { projectId: 'p', agentId: 'a1', idempotencyKey: 'k', id: '7' }],
+  ['record', 'messages_id_key', messageById, { messageId: '7' }],
+  ['claim runs', 'sessions_due', claimSessionsSql, { agentIds: ['a1', 'a2'], free: [8, 8], now: 5, until: 9 }],
+  ['look for due deliveries', 'deliveries_due', lanesSql, { after: 0, upTo: ALL, hops: 1_000, now: 5, most: 8, except: [] }],
+  ['claim deliveries', 'deliveries_due', claimDueSql, { lanes: [1, 2], areRetries: [false, true], counts: [8, 8], now: 5, until: 9 }],
+  ['list messages', 'messages_agent', sql(messageListSql(filter)), page],
+  ['list pending messages', 'messages_unanswered', sql(messageListSql({ ...filter, status: 'pending' })), page],
+  [
+    "list a session's messages",
+    'messages_session_seq_position_key',
+    sql(messageListSql({ ...filter, sessionId: '7', order: 'asc' })),
+    { ...page, sessionId: '7' },
+  ],
+  ['list deliveries', 'deliveries_project', sql(deliveryListSql({ projectId: 'p1' })), ofProject],
+  [
+    "list a webhook's deliveries",
+    'deliveries_webhook',
+    sql(deliveryListSql({ projectId: 'p1', webhookId: 'w1' })),
+    { ...ofProject, webhookId: 'w100' },
+  ],
+  [
+    'list exhausted deliveries',
+    'deliveries_undelivered',
+    sql(deliveryListSql({ projectId: 'p1', status: 'exhausted' })),
+    { ...ofProject, status: 'exhausted' },
+  ],
+  ['purge deliveries', 'deliveries_finished', finishedDeliveriesSql, { finishedBefore: 5, limit: 100 }],
+  ['purge messages', 'messages_finished', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],
+])('to %s it goes by %s, and reads no table from end to end', async (_, index, statement, parameters) => {
+  const plan = await planOf(statement, parameters)
+  expect(plan).toMatch(new RegExp(`(using|on) ${index}\\b`))
+  expect(plan).not.toMatch(/Seq Scan on (sessions|messages|events|deliveries|attempts)/)
 })

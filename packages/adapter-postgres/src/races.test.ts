@@ -27,6 +27,7 @@ let storage: Storage
 beforeAll(async () => {
   postgres = await testPostgres()
   pool = new pg.Pool({ connectionString: await postgres.database(), max: 20 })
+  pool.on('error', () => undefined) // the last of it may be cut with its database
   storage = await openPostgresStorage({ pool })
   await done(storage.credentials.createProject(aProject()))
   // Who first has to connect comes too late for a race.
