@@ -1,5 +1,5 @@
 import type { Pacemaker, ResponseSignal, Storage } from '@org/agent-messaging-core'
-import { openPostgresStorage, postgresSignal } from '@org/agent-messaging-postgres'
+import { openPostgresStorage, postgresPacemaker, postgresSignal } from '@org/agent-messaging-postgres'
 import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
 import { isPostgresUrl } from './database-url.js'
 import { OperatorError } from './operator-error.js'
@@ -28,13 +28,16 @@ export async function openDatabase(database: string, options: OpenOptions): Prom
   }
 }
 
-async function openPostgres(connectionString: string, { onError }: OpenOptions): Promise<Database> {
+async function openPostgres(connectionString: string, { leaseMs, onError }: OpenOptions): Promise<Database> {
   const storage = await openPostgresStorage({ connectionString })
+  const pacemaker = postgresPacemaker({ connectionString, leaseMs, onError: (reason) => onError('pacemaker', reason) })
   const signal = postgresSignal({ connectionString, onError: (reason) => onError('signal', reason) })
   return {
     storage,
+    pacemaker,
     signal,
     close: async () => {
+      await pacemaker.close()
       await signal.close()
       await storage.close()
     },

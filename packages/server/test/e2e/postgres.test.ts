@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 const QUICK = { SERVICE_RUN_LEASE_MS: '1000', SERVICE_DELIVERY_TIMEOUT_MS: '500', SERVICE_DELIVERY_LEASE_MS: '1000' }
-type Page = { readonly data: readonly { readonly message: string }[] }
+type Page = { readonly data: readonly { readonly message: string; readonly status: string }[] }
 
 /** Two processes on one new database, with an agent `worker` in `source`. */
 async function twoServers(source: string, argsOfOther: readonly string[] = []): Promise<[RealServer, RealServer]> {
@@ -99,6 +99,22 @@ describe('two processes on one PostgreSQL', () => {
     expect(await until(() => hook.received.length === 1)).toBe(true)
     const { data } = (await (await other.api('GET', '/v1/agents/worker/messages')).json()) as Page
     expect(data).toMatchObject([{ status: 'responded', response: begunBy()[1], attempt: 2 }])
+  })
+
+  it('G5: run once what blocks the event loop of its process for three leases', async () => {
+    const log = path.join(folder, 'blocked.log')
+    const [one, other] = await twoServers(`
+      import { appendFileSync } from 'node:fs'
+      export default { work: () => {
+        appendFileSync(${JSON.stringify(log)}, 'begun\\n')
+        for (const end = Date.now() + 3_000; Date.now() < end;);
+        return 'done'
+      } }`)
+    void send(one, 's', 'hi').catch(() => undefined)
+    const list = async () => (await (await other.api('GET', '/v1/agents/worker/messages')).json()) as Page
+    expect(await until(async () => (await list()).data[0]?.status === 'responded')).toBe(true)
+    expect((await list()).data).toMatchObject([{ attempt: 1, response: 'done' }])
+    expect(readFileSync(log, 'utf8')).toBe('begun\n')
   })
 
   it('lose nothing over 10 kills at random moments under load (G1-G5)', { timeout: 120_000 }, async () => {
