@@ -5,7 +5,7 @@ const everyLine = { lines: 100, branches: 100 }
 export default defineConfig({
   resolve: { conditions: ['@org/source'] },
   // Tests run in the server pipeline, which has conditions of its own: without these, imports between packages would load what was last built.
-  ssr: { resolve: { conditions: ['@org/source', 'node', 'import', 'default'] } },
+  ssr: { resolve: { conditions: ['@org/source', 'node', 'default'] } },
   test: {
     include: ['{packages,examples}/*/{src,test}/**/*.test.ts', 'examples/*/*.test.ts', '{benchmarks,scripts}/**/*.test.ts'],
     testTimeout: 20_000,

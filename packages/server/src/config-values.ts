@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core'
 import { addressGuard } from '@org/agent-messaging-outbound'
 import { z } from 'zod'
+import { isPostgresUrl } from './database-url.js'
 
 // What the text of an environment variable may be, and the value that it stands for. The sentence about what a variable takes
 // stands beside it in environment.ts; a check with more to say gives it as `why`.
@@ -41,11 +42,13 @@ export const masterKey = parsed((text): Uint8Array | undefined => {
   return isWhole && key.length === KEY_BYTES ? key : undefined
 })
 
-/** `file:` and a path, or a `file:///` URL. Gives the path. */
-export const databaseUrl = z
-  .string()
-  .refine((text) => !/^postgres(ql)?:/.test(text), { params: { why: 'PostgreSQL is not supported yet' }, abort: true })
-  .pipe(parsed((text) => (text.startsWith('file:') ? pathOf(text) : undefined)))
+/** `file:` and a path, or a `file:///` URL: gives the path. Or the URL of a PostgreSQL database, as it is. */
+export const databaseUrl = parsed((text) => {
+  if (isPostgresUrl(text)) return hasDatabase(text) ? text : undefined
+  return text.startsWith('file:') ? pathOf(text) : undefined
+})
+
+const hasDatabase = (url: string): boolean => URL.canParse(url) && /^\/[^/]+$/.test(new URL(url).pathname)
 
 function pathOf(url: string): string | undefined {
   try {

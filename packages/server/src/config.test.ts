@@ -12,7 +12,7 @@ const lines = (env: Record<string, string>): string[] => readConfig(env)._unsafe
 const WRONG: [string, string[]][] = [
   ['PORT', ['http', '65536', '-1', '3000.5', ' 3000']],
   ['HOST', ['local host', 'http://localhost']],
-  ['SERVICE_DATABASE_URL', ['data.db', 'file:', 'file://otherhost/x.db', 'file::memory:', 'mysql://localhost/x']],
+  ['SERVICE_DATABASE_URL', ['data.db', 'file:', 'file://otherhost/x.db', 'file::memory:', 'mysql://localhost/x', 'postgres://localhost']],
   ['SERVICE_PUBLIC_URL', ['example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#a']],
   ['SERVICE_SYNC_MESSAGE_TIMEOUT_MS', ['600001', '30s', '-1', '1e3']],
   ['SERVICE_IDEMPOTENCY_MISMATCH', ['Reuse', 'yes']],
@@ -64,6 +64,8 @@ describe('the configuration', () => {
     [{ SERVICE_DATABASE_URL: 'file:data/a.db' }, { databasePath: 'data/a.db' }],
     [{ SERVICE_DATABASE_URL: 'file:/var/a b.db' }, { databasePath: '/var/a b.db' }],
     [{ SERVICE_DATABASE_URL: 'file:///var/a%20b.db' }, { databasePath: '/var/a b.db' }],
+    [{ SERVICE_DATABASE_URL: 'postgres://user:pw@db:5432/app' }, { databasePath: 'postgres://user:pw@db:5432/app' }],
+    [{ SERVICE_DATABASE_URL: 'postgresql:///app?host=/run/postgresql' }, { databasePath: 'postgresql:///app?host=/run/postgresql' }],
     [{ SERVICE_MASTER_KEY: HEX }, { masterKey: Buffer.from(HEX, 'hex') }],
     [{ SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64') }, { masterKey: Buffer.from(HEX, 'hex') }],
     [{ SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64url') }, { masterKey: Buffer.from(HEX, 'hex') }],
@@ -125,12 +127,14 @@ describe('the configuration', () => {
     expect([...WRONG, ...WRONG_SECRETS].map(([name]) => name).sort()).toEqual(Object.keys(environment.shape).sort())
   })
 
-  it('says that PostgreSQL is not supported yet, and keeps the password in its URL to itself', () => {
-    const [line] = lines({ SERVICE_DATABASE_URL: 'postgres://user:hunter2@db/app' })
-    expect(line).toBe(
-      'SERVICE_DATABASE_URL is "postgres://…@db/app"; it takes file: and a path, such as file:data/agent-messaging.db (PostgreSQL is not supported yet)',
-    )
-  })
+  it.each(['postgres://user:hunter2@db', 'postgres:user:hunter2@db/app', 'mysql://db/app?user=user&password=hunter2&a=b'])(
+    'keeps the password in a wrong URL to itself: %s',
+    (url) => {
+      const [line] = lines({ SERVICE_DATABASE_URL: url })
+      expect(line).toContain('SERVICE_DATABASE_URL is "')
+      expect(line).not.toContain('hunter2')
+    },
+  )
 
   it('stays on one line whatever the value holds, and cuts it', () => {
     expect(lines({ PORT: 'a\nb' })).toEqual([expect.stringContaining('PORT is "a\\nb"')])

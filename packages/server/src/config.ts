@@ -61,8 +61,8 @@ function complaint(issue: z.core.$ZodIssue, env: Variables): string {
 
 const LONGEST_SHOWN = 80
 
-/** On one line, and without the password that a URL may carry. */
+/** On one line, and without the password that a URL may carry in front of its host or among its parameters. */
 function quoted(text: string): string {
-  const shown = text.replace(/\/\/.*@/s, '//…@')
+  const shown = text.replace(/(:\/{0,2}).*@/s, '$1…@').replace(/(password=)[^&]*/gi, '$1…')
   return JSON.stringify(shown.length > LONGEST_SHOWN ? `${shown.slice(0, LONGEST_SHOWN)}…` : shown)
 }

@@ -4,6 +4,7 @@ import { err, ok } from 'neverthrow'
 import type { Agents, Programs } from './agents-file.js'
 import { DEFAULT_PROJECT } from './bootstrap.js'
 import type { Config } from './config.js'
+import { shownDatabase } from './database-url.js'
 import { devFiles, keptOrMade, type Kept } from './dev-files.js'
 import { projectNamed } from './find.js'
 import { logProgram, type Logger } from './logging.js'
@@ -57,7 +58,7 @@ function textFor(
   seen: { url: string; command: string; echo: string | undefined },
 ): string {
   const apiKeyFile = config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined
-  return welcome({ ...seen, databasePath, apiKey, apiKeyFile, webhookSecret: exampleSecret(masterKey) })
+  return welcome({ ...seen, database: shownDatabase(databasePath), apiKey, apiKeyFile, webhookSecret: exampleSecret(masterKey) })
 }
 
 const ECHO_SETTING = 'dev-echo'

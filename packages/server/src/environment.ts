@@ -25,8 +25,8 @@ export const environment = z.object({
     takes: 'an IP address or a host name of this machine',
   }),
   SERVICE_DATABASE_URL: value.databaseUrl.optional().register(variables, {
-    about: 'The database. `dev` keeps one in `data/`; `start` needs this.',
-    takes: 'file: and a path, such as file:data/agent-messaging.db',
+    about: 'The database: a SQLite file, or PostgreSQL. `dev` keeps a file in `data/`; `start` needs this.',
+    takes: 'file: and a path, such as file:data/agent-messaging.db, or postgres://user:password@host/database',
   }),
   SERVICE_MASTER_KEY: value.masterKey.optional().register(variables, {
     about: 'Encrypts webhook and runtime secrets; losing it loses them. `dev` keeps one in `data/`; `start` needs this.',

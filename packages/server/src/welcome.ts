@@ -2,7 +2,8 @@ import { quoted } from './shell-word.js'
 
 export type Welcome = {
   readonly url: string
-  readonly databasePath: string
+  /** Without a password. */
+  readonly database: string
   readonly apiKey: string
   /** Undefined when the environment gave the key. */
   readonly apiKeyFile: string | undefined
@@ -22,7 +23,7 @@ export function welcome(w: Welcome): string {
 
   API       ${url}/v1
   Health    ${url}/healthz
-  Database  ${w.databasePath}
+  Database  ${w.database}
   API key   ${w.apiKey}${w.apiKeyFile === undefined ? '' : ` (kept in ${w.apiKeyFile})`}
   Agent     echo (${w.echo ?? 'deleted'})
 

@@ -21,12 +21,12 @@ import {
   type AddressPolicy,
 } from '@org/agent-messaging-outbound'
 import { acpRuntime, processRuntime, type ProgramLog } from '@org/agent-messaging-process'
-import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
 import { builtInAgents, type Agents, type Programs } from './agents-file.js'
 import { checkMasterKey } from './bootstrap.js'
-import { OperatorError } from './operator-error.js'
+import { openDatabase } from './open-database.js'
 
 export type WiringOptions = {
+  /** A SQLite file, `:memory:`, or the URL of a PostgreSQL database, which begins with `postgres://`. */
   readonly databasePath: string
   /** 32 bytes; always the same for one database. */
   readonly masterKey: Uint8Array
@@ -59,17 +59,15 @@ const A2A_LIMITS = { deadlineMs: 30_000, maxBodyBytes: 8 * 1024 * 1024 }
 
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
 export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {
-  const { databasePath: path, telemetry = { record: () => undefined } } = options
+  const { databasePath, telemetry = { record: () => undefined } } = options
   const { headerPrefix, runLeaseMs: leaseMs, limits } = { ...defaultPolicy, ...options.policy }
   const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
-  const storage = openStorage(path)
-  const onError = (reason: string): void => telemetry.record({ name: 'worker.failed', worker: 'pacemaker', reason })
-  const pacemaker = sqlitePacemaker({ path, leaseMs, onError })
+  const onError = (worker: string, reason: string): void => telemetry.record({ name: 'worker.failed', worker, reason })
+  const { storage, close: closeDatabase, ...helpers } = await openDatabase(databasePath, { leaseMs, onError })
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   async function close(): Promise<void> {
     await http.close()
-    await pacemaker.close()
-    await storage.close()
+    await closeDatabase()
   }
 
   try {
@@ -90,7 +88,7 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
       ...programRuntimes(options, platform),
       ...(options.runtimes ?? []),
     ],
-    ...{ pacemaker, telemetry },
+    ...{ ...helpers, telemetry },
     ...(options.policy && { policy: options.policy }),
   })
   return { platform, storage, service, close }
@@ -99,12 +97,4 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
 function programRuntimes({ programs = {}, programLog }: WiringOptions, platform: NodePlatform): AgentRuntime[] {
   const options = { programs, environment: process.env, clock: platform.clock, ...(programLog && { log: programLog }) }
   return [processRuntime(options), acpRuntime(options)]
-}
-
-function openStorage(databasePath: string): Storage {
-  try {
-    return openSqliteStorage({ path: databasePath })
-  } catch (error) {
-    throw new OperatorError(error instanceof Error ? error.message : String(error))
-  }
 }

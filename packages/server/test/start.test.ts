@@ -54,7 +54,7 @@ describe('agent-messaging start', () => {
   it('names what is not set, a line each', async () => {
     expect(await failedStart({})).toEqual([
       2,
-      'SERVICE_DATABASE_URL is not set; it takes file: and a path, such as file:data/agent-messaging.db\n' +
+      'SERVICE_DATABASE_URL is not set; it takes file: and a path, such as file:data/agent-messaging.db, or postgres://user:password@host/database\n' +
         'SERVICE_MASTER_KEY is not set; it takes 32 bytes as base64 or hex, such as `openssl rand -base64 32` makes\n',
     ])
   })

@@ -1,0 +1,94 @@
+import type { Agent, AgentChange, AgentStore, ClaimedDelivery, Page, PageOf, StateChange } from '@org/agent-messaging-core'
+import { agentColumns, agentStateColumns, selectAgent, toAgent, type AgentRow } from './agent-row.js'
+import type { Database, Queries } from './database.js'
+import { addErasure } from './erasure.js'
+import { fanOut } from './fan-out.js'
+import { pageStart, toPage } from './page.js'
+import { hasOpen } from './session-row.js'
+import { sql } from './sql.js'
+
+type Columns = ReturnType<typeof agentColumns>
+type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
+type Ref = { readonly projectId: string; readonly id: string }
+type Named = { readonly projectId: string; readonly name: string }
+
+const byIdSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id = @projectId`)
+const lockSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id = @projectId for no key update`)
+/** Waits for the accepts that are under way, and holds up the next ones: see `keepAgent`. */
+const lockAloneSql = sql<Ref>(`${selectAgent} where id = @id and project_id = @projectId for update`)
+const byNameSql = sql<Named, AgentRow>(`${selectAgent} where name = @name and project_id = @projectId`)
+const activeSql = sql<object, AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
+const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, AgentRow>(
+  `${selectAgent} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
+)
+const insertSql = sql<Columns>(`
+  insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
+    state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
+  values (@id, @projectId, @name, @defaultPrincipal, @runtimeKind, @runtimeOptions, @runtimeSecrets, @desiredState,
+    @state, @startedAt, @lastError, @failures, @retryAt, @concurrency, @maxAttempts, @maxQueued, @createdAt, @updatedAt)`)
+const updateSql = sql<Columns>(`
+  update agent_messaging.agents set name = @name, default_principal = @defaultPrincipal, runtime_kind = @runtimeKind,
+    runtime_options = @runtimeOptions, runtime_secrets = @runtimeSecrets, desired_state = @desiredState,
+    concurrency = @concurrency, max_attempts = @maxAttempts, max_queued = @maxQueued, updated_at = @updatedAt
+  where id = @id`)
+const setStateSql = sql<StateColumns>(`
+  update agent_messaging.agents set state = @state, started_at = @startedAt, last_error = @lastError, failures = @failures, retry_at = @retryAt
+  where id = @agentId and state = @from`)
+const removeSql = sql<Ref>('delete from agent_messaging.agents where id = @id')
+
+const start = pageStart('agents')
+
+export function agentStore({ read, write }: Database): AgentStore {
+  return {
+    create: (agent) => write((db) => create(db, agent)),
+    get: (projectId, idOrName) => read((db) => find(db, projectId, idOrName)),
+    list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
+    update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
+    delete: (projectId, id, { force }) => write((db) => remove(db, { projectId, id }, force)),
+    changeState: (request) => write((db) => changeState(db, request)),
+    listActive: () => read(async (db) => (await db.all(activeSql, {})).map(toAgent)),
+  }
+}
+
+async function find(db: Queries, projectId: string, idOrName: string): Promise<Agent | undefined> {
+  const row = (await db.one(byIdSql, { id: idOrName, projectId })) ?? (await db.one(byNameSql, { name: idOrName, projectId }))
+  return row && toAgent(row)
+}
+
+/** Of two that take one name at once, the second violates its unique index, runs again and finds it taken. So it is with a change. */
+async function create(db: Queries, agent: Agent): Promise<'created' | 'name_taken'> {
+  if (await db.one(byIdSql, agent)) return 'created'
+  if (await db.one(byNameSql, agent)) return 'name_taken'
+  await db.run(insertSql, agentColumns(agent))
+  return 'created'
+}
+
+async function change(db: Queries, ref: Ref, changes: AgentChange): Promise<Agent | 'name_taken' | undefined> {
+  const row = await db.one(lockSql, ref)
+  if (!row) return undefined
+  const changed = { ...toAgent(row), ...changes }
+  const named = await db.one(byNameSql, changed)
+  if (named && named.id !== ref.id) return 'name_taken'
+  await db.run(updateSql, agentColumns(changed))
+  return changed
+}
+
+async function remove(db: Queries, ref: Ref, force: boolean): Promise<'deleted' | 'busy' | undefined> {
+  if (!(await db.one(lockAloneSql, ref))) return undefined
+  if (!force && (await hasOpen(db, ref.id))) return 'busy'
+  await db.run(removeSql, ref)
+  await addErasure(db, ref.id)
+  return 'deleted'
+}
+
+type Changed = { readonly changed: boolean; readonly deliveries: readonly ClaimedDelivery[] }
+
+async function changeState(db: Queries, { agentId, from, to, outgoing }: StateChange): Promise<Changed> {
+  const changed = (await db.run(setStateSql, { ...agentStateColumns(to), agentId, from })) === 1
+  return { changed, deliveries: changed && outgoing ? await fanOut(db, outgoing) : [] }
+}
+
+async function pageOf(db: Queries, projectId: string, page: PageOf): Promise<Page<Agent>> {
+  const rows = await db.all(newestSql, { projectId, before: await start(db, page), rows: page.limit + 1 })
+  return toPage(rows, page.limit, toAgent)
+}

@@ -1,0 +1,91 @@
+import type { ApiKey, CredentialStore, Page, PageOf, Project } from '@org/agent-messaging-core'
+import type { Database, Queries } from './database.js'
+import { pageStart, toPage } from './page.js'
+import { sql } from './sql.js'
+
+type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
+  readonly permissions: string
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+}
+type Id = { readonly id: string }
+type Setting = { readonly name: string }
+
+const selectProject = 'select id, name, created_at as "createdAt" from agent_messaging.projects'
+const selectKey = `
+  select id, project_id as "projectId", name, permissions, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
+  from agent_messaging.api_keys`
+
+const insertProjectSql = sql<Project>(
+  'insert into agent_messaging.projects (id, name, created_at) values (@id, @name, @createdAt) on conflict do nothing',
+)
+const projectSql = sql<Id, Project>(`${selectProject} where id = @id`)
+const projectsSql = sql<{ readonly cursor: string | null; readonly rows: number }, Project>(`
+  ${selectProject}
+  where seq > coalesce((select seq from agent_messaging.projects where id <= @cursor order by id desc limit 1), 0) order by seq limit @rows`)
+const insertKeySql = sql<KeyRow & { readonly digest: string }>(`
+  insert into agent_messaging.api_keys (id, project_id, digest, name, permissions, created_at, expires_at, revoked_at)
+  values (@id, @projectId, @digest, @name, @permissions, @createdAt, @expiresAt, @revokedAt)`)
+const keyByIdSql = sql<Id, KeyRow>(`${selectKey} where id = @id`)
+const keyByDigestSql = sql<{ readonly digest: string }, KeyRow>(`${selectKey} where digest = @digest`)
+const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, KeyRow>(
+  `${selectKey} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
+)
+const revokeSql = sql<Id & { readonly projectId: string; readonly now: number }>(
+  'update agent_messaging.api_keys set revoked_at = coalesce(revoked_at, @now) where id = @id and project_id = @projectId',
+)
+const settingSql = sql<Setting, { readonly value: string }>('select value from agent_messaging.settings where name = @name')
+const initSettingSql = sql<Setting & { readonly value: string }>(
+  'insert into agent_messaging.settings (name, value) values (@name, @value) on conflict do nothing',
+)
+
+const start = pageStart('api_keys')
+
+export function credentialStore({ read, write }: Database): CredentialStore {
+  return {
+    createProject: (row) => write(async (db) => void (await db.run(insertProjectSql, row))),
+    getProject: (id) => read((db) => db.one(projectSql, { id })),
+    listProjects: (page) => read((db) => pageOfProjects(db, page)),
+    createKey: (key, digest) => write((db) => createKey(db, key, digest)),
+    findByDigest: (digest) =>
+      read(async (db) => {
+        const row = await db.one(keyByDigestSql, { digest })
+        return row && toKey(row)
+      }),
+    listKeys: (projectId, page) => read((db) => pageOfKeys(db, projectId, page)),
+    revokeKey: (projectId, id, now) => write(async (db) => (await db.run(revokeSql, { projectId, id, now })) === 1),
+    readSetting: (name) => read(async (db) => (await db.one(settingSql, { name }))?.value),
+    initSetting: (name, value) =>
+      write(async (db) => {
+        await db.run(initSettingSql, { name, value })
+        return (await db.one(settingSql, { name }))?.value ?? value
+      }),
+  }
+}
+
+type Created = 'created' | 'digest_taken' | 'project_not_found'
+
+async function createKey(db: Queries, key: ApiKey, digest: string): Promise<Created> {
+  if (await db.one(keyByIdSql, key)) return 'created'
+  if (!(await db.one(projectSql, { id: key.projectId }))) return 'project_not_found'
+  if (await db.one(keyByDigestSql, { digest })) return 'digest_taken'
+  const { permissions, expiresAt = null, revokedAt = null } = key
+  await db.run(insertKeySql, { ...key, digest, permissions: JSON.stringify(permissions), expiresAt, revokedAt })
+  return 'created'
+}
+
+async function pageOfProjects(db: Queries, { limit, cursor = null }: { limit: number; cursor?: string | null }): Promise<Page<Project>> {
+  return toPage(await db.all(projectsSql, { cursor, rows: limit + 1 }), limit, (row) => row)
+}
+
+async function pageOfKeys(db: Queries, projectId: string, page: PageOf): Promise<Page<ApiKey>> {
+  const rows = await db.all(newestSql, { projectId, before: await start(db, page), rows: page.limit + 1 })
+  return toPage(rows, page.limit, toKey)
+}
+
+const toKey = ({ permissions, expiresAt, revokedAt, ...row }: KeyRow): ApiKey => ({
+  ...row,
+  permissions: JSON.parse(permissions) as ApiKey['permissions'],
+  ...(expiresAt !== null && { expiresAt }),
+  ...(revokedAt !== null && { revokedAt }),
+})

@@ -1,0 +1,89 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { createDatabase } from './database.js'
+import { sql } from './sql.js'
+
+let postgres: TestPostgres
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+afterAll(() => postgres.close())
+
+async function open() {
+  const pool = new pg.Pool({ connectionString: await postgres.database() })
+  const database = createDatabase(pool, true)
+  await pool.query('create table counters (id text primary key, value bigint not null)')
+  return { pool, database }
+}
+
+describe('a transaction', () => {
+  it('commits all of it, or nothing', async () => {
+    const { database } = await open()
+    const insert = sql<{ id: string; value: number }>('insert into counters (id, value) values (@id, @value)')
+    const value = await database.write(async ({ run, one }) => {
+      await run(insert, { id: 'a', value: Date.UTC(2030, 0, 1) })
+      return one(sql<object, { value: number }>('select value from counters'), {})
+    })
+    expect(value._unsafeUnwrap()).toEqual({ value: Date.UTC(2030, 0, 1) })
+    const failed = await database.write(async ({ run }) => {
+      await run(insert, { id: 'b', value: 1 })
+      throw new Error('half-way')
+    })
+    expect(failed._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: 'half-way' })
+    expect((await database.read(({ all }) => all(sql('select id from counters'), {})))._unsafeUnwrap()).toEqual([{ id: 'a' }])
+    await database.close()
+  })
+  it('runs again when another one was first, and then finds its row', async () => {
+    const { database } = await open()
+    const find = sql<{ id: string }, { value: number }>('select value from counters where id = @id')
+    const insert = sql<{ id: string; value: number }>('insert into counters (id, value) values (@id, @value)')
+    const findOrInsert = (value: number) =>
+      database.write(async ({ one, run }) => {
+        const found = await one(find, { id: 'key' })
+        if (found) return found.value
+        await run(insert, { id: 'key', value })
+        return value
+      })
+    const values = await Promise.all(Array.from({ length: 8 }, (_, n) => findOrInsert(n)))
+    expect(new Set(values.map((value) => value._unsafeUnwrap())).size).toBe(1)
+    await database.close()
+  })
+  it('sees what others have committed, and lets go of its locks if it hangs, whatever the database is set to', async () => {
+    const { database, pool } = await open()
+    await pool.query('set session characteristics as transaction isolation level serializable')
+    const settings = sql<object, { isolation: string; idle: string; lock: string }>(`
+      select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock,
+        current_setting('idle_in_transaction_session_timeout') as idle`)
+    const seen = await database.write(({ one }) => one(settings, {}))
+    expect(seen._unsafeUnwrap()).toEqual({ isolation: 'read committed', idle: '10s', lock: '10s' })
+    await database.close()
+  })
+  it('is unavailable, and ends nothing else, when the server cuts its connection', async () => {
+    const { database, pool } = await open()
+    const cut = await database.write(async ({ one }) => {
+      const own = await one(sql<object, { pid: number }>('select pg_backend_pid() as pid'), {})
+      await pool.query('select pg_terminate_backend($1)', [own?.pid])
+      return one(sql('select 1'), {})
+    })
+    expect(cut.isErr()).toBe(true)
+    expect((await database.read(({ one }) => one(sql('select 1 as one'), {})))._unsafeUnwrap()).toEqual({ one: 1 })
+    await database.close()
+  })
+  it('is finished before a close, and refused after it', async () => {
+    const { database } = await open()
+    const writing = database.write(({ one }) => one(sql('select pg_sleep(0.05), 1 as one'), {}))
+    await database.close()
+    expect((await writing)._unsafeUnwrap()).toMatchObject({ one: 1 })
+    expect((await database.read(async () => 1)).isErr()).toBe(true)
+  })
+})
+
+describe('named parameters', () => {
+  it('are numbered in the order of their first use, and leave all else alone', () => {
+    expect(sql("select @b, @a, @b, 'x@y', a @> b where t = @b::text[]")).toEqual({
+      text: "select $1, $2, $1, 'x@y', a @> b where t = $1::text[]",
+      names: ['b', 'a'],
+    })
+  })
+})

@@ -1,0 +1,112 @@
+import type { Stored } from '@org/agent-messaging-core'
+import { errAsync, fromAsyncThrowable } from 'neverthrow'
+import pg from 'pg'
+import type { Sql } from './sql.js'
+import { unavailable, unavailableBecause } from './unavailable.js'
+
+/** Runs statements, on whatever connection they belong to. */
+export type Queries = {
+  all<Parameters extends object, Row>(statement: Sql<Parameters, Row>, parameters: NoInfer<Parameters>): Promise<Row[]>
+  one<Parameters extends object, Row>(statement: Sql<Parameters, Row>, parameters: NoInfer<Parameters>): Promise<Row | undefined>
+  /** Gives how many rows it changed. */
+  run<Parameters extends object>(statement: Sql<Parameters>, parameters: NoInfer<Parameters>): Promise<number>
+}
+
+/** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */
+export type Database = {
+  /** Runs `operation` in a transaction of its own and answers when that is durable. It may run twice, but only one run counts. */
+  write<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
+  /** Statements on what is committed, each on its own snapshot. */
+  read<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
+  close(): Promise<void>
+}
+
+/** Serialization failure and deadlock: the whole transaction is to be run again. Unique violation: another was first, and the next run finds its row. */
+const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
+const MOST_RUNS = 5
+/**
+ * Statements see what is committed when they begin: what they decide on they lock first, whatever the host's own default is. A process that
+ * hangs half-way loses its locks, and nobody waits for ever for another's.
+ */
+const BEGIN = "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'"
+
+/** Instants and counts are far below 2 ** 53, so `bigint` comes back as a number. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (id, format) => (id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format)) as never,
+}
+
+export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
+  const underWay = new Set<Promise<unknown>>()
+  let isClosed = false
+  let ended: Promise<void> | undefined
+  // A connection that the server ends must not end this process, idle or at work: its query fails, and the next one opens another.
+  const ignore = (): void => undefined
+  const hear = (client: pg.PoolClient): void => void client.on('error', ignore)
+  pool.on('error', ignore)
+  pool.on('connect', hear)
+
+  function tracked<T>(work: () => Promise<T>): Stored<T> {
+    if (isClosed) return errAsync(unavailable('the storage is closed'))
+    const running = work()
+    underWay.add(running)
+    const forget = (): void => void underWay.delete(running)
+    running.then(forget, forget)
+    return fromAsyncThrowable(() => running, unavailableBecause)()
+  }
+
+  async function transact<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
+    for (let run = 1; ; run++) {
+      const client = await pool.connect()
+      try {
+        return await transactOn(client, operation)
+      } catch (error) {
+        if (run === MOST_RUNS || !(error instanceof pg.DatabaseError && RUN_AGAIN.includes(error.code))) throw error
+      }
+    }
+  }
+
+  async function end(): Promise<void> {
+    await Promise.allSettled(underWay)
+    // Its connections close behind its back, and may still be cut meanwhile: ours is listened to for ever.
+    if (endsPool) return pool.end()
+    pool.off('error', ignore)
+    pool.off('connect', hear)
+  }
+
+  return {
+    write: (operation) => tracked(() => transact(operation)),
+    read: (operation) => tracked(() => operation(queriesOn(pool))),
+    close: () => {
+      isClosed = true
+      return (ended ??= end())
+    },
+  }
+}
+
+/** Hands the connection back, or throws it away when it cannot even roll back. */
+async function transactOn<T>(client: pg.PoolClient, operation: (queries: Queries) => Promise<T>): Promise<T> {
+  let broken: Error | undefined
+  try {
+    await client.query(BEGIN)
+    const value = await operation(queriesOn(client))
+    await client.query('commit')
+    return value
+  } catch (error) {
+    await client.query('rollback').catch((reason: Error) => (broken = reason))
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+function queriesOn(connection: Pick<pg.Pool | pg.PoolClient, 'query'>): Queries {
+  async function query({ text, names }: Pick<Sql, 'text' | 'names'>, parameters: object) {
+    const given = parameters as { readonly [name: string]: unknown }
+    return connection.query({ text, values: names.map((name) => given[name] ?? null), types })
+  }
+  return {
+    all: async <Row>(statement: Sql<never, Row>, parameters: object) => (await query(statement, parameters)).rows as Row[],
+    one: async <Row>(statement: Sql<never, Row>, parameters: object) => (await query(statement, parameters)).rows[0] as Row | undefined,
+    run: async (statement, parameters) => (await query(statement, parameters)).rowCount ?? 0,
+  }
+}

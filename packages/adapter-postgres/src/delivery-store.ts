@@ -1,0 +1,75 @@
+import type { DeliveryAttempt, DeliveryDetail, DeliveryStore, Instant } from '@org/agent-messaging-core'
+import { deliveryBacklog } from './backlog.js'
+import { cancelStale } from './cancel-stale.js'
+import { dueClaims } from './claim-due.js'
+import type { Database, Queries } from './database.js'
+import { listDeliveries } from './delivery-list.js'
+import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
+import { publishTo } from './fan-out.js'
+import { toHeaders } from './kept-headers.js'
+import { purgeDeliveries } from './purge.js'
+import { recordAttempt } from './record-attempt.js'
+import { cancelDelivery, redeliver } from './redelivery.js'
+import { sql } from './sql.js'
+
+type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
+  readonly outcome: string
+  readonly headerNames: string | null
+  readonly headerValues: string | null
+}
+type Ref = { readonly projectId: string; readonly deliveryId: string }
+
+const oneSql = sql<Ref, DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = @deliveryId and d.project_id = @projectId`)
+/** The attempts come with their delivery, in one statement and so in one snapshot. */
+const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly AttemptRow[] }>(`
+  ${selectDeliveryWithBody.replace(
+    'select',
+    `select coalesce((
+       select json_agg(json_build_object('attemptNumber', t.attempt_number, 'startedAt', t.started_at, 'durationMs', t.duration_ms,
+         'outcome', t.outcome, 'headerNames', n.names, 'headerValues', t.header_values) order by t.attempt_number)
+       from agent_messaging.attempts t left join agent_messaging.header_names n on n.seq = t.header_names_seq
+       where t.delivery_seq = d.seq), '[]') as attempts,`,
+  )} where d.id = @deliveryId and d.project_id = @projectId`)
+const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(`
+  update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted'
+  where seq in
+    (select d.seq from agent_messaging.webhooks w join agent_messaging.deliveries d on d.webhook_seq = w.seq
+     where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked)`)
+
+export function deliveryStore({ read, write }: Database): DeliveryStore {
+  const claimDue = dueClaims()
+  return {
+    claimDue: (query) => write((db) => claimDue(db, query)),
+    recordAttempt: (record) => write((db) => recordAttempt(db, record)),
+    publishTo: (webhookId, event, deliveryId) =>
+      write(async (db) => {
+        const isThere = await publishTo(db, webhookId, event, deliveryId)
+        const row = isThere ? await db.one(oneSql, { deliveryId, projectId: event.projectId }) : undefined
+        return row && toDelivery(row)
+      }),
+    redeliver: (filter, page, now) => write((db) => redeliver(db, filter, page, now)),
+    cancel: (projectId, deliveryId, now) =>
+      write(async (db) => {
+        const done = await cancelDelivery(db, { projectId, deliveryId, now })
+        const row = await db.one(oneSql, { projectId, deliveryId })
+        return row && (done ? toDelivery(row) : 'already_final')
+      }),
+    get: (projectId, deliveryId) => read((db) => getDetail(db, { projectId, deliveryId })),
+    list: (filter, page) => read((db) => listDeliveries(db, filter, page)),
+    cancelOrphans: (query) => write((db) => db.run(cancelOrphansSql, query)),
+    cancelStale: (query) => write((db) => cancelStale(db, query)),
+    purge: (query) => write((db) => purgeDeliveries(db, query)),
+    backlog: (now) => read((db) => deliveryBacklog(db, now)),
+  }
+}
+
+async function getDetail(db: Queries, ref: Ref): Promise<DeliveryDetail | undefined> {
+  const row = await db.one(detailSql, ref)
+  return row && { delivery: toDelivery(row), body: row.body, attempts: row.attempts.map(toAttempt) }
+}
+
+const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): DeliveryAttempt => ({
+  ...row,
+  ...toHeaders(headerNames, headerValues),
+  outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
+})

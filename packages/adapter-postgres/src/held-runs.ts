@@ -1,0 +1,65 @@
+import type { Held, Instant, MessageStore, RecordedRun } from '@org/agent-messaging-core'
+import type { Queries } from './database.js'
+import { fanOut } from './fan-out.js'
+import { messageById, toMessage, writeState, type MessageRow } from './message-row.js'
+import { advance, holdUntil, lockSessionsOf, remember } from './session-row.js'
+import { sql } from './sql.js'
+
+// What the holder of a lease may do, within a transaction.
+
+type Deferral = Parameters<MessageStore['defer']>[0]
+type Memory = Parameters<MessageStore['rememberSession']>[0]
+type Run = Parameters<MessageStore['recordRun']>[0]
+type Leases = { readonly messageIds: readonly string[]; readonly tokens: readonly number[]; readonly until: Instant }
+
+/** The message that this token still has the right to: running or deferred, and not claimed since. Time plays no part. */
+async function lockHeld(db: Queries, { messageId, token }: Held): Promise<MessageRow | undefined> {
+  await lockSessionsOf(db, messageId)
+  const row = await db.one(messageById, { messageId })
+  const isHeld = row?.lease === token && row.position === row.headPosition && (row.state === 'running' || row.state === 'deferred')
+  return isHeld ? row : undefined
+}
+
+const extendSql = sql<Leases, { readonly messageId: string }>(`
+  update agent_messaging.sessions s set due_at = @until
+  from unnest(@messageIds::text[], @tokens::bigint[]) as held (message_id, token), agent_messaging.messages m, agent_messaging.agents a
+  where m.id = held.message_id and s.seq = m.session_seq and a.id = s.agent_id
+    and s.lease = held.token and s.head_position = m.position and m.state = 'running'
+  returning m.id as "messageId"`)
+
+/** `MessageStore.extendLeases`. */
+export async function extendLeases(db: Queries, leases: readonly Held[], until: Instant): Promise<string[]> {
+  const messageIds = leases.map(({ messageId }) => messageId)
+  await lockSessionsOf(db, ...messageIds)
+  const extended = await db.all(extendSql, { messageIds, tokens: leases.map(({ token }) => token), until })
+  const held = new Set(extended.map(({ messageId }) => messageId))
+  return messageIds.filter((messageId) => !held.has(messageId))
+}
+
+/** `MessageStore.defer`. */
+export async function defer(db: Queries, { state, ...held }: Deferral): Promise<'deferred' | 'lease_lost'> {
+  const row = await lockHeld(db, held)
+  if (!row) return 'lease_lost'
+  await writeState(db, row.seq, row.attempt, state)
+  await holdUntil(db, row.sessionSeq, state.deadlineAt)
+  return 'deferred'
+}
+
+/** `MessageStore.rememberSession`. */
+export async function rememberSession(db: Queries, { sessionState, ...held }: Memory): Promise<'remembered' | 'lease_lost'> {
+  const row = await lockHeld(db, held)
+  if (!row) return 'lease_lost'
+  await remember(db, row.sessionSeq, sessionState)
+  return 'remembered'
+}
+
+/** `MessageStore.recordRun`. */
+export async function recordRun(db: Queries, { state, now, outgoing, ...held }: Run): Promise<RecordedRun> {
+  const row = await lockHeld(db, held)
+  if (!row) return { kind: 'lease_lost' }
+  await writeState(db, row.seq, row.attempt, state)
+  if (state.kind === 'queued') await holdUntil(db, row.sessionSeq, state.notBefore)
+  const sessionWaits = state.kind === 'queued' || (await advance(db, row.sessionSeq, now))
+  const deliveries = outgoing ? await fanOut(db, outgoing) : []
+  return { kind: 'recorded', message: { ...toMessage(row), state }, deliveries, sessionWaits }
+}

@@ -1,0 +1,66 @@
+import type { MessageStore, SessionsOf } from '@org/agent-messaging-core'
+import { accept } from './accept-message.js'
+import { messageBacklog } from './backlog.js'
+import { claimRunnable } from './claim-runnable.js'
+import type { Database, Queries } from './database.js'
+import { addErasure, sweep } from './erasure.js'
+import { defer, extendLeases, recordRun, rememberSession } from './held-runs.js'
+import { cancel, retry } from './message-changes.js'
+import { listMessages } from './message-list.js'
+import { messageById, messageByRef, selectMessage, toMessage, type MessageRow } from './message-row.js'
+import { purgeMessages } from './purge.js'
+import { sessionHistory } from './session-history.js'
+import { listSessions } from './session-list.js'
+import { disown, lockSession } from './session-row.js'
+import { sql } from './sql.js'
+
+type Ids = { readonly ids: readonly string[] }
+
+const isOursSql = sql<SessionsOf>('select 1 from agent_messaging.agents where id = @agentId and project_id = @projectId')
+const ofIdsSql = sql<Ids, MessageRow>(`${selectMessage} where m.id = any(@ids::text[])`)
+const finalOnesSql = sql<Ids, MessageRow>(
+  `${selectMessage} where m.id = any(@ids::text[]) and m.state in ('responded', 'failed', 'cancelled')`,
+)
+
+export function messageStore({ read, write }: Database): MessageStore {
+  return {
+    accept: (message) => write((db) => accept(db, message)),
+    claimRunnable: (query) => write((db) => claimRunnable(db, query)),
+    extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
+    defer: (deferral) => write((db) => defer(db, deferral)),
+    recordRun: (run) => write((db) => recordRun(db, run)),
+    cancel: (cancellation) => write((db) => cancel(db, cancellation)),
+    retry: (message) => write((db) => retry(db, message)),
+    rememberSession: (memory) => write((db) => rememberSession(db, memory)),
+    history: (query) => read((db) => sessionHistory(db, query)),
+    get: (ref) =>
+      read(async (db) => {
+        const row = await db.one(messageByRef, ref)
+        return row && toMessage(row)
+      }),
+    getHeld: (messageId) =>
+      read(async (db) => {
+        const row = await db.one(messageById, { messageId })
+        return row && { message: toMessage(row), token: row.lease }
+      }),
+    findFinal: (ids) => read(async (db) => (await db.all(finalOnesSql, { ids })).map(toMessage)),
+    find: (ids) => read(async (db) => (await db.all(ofIdsSql, { ids })).map(toMessage)),
+    list: (filter, page) => read((db) => listMessages(db, filter, page)),
+    purge: (query) => write((db) => purgeMessages(db, query)),
+    backlog: (now) => read((db) => messageBacklog(db, now)),
+    listSessions: (agent, page) => read((db) => listSessions(db, agent, page)),
+    erase: (session) => write((db) => erase(db, session)),
+    sweep: ({ limit }) => write((db) => sweep(db, limit)),
+  }
+}
+
+type Erased = Parameters<MessageStore['erase']>[0]
+
+async function erase(db: Queries, { agentId, projectId, sessionId, force }: Erased): Promise<'erased' | 'busy' | undefined> {
+  const isOurs = (await db.one(isOursSql, { agentId, projectId })) !== undefined
+  const session = isOurs ? await lockSession(db, agentId, sessionId) : undefined
+  if (!session) return undefined
+  if (session.openCount > 0 && !force) return 'busy'
+  await addErasure(db, await disown(db, session.seq))
+  return 'erased'
+}

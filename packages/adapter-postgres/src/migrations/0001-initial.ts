@@ -1,0 +1,200 @@
+/**
+ * The tables of adapter-sqlite, in a schema of their own beside whatever a host keeps in the database. `seq` gives rows their order
+ * and the pages their place; ids are UUIDv7 and known outside, compared byte by byte. Instants are ms since 1970, JSON is text, since
+ * `jsonb` would reorder what is signed.
+ *
+ * Indexes on `due_at` and on what is not yet answered or delivered hold open rows only. None of those on messages names a column
+ * that a claim changes, which leaves a claim's update within its page (HOT). Rows that every commit would refer to (webhooks, names
+ * of headers) are no foreign keys: each reference would lock them, and they are never deleted.
+ */
+export const initial = `
+create table agent_messaging.settings (name text primary key, value text not null);
+
+create table agent_messaging.projects (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  name text not null,
+  created_at bigint not null
+);
+
+create table agent_messaging.api_keys (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  project_id text collate "C" not null,
+  digest text collate "C" not null unique,
+  name text not null,
+  permissions text not null,
+  created_at bigint not null,
+  expires_at bigint,
+  revoked_at bigint
+);
+create index api_keys_project on agent_messaging.api_keys (project_id, seq);
+
+create table agent_messaging.agents (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  project_id text collate "C" not null,
+  name text collate "C" not null,
+  default_principal text not null,
+  runtime_kind text not null,
+  runtime_options text not null,
+  runtime_secrets text,
+  desired_state text not null,
+  state text not null,
+  started_at bigint,
+  last_error text,
+  failures integer,
+  retry_at bigint,
+  concurrency integer not null,
+  max_attempts integer not null,
+  max_queued integer not null,
+  created_at bigint not null,
+  updated_at bigint not null,
+  unique (project_id, name)
+);
+create index agents_project on agent_messaging.agents (project_id, seq);
+
+-- The queue and the lock of its messages. Idle: due_at is null and head_position = last_position + 1.
+create table agent_messaging.sessions (
+  seq bigint generated always as identity primary key,
+  agent_id text collate "C" not null,
+  session_id text collate "C" not null,
+  last_position bigint not null,
+  head_position bigint not null,
+  open_count integer not null,
+  due_at bigint,
+  lease bigint not null,
+  last_message_id text collate "C" not null,
+  last_message_at bigint not null,
+  state text,
+  unique (agent_id, session_id)
+);
+create index sessions_due on agent_messaging.sessions (agent_id, due_at) where due_at is not null;
+create index sessions_activity on agent_messaging.sessions (agent_id, last_message_id);
+
+create table agent_messaging.messages (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  agent_id text collate "C" not null,
+  session_seq bigint not null references agent_messaging.sessions,
+  position bigint not null,
+  idempotency_key text collate "C",
+  fingerprint text,
+  message text not null,
+  metadata text,
+  principal text not null,
+  trace text,
+  attempt integer not null,
+  state text not null,
+  not_before bigint,
+  started_at bigint,
+  deadline_at bigint,
+  finished_at bigint,
+  response_time_ms bigint,
+  response text,
+  error text,
+  created_at bigint not null,
+  unique (session_seq, position)
+);
+create unique index messages_key on agent_messaging.messages (agent_id, idempotency_key) where idempotency_key is not null;
+create index messages_agent on agent_messaging.messages (agent_id, seq);
+create index messages_unanswered on agent_messaging.messages (agent_id, seq) where response is null;
+create index messages_finished on agent_messaging.messages (finished_at) where finished_at is not null;
+
+-- Owners of sessions that are no agents, or no more: nothing reads what is theirs, and all of it is removed little by little.
+create table agent_messaging.erasures (
+  seq bigint generated always as identity primary key,
+  agent_id text collate "C" not null unique
+);
+
+-- A deleted webhook keeps its row, without its secrets: its deliveries still name it. Its circuit is closed when circuit_until is null.
+create table agent_messaging.webhooks (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  project_id text collate "C" not null,
+  url text not null,
+  events text not null,
+  agent_id text collate "C",
+  description text,
+  secret text not null,
+  header_names text,
+  headers text,
+  previous_secret text,
+  previous_until bigint,
+  disable_on_gone boolean not null,
+  disabled_at bigint,
+  disabled_reason text,
+  consecutive_failures bigint not null,
+  failing_since bigint,
+  last_success_at bigint,
+  last_failure_at bigint,
+  circuit_until bigint,
+  circuit_trips bigint not null,
+  created_at bigint not null,
+  updated_at bigint not null,
+  is_deleted boolean not null
+);
+create index webhooks_project on agent_messaging.webhooks (project_id, seq) where not is_deleted;
+create index webhooks_deleted on agent_messaging.webhooks (seq) where is_deleted;
+create index webhooks_ailing on agent_messaging.webhooks (seq)
+  where not is_deleted and (disabled_at is not null or circuit_until is not null);
+
+create table agent_messaging.subscriptions (
+  project_id text collate "C" not null,
+  event text collate "C" not null,
+  webhook_seq bigint not null references agent_messaging.webhooks,
+  primary key (project_id, event, webhook_seq)
+);
+
+create table agent_messaging.events (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null,
+  name text not null,
+  body text not null,
+  trace text,
+  created_at bigint not null
+);
+
+-- Final: due_at is null. Claimed: state is 'sending', and due_at is the end of the lease.
+create table agent_messaging.deliveries (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  project_id text collate "C" not null,
+  webhook_seq bigint not null,
+  event_seq bigint not null references agent_messaging.events,
+  state text not null,
+  step integer not null,
+  attempt_count integer not null,
+  due_at bigint,
+  resume_at bigint,
+  lease bigint not null,
+  finished_at bigint,
+  cancelled_reason text,
+  created_at bigint not null
+);
+-- First attempts stand apart from retries, so that either are found at once however many of the other are due.
+create index deliveries_due on agent_messaging.deliveries (webhook_seq, (attempt_count > 0), due_at) where due_at is not null;
+create index deliveries_project on agent_messaging.deliveries (project_id, seq);
+create index deliveries_webhook on agent_messaging.deliveries (webhook_seq, seq);
+create index deliveries_undelivered on agent_messaging.deliveries (project_id, seq) where state <> 'delivered';
+create index deliveries_event on agent_messaging.deliveries (event_seq);
+create index deliveries_finished on agent_messaging.deliveries (finished_at) where finished_at is not null;
+
+-- The names of an attempt's request headers are few and the same over and over, so they are kept once; its own are the values, one a line.
+create table agent_messaging.header_names (
+  seq bigint generated always as identity primary key,
+  digest text collate "C" not null unique,
+  names text not null
+);
+
+create table agent_messaging.attempts (
+  delivery_seq bigint not null references agent_messaging.deliveries,
+  attempt_number integer not null,
+  started_at bigint not null,
+  duration_ms bigint not null,
+  outcome text not null,
+  header_names_seq bigint,
+  header_values text,
+  primary key (delivery_seq, attempt_number)
+);
+`

@@ -1,0 +1,4 @@
+import { initial } from './0001-initial.js'
+
+/** In order: the n-th one leads from version n-1 to n. What has been released is never changed. */
+export const migrations: readonly string[] = [initial]

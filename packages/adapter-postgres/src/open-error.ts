@@ -1,0 +1,36 @@
+import pg from 'pg'
+
+/** The storage cannot be opened. The message is one sentence for the operator: what is wrong and what to do. It never holds a password. */
+export class PostgresOpenError extends Error {
+  override readonly name = 'PostgresOpenError'
+}
+
+/** What a failure to open the database at `place` means for the operator. */
+export function explainOpenFailure(place: string, cause: unknown): PostgresOpenError {
+  if (cause instanceof PostgresOpenError) return new PostgresOpenError(`${place}: ${cause.message}`)
+  return new PostgresOpenError(`${place}: ${explain(cause)}`)
+}
+
+function explain(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const words = WORDS[code]
+  if (words !== undefined) return words
+  // Nothing but PostgreSQL's own words and the network's: a driver's error may quote the URL that it failed on.
+  if (cause instanceof pg.DatabaseError || /^E[A-Z]+$/.test(code)) return `cannot be opened (${code}: ${(cause as Error).message}).`
+  if (cause instanceof Error && cause.message.startsWith('timeout')) return 'does not answer; see that it is up and can be reached.'
+  if (cause instanceof Error && cause.message.includes('SSL')) return `cannot be opened (${cause.message}).`
+  return 'cannot be opened; see that the URL is right.'
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there; see that PostgreSQL is up and that host and port are right.',
+  ENOTFOUND: 'its host has no address; see that the name is right.',
+  '28P01': 'the user or the password is wrong.',
+  '28000': 'this user may not connect (see pg_hba.conf).',
+  '3D000': 'there is no such database; create it first.',
+  '42501':
+    'this user may not create what is missing; grant it CREATE on the database, or have an administrator create the schema agent_messaging for it.',
+  '25006': 'is read-only; name the primary, not a standby.',
+  '53300': 'has no connection left; raise max_connections, or lower maxConnections here.',
+  '57P03': 'is starting up or shutting down; try again.',
+}

@@ -1,0 +1,131 @@
+import { aProject } from '@org/agent-messaging-core/testing'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openPostgresStorage, PostgresOpenError } from './index.js'
+
+let postgres: TestPostgres
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+afterAll(() => postgres.close())
+
+const nameOf = (url: string): string => new URL(url).pathname.slice(1)
+
+async function query<Row extends pg.QueryResultRow>(connectionString: string, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    return (await client.query<Row>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+describe('opening', () => {
+  it('brings a new database up to date, however many do so at once', async () => {
+    const connectionString = await postgres.database()
+    const storages = await Promise.all(Array.from({ length: 8 }, () => openPostgresStorage({ connectionString, maxConnections: 1 })))
+    expect(await query(connectionString, 'select version from agent_messaging.schema_version')).toEqual([{ version: 1 }])
+    for (const storage of storages) {
+      expect((await storage.ping()).isOk()).toBe(true)
+      await storage.close()
+    }
+  })
+
+  it('keeps what was written', async () => {
+    const connectionString = await postgres.database()
+    const project = aProject()
+    const first = await openPostgresStorage({ connectionString })
+    ;(await first.credentials.createProject(project))._unsafeUnwrap()
+    await first.close()
+    const second = await openPostgresStorage({ connectionString })
+    expect((await second.credentials.getProject(project.id))._unsafeUnwrap()).toEqual(project)
+    await second.close()
+  })
+
+  it("works on a host's own pool, beside the host's tables, and leaves the pool open", async () => {
+    const pool = new pg.Pool({
+      connectionString: await postgres.database(),
+      max: 2,
+      options: '-c default_transaction_isolation=serializable',
+    })
+    await pool.query('create table messages (text text)')
+    const storage = await openPostgresStorage({ pool })
+    expect((await storage.ping()).isOk()).toBe(true)
+    await storage.close()
+    expect((await pool.query('select * from messages')).rows).toEqual([])
+    await pool.end()
+  })
+
+  it('works for a user who may not create schemas, in one that an administrator made', async () => {
+    const url = await postgres.database()
+    const user = `limited_${process.pid}`
+    await query(url, `create role ${user} login password 'x'`)
+    await query(url, `create schema agent_messaging authorization ${user}`)
+    const storage = await openPostgresStorage({ connectionString: Object.assign(new URL(url), { username: user, password: 'x' }).href })
+    expect((await storage.ping()).isOk()).toBe(true)
+    await storage.close()
+    await query(url, `drop owned by ${user} cascade; drop role ${user}`)
+  })
+})
+
+describe('refuses, in one line without the password', () => {
+  const refusal = async (connectionString: string): Promise<string> => {
+    const error: unknown = await openPostgresStorage({ connectionString }).then(
+      (storage) => storage.close(),
+      (reason: unknown) => reason,
+    )
+    if (!(error instanceof PostgresOpenError)) throw new Error('it was opened')
+    const { password } = URL.canParse(connectionString) ? new URL(connectionString) : { password: 'hunter2' }
+    expect(error.message).not.toContain(`:${password}@`)
+    expect(error.message).not.toContain('\n')
+    return error.message
+  }
+
+  it('a database that loses in a crash what it has answered for', async () => {
+    const url = await postgres.database()
+    await query(url, `alter database ${nameOf(url)} set synchronous_commit = off`)
+    expect(await refusal(url)).toMatch(/^postgres:\/\/.+\/test_\w+: synchronous_commit is off here; turn it on/)
+  })
+
+  it('a schema of a newer release', async () => {
+    const connectionString = await postgres.database()
+    await (await openPostgresStorage({ connectionString })).close()
+    await query(connectionString, 'update agent_messaging.schema_version set version = 1000')
+    expect(await refusal(connectionString)).toContain('has version 1000, written by a newer release')
+  })
+
+  it('a database in another encoding', async () => {
+    const url = await postgres.database()
+    const name = `${nameOf(url)}_latin`
+    await query(url, `create database ${name} encoding 'LATIN1' locale 'C' template template0`)
+    const other = Object.assign(new URL(url), { pathname: `/${name}` }).href
+    expect(await refusal(other)).toContain('is encoded as LATIN1')
+    await query(url, `drop database ${name}`)
+  })
+
+  it.each([
+    ['a port where nobody listens', (url: URL) => Object.assign(url, { port: '1' }), 'nobody listens there'],
+    ['a database that is not there', (url: URL) => Object.assign(url, { pathname: '/nowhere' }), 'there is no such database'],
+    ['a user that is not there', (url: URL) => Object.assign(url, { username: 'nobody' }), 'user'],
+    ['a certificate that it lacks', (url: URL) => Object.assign(url, { search: '?sslmode=require' }), 'SSL'],
+  ])('%s', async (_, change, words) => {
+    expect(await refusal(change(new URL(await postgres.database())).href)).toContain(words)
+  })
+
+  it('what is no URL', async () => {
+    expect(await refusal('postgres://me:hunter2@host:port/app')).toBe('the PostgreSQL URL: cannot be opened; see that the URL is right.')
+  })
+
+  it('a clock that differs from ours', async () => {
+    const connectionString = await postgres.database()
+    const now = Date.now
+    Date.now = () => now() + 60_000
+    try {
+      expect(await refusal(connectionString)).toContain("its clock is 60 s behind this machine's")
+    } finally {
+      Date.now = now
+    }
+  })
+})

@@ -1,0 +1,78 @@
+import type { Storage } from '@org/agent-messaging-core'
+import pg from 'pg'
+import { agentStore } from './agent-store.js'
+import { credentialStore } from './credential-store.js'
+import { createDatabase, type Database } from './database.js'
+import { deliveryStore } from './delivery-store.js'
+import { messageStore } from './message-store.js'
+import { migrate } from './migrate.js'
+import { migrations } from './migrations/index.js'
+import { explainOpenFailure } from './open-error.js'
+import { requireFittingServer } from './server-check.js'
+import { sql } from './sql.js'
+import { webhookStore } from './webhook-store.js'
+
+export type PostgresOptions =
+  | {
+      /** Such as `postgres://user:password@host:5432/name`. */
+      readonly connectionString: string
+      /** 10 if absent. */
+      readonly maxConnections?: number
+    }
+  /** The host's own, which `close` leaves open. All of ours is in the schema `agent_messaging`. */
+  | { readonly pool: pg.Pool }
+
+/** So long a call waits for a connection, before it is `Unavailable`. */
+const PATIENCE_MS = 5_000
+
+/**
+ * Opens the storage, and brings its schema up to date. Any number of processes of any number of machines may have one database open.
+ * Rejects with a `PostgresOpenError`, whose message is for the operator, when it cannot.
+ */
+export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
+  const isOurs = !('pool' in options)
+  const pool = isOurs ? createPool(options) : options.pool
+  const database = createDatabase(pool, isOurs)
+  try {
+    await prepare(pool)
+    return { ...storesOf(database), close: database.close }
+  } catch (error) {
+    await database.close()
+    throw explainOpenFailure(placeOf(pool), error)
+  }
+}
+
+const createPool = ({ connectionString, maxConnections = 10 }: { connectionString: string; maxConnections?: number }): pg.Pool =>
+  new pg.Pool({ connectionString, max: maxConnections, connectionTimeoutMillis: PATIENCE_MS, keepAlive: true })
+
+async function prepare(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await requireFittingServer(client)
+    await migrate(client, migrations)
+  } finally {
+    client.release()
+  }
+}
+
+const storesOf = (database: Database): Omit<Storage, 'close'> => ({
+  messages: messageStore(database),
+  deliveries: deliveryStore(database),
+  webhooks: webhookStore(database),
+  agents: agentStore(database),
+  credentials: credentialStore(database),
+  ping: () => database.write(async (db) => void (await db.run(rewriteVersionSql, {}))),
+})
+
+/** A write like any other, to the disk and all, that changes nothing. */
+const rewriteVersionSql = sql('update agent_messaging.schema_version set version = version')
+
+/** Where the database is, without the password. */
+function placeOf(pool: pg.Pool): string {
+  try {
+    const { host, port, database } = new pg.Client(pool.options)
+    return `postgres://${host}:${port}/${database ?? ''}`
+  } catch {
+    return 'the PostgreSQL URL'
+  }
+}

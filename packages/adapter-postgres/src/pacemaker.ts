@@ -1,0 +1,65 @@
+import { Worker } from 'node:worker_threads'
+import type { Held, Pacemaker } from '@org/agent-messaging-core'
+import type pg from 'pg'
+
+export type PostgresPacemakerOptions = ({ readonly connectionString: string } | { readonly pool: pg.Pool }) & {
+  /** The policy's `runLeaseMs`. */
+  readonly leaseMs: number
+  /** Hears why leases cannot be extended, once until they can be again. */
+  readonly onError?: (reason: string) => void
+}
+
+export type PostgresPacemaker = Pacemaker & {
+  /** Ends the thread. Without it the thread ends with the process, which it does not keep alive. */
+  close(): Promise<void>
+}
+
+/** What the thread is given at its start. */
+export type ThreadData = { readonly connection: pg.ClientConfig; readonly leaseMs: number; readonly sql: typeof extendSql }
+/** What the thread is told, in the order in which it happened. */
+export type Told = { readonly hold: Parameters<Pacemaker['hold']>[0] } | { readonly release: Held } | { readonly close: true }
+
+/**
+ * As `MessageStore.extendLeases`, for heads that still run under these tokens; and it never takes anything from a lease. A session that
+ * somebody has locked is left to the next beat.
+ */
+const extendSql = {
+  // Such a commit waits for no disk: it only ever moves the end of a lease.
+  begin: "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local synchronous_commit = off",
+  lock: `
+    select seq from agent_messaging.sessions
+    where seq in (select session_seq from agent_messaging.messages where id = any($1::text[])) for update skip locked`,
+  extend: `
+    update agent_messaging.sessions s set due_at = held.until
+    from unnest($1::text[], $2::bigint[], $3::bigint[]) as held (message_id, token, until), agent_messaging.messages m
+    where m.id = held.message_id and s.seq = m.session_seq and s.seq = any($4::bigint[]) and s.lease = held.token
+      and s.head_position = m.position and m.state = 'running' and s.due_at < held.until`,
+}
+
+/** Extends leases from a thread with a connection of its own, which agents' code cannot hold up. */
+export function postgresPacemaker({ leaseMs, onError = () => undefined, ...place }: PostgresPacemakerOptions): PostgresPacemaker {
+  const where = 'pool' in place ? connectionOf(place.pool) : { connectionString: place.connectionString }
+  const connection = { ...where, application_name: 'agent_messaging_pacemaker' }
+  const workerData: ThreadData = { connection, leaseMs, sql: extendSql }
+  const thread = new Worker(new URL('./pacemaker-thread.js', import.meta.url), { workerData, execArgv: [] })
+  const exited = new Promise((resolve) => thread.once('exit', resolve))
+  thread.on('message', onError).on('error', (error) => onError(String(error)))
+  thread.unref()
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  const tell = (told: Told): void => thread.postMessage(told)
+  return {
+    hold: (run) => tell({ hold: run }),
+    release: (run) => tell({ release: run }),
+    close: async () => {
+      thread.ref()
+      tell({ close: true })
+      await exited
+    },
+  }
+}
+
+/** As plain data, which can be sent to a thread. */
+function connectionOf(pool: pg.Pool): pg.ClientConfig {
+  const { connectionString, host, port, user, password, database, ssl } = pool.options
+  return JSON.parse(JSON.stringify({ connectionString, host, port, user, password, database, ssl })) as pg.ClientConfig
+}

@@ -1,0 +1,48 @@
+import type { Instant, Purge } from '@org/agent-messaging-core'
+import type { Queries } from './database.js'
+import { sql } from './sql.js'
+
+type Seqs = { readonly seqs: readonly number[] }
+type FinishedDelivery = { readonly seq: number; readonly eventSeq: number }
+type FinishedMessage = { readonly seq: number; readonly sessionSeq: number }
+
+export const finishedDeliveriesSql = sql<Purge, FinishedDelivery>(`
+  select seq, event_seq as "eventSeq" from agent_messaging.deliveries
+  where finished_at < @finishedBefore order by finished_at limit @limit for update skip locked`)
+/** Of two that delete the last deliveries of an event, the later one sees that they were the last. */
+const lockEventsSql = sql<Seqs>('select 1 from agent_messaging.events where seq = any(@seqs::bigint[]) order by seq for update')
+const deleteAttemptsSql = sql<Seqs>('delete from agent_messaging.attempts where delivery_seq = any(@seqs::bigint[])')
+const deleteDeliveriesSql = sql<Seqs>('delete from agent_messaging.deliveries where seq = any(@seqs::bigint[])')
+const deleteEventsSql = sql<Seqs>(`
+  delete from agent_messaging.events e where e.seq = any(@seqs::bigint[])
+    and not exists (select 1 from agent_messaging.deliveries d where d.event_seq = e.seq)`)
+
+/** `DeliveryStore.purge`, within a transaction. */
+export async function purgeDeliveries(db: Queries, purge: Purge): Promise<number> {
+  const rows = await db.all(finishedDeliveriesSql, purge)
+  const [deliveries, events] = [{ seqs: rows.map(({ seq }) => seq) }, { seqs: rows.map(({ eventSeq }) => eventSeq) }]
+  await db.run(lockEventsSql, events)
+  await db.run(deleteAttemptsSql, deliveries)
+  await db.run(deleteDeliveriesSql, deliveries)
+  await db.run(deleteEventsSql, events)
+  return rows.length
+}
+
+export const finishedMessagesSql = sql<Purge, FinishedMessage>(`
+  select m.seq, s.seq as "sessionSeq" from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
+  where m.finished_at < @finishedBefore order by m.finished_at limit @limit for update of s skip locked`)
+/** Only now are the sessions locked: one that was retried before is not final any more. */
+const deleteMessagesSql = sql<Seqs & { readonly finishedBefore: Instant }>(
+  'delete from agent_messaging.messages where seq = any(@seqs::bigint[]) and finished_at < @finishedBefore',
+)
+const deleteSessionsSql = sql<Seqs>(`
+  delete from agent_messaging.sessions s where s.seq = any(@seqs::bigint[]) and s.due_at is null
+    and not exists (select 1 from agent_messaging.messages m where m.session_seq = s.seq)`)
+
+/** `MessageStore.purge`, within a transaction. Sessions that others work on are left to the next one. */
+export async function purgeMessages(db: Queries, purge: Purge): Promise<number> {
+  const rows = await db.all(finishedMessagesSql, purge)
+  const deleted = await db.run(deleteMessagesSql, { seqs: rows.map(({ seq }) => seq), finishedBefore: purge.finishedBefore })
+  await db.run(deleteSessionsSql, { seqs: rows.map(({ sessionSeq }) => sessionSeq) })
+  return deleted
+}

@@ -1,0 +1,92 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { existingSql } from './accept-message.js'
+import { claimDueSql, lanesSql } from './claim-due.js'
+import { deliveryListSql } from './delivery-list.js'
+import { openPostgresStorage } from './index.js'
+import { messageListSql } from './message-list.js'
+import { messageById } from './message-row.js'
+import { finishedDeliveriesSql, finishedMessagesSql } from './purge.js'
+import { claimSessionsSql } from './session-row.js'
+import { sql, type Sql } from './sql.js'
+
+// Over many finished rows, with the statistics that autovacuum would have: none of the hot statements reads a table from end to end.
+
+let postgres: TestPostgres
+let client: pg.Client
+beforeAll(async () => {
+  postgres = await testPostgres()
+  const connectionString = await postgres.database()
+  await (await openPostgresStorage({ connectionString })).close()
+  client = new pg.Client({ connectionString })
+  await client.connect()
+  await client.query(FILL)
+})
+afterAll(async () => {
+  await client.end()
+  await postgres.close()
+})
+
+const FILL = `
+  insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
+      concurrency, max_attempts, max_queued, created_at, updated_at)
+    select 'a' || n, 'p', n, '', '', '', '', '', 1, 1, 1, 0, 0 from generate_series(1, 200) n;
+  insert into agent_messaging.sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
+    select 'a' || 1 + n % 200, n, 1, 2, 0, case when n % 1000 = 0 then n end, 1, n, n from generate_series(1, 20000) n;
+  insert into agent_messaging.messages (id, agent_id, session_seq, position, message, principal, attempt, state, response, finished_at, created_at)
+    select n, 'a' || 1 + n % 200, n, 1, 'hi', '', 1, 'responded', 'hi', n, n from generate_series(1, 20000) n;
+  insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, consecutive_failures, circuit_trips,
+      created_at, updated_at, is_deleted)
+    select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
+  insert into agent_messaging.events (id, name, body, created_at) select n, 'message.responded', '', n from generate_series(1, 20000) n;
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
+    select n, 'p' || 1 + n % 100, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
+      case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, n from generate_series(1, 20000) n;
+  analyze`
+
+async function planOf({ text, names }: Sql<never>, parameters: Record<string, unknown>): Promise<string> {
+  const values = names.map((name) => parameters[name] ?? null)
+  const { rows } = await client.query<{ 'QUERY PLAN': string }>({ text: `explain ${text}`, values })
+  return rows.map((row) => row['QUERY PLAN']).join('\n')
+}
+
+const ALL = Number.MAX_SAFE_INTEGER
+const page = { projectId: 'p', agentId: 'a1', rows: 11, before: ALL, fromSeq: 0, toSeq: ALL, fromPosition: 0, toPosition: ALL }
+const ofProject = { ...page, projectId: 'p1' }
+const filter = { projectId: 'p', agentId: 'a1' }
+
+it.each<[string, string, Sql<never>, Record<string, unknown>]>([
+  ['accept', 'messages_key', existingSql, { projectId: 'p', agentId: 'a1', idempotencyKey: 'k', id: '7' }],
+  ['record', 'messages_id_key', messageById, { messageId: '7' }],
+  ['claim runs', 'sessions_due', claimSessionsSql, { agentIds: ['a1', 'a2'], free: [8, 8], now: 5, until: 9 }],
+  ['look for due deliveries', 'deliveries_due', lanesSql, { after: 0, upTo: ALL, hops: 1_000, now: 5, most: 8, except: [] }],
+  ['claim deliveries', 'deliveries_due', claimDueSql, { lanes: [1, 2], areRetries: [false, true], counts: [8, 8], now: 5, until: 9 }],
+  ['list messages', 'messages_agent', sql(messageListSql(filter)), page],
+  ['list pending messages', 'messages_unanswered', sql(messageListSql({ ...filter, status: 'pending' })), page],
+  [
+    "list a session's messages",
+    'messages_session_seq_position_key',
+    sql(messageListSql({ ...filter, sessionId: '7', order: 'asc' })),
+    { ...page, sessionId: '7' },
+  ],
+  ['list deliveries', 'deliveries_project', sql(deliveryListSql({ projectId: 'p1' })), ofProject],
+  [
+    "list a webhook's deliveries",
+    'deliveries_webhook',
+    sql(deliveryListSql({ projectId: 'p1', webhookId: 'w1' })),
+    { ...ofProject, webhookId: 'w100' },
+  ],
+  [
+    'list exhausted deliveries',
+    'deliveries_undelivered',
+    sql(deliveryListSql({ projectId: 'p1', status: 'exhausted' })),
+    { ...ofProject, status: 'exhausted' },
+  ],
+  ['purge deliveries', 'deliveries_finished', finishedDeliveriesSql, { finishedBefore: 5, limit: 100 }],
+  ['purge messages', 'messages_finished', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],
+])('to %s it goes by %s, and reads no table from end to end', async (_, index, statement, parameters) => {
+  const plan = await planOf(statement, parameters)
+  expect(plan).toMatch(new RegExp(`(using|on) ${index}\\b`))
+  expect(plan).not.toMatch(/Seq Scan on (sessions|messages|events|deliveries|attempts)/)
+})

@@ -1,0 +1,199 @@
+import type { Agent, ClaimedDelivery, Message, MessageRef, Storage, Stored } from '@org/agent-messaging-core'
+import {
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  BUILT_AT as NOW,
+  fakeIds,
+  newMessage,
+  PROJECT_ID,
+  refused,
+} from '@org/agent-messaging-core/testing'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openPostgresStorage } from './index.js'
+
+// What one writer at a time makes impossible elsewhere. Each pair is raced many times over, on connections of its own.
+
+const ROUNDS = Array.from({ length: 30 }, (_, round) => round)
+const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>(), now: NOW, until: NOW + 1_000 }
+const ids = fakeIds()
+
+let postgres: TestPostgres
+let pool: pg.Pool
+let storage: Storage
+beforeAll(async () => {
+  postgres = await testPostgres()
+  pool = new pg.Pool({ connectionString: await postgres.database(), max: 20 })
+  pool.on('error', () => undefined) // the last of it may be cut with its database
+  storage = await openPostgresStorage({ pool })
+  await done(storage.credentials.createProject(aProject()))
+  // Who first has to connect comes too late for a race.
+  await Promise.all(Array.from({ length: 20 }, () => pool.query('select pg_sleep(0.1)')))
+})
+afterAll(async () => {
+  await storage.close()
+  await pool.end()
+  await postgres.close()
+})
+
+const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
+const rows = async (table: string): Promise<number> =>
+  Number((await pool.query<{ count: string }>(`select count(*) from agent_messaging.${table}`)).rows[0]?.count)
+
+async function newAgent(): Promise<Agent> {
+  const agent = anAgent()
+  await done(storage.agents.create(agent))
+  return agent
+}
+
+/** One that is final, in whatever way. */
+async function finished(agent: Agent, sessionId: string, idempotencyKey?: string): Promise<Message> {
+  const sent = newMessage(agent, { sessionId, claimUntil: NOW, ...(idempotencyKey !== undefined && { idempotencyKey }) })
+  const accepted = await done(storage.messages.accept(sent))
+  if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+  const { message, lease } = accepted.claimed
+  const state = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'it broke' }, failedAt: NOW } as const
+  await done(storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW }))
+  return message
+}
+
+const refOf = ({ id: messageId, agentId, projectId }: Message): MessageRef => ({ messageId, agentId, projectId })
+
+async function publish(agent: Agent, webhooks: number): Promise<void> {
+  for (let n = 0; n < webhooks; n++) await done(storage.webhooks.create(aWebhook({ id: ids.next(), agentId: agent.id }), 1_000))
+  const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
+  await done(storage.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
+}
+
+it('of sends with a key that an erased message still holds one gets it', async () => {
+  const agent = await newAgent()
+  await finished(agent, 'old', 'key')
+  await done(storage.messages.erase({ projectId: PROJECT_ID, agentId: agent.id, sessionId: 'old', force: true }))
+  const sends = Array.from({ length: 10 }, (_, n) => newMessage(agent, { idempotencyKey: 'key', sessionId: `${n % 2}` }))
+  const accepted = await Promise.all(sends.map((message) => done(storage.messages.accept(message))))
+  expect(accepted.filter(({ kind }) => kind === 'created')).toHaveLength(1)
+  expect(new Set(accepted.map((one) => ('message' in one ? one.message.id : one.kind))).size).toBe(1)
+})
+
+it('a run is answered or cancelled, not both', async () => {
+  const agent = await newAgent()
+  for (const round of ROUNDS) {
+    const accepted = await done(storage.messages.accept(newMessage(agent, { sessionId: `${round}`, claimUntil: NOW })))
+    if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+    const { message, lease } = accepted.claimed
+    const state = { kind: 'responded', response: 'done', respondedAt: NOW, responseTimeMs: 0 } as const
+    const [recorded, cancelled] = await Promise.all([
+      done(storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW })),
+      done(storage.messages.cancel({ ...refOf(message), ...cancelledNow(agent) })),
+    ])
+    const isAnswered = (await done(storage.messages.get(refOf(message))))?.state.kind === 'responded'
+    expect([recorded.kind, cancelled?.kind]).toEqual(isAnswered ? ['recorded', 'already_final'] : ['lease_lost', 'cancelled'])
+  }
+})
+
+it('a failed message is retried or purged, not both', async () => {
+  const agent = await newAgent()
+  for (const round of ROUNDS) {
+    const message = await finished(agent, `${round}`)
+    const [retried] = await Promise.all([
+      done(storage.messages.retry({ ...refOf(message), now: NOW })),
+      done(storage.messages.purge({ finishedBefore: NOW + 1, limit: 10 })),
+    ])
+    const left = await done(storage.messages.get(refOf(message)))
+    expect(left?.state.kind).toBe(retried?.kind === 'retried' ? 'queued' : undefined)
+    const claimed = await done(storage.messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 9 }], now: NOW, until: NOW + 1 }))
+    expect(claimed.map((claim) => claim.message.id)).toEqual(left ? [message.id] : [])
+    if (left) await done(storage.messages.cancel({ ...refOf(message), ...cancelledNow(agent) }))
+  }
+})
+
+const cancelledNow = (agent: Agent) => ({
+  state: { kind: 'cancelled', cancelledAt: NOW } as const,
+  outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
+})
+
+it('an agent is deleted or takes a message, not both', async () => {
+  for (const _ of ROUNDS) {
+    const agent = await newAgent()
+    const [accepted, deleted] = await Promise.all([
+      done(storage.messages.accept(newMessage(agent))),
+      done(storage.agents.delete(PROJECT_ID, agent.id, { force: false })),
+    ])
+    expect([accepted.kind, deleted]).toEqual(accepted.kind === 'created' ? ['created', 'busy'] : ['agent_not_found', 'deleted'])
+  }
+})
+
+it('purges that each delete a delivery of one event leave no event behind', async () => {
+  const agent = await newAgent()
+  await publish(agent, 10)
+  for (const { delivery } of await done(storage.deliveries.claimDue(CLAIM_ALL))) {
+    await done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
+  }
+  expect([await rows('events'), await rows('deliveries')]).toEqual([1, 10])
+  await Promise.all(Array.from({ length: 10 }, () => done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 1 }))))
+  expect([await rows('events'), await rows('deliveries')]).toEqual([0, 0])
+})
+
+/** Two deliveries that were refused once and wait for their next attempt, with the claims that they are recorded under. */
+async function refusedOnce(): Promise<ClaimedDelivery[]> {
+  await publish(await newAgent(), 2)
+  const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+  expect(claims).toHaveLength(2)
+  await Promise.all(claims.map(refuse))
+  return claims
+}
+
+const refuse = ({ delivery, lease }: ClaimedDelivery) =>
+  done(
+    storage.deliveries.recordAttempt({
+      ...{ deliveryId: delivery.id, token: lease.token },
+      attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+      state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
+    }),
+  )
+
+async function endAll(): Promise<void> {
+  const { data } = await done(storage.deliveries.list({ projectId: PROJECT_ID }, { limit: 100 }))
+  for (const { id } of data) await done(storage.deliveries.cancel(PROJECT_ID, id, NOW))
+  await done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 100 }))
+}
+
+it('a delivery that operators redeliver, many at once, is claimed once', async () => {
+  const redeliver = () => done(storage.deliveries.redeliver({ projectId: PROJECT_ID }, { limit: 100 }, NOW))
+  for (const _ of ROUNDS) {
+    await refusedOnce()
+    const claims: string[] = []
+    const claim = async () => claims.push(...(await done(storage.deliveries.claimDue(CLAIM_ALL))).map(({ delivery }) => delivery.id))
+    await Promise.all([redeliver(), claim(), redeliver(), claim(), redeliver(), claim(), redeliver()])
+    await claim()
+    expect(new Set(claims).size).toBe(claims.length)
+    expect(claims).toHaveLength(2)
+    await endAll()
+  }
+})
+
+it('a delivery that was cancelled stays so, whatever is recorded in the same moment', async () => {
+  for (const _ of ROUNDS) {
+    await publish(await newAgent(), 2)
+    const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+    const cancel = ({ delivery }: ClaimedDelivery) => done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
+    await Promise.all(claims.flatMap((claimed) => [refuse(claimed), cancel(claimed)]))
+    const { data } = await done(storage.deliveries.list({ projectId: PROJECT_ID }, { limit: 100 }))
+    expect(data.map(({ state }) => state.kind)).toEqual(['cancelled', 'cancelled'])
+    await endAll()
+  }
+})
+
+it('a name, and the last place for a webhook, go to one of those who want them', async () => {
+  const agents = Array.from({ length: 8 }, () => anAgent({ name: 'wanted' }))
+  const named = await Promise.all(agents.map((agent) => done(storage.agents.create(agent))))
+  expect(named.filter((kind) => kind === 'created')).toHaveLength(1)
+  const projectId = ids.next()
+  await done(storage.credentials.createProject(aProject({ id: projectId })))
+  const webhooks = Array.from({ length: 8 }, () => aWebhook({ id: ids.next(), projectId }))
+  const made = await Promise.all(webhooks.map((webhook) => done(storage.webhooks.create(webhook, 3))))
+  expect(made.filter((kind) => kind === 'created')).toHaveLength(3)
+})

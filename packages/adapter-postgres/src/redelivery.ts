@@ -1,0 +1,45 @@
+import { decideRedelivery, type Instant, type PageOf, type RedeliverFilter, type Redelivered } from '@org/agent-messaging-core'
+import type { Queries } from './database.js'
+import { listDeliveries } from './delivery-list.js'
+import { makeReadyToProbe } from './probe-readiness.js'
+import { sql } from './sql.js'
+
+// What operators do to deliveries, within a transaction.
+
+type Cancellation = { readonly projectId: string; readonly deliveryId: string; readonly now: Instant }
+type Columns = {
+  readonly ids: readonly string[]
+  readonly steps: readonly number[]
+  readonly dueAts: readonly Instant[]
+  readonly resumeAts: readonly (Instant | null)[]
+}
+
+const makeDueSql = sql<Columns>(`
+  update agent_messaging.deliveries d
+  set state = 'pending', step = next.step, due_at = next.due_at, resume_at = next.resume_at, finished_at = null, cancelled_reason = null
+  from unnest(@ids::text[], @steps::int[], @dueAts::bigint[], @resumeAts::bigint[]) as next (id, step, due_at, resume_at)
+  where d.id = next.id`)
+const cancelSql = sql<Cancellation>(`
+  update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'operator'
+  where id = @deliveryId and project_id = @projectId and due_at is not null`)
+
+/** `DeliveryStore.redeliver`. */
+export async function redeliver(db: Queries, filter: RedeliverFilter, page: PageOf, now: Instant): Promise<Redelivered> {
+  const { data, nextCursor } = await listDeliveries(db, { ...filter, toBeChanged: true }, page)
+  await makeReadyToProbe(db, [...new Set(data.map(({ webhookId }) => webhookId))], now)
+  const changed = data.flatMap(({ id, state }) => {
+    const next = decideRedelivery(state, now)
+    return next ? [{ id, ...next }] : []
+  })
+  await db.run(makeDueSql, {
+    ids: changed.map(({ id }) => id),
+    steps: changed.map(({ step }) => step),
+    dueAts: changed.map(({ nextAttemptAt }) => nextAttemptAt),
+    resumeAts: changed.map(({ resumeAt }) => resumeAt ?? null),
+  })
+  return { count: changed.length, nextCursor }
+}
+
+/** Whether it was open. */
+export const cancelDelivery = async (db: Queries, cancellation: Cancellation): Promise<boolean> =>
+  (await db.run(cancelSql, cancellation)) === 1

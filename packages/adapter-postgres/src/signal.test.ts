@@ -1,0 +1,101 @@
+import { fakeIds } from '@org/agent-messaging-core/testing'
+import type { Message } from '@org/agent-messaging-core'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { postgresSignal, type PostgresSignal } from './index.js'
+
+let postgres: TestPostgres
+let connectionString: string
+const opened: PostgresSignal[] = []
+beforeAll(async () => {
+  postgres = await testPostgres()
+  connectionString = await postgres.database()
+})
+afterEach(async () => {
+  for (const signal of opened.splice(0)) await signal.close()
+})
+afterAll(() => postgres.close())
+
+const ids = fakeIds()
+const message = (): Message => ({ id: ids.next() }) as Message
+
+function open(onError?: (reason: string) => void): PostgresSignal {
+  const signal = postgresSignal({ connectionString, ...(onError && { onError }) })
+  opened.push(signal)
+  return signal
+}
+
+/** A wake-up may be lost while a connection is made: says it again until it was heard, as no caller has to. */
+async function heardBy(from: PostgresSignal, to: PostgresSignal): Promise<unknown> {
+  const told = message()
+  const heard = vi.fn<(message: Message | undefined) => void>()
+  const stop = to.listen(told.id, heard)
+  await vi.waitFor(
+    () => {
+      from.notify(told)
+      expect(heard).toHaveBeenCalled()
+    },
+    { timeout: 15_000, interval: 50 },
+  )
+  stop()
+  return heard.mock.calls[0]?.[0]
+}
+
+it('wakes the listeners of another process, without the message', async () => {
+  expect(await heardBy(open(), open())).toBeUndefined()
+})
+
+it('wakes those of its own at once, with the message, and no longer than they listen', () => {
+  const signal = open()
+  const [told, heard] = [message(), vi.fn<() => void>()]
+  const stop = signal.listen(told.id, heard)
+  signal.notify(told)
+  expect(heard).toHaveBeenCalledExactlyOnceWith(told)
+  stop()
+  signal.notify(told)
+  expect(heard).toHaveBeenCalledOnce()
+})
+
+it('wakes every listener of a thousand messages that end at once', async () => {
+  const [from, to] = [open(), open()]
+  await heardBy(from, to)
+  const told = Array.from({ length: 1_000 }, message)
+  const woken = new Set<string>()
+  for (const { id } of told) to.listen(id, () => woken.add(id))
+  for (const one of told) from.notify(one)
+  await vi.waitFor(() => expect(woken.size).toBe(1_000), { timeout: 10_000 })
+})
+
+it('says what was still to be said before it closes', async () => {
+  const [from, to] = [open(), open()]
+  await heardBy(from, to)
+  const [told, heard] = [message(), vi.fn<() => void>()]
+  to.listen(told.id, heard)
+  from.notify(told)
+  await from.close()
+  await vi.waitFor(() => expect(heard).toHaveBeenCalled(), { timeout: 10_000 })
+})
+
+it('wakes again after the server has cut its connections', async () => {
+  const [from, to] = [open(), open()]
+  await heardBy(from, to)
+  const admin = new pg.Client({ connectionString })
+  await admin.connect()
+  const { rowCount } = await admin.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'agent_messaging_signal'",
+  )
+  await admin.end()
+  expect(rowCount).toBe(2)
+  expect(await heardBy(from, to)).toBeUndefined()
+})
+
+it('says once why it cannot connect, and closes all the same', async () => {
+  const reasons: string[] = []
+  const signal = postgresSignal({ connectionString: 'postgres://me:hunter2@127.0.0.1:1/app', onError: (reason) => reasons.push(reason) })
+  await vi.waitFor(() => expect(reasons).toHaveLength(1), { timeout: 10_000 })
+  signal.notify(message())
+  await signal.close()
+  expect(reasons).toEqual([expect.stringContaining('ECONNREFUSED')])
+  expect(reasons[0]).not.toContain('hunter2')
+})

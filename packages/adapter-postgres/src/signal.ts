@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Message, ResponseSignal } from '@org/agent-messaging-core'
+import pg from 'pg'
+
+export type PostgresSignalOptions = (
+  | { readonly connectionString: string }
+  /** Where that leads: the connection is the signal's own, for it lives as long as the signal. Not behind a pooler of transactions. */
+  | { readonly pool: pg.Pool }
+) & {
+  /** Hears why no wake-ups come through, once until they do again. */
+  readonly onError?: (reason: string) => void
+}
+
+export type PostgresSignal = ResponseSignal & {
+  /** Sends what waits to be sent, and closes the connection. */
+  close(): Promise<void>
+}
+
+type Hear = Parameters<ResponseSignal['listen']>[1]
+
+const CHANNEL = 'agent_messaging_final'
+/** A NOTIFY takes a lock over all databases at its commit: one for all that ended within this time, and never in a transaction of the stores. */
+const PAUSE_MS = 10
+/** A payload holds less than 8,000 bytes, and an id takes 36 and a comma. */
+const IDS_OF_ONE = 200
+const QUERY_TIMEOUT_MS = 5_000
+const BACKOFF_MS = { first: 100, longest: 5_000 }
+
+/**
+ * Wakes the listeners of every process on the database by NOTIFY, and those of its own at once with the message at hand. While the
+ * connection is away nothing is kept for the others: they poll.
+ */
+export function postgresSignal({ onError = () => undefined, ...place }: PostgresSignalOptions): PostgresSignal {
+  const where = 'pool' in place ? place.pool.options : { connectionString: place.connectionString }
+  const listeners = new Map<string, Set<Hear>>()
+  const untold = new Set<string>()
+  const over = new AbortController()
+  let client: pg.Client | undefined
+  let connecting = connect()
+
+  function wake(messageId: string, message?: Message): void {
+    for (const hear of listeners.get(messageId) ?? []) hear(message)
+  }
+
+  async function connect(): Promise<void> {
+    for (let pause = BACKOFF_MS.first, isTold = false; !over.signal.aborted; pause = Math.min(2 * pause, BACKOFF_MS.longest)) {
+      const reason = await tryConnect()
+      if (reason === undefined) return
+      if (!isTold) onError(reason)
+      isTold = true
+      await sleep(pause, undefined, { ref: false, signal: over.signal }).catch(() => undefined)
+    }
+  }
+
+  /** Gives why not. */
+  async function tryConnect(): Promise<string | undefined> {
+    const next = new pg.Client({
+      ...{ ...where, application_name: 'agent_messaging_signal' },
+      ...{ connectionTimeoutMillis: QUERY_TIMEOUT_MS, query_timeout: QUERY_TIMEOUT_MS, keepAlive: true },
+    })
+    next.on('error', () => lose(next)).on('end', () => lose(next))
+    next.on('notification', ({ payload = '' }) => {
+      for (const messageId of payload.split(',')) wake(messageId)
+    })
+    try {
+      await next.connect()
+      await next.query(`listen ${CHANNEL}`)
+      client = next
+      return undefined
+    } catch (error) {
+      void next.end().catch(() => undefined)
+      return error instanceof Error ? error.message : String(error)
+    }
+  }
+
+  function lose(lost: pg.Client): void {
+    if (client !== lost) return
+    client = undefined
+    void lost.end().catch(() => undefined)
+    if (!over.signal.aborted) connecting = connect()
+  }
+
+  async function tell(): Promise<void> {
+    const [ids, told] = [[...untold], client]
+    untold.clear()
+    for (let at = 0; told && at < ids.length; at += IDS_OF_ONE) {
+      const payload = ids.slice(at, at + IDS_OF_ONE).join(',')
+      await told.query('select pg_notify($1, $2)', [CHANNEL, payload]).catch(() => lose(told))
+    }
+  }
+
+  return {
+    notify: (message) => {
+      wake(message.id, message)
+      if (over.signal.aborted) return
+      if (untold.size === 0) setTimeout(() => void tell(), PAUSE_MS)
+      untold.add(message.id)
+    },
+    listen: (messageId, hear) => {
+      const hearers = listeners.get(messageId) ?? new Set()
+      listeners.set(messageId, hearers.add(hear))
+      return () => {
+        hearers.delete(hear)
+        if (hearers.size === 0) listeners.delete(messageId)
+      }
+    },
+    close: async () => {
+      over.abort()
+      await connecting
+      await tell()
+      const last = client
+      client = undefined
+      await last?.end()
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import {
+  changeWebhook,
+  type Page,
+  type PageOf,
+  type SecretRotation,
+  type Webhook,
+  type WebhookChange,
+  type WebhookStore,
+} from '@org/agent-messaging-core'
+import type { Database, Queries } from './database.js'
+import { pageStart, toPage } from './page.js'
+import { sql } from './sql.js'
+import { selectWebhook, toWebhook, updateWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
+
+type Ref = { readonly projectId: string; readonly id: string }
+type Project = { readonly projectId: string }
+
+const selectOne = `${selectWebhook} where w.id = @id and w.project_id = @projectId and not w.is_deleted`
+const oneSql = sql<Ref, WebhookRow>(selectOne)
+const lockSql = sql<Ref, WebhookRow>(`${selectOne} for no key update`)
+const existsSql = sql<Ref>('select 1 from agent_messaging.webhooks where id = @id')
+/** So that two at once do not both find room for one. */
+const lockProjectSql = sql<Project>('select 1 from agent_messaging.projects where id = @projectId for no key update')
+const countSql = sql<Project, { readonly count: number }>(
+  'select count(*) as count from agent_messaging.webhooks where project_id = @projectId and not is_deleted',
+)
+const newestSql = sql<Project & { readonly before: number; readonly rows: number }, WebhookRow>(
+  `${selectWebhook} where w.project_id = @projectId and not w.is_deleted and w.seq < @before order by w.seq desc limit @rows`,
+)
+const insertSql = sql<ReturnType<typeof webhookColumns>>(`
+  insert into agent_messaging.webhooks (id, project_id, url, events, agent_id, description, secret, header_names, headers,
+    previous_secret, previous_until, disable_on_gone, disabled_at, disabled_reason, consecutive_failures, failing_since, last_success_at,
+    last_failure_at, circuit_until, circuit_trips, created_at, updated_at, is_deleted)
+  values (@id, @projectId, @url, @events, @agentId, @description, @secret, @headerNames, @headers,
+    @previousSecret, @previousUntil, @disableOnGone, @disabledAt, @disabledReason, @consecutiveFailures, @failingSince, @lastSuccessAt,
+    @lastFailureAt, @circuitUntil, @circuitTrips, @createdAt, @updatedAt, false)`)
+const eraseSql = sql<Ref>(`
+  update agent_messaging.webhooks set secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = true where id = @id`)
+const unsubscribeSql = sql<Ref>(`
+  delete from agent_messaging.subscriptions
+  where project_id = @projectId and webhook_seq = (select seq from agent_messaging.webhooks where id = @id)`)
+const subscribeSql = sql<Ref & { readonly names: readonly string[] }>(`
+  insert into agent_messaging.subscriptions (project_id, event, webhook_seq)
+  select @projectId, name, w.seq from agent_messaging.webhooks w cross join unnest(@names::text[]) as name where w.id = @id`)
+
+const start = pageStart('webhooks')
+
+export function webhookStore({ read, write }: Database): WebhookStore {
+  return {
+    create: (webhook, limit) => write((db) => create(db, webhook, limit)),
+    get: (projectId, id) =>
+      read(async (db) => {
+        const row = await db.one(oneSql, { projectId, id })
+        return row && toWebhook(row)
+      }),
+    list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
+    update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
+    rotateSecret: (projectId, id, rotation) => write((db) => rotateSecret(db, { projectId, id }, rotation)),
+    delete: (projectId, id) => write((db) => remove(db, { projectId, id })),
+  }
+}
+
+async function create(db: Queries, webhook: Webhook, limit: number): Promise<'created' | 'limit_reached'> {
+  await db.run(lockProjectSql, webhook)
+  if (await db.one(existsSql, webhook)) return 'created'
+  if (((await db.one(countSql, webhook))?.count ?? 0) >= limit) return 'limit_reached'
+  await db.run(insertSql, webhookColumns(webhook))
+  await subscribe(db, webhook)
+  return 'created'
+}
+
+async function subscribe(db: Queries, { id, projectId, events }: Webhook): Promise<void> {
+  // One row for one delivery: the wildcard has the names in it.
+  await db.run(subscribeSql, { id, projectId, names: events.includes('*') ? ['*'] : [...new Set(events)] })
+}
+
+async function change(db: Queries, ref: Ref, changes: WebhookChange): Promise<Webhook | undefined> {
+  const row = await db.one(lockSql, ref)
+  if (!row) return undefined
+  const changed = changeWebhook(toWebhook(row), changes)
+  await db.run(updateWebhook, webhookColumns(changed))
+  await db.run(unsubscribeSql, ref)
+  await subscribe(db, changed)
+  return changed
+}
+
+async function rotateSecret(db: Queries, ref: Ref, { secret, previousUntil, updatedAt }: SecretRotation): Promise<Webhook | undefined> {
+  const row = await db.one(lockSql, ref)
+  if (!row) return undefined
+  const webhook = toWebhook(row)
+  const rotated = { ...webhook, secret, previousSecret: { secret: webhook.secret, until: previousUntil }, updatedAt }
+  await db.run(updateWebhook, webhookColumns(rotated))
+  return rotated
+}
+
+async function remove(db: Queries, ref: Ref): Promise<boolean> {
+  if (!(await db.one(lockSql, ref))) return false
+  await db.run(unsubscribeSql, ref)
+  await db.run(eraseSql, ref)
+  return true
+}
+
+async function pageOf(db: Queries, projectId: string, page: PageOf): Promise<Page<Webhook>> {
+  const rows = await db.all(newestSql, { projectId, before: await start(db, page), rows: page.limit + 1 })
+  return toPage(rows, page.limit, toWebhook)
+}

@@ -1,0 +1,58 @@
+import type { Pacemaker, ResponseSignal, Storage } from '@org/agent-messaging-core'
+import { openPostgresStorage, postgresPacemaker, postgresSignal } from '@org/agent-messaging-postgres'
+import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
+import { isPostgresUrl } from './database-url.js'
+import { OperatorError } from './operator-error.js'
+
+export type OpenOptions = {
+  /** The policy's `runLeaseMs`. */
+  readonly leaseMs: number
+  /** Hears why a helper of the storage does not do its work, once until it does again. */
+  readonly onError: (worker: 'pacemaker' | 'signal', reason: string) => void
+}
+
+/** The storage, and what a database does for the service beside it. */
+export type Database = {
+  readonly storage: Storage
+  readonly pacemaker?: Pacemaker
+  readonly signal?: ResponseSignal
+  close(): Promise<void>
+}
+
+/** Rejects with an `OperatorError` that says in a line why it cannot be opened. */
+export async function openDatabase(database: string, options: OpenOptions): Promise<Database> {
+  try {
+    return await (isPostgresUrl(database) ? openPostgres(database, options) : openSqlite(database, options))
+  } catch (error) {
+    throw new OperatorError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function openPostgres(connectionString: string, { leaseMs, onError }: OpenOptions): Promise<Database> {
+  const storage = await openPostgresStorage({ connectionString })
+  const pacemaker = postgresPacemaker({ connectionString, leaseMs, onError: (reason) => onError('pacemaker', reason) })
+  const signal = postgresSignal({ connectionString, onError: (reason) => onError('signal', reason) })
+  return {
+    storage,
+    pacemaker,
+    signal,
+    close: async () => {
+      await pacemaker.close()
+      await signal.close()
+      await storage.close()
+    },
+  }
+}
+
+async function openSqlite(path: string, { leaseMs, onError }: OpenOptions): Promise<Database> {
+  const storage = openSqliteStorage({ path })
+  const pacemaker = sqlitePacemaker({ path, leaseMs, onError: (reason) => onError('pacemaker', reason) })
+  return {
+    storage,
+    pacemaker,
+    close: async () => {
+      await pacemaker.close()
+      await storage.close()
+    },
+  }
+}

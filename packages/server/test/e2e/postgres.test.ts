@@ -1,0 +1,124 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
+import { realServer, until, type RealServer } from './real-server.js'
+import { receiver } from './receiver.js'
+import { surviveKills } from './survive-kills.js'
+
+let postgres: TestPostgres
+let folder: string
+const opened: { dispose(): Promise<void> }[] = []
+beforeAll(async () => {
+  postgres = await testPostgres()
+  folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-agents-'))
+})
+afterEach(async () => {
+  for (const one of opened.splice(0).toReversed()) await one.dispose()
+})
+afterAll(async () => {
+  await postgres.close()
+  await rm(folder, { recursive: true })
+})
+
+const QUICK = { SERVICE_RUN_LEASE_MS: '1000', SERVICE_DELIVERY_TIMEOUT_MS: '500', SERVICE_DELIVERY_LEASE_MS: '1000' }
+type Page = { readonly data: readonly { readonly message: string; readonly status: string }[] }
+
+/** Two processes on one new database, with an agent `worker` in `source`. */
+async function twoServers(source: string, argsOfOther: readonly string[] = []): Promise<[RealServer, RealServer]> {
+  const agentsFile = path.join(folder, `${opened.length}-${Date.now()}.mjs`)
+  await writeFile(agentsFile, source)
+  const env = { ...QUICK, SERVICE_DATABASE_URL: await postgres.database() }
+  const one = await realServer({ env, args: ['--agents', agentsFile] })
+  opened.push(one)
+  const other = await realServer({ env, args: ['--agents', agentsFile, ...argsOfOther] })
+  opened.push(other)
+  const agent = { name: 'worker', runtime: { kind: 'function', handler: 'work' }, desiredState: 'running' }
+  expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
+  return [one, other]
+}
+
+const send = (server: RealServer, sessionId: string, message: string, headers = {}): Promise<Response> =>
+  server.api('POST', '/v1/agents/worker/messages', { sessionId, message }, headers)
+
+describe('two processes on one PostgreSQL', () => {
+  it('G2: make one message of 100 sends with one key, and give all of them its one answer', async () => {
+    const servers = await twoServers("export default { work: ({ message }) => 're: ' + message }")
+    const sends = Array.from({ length: 100 }, (_, n) => send(servers[n % 2 ? 0 : 1], 's', 'once', { 'idempotency-key': 'the-key' }))
+    const answers = await Promise.all((await Promise.all(sends)).map(async (response) => [response.status, await response.json()]))
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+    expect(answers[0]).toMatchObject([200, { status: 'responded', response: 're: once' }])
+    const { data } = (await (await servers[1].api('GET', '/v1/agents/worker/messages')).json()) as Page
+    expect(data).toMatchObject([{ attempt: 1 }])
+  })
+
+  it('answer a caller who waits at the one for a run of the other', async () => {
+    const [one, other] = await twoServers('export default { work: () => String(process.pid) }', ['--no-worker'])
+    const [here, there] = await Promise.all([send(one, 'a', 'hi'), send(other, 'b', 'hi')].map(async (sent) => (await sent).json()))
+    expect(there).toMatchObject({ status: 'responded', response: (here as { response: string }).response })
+  })
+
+  it('G5: run the messages of a session in their order, one at a time, wherever they were sent and are run', async () => {
+    const log = path.join(folder, 'order.log')
+    const servers = await twoServers(`
+      import { appendFileSync } from 'node:fs'
+      export default { work: async ({ message }) => {
+        appendFileSync(${JSON.stringify(log)}, 'begin ' + message + '\\n')
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 10))
+        appendFileSync(${JSON.stringify(log)}, 'end ' + message + '\\n')
+        return String(process.pid)
+      } }`)
+    const sends = Array.from({ length: 40 }, (_, n) => send(servers[n % 2 ? 0 : 1], 'one session', `${n}`))
+    for (const { status } of await Promise.all(sends)) expect(status).toBe(200)
+    const listed = await servers[0].api('GET', '/v1/agents/worker/messages?sessionId=one%20session&order=asc&limit=100')
+    const inOrder = ((await listed.json()) as Page).data.map(({ message }) => message)
+    expect(readFileSync(log, 'utf8').trim().split('\n')).toEqual(inOrder.flatMap((message) => [`begin ${message}`, `end ${message}`]))
+  })
+
+  it('G1, G3: when one is killed, the other takes up its run and its delivery', async () => {
+    const [begun, release] = [path.join(folder, 'begun'), path.join(folder, 'release')]
+    const [one, other] = await twoServers(`
+      import { appendFileSync, existsSync } from 'node:fs'
+      export default { work: async ({ attempt }) => {
+        appendFileSync(${JSON.stringify(begun)}, process.pid + '\\n')
+        while (!existsSync(${JSON.stringify(release)})) await new Promise((resolve) => setTimeout(resolve, 10))
+        return String(process.pid)
+      } }`)
+    const hook = await receiver()
+    opened.push({ dispose: hook.close })
+    expect((await other.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })).status).toBe(201)
+    const lost = send(one, 's', 'hi').catch(() => undefined)
+    const begunBy = (): string[] => (existsSync(begun) ? readFileSync(begun, 'utf8').trim().split('\n') : [])
+    expect(await until(() => begunBy().length === 1)).toBe(true)
+    await one.kill('SIGKILL')
+    await lost
+    expect(await until(() => begunBy().length === 2)).toBe(true)
+    await writeFile(release, '')
+    expect(await until(() => hook.received.length === 1)).toBe(true)
+    const { data } = (await (await other.api('GET', '/v1/agents/worker/messages')).json()) as Page
+    expect(data).toMatchObject([{ status: 'responded', response: begunBy()[1], attempt: 2 }])
+  })
+
+  it('G5: run once what blocks the event loop of its process for three leases', async () => {
+    const log = path.join(folder, 'blocked.log')
+    const [one, other] = await twoServers(`
+      import { appendFileSync } from 'node:fs'
+      export default { work: () => {
+        appendFileSync(${JSON.stringify(log)}, 'begun\\n')
+        for (const end = Date.now() + 3_000; Date.now() < end;);
+        return 'done'
+      } }`)
+    void send(one, 's', 'hi').catch(() => undefined)
+    const list = async () => (await (await other.api('GET', '/v1/agents/worker/messages')).json()) as Page
+    expect(await until(async () => (await list()).data[0]?.status === 'responded')).toBe(true)
+    expect((await list()).data).toMatchObject([{ attempt: 1, response: 'done' }])
+    expect(readFileSync(log, 'utf8')).toBe('begun\n')
+  })
+
+  it('lose nothing over 10 kills at random moments under load (G1-G5)', { timeout: 120_000 }, async () => {
+    const env = { SERVICE_DATABASE_URL: await postgres.database() }
+    expect(await surviveKills({ kills: 10, processes: 2, env })).toEqual([])
+  })
+})
