@@ -1,4 +1,13 @@
-import type { Agent, AgentChange, AgentStore, ClaimedDelivery, Page, PageOf, StateChange } from '@org/agent-messaging-core'
+import {
+  mayChangeRuntime,
+  type Agent,
+  type AgentChange,
+  type AgentStore,
+  type ClaimedDelivery,
+  type Page,
+  type PageOf,
+  type StateChange,
+} from '@org/agent-messaging-core'
 import { agentColumns, agentStateColumns, selectAgent, toAgent, type AgentRow } from './agent-row.js'
 import type { Database, Queries } from './database.js'
 import { addErasure } from './erasure.js'
@@ -63,10 +72,12 @@ async function create(db: Queries, agent: Agent): Promise<'created' | 'name_take
   return 'created'
 }
 
-async function change(db: Queries, ref: Ref, changes: AgentChange): Promise<Agent | 'name_taken' | undefined> {
+async function change(db: Queries, ref: Ref, changes: AgentChange): Promise<Agent | 'name_taken' | 'not_stopped' | undefined> {
   const row = await db.one(lockSql, ref)
   if (!row) return undefined
-  const changed = { ...toAgent(row), ...changes }
+  const agent = toAgent(row)
+  if (changes.runtime && !mayChangeRuntime(agent)) return 'not_stopped'
+  const changed = { ...agent, ...changes }
   const named = await db.one(byNameSql, changed)
   if (named && named.id !== ref.id) return 'name_taken'
   await db.run(updateSql, agentColumns(changed))
