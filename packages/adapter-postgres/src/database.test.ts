@@ -49,6 +49,18 @@ describe('a transaction', () => {
     expect(new Set(values.map((value) => value._unsafeUnwrap())).size).toBe(1)
     await database.close()
   })
+  it.each(['40001', '40P01', '23505'])('runs again after %s, from whatever copy of the driver it comes', async (code) => {
+    const { database } = await open()
+    let runs = 0
+    const value = await database.write(async () => {
+      if (++runs < 3) throw Object.assign(new Error('again'), { code })
+      return 'done'
+    })
+    expect([value._unsafeUnwrap(), runs]).toEqual(['done', 3])
+    const never = await database.write(() => Promise.reject(Object.assign(new Error('again'), { code })))
+    expect(never._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: `${code}: again` })
+    await database.close()
+  })
   it('sees what others have committed, and lets go of its locks if it hangs, whatever the database is set to', async () => {
     const { database, pool } = await open()
     await pool.query('set session characteristics as transaction isolation level serializable')

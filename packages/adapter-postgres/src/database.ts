@@ -1,6 +1,7 @@
 import type { Stored } from '@org/agent-messaging-core'
 import { errAsync, fromAsyncThrowable } from 'neverthrow'
 import pg from 'pg'
+import { codeOf } from './error-code.js'
 import type { Sql } from './sql.js'
 import { unavailable, unavailableBecause } from './unavailable.js'
 
@@ -60,7 +61,7 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
       try {
         return await transactOn(client, operation)
       } catch (error) {
-        if (run === MOST_RUNS || !(error instanceof pg.DatabaseError && RUN_AGAIN.includes(error.code))) throw error
+        if (run === MOST_RUNS || !RUN_AGAIN.includes(codeOf(error))) throw error
       }
     }
   }

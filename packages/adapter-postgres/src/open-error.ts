@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { codeOf } from './error-code.js'
 
 /** The storage cannot be opened. The message is one sentence for the operator: what is wrong and what to do. It never holds a password. */
 export class PostgresOpenError extends Error {
@@ -12,11 +12,11 @@ export function explainOpenFailure(place: string, cause: unknown): PostgresOpenE
 }
 
 function explain(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const code = codeOf(cause) ?? ''
   const words = WORDS[code]
   if (words !== undefined) return words
-  // Nothing but PostgreSQL's own words and the network's: a driver's error may quote the URL that it failed on.
-  if (cause instanceof pg.DatabaseError || /^E[A-Z]+$/.test(code)) return `cannot be opened (${code}: ${(cause as Error).message}).`
+  // Nothing but PostgreSQL's own words (SQLSTATE) and the network's: a driver's error may quote the URL that it failed on.
+  if (/^[0-9A-Z]{5}$|^E[A-Z]+$/.test(code)) return `cannot be opened (${code}: ${(cause as Error).message}).`
   if (cause instanceof Error && cause.message.startsWith('timeout')) return 'does not answer; see that it is up and can be reached.'
   if (cause instanceof Error && cause.message.includes('SSL')) return `cannot be opened (${cause.message}).`
   return 'cannot be opened; see that the URL is right.'

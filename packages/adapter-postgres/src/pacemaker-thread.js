@@ -43,6 +43,10 @@ async function extendAll() {
   }
 }
 
+/** Where a name has several addresses, the error has a code alone. */
+const reasonOf = (/** @type {unknown} */ error) =>
+  error instanceof Error ? error.message || String(Reflect.get(error, 'code')) : String(error)
+
 /** Whether all is well; what is not is told once, and tried again soon. */
 let isWell = true
 async function beat() {
@@ -51,7 +55,7 @@ async function beat() {
     isWell = true
   } catch (error) {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread, not a window
-    if (isWell) parentPort?.postMessage(error instanceof Error ? error.message : String(error))
+    if (isWell) parentPort?.postMessage(reasonOf(error))
     isWell = false
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Message, ResponseSignal } from '@org/agent-messaging-core'
 import pg from 'pg'
+import { unavailableBecause } from './unavailable.js'
 
 export type PostgresSignalOptions = (
   | { readonly connectionString: string }
@@ -69,7 +70,7 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
       return undefined
     } catch (error) {
       void next.end().catch(() => undefined)
-      return error instanceof Error ? error.message : String(error)
+      return unavailableBecause(error).reason
     }
   }
 
