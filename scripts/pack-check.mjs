@@ -62,7 +62,7 @@ function importEverything() {
   write('tsconfig.json', [JSON.stringify({ compilerOptions, files: ['types.ts'] })])
   write(
     'types.ts',
-    entries.map((entry) => `export type * from '${entry}'`),
+    entries.map((entry, n) => `export type * as entry${n} from '${entry}'`),
   )
   write(
     'load.js',
