@@ -4,6 +4,7 @@ import {
   type AgentChange,
   type AgentStore,
   type ClaimedDelivery,
+  type OwnRequest,
   type Page,
   type PageOf,
   type StateChange,
@@ -43,6 +44,13 @@ const updateSql = sql<Columns>(`
 const setStateSql = sql<StateColumns>(`
   update agent_messaging.agents set state = @state, started_at = @startedAt, last_error = @lastError, failures = @failures, retry_at = @retryAt
   where id = @agentId and state = @from`)
+/** Of two processes that find it free at once the second waits for the first's row, and then finds it taken. */
+const ownSql = sql<OwnRequest, { readonly id: string }>(`
+  update agent_messaging.agents set owner = @owner, owned_until = @until
+  where id = any(@agentIds::text[]) and (owner is null or owner = @owner or owned_until <= @now)
+  returning id`)
+const disownSql = sql<{ readonly owner: string }>(`
+  update agent_messaging.agents set owner = null, owned_until = null where owner = @owner`)
 const removeSql = sql<Ref>('delete from agent_messaging.agents where id = @id')
 
 const start = pageStart('agents')
@@ -55,6 +63,8 @@ export function agentStore({ read, write }: Database): AgentStore {
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
     delete: (projectId, id, { force }) => write((db) => remove(db, { projectId, id }, force)),
     changeState: (request) => write((db) => changeState(db, request)),
+    own: (request) => write(async (db) => (await db.all(ownSql, request)).map(({ id }) => id)),
+    disown: (owner) => write(async (db) => void (await db.run(disownSql, { owner }))),
     listActive: () => read(async (db) => (await db.all(activeSql, {})).map(toAgent)),
   }
 }

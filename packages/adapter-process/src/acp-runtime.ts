@@ -70,6 +70,7 @@ export function acpRuntime({ programs, environment, clock, log = () => undefined
   return {
     kind: 'acp',
     signsRequests: false,
+    exclusive: true,
     parseOptions,
     start: async ({ agent }, onExit) => {
       const name = agent.runtime.options['program']

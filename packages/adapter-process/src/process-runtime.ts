@@ -38,6 +38,7 @@ export function processRuntime({ programs, environment, clock, log = () => undef
   return {
     kind: 'process',
     signsRequests: false,
+    exclusive: true,
     parseOptions,
     start: async ({ agent }, onExit) => {
       const name = agent.runtime.options['program']

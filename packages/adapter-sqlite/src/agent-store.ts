@@ -4,6 +4,7 @@ import {
   type Agent,
   type AgentChange,
   type AgentStore,
+  type OwnRequest,
   type Page,
   type PageOf,
   type StateChange,
@@ -19,6 +20,11 @@ type Columns = ReturnType<typeof agentColumns>
 type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
 
 type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
+
+/** For when those who held them are known to be dead. */
+export function releaseAgents(db: Database): void {
+  db.exec('update agents set owner = null, owned_until = null where owner is not null')
+}
 
 export function agentStore(db: Database, { read, write }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
   const byId = db.prepare<[string, string], AgentRow>(`${selectAgent} where id = ? and project_id = ?`)
@@ -39,6 +45,10 @@ export function agentStore(db: Database, { read, write }: Committer, { sessions,
   const setState = db.prepare<[StateColumns]>(`
     update agents set state = @state, started_at = @startedAt, last_error = @lastError, failures = @failures, retry_at = @retryAt
     where id = @agentId and state = @from`)
+  const lease = db.prepare<[{ readonly agentId: string } & Omit<OwnRequest, 'agentIds'>]>(`
+    update agents set owner = @owner, owned_until = @until
+    where id = @agentId and (owner is null or owner = @owner or owned_until <= @now)`)
+  const disown = db.prepare<[string]>('update agents set owner = null, owned_until = null where owner = ?')
   const removeAgent = db.prepare<[string]>('delete from agents where id = ?')
 
   function find(projectId: string, idOrName: string): Agent | undefined {
@@ -78,6 +88,8 @@ export function agentStore(db: Database, { read, write }: Committer, { sessions,
     return { changed, deliveries: changed && outgoing ? fanOut(outgoing) : [] }
   }
 
+  const own = ({ agentIds, ...terms }: OwnRequest): string[] => agentIds.filter((agentId) => lease.run({ agentId, ...terms }).changes === 1)
+
   const pageOf = (projectId: string, page: PageOf): Page<Agent> =>
     toPage(newest.all(projectId, start(page), page.limit + 1), page.limit, toAgent)
 
@@ -88,6 +100,8 @@ export function agentStore(db: Database, { read, write }: Committer, { sessions,
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
     delete: (projectId, id, { force }) => write(() => remove(projectId, id, force)),
     changeState: (request) => write(() => changeState(request)),
+    own: (request) => write(() => own(request)),
+    disown: (owner) => write(() => void disown.run(owner)),
     listActive: () => read(() => active.all().map(toAgent)),
   }
 }

@@ -1,6 +1,6 @@
 import type { Storage } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
-import { agentStore } from './agent-store.js'
+import { agentStore, releaseAgents } from './agent-store.js'
 import { createCommitter, type Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { credentialStore } from './credential-store.js'
@@ -76,6 +76,7 @@ function releaseClaims(db: Database): void {
   const release = db.transaction(() => {
     releaseSessions(db)
     releaseDeliveries(db)
+    releaseAgents(db)
   })
   release.immediate()
 }

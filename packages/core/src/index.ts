@@ -52,7 +52,7 @@ export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
 export type { Circuit, CircuitState, WebhookHealth, WebhookHealthPolicy } from './domain/webhook-health.js'
 export { circuitAt, decideWebhookHealth, defaultWebhookHealthPolicy } from './domain/webhook-health.js'
 export type { AgentRuntime, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent } from './ports/agent-runtime.js'
-export type { AgentChange, AgentStore, StateChange } from './ports/agent-store.js'
+export type { AgentChange, AgentStore, OwnRequest, StateChange } from './ports/agent-store.js'
 export type { CredentialStore, Project } from './ports/credential-store.js'
 export type {
   AttemptRecord,

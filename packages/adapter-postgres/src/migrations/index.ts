@@ -1,4 +1,5 @@
 import { initial } from './0001-initial.js'
+import { agentOwners } from './0002-agent-owners.js'
 
 /** In order: the n-th one leads from version n-1 to n. What has been released is never changed. */
-export const migrations: readonly string[] = [initial]
+export const migrations: readonly string[] = [initial, agentOwners]

@@ -17,6 +17,7 @@ import { instancesSuite } from './instances.js'
 import { isolationSuite } from './isolation.js'
 import { leasesSuite } from './leases.js'
 import { modelSuite } from './model-check.js'
+import { ownersSuite } from './owners.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
@@ -65,6 +66,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('retention of messages', () => messageRetentionSuite(it))
     describe('the backlog', () => backlogSuite(it))
     describe('agents', () => agentsSuite(it))
+    describe('agents that one process owns', () => ownersSuite(it))
     describe('webhooks', () => webhooksSuite(it))
     describe('projects, API keys and settings', () => credentialsSuite(it))
     describe('isolation of projects', () => isolationSuite(it))

@@ -13,6 +13,11 @@ export interface AgentRuntime {
   /** Whether requests to such an agent are signed: each agent then gets a signing secret of its own, shown once. */
   readonly signsRequests: boolean
   /**
+   * Its agents keep something in the process that runs them. One process at a time then runs such an agent, all of its sessions, and
+   * another takes it over when that one stops or dies. Agents of other runtimes run wherever there is room.
+   */
+  readonly exclusive?: boolean
+  /**
    * Checks the options of a create or update request and takes what is secret out of what may be shown. Each error is a
    * sentence for the caller that starts with the field's name. Options come from requests: they name entries of the
    * operator's configuration, never a program or an argument.

@@ -20,6 +20,13 @@ export interface AgentStore {
   delete(projectId: string, id: string, options: { readonly force: boolean }): Stored<'deleted' | 'busy' | undefined>
   /** Compare and set on the kind of state, with its event in the same commit: one caller gets `changed`, so it is reported once. */
   changeState(change: StateChange): Stored<{ readonly changed: boolean; readonly deliveries: readonly ClaimedDelivery[] }>
+  /**
+   * Leases to `owner`, until `until`, those of the agents that nobody else holds past `now`; its own are extended. Gives the ids of
+   * those that are its own now.
+   */
+  own(request: OwnRequest): Stored<string[]>
+  /** Gives up all that `owner` holds. */
+  disown(owner: string): Stored<void>
   /** Agents of every project that should run or are not stopped: what a supervisor looks after. */
   listActive(): Stored<Agent[]>
 }
@@ -28,6 +35,8 @@ export interface AgentStore {
 export type AgentChange = Partial<
   Pick<Agent, 'name' | 'defaultExecutionPrincipal' | 'runtime' | 'desiredState' | 'concurrency' | 'maxAttempts' | 'maxQueued'>
 > & { readonly updatedAt: Instant }
+
+export type OwnRequest = { readonly owner: string; readonly agentIds: readonly string[]; readonly now: Instant; readonly until: Instant }
 
 export type StateChange = {
   readonly agentId: string

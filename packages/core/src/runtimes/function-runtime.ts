@@ -17,6 +17,8 @@ export type AgentFunction = (
 export type FunctionRuntimeOptions = {
   /** Of an answer in pieces, in UTF-16 units: it is given up as soon as it is longer. The default limit of answers if absent. */
   readonly maxLength?: number
+  /** The handlers keep something in this process: see `AgentRuntime.exclusive`. Without it, every process that has a handler runs its agents. */
+  readonly exclusive?: boolean
 }
 
 const MAX_ERROR_LENGTH = 1_000
@@ -24,7 +26,7 @@ const MAX_ERROR_LENGTH = 1_000
 /** Agents that run in this process. An agent's option `handler` names one of `handlers`; requests cannot bring code of their own. */
 export function functionRuntime(
   handlers: Readonly<Record<string, AgentFunction>>,
-  { maxLength = defaultLimits.responseLength }: FunctionRuntimeOptions = {},
+  { maxLength = defaultLimits.responseLength, exclusive = false }: FunctionRuntimeOptions = {},
 ): AgentRuntime {
   const find = (name: unknown): AgentFunction | undefined =>
     typeof name === 'string' && Object.hasOwn(handlers, name) ? handlers[name] : undefined
@@ -32,6 +34,7 @@ export function functionRuntime(
   return {
     kind: 'function',
     signsRequests: false,
+    exclusive,
     parseOptions: async ({ handler, ...rest }) => {
       if (find(handler) === undefined) return err(`handler must be one of: ${known}`)
       const stray = Object.keys(rest)[0]

@@ -2,7 +2,7 @@ import { err, ok } from 'neverthrow'
 import { failedRun, type RunError, type RunOutcome } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest, RuntimeAgent } from '../ports/agent-runtime.js'
 
-export type FakeRuntimeOptions = Partial<Pick<AgentRuntime, 'kind' | 'signsRequests' | 'parseOptions'>> & {
+export type FakeRuntimeOptions = Partial<Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'parseOptions'>> & {
   /** Answers every run in the test's place, and alone decides what an abort does. What it throws is a failed run. */
   readonly handler?: (request: RunRequest, signal: AbortSignal) => RunOutcome | Promise<RunOutcome>
 }
@@ -26,7 +26,13 @@ export type FakeRuntime = AgentRuntime & {
 
 type OpenRun = { readonly agentId: string; end(outcome: RunOutcome): void }
 
-export function fakeRuntime({ handler, kind = 'fake', signsRequests = false, parseOptions }: FakeRuntimeOptions = {}): FakeRuntime {
+export function fakeRuntime({
+  handler,
+  kind = 'fake',
+  signsRequests = false,
+  exclusive = false,
+  parseOptions,
+}: FakeRuntimeOptions = {}): FakeRuntime {
   const starts: RuntimeAgent[] = []
   const requests: RunRequest[] = []
   const openRuns = new Map<string, OpenRun>()
@@ -80,6 +86,7 @@ export function fakeRuntime({ handler, kind = 'fake', signsRequests = false, par
   return {
     kind,
     signsRequests,
+    exclusive,
     parseOptions: parseOptions ?? (async (options) => ok({ options, secrets: {} })),
     start: async (runtimeAgent, onExit) => {
       starts.push(runtimeAgent)

@@ -1,4 +1,5 @@
 import { mayChangeRuntime, type Agent } from '../domain/agent.js'
+import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from '../ports/agent-store.js'
 import { ofProject, type Immediate, type Memory } from './memory.js'
 import { publish } from './memory-outbox.js'
@@ -49,10 +50,25 @@ export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
     return { changed: true, deliveries: outgoing ? publish(memory, outgoing) : [] }
   },
 
+  own({ owner, agentIds, now, until }) {
+    const own = agentIds.filter((agentId) => memory.agents.has(agentId) && isFree(memory, agentId, owner, now))
+    for (const agentId of own) memory.owners.set(agentId, { owner, until })
+    return own
+  },
+
+  disown(owner) {
+    for (const [agentId, holder] of memory.owners) if (holder.owner === owner) memory.owners.delete(agentId)
+  },
+
   listActive() {
     return [...memory.agents.values()].filter(({ desiredState, state }) => desiredState === 'running' || state.kind !== 'stopped')
   },
 })
+
+function isFree(memory: Memory, agentId: string, owner: string, now: Instant): boolean {
+  const holder = memory.owners.get(agentId)
+  return holder === undefined || holder.owner === owner || holder.until <= now
+}
 
 const isNameTaken = (memory: Memory, { id, projectId, name }: Agent): boolean =>
   [...memory.agents.values()].some((other) => other.id !== id && other.projectId === projectId && other.name === name)

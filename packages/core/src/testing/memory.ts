@@ -14,6 +14,7 @@ export type Memory = {
   readonly apiKeys: Map<string, { key: ApiKey; readonly digest: string }>
   readonly settings: Map<string, string>
   readonly agents: Map<string, Agent>
+  readonly owners: Map<string, { readonly owner: string; readonly until: Instant }>
   readonly webhooks: Map<string, Webhook>
   readonly sessions: Map<string, Session>
   readonly messages: Map<string, MessageRow>
@@ -48,6 +49,7 @@ export const newMemory = (): Memory => ({
   apiKeys: new Map(),
   settings: new Map(),
   agents: new Map(),
+  owners: new Map(),
   webhooks: new Map(),
   sessions: new Map(),
   messages: new Map(),

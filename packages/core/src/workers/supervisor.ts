@@ -7,6 +7,7 @@ import type { DeliveryWorker } from './delivery-worker.js'
 import type { Dispatcher } from './dispatcher.js'
 import { createHealthWatch, type Hosted } from './health-watch.js'
 import { createLoop } from './loop.js'
+import { createOwnership } from './ownership.js'
 import { runtimeSecrets } from './runtime-secrets.js'
 import { within } from './within.js'
 
@@ -45,6 +46,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   /** Were not well, and are not let run before they say that they are. */
   const convalescent = new Set<string>()
   const looking = new Map<string, Promise<void>>()
+  const ownership = createOwnership(d)
   const watch = createHealthWatch(d, (hosted, why) => void inTurn(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
   let phase: 'idle' | 'working' | 'stopped' = 'idle'
@@ -193,8 +195,15 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     here.delete(agentId)
   }
 
+  /** Another process has it now: what it keeps here is of no use to that one. */
+  async function yieldTo(agentId: string): Promise<void> {
+    convalescent.delete(agentId)
+    await close(agentId)
+  }
+
   /** It is stopped or deleted. */
   async function forget(agentId: string): Promise<void> {
+    ownership.forget(agentId)
     failures.delete(agentId)
     convalescent.delete(agentId)
     await close(agentId)
@@ -232,11 +241,12 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const before = [...here.keys()]
     const active = await d.storage.agents.listActive()
     if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
+    const isOurs = await ownership.claim(active.value)
     const ids = new Set(active.value.map((agent) => agent.id))
     const gone = before.filter((agentId) => !ids.has(agentId))
     // What the list says of an agent that somebody is looking at may be old by the time of its turn.
     const looks = [
-      ...active.value.map((agent) => looking.get(agent.id) ?? inTurn(agent.id, () => settle(agent))),
+      ...active.value.map((agent) => looking.get(agent.id) ?? inTurn(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id)))),
       ...gone.map((agentId) => looking.get(agentId) ?? inTurn(agentId, () => forget(agentId))),
     ]
     watch.look(here.values())
@@ -249,7 +259,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       await inTurn(agentId, async () => {
         const agent = await d.storage.agents.get(projectId, agentId)
         if (agent.isErr()) return
-        await (agent.value ? settle(agent.value) : forget(agentId))
+        if (!agent.value) return forget(agentId)
+        const isOurs = await ownership.claim([agent.value])
+        if (isOurs(agent.value)) await settle(agent.value)
       })
     },
     tick,
@@ -261,7 +273,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       // In turn: what is being started now is stopped then.
       const ids = new Set([...here.keys(), ...looking.keys()])
       const closed = [...ids].map((agentId) => inTurn(agentId, () => close(agentId)))
-      await within(d.clock, STOP_PATIENCE_MS, Promise.all(closed))
+      await within(d.clock, STOP_PATIENCE_MS, Promise.all(closed).then(ownership.release))
     },
   }
 }

@@ -23,6 +23,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
+/** Says how many runs it has had: what a program keeps in its memory. */
+const COUNTER = `
+  import { createInterface } from 'node:readline'
+  let runs = 0
+  const say = (message) => process.stdout.write(JSON.stringify(message) + '\\n')
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    const { type, id } = JSON.parse(line)
+    const response = () => JSON.stringify({ pid: process.pid, parent: process.ppid, runs: ++runs })
+    if (type === 'run') say({ type: 'answer', id, response: response() })
+  })
+  say({ type: 'ready', protocol: 1 })`
+
 const QUICK = { SERVICE_RUN_LEASE_MS: '1000', SERVICE_DELIVERY_TIMEOUT_MS: '500', SERVICE_DELIVERY_LEASE_MS: '1000' }
 type Page = { readonly data: readonly { readonly message: string; readonly status: string }[] }
 
@@ -115,6 +127,26 @@ describe('two processes on one PostgreSQL', () => {
     expect(await until(async () => (await list()).data[0]?.status === 'responded')).toBe(true)
     expect((await list()).data).toMatchObject([{ attempt: 1, response: 'done' }])
     expect(readFileSync(log, 'utf8')).toBe('begun\n')
+  })
+
+  it('have one program for an agent that is a program, and take it over from a process that is killed', async () => {
+    const program = path.join(folder, 'counter.mjs')
+    await writeFile(program, COUNTER)
+    const entry = { command: process.execPath, args: [program] }
+    const servers = await twoServers(`export default { work: () => '' }\nexport const programs = { counter: ${JSON.stringify(entry)} }`)
+    const [one, other] = servers
+    await one.api('POST', '/v1/agents', { name: 'counter', runtime: { kind: 'process', program: 'counter' }, desiredState: 'running' })
+    const ask = async (server: RealServer, sessionId: string): Promise<{ pid: number; parent: number; runs: number }> => {
+      const sent = await server.api('POST', '/v1/agents/counter/messages', { sessionId, message: 'hi' }, { prefer: 'wait=10' })
+      return JSON.parse(((await sent.json()) as { response: string }).response)
+    }
+    await until(async () => ((await (await one.api('GET', '/v1/agents/counter')).json()) as { state: string }).state === 'running')
+    const first = await ask(one, 'a')
+    for (let n = 2; n <= 10; n++) expect(await ask(servers[n % 2 ? 0 : 1], n % 3 ? 'a' : 'b')).toEqual({ ...first, runs: n })
+    const [owner, survivor] = first.parent === one.pid() ? [one, other] : [other, one]
+    await owner.kill('SIGKILL')
+    const next = await ask(survivor, 'a')
+    expect(next).toEqual({ pid: expect.any(Number), parent: survivor.pid(), runs: 1 })
   })
 
   it('lose nothing over 10 kills at random moments under load (G1-G5)', { timeout: 120_000 }, async () => {

@@ -16,6 +16,7 @@ export const CRON_SECRET = 'a-cron-secret-for-the-tests'
 export type RealServer = {
   readonly url: string
   readonly folder: string
+  readonly pid: () => number | undefined
   start(): Promise<void>
   kill(signal: NodeJS.Signals): Promise<number | null>
   /** All that its processes wrote so far. */
@@ -81,6 +82,7 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
   return {
     url,
     folder,
+    pid: () => child?.pid,
     start,
     kill,
     output: () => output,

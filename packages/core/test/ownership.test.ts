@@ -1,0 +1,83 @@
+import { createService } from '@org/agent-messaging-core'
+import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { describe, expect, it } from 'vitest'
+
+const LEASE_MS = 30_000
+
+/** Two processes on one storage, each with a runtime of its own and one running agent, `bot`. The first one has it. */
+async function twoProcesses({ exclusive = true } = {}) {
+  const first = fakePlatform({ exclusive })
+  const storage = first.storage.reopen()
+  const { runtime, runtimes, ids, telemetry } = fakePlatform({ exclusive })
+  const second = { ...first, storage, runtime, runtimes, telemetry, ids: { next: () => `second-${ids.next()}` } }
+  const services = [createService(first), createService(second)] as const
+  const { id: projectId } = (await services[0].projects.create({ name: 'test' }))._unsafeUnwrap()
+  await services[0].start()
+  await services[0].agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+  await services[1].start()
+  const ref = { projectId, agent: 'bot' }
+  const post = async (n: 0 | 1) =>
+    (await services[n].messages.send({ ...ref, sessionId: 's', message: 'hi', waitMs: 0 }))._unsafeUnwrap().message
+  return { ...{ one: first, other: second, services, ref, post, clock: first.clock } }
+}
+
+describe('an agent that keeps something in its process', () => {
+  it('runs in one process, wherever its messages are accepted', async () => {
+    const { one, other, post, clock } = await twoProcesses()
+    const { id } = await post(1)
+    await clock.advance(500)
+    expect(one.runtime.openRuns).toEqual([id])
+    await clock.advance(10 * LEASE_MS)
+    expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 0])
+  })
+
+  it('is taken over at once from a process that stops', async () => {
+    const { one, other, services, post, clock } = await twoProcesses()
+    const { id } = await post(0)
+    one.runtime.answer(id, 'done')
+    const stopping = services[0].stop({ graceMs: 0 })
+    await clock.advance(2_000)
+    await stopping
+    expect(other.runtime.starts).toHaveLength(1)
+    const { id: next } = await post(1)
+    expect(other.runtime.openRuns).toEqual([next])
+  })
+
+  it('is taken over from one that died when its lease is over, and then stays where it is', async () => {
+    const { one, other, services, ref, clock } = await twoProcesses()
+    one.storage.fail('agents.own', { times: Infinity }) // it hangs, for all that the others see
+    await clock.advance(LEASE_MS - 1_000)
+    expect(other.runtime.starts).toHaveLength(0)
+    await clock.advance(12_000)
+    expect(other.runtime.starts).toHaveLength(1)
+    one.storage.fail('agents.own', { times: 0 })
+    await clock.advance(LEASE_MS)
+    const { message } = (await services[0].messages.send({ ...ref, sessionId: 't', message: 'hi', waitMs: 0 }))._unsafeUnwrap()
+    await clock.advance(500)
+    expect(other.runtime.openRuns).toEqual([message.id])
+    expect(one.runtime.openRuns).toEqual([])
+  })
+
+  it('is stopped, and started again, by its owner, whichever process is asked to', async () => {
+    const { one, other, services, ref, clock } = await twoProcesses()
+    await services[1].agents.stop(ref)
+    await clock.advance(1_000)
+    expect((await services[1].agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+    await services[1].agents.start(ref)
+    await clock.advance(1_000)
+    expect((await services[1].agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect(one.runtime.starts.length + other.runtime.starts.length).toBe(2)
+  })
+
+  it('stays where it is through a clock that is set back', async () => {
+    const { one, other, clock } = await twoProcesses()
+    clock.set(clock.now() - 100 * LEASE_MS)
+    await clock.advance(3 * LEASE_MS)
+    expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 0])
+  })
+})
+
+it('an agent of another runtime runs in every process that has it', async () => {
+  const { one, other } = await twoProcesses({ exclusive: false })
+  expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 1])
+})
