@@ -72,6 +72,12 @@ describe('a turn with an A2A agent', () => {
     const metadata = { sessionId: 's-1', executionPrincipal, metadata: { channel: 'web' } }
     expect(agent.received[0]).toMatchObject({ messageId: 'm-1', metadata })
   })
+  it('hands on the trace of the request that asked for it', async () => {
+    const agent = await remote()
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' }
+    await (await running(agent)).run(session().request('hi', { trace }), never)
+    expect(agent.headers).toContainEqual(expect.objectContaining(trace))
+  })
   it('keeps one context for the session, with a task for each message', async () => {
     const agent = await remote()
     const runs = await running(agent)

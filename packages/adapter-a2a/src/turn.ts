@@ -58,7 +58,8 @@ function send({ client }: TurnDeps, run: RunRequest, signal: AbortSignal): Promi
     referenceTaskIds: [],
   }
   const request: SendMessageRequest = { tenant: '', message, configuration: undefined, metadata: undefined }
-  return client.sendMessage(request, { signal })
+  // Sent as headers, by either transport.
+  return client.sendMessage(request, { signal, ...(run.trace && { serviceParameters: { ...run.trace } }) })
 }
 
 async function atRest(d: TurnDeps, begun: Task, answered: string | undefined, signal: AbortSignal): Promise<Task> {

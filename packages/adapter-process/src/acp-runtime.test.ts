@@ -127,6 +127,13 @@ describe('a turn', () => {
     })
   })
 
+  it('hands on the trace under the names that the protocol keeps for it', async () => {
+    const { agent } = await running()
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' }
+    const outcome = await session().run(agent, 'prompt', { trace })
+    expect(JSON.parse((outcome as { response: string }).response)).toMatchObject({ _meta: trace })
+  })
+
   it('works where the operator says, or where we do', async () => {
     const cwd = folder()
     expect(await session().run((await running([], { program: { cwd } })).agent, 'cwd')).toEqual(answered(cwd))

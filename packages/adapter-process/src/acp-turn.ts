@@ -65,7 +65,7 @@ function cancellation({ connection, cancelGraceMs }: TurnDeps, sessionId: string
 function promptOf(sessionId: string, past: readonly Turn[], run: RunRequest): PromptRequest {
   const { messageId, agentId, message, metadata, executionPrincipal, attempt } = run
   const about = { messageId, agentId, sessionId: run.sessionId, ...(metadata && { metadata }), executionPrincipal, attempt }
-  return { sessionId, prompt: [...recount(past), { type: 'text', text: message }], _meta: { [META_KEY]: about } }
+  return { sessionId, prompt: [...recount(past), { type: 'text', text: message }], _meta: { ...run.trace, [META_KEY]: about } }
 }
 
 /** As JSON, so that nothing anybody wrote can pass for another turn. */
