@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
@@ -20,6 +21,44 @@ it('the examples for embedding and for a unit test have at most 25 lines', () =>
     expect(read(`examples/${file}`).trimEnd().split('\n').length, file).toBeLessThanOrEqual(25)
   }
 })
+
+it('the docs show programs as they are run', () => {
+  const pages = readdirSync(new URL('../docs', import.meta.url)).filter((file) => file.endsWith('.md'))
+  const shown = pages.flatMap((page) => [...read(`docs/${page}`).matchAll(/<!-- (\S+) -->\n```\w+\n([\s\S]*?)```/g)])
+  expect(shown.length).toBeGreaterThan(6)
+  for (const [, file = '', text] of shown) expect(text, file).toBe(read(file))
+})
+
+it('the docs point to pages, headings and files that are there', () => {
+  const docs = readdirSync(new URL('../docs', import.meta.url)).filter((file) => file.endsWith('.md'))
+  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...docs.map((file) => `docs/${file}`)]
+  expect(
+    pages.flatMap((page) =>
+      linksOf(page)
+        .filter(({ target }) => !leadsSomewhere(target))
+        .map(({ link }) => `${page}: ${link}`),
+    ),
+  ).toEqual([])
+})
+
+function linksOf(page: string): { link: string; target: string }[] {
+  const links = [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link)
+  return links.map((link) => ({ link, target: link.startsWith('#') ? `${page}${link}` : path.posix.join(path.posix.dirname(page), link) }))
+}
+
+/** Headings as GitHub names them. */
+function leadsSomewhere(target: string): boolean {
+  const [file = '', heading] = target.split('#')
+  if (!existsSync(new URL(`../${file}`, import.meta.url))) return false
+  const names = heading === undefined ? [] : [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => slug(text))
+  return heading === undefined || names.includes(heading)
+}
+
+const slug = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
 
 it('the documented settings are those of the server', () => {
   const cli = fileURLToPath(new URL('../packages/server/dist/cli.js', import.meta.url))

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 
 /** What a test may need beyond Node: in words, and whether this machine has it. */
 const NEEDS = {
+  go: { words: 'Go', isHere: () => succeeds('go', 'version') },
   root: { words: 'a root shell', isHere: () => process.getuid?.() === 0 },
   namespaces: { words: 'network namespaces (root and iproute2)', isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up') },
   openssl: { words: 'openssl', isHere: () => succeeds('openssl', 'version') },

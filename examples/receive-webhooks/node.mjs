@@ -1,0 +1,13 @@
+import { createServer } from 'node:http'
+import { memoryDedupe, nodeWebhookHandler } from '@org/agent-messaging-client/webhooks'
+
+const receive = nodeWebhookHandler({
+  secret: process.env.WEBHOOK_SECRET,
+  dedupe: memoryDedupe(), // for one process; several share a table of yours
+  on: {
+    'message.responded': ({ data }) => console.log(data.sessionId, data.response),
+    'webhook.test': ({ data }) => console.log('a test of', data.webhookId),
+  },
+  onError: (error) => console.error(error.message),
+})
+createServer(receive).listen(process.env.PORT ?? 4000, '127.0.0.1')

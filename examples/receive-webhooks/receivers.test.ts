@@ -1,0 +1,128 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createNetServer, type AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { signTestEvent } from '@org/agent-messaging-client/webhooks'
+import { createServer, type RunningServer } from '@org/agent-messaging-server'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../scripts/test-needs.js'
+import worker from './worker.mjs'
+
+const SECRET = `whsec_${randomBytes(32).toString('base64')}`
+let service: RunningServer
+let projectId: string
+const ends: (() => unknown)[] = []
+
+beforeAll(async () => {
+  const addresses = { allowLoopback: true, allowHttp: true }
+  service = await createServer({ port: 0, databasePath: ':memory:', masterKey: randomBytes(32), addresses })
+  projectId = (await service.service.projects.create({ name: 'receivers' }))._unsafeUnwrap().id
+})
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+afterAll(() => service.stop())
+
+async function freePort(): Promise<number> {
+  const server = createNetServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Starts the program as the docs say, and waits until it listens. */
+async function started(command: string, ...args: readonly string[]): Promise<{ url: string; output: () => string }> {
+  const port = await freePort()
+  const env = { ...process.env, WEBHOOK_SECRET: SECRET, PORT: String(port) }
+  const cwd = fileURLToPath(new URL('.', import.meta.url))
+  const child: ChildProcess = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'ignore'], detached: true })
+  ends.push(() => process.kill(-(child.pid ?? 0), 'SIGKILL'))
+  let output = ''
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const url = `http://127.0.0.1:${port}/`
+  expect(
+    await until(() =>
+      fetch(url, { method: 'POST', body: '{}' })
+        .then(() => true)
+        .catch(() => false),
+    ),
+  ).toBe(true)
+  return { url, output: () => output }
+}
+
+/** What a platform that runs modules with a `fetch` does. */
+async function servedWorker(): Promise<{ url: string }> {
+  const server = createHttpServer(async (request, response) => {
+    const body = await new Response(request as never).arrayBuffer()
+    const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
+    const answer = await worker.fetch(new Request('https://worker.example/', { method: 'POST', headers, body }), { WEBHOOK_SECRET: SECRET })
+    response.writeHead(answer.status).end(await answer.text())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  ends.push(() => server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<boolean> {
+  for (const end = Date.now() + 60_000; Date.now() < end;) {
+    if (await condition()) return true
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return false
+}
+
+/** Delivers a test event of the service to it, and then what no receiver may believe. */
+async function expectToReceive(url: string): Promise<void> {
+  const { webhooks, deliveries } = service.service
+  const { webhook } = (await webhooks.create({ projectId, url, events: ['message.responded'], secret: SECRET }))._unsafeUnwrap()
+  const { id: deliveryId } = (await webhooks.sendTestEvent({ projectId, webhookId: webhook.id }))._unsafeUnwrap()
+  const delivery = async () => (await deliveries.get({ projectId, deliveryId }))._unsafeUnwrap()
+  expect(await until(async () => (await delivery()).attempts.length > 0)).toBe(true)
+  expect((await delivery()).delivery.state.kind).toBe('delivered')
+
+  const { body, headers } = await signTestEvent(EVENT, SECRET)
+  const post = async (text: string, more = {}): Promise<number> =>
+    (await fetch(url, { method: 'POST', body: text, headers: { ...headers, ...more } })).status
+  expect(await post(body)).toBeLessThan(300)
+  expect(await post(body)).toBeLessThan(300) // a duplicate: known, and done with
+  expect(await post(body.replace('w-1', 'w-2'))).toBe(401)
+  expect(await post(body, { 'webhook-timestamp': '1000000000' })).toBe(401)
+  expect(await post(body, { 'webhook-timestamp': 'now' })).toBe(401)
+  expect(await post(body, { 'webhook-signature': 'v1,AAAA' })).toBe(401)
+}
+
+const EVENT = { event: 'webhook.test', id: '1', createdAt: '2026-01-01T00:00:00.000Z', data: { webhookId: 'w-1' } } as const
+
+describe('a receiver', { timeout: 90_000 }, () => {
+  it('in Node takes what the service sends, and nothing else', async () => {
+    const { url, output } = await started(process.execPath, 'node.mjs')
+    await expectToReceive(url)
+    expect(output().match(/a test of w-1/g)).toHaveLength(1)
+  })
+
+  it('in Express does, behind a body parser', async () => {
+    const { url, output } = await started(process.execPath, 'express.mjs')
+    await expectToReceive(url)
+    expect(output().match(/a test of w-1/g)).toHaveLength(1)
+  })
+
+  it('in a module with a fetch does', async () => {
+    await expectToReceive((await servedWorker()).url)
+  })
+
+  it('in Python does', needs('python'), async () => {
+    const { url, output } = await started('python3', 'receiver.py')
+    await expectToReceive(url)
+    expect(output().match(/webhook.test/g)).toHaveLength(2)
+  })
+
+  it('in Go does', needs('go'), async () => {
+    const { url, output } = await started('go', 'run', 'receiver.go')
+    await expectToReceive(url)
+    expect(output().match(/webhook.test/g)).toHaveLength(2)
+  })
+})
