@@ -22,7 +22,7 @@ export function welcome(w: Welcome): string {
   return `Agent Messaging is running. Ctrl-C stops it.
 
   API       ${url}/v1
-  OpenAPI   ${url}/openapi.json
+  Reference ${url}/docs (OpenAPI: ${url}/openapi.json)
   Health    ${url}/healthz
   Database  ${w.database}
   API key   ${w.apiKey}${w.apiKeyFile === undefined ? '' : ` (kept in ${w.apiKeyFile})`}

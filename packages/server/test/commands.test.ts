@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { commandLine, ENV } from './command-line.js'
+import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { until, workshop, type Workshop } from './workshop.js'
 
 let shop: Workshop
@@ -10,7 +10,7 @@ afterEach(() => shop.dispose())
 
 const { cli, json } = commandLine(() => shop)
 
-describe('the commands on the database', () => {
+describe('the commands on the database', SLOWLY, () => {
   it('make and list projects', async () => {
     expect((await cli('projects list')).stdout).toBe('There is no project yet.\n')
     const made = await json('projects create support')

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { commandLine, ENV } from './command-line.js'
+import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { workshop, type Workshop } from './workshop.js'
 
 const KEY = 'a-key-of-twenty-characters'
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => shop.dispose())
 const { cli } = commandLine(() => shop)
 
-describe('send', () => {
+describe('send', SLOWLY, () => {
   it('prints the answer', async () => {
     expect(await cli('send echo Hello', env)).toEqual({ code: 0, stdout: 'Hello\n', stderr: '' })
     const whole = await cli('send echo Hello --json', env)

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { commandLine, ENV } from './command-line.js'
+import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { workshop, type Workshop } from './workshop.js'
 
 let shop: Workshop
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => shop.dispose())
 const { cli, json } = commandLine(() => shop)
 
-describe('migrate', () => {
+describe('migrate', SLOWLY, () => {
   it('says what it did: made, brought up to date, or nothing', async () => {
     const made = await json('migrate')
     expect(made).toEqual({ database: 'service.db', from: 0, to: made['to'] })
@@ -33,7 +33,7 @@ describe('migrate', () => {
   })
 })
 
-describe('backup', () => {
+describe('backup', SLOWLY, () => {
   it('copies a database whose server runs, whole and checked, once', async () => {
     await cli('projects create default')
     const server = shop.cli(['start'], { ...ENV, PORT: '0' })
@@ -64,7 +64,7 @@ describe('backup', () => {
   })
 })
 
-describe('erase', () => {
+describe('erase', SLOWLY, () => {
   it('erases an agent, and says when there is nothing to erase', async () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo')
@@ -76,7 +76,7 @@ describe('erase', () => {
   })
 })
 
-describe('doctor', () => {
+describe('doctor', SLOWLY, () => {
   type Finding = { check: string; status: string; message: string; fix?: string }
   const findings = async (env: Record<string, string> = ENV): Promise<Finding[]> =>
     JSON.parse((await cli('doctor --json', { PORT: '0', ...env })).stdout) as Finding[]

@@ -1,6 +1,6 @@
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { commandLine } from './command-line.js'
+import { commandLine, SLOWLY } from './command-line.js'
 import { workshop, type Workshop } from './workshop.js'
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => shop.dispose())
 const { cli } = commandLine(() => shop)
 
-describe('verify', () => {
+describe('verify', SLOWLY, () => {
   it('says that a request is genuine, whichever way its headers are given', async () => {
     const { body, headers } = await signTestEvent(event, secret, { deliveryId: 'd-1' })
     shop.write('body.json', body)
