@@ -18,7 +18,7 @@ import { sessionRoutes } from './routes/sessions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
 /** Nothing here reaches beyond these paths, so that a host may mount the app at its root, among routes of its own. */
-const PATHS = ['/v1/*', '/api/cron/webhooks', '/healthz', '/readyz', '/openapi.json']
+const PATHS = ['/v1/*', '/api/cron/webhooks', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/style.css', '/schemas/events/*']
 
 /**
  * The service as an HTTP API: serve its `fetch`, or mount it with `host.route('/', createHttpApp(…))`. A host that adds

@@ -15,7 +15,7 @@ type ServiceError = ErrorsIn<
 /** What is refused before any use case is asked. */
 type RequestError =
   | { readonly kind: 'forbidden'; readonly permission: Permission }
-  | { readonly kind: 'cron_unauthorized' | 'metrics_unauthorized' | 'route_not_found' | 'internal' | 'body_consumed' }
+  | { readonly kind: 'cron_unauthorized' | 'metrics_unauthorized' | 'route_not_found' | 'event_not_found' | 'internal' | 'body_consumed' }
   | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'body_too_large'; readonly maxBytes: number }
   | { readonly kind: 'media_type_unsupported' | 'body_malformed'; readonly reason: string }
@@ -51,6 +51,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   forbidden: ({ permission }) => ({ code: 'FORBIDDEN', message: `The API key lacks the permission ${permission}` }),
 
   route_not_found: () => notFound('There is nothing at this path'),
+  event_not_found: () => notFound('No event has this name'),
   agent_not_found: () => notFound('No such agent'),
   message_not_found: () => notFound('No such message'),
   webhook_disabled: () => conflict('The webhook is disabled'),

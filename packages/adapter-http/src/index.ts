@@ -1,5 +1,8 @@
 export type { HttpApp } from './app.js'
 export { createHttpApp } from './app.js'
 export type { HttpOptions, MetricsText, RequestFacts } from './options.js'
+export { agentBody, createdAgentBody } from './wire/agent.js'
+export { deliveryBody, deliveryDetailBody } from './wire/delivery.js'
 export type { ErrorBody, ErrorCode } from './wire/error.js'
+export { keyBody } from './wire/key.js'
 export { webhookBody } from './wire/webhook.js'

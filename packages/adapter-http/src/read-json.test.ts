@@ -224,6 +224,7 @@ describe('a body that may be left out', () => {
     const path = `/v1/webhooks/${webhook.id}/rotate-secret`
     expect(await ask('POST', path)).toMatchObject({ status: 200, json: { previousSecretUntil: '2030-01-02T00:00:00.000Z' } })
     expect((await ask('POST', path, { headers: { 'Content-Length': '0' } })).status).toBe(200)
+    expect((await ask('POST', path, { headers: { 'Content-Length': '0', 'Content-Type': 'application/json' } })).status).toBe(200)
     expect((await ask('POST', `/v1/webhooks/${webhook.id}/recover`)).json).toEqual({ count: 0, nextCursor: null })
     expect((await ask('POST', path, { body: { graceMs: -1 } })).status).toBe(400)
     expect((await ask('POST', path, { body: '' })).status).toBe(400)

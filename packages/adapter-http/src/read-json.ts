@@ -28,16 +28,24 @@ export function readJson(maxBytes: number): MiddlewareHandler<Env> {
   }
 }
 
-/** As `readJson`, for bodies that may be left out: a request that announces none counts as `{}`, as the validator has it. */
+/** As `readJson`, for bodies that may be left out: a request without one counts as `{}`, whatever type it says that has. */
 export const readJsonIfSent = (maxBytes: number): MiddlewareHandler<Env> => {
   const read = readJson(maxBytes)
-  return noted((c, next) => (isBodyless(c) ? next() : read(c, next)), { errors: refusals, isBodyOptional: true })
+  return noted(readIfSent, { errors: refusals, isBodyOptional: true })
+
+  async function readIfSent(c: Context<Env>, next: Next) {
+    if (!isBodyless(c)) return read(c, next)
+    Object.assign(c.req.bodyCache, { text: Promise.resolve('{}') })
+    return next()
+  }
 }
 
-const isBodyless = ({ req }: Context<Env>): boolean =>
-  req.header('content-type') === undefined &&
-  req.header('transfer-encoding') === undefined &&
-  Number(req.header('content-length') ?? 0) === 0
+/** A length of 0 is the sender's own word; without any, a body that was read before would look the same. */
+const isBodyless = ({ req }: Context<Env>): boolean => {
+  const length = req.header('content-length')
+  if (req.header('transfer-encoding') !== undefined) return false
+  return length === undefined ? req.header('content-type') === undefined : Number(length) === 0
+}
 
 function headerProblem(c: Context<Env>, maxBytes: number): HttpError | undefined {
   const type = c.req.header('content-type')

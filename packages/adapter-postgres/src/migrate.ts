@@ -24,7 +24,7 @@ export async function migrate(client: ClientBase, migrations: readonly string[])
 
 /** Gives whether there was nothing left to do. */
 async function takeStep(client: ClientBase, migrations: readonly string[]): Promise<boolean> {
-  const version = await versionOf(client)
+  const version = (await versionOf(client)) ?? (await begun(client))
   if (version > migrations.length) {
     throw new PostgresOpenError(
       `the schema agent_messaging has version ${version}, written by a newer release; this one knows versions up to ` +
@@ -38,15 +38,18 @@ async function takeStep(client: ClientBase, migrations: readonly string[]): Prom
   return false
 }
 
-async function versionOf(client: ClientBase): Promise<number> {
-  const there = await client.query<{ schema: unknown; version: unknown }>(
-    "select to_regnamespace('agent_messaging') as schema, to_regclass('agent_messaging.schema_version') as version",
-  )
-  if (there.rows[0]?.schema === null) await client.query('create schema agent_messaging')
-  if (there.rows[0]?.version === null) {
-    await client.query('create table agent_messaging.schema_version (version integer not null)')
-    await client.query('insert into agent_messaging.schema_version values (0)')
-  }
+/** Undefined while nobody has been here. */
+export async function versionOf(client: ClientBase): Promise<number | undefined> {
+  const there = await client.query<{ table: unknown }>("select to_regclass('agent_messaging.schema_version') as table")
+  if (there.rows[0]?.table === null) return undefined
   const { rows } = await client.query<{ version: number }>('select version from agent_messaging.schema_version')
-  return rows[0]?.version ?? 0
+  return rows[0]?.version
+}
+
+async function begun(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ schema: unknown }>("select to_regnamespace('agent_messaging') as schema")
+  if (rows[0]?.schema === null) await client.query('create schema agent_messaging')
+  await client.query('create table agent_messaging.schema_version (version integer not null)')
+  await client.query('insert into agent_messaging.schema_version values (0)')
+  return 0
 }

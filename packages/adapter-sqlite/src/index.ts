@@ -1,3 +1,5 @@
+export { backupSqlite, type BackupOptions } from './backup.js'
 export { openSqliteStorage, type SqliteOptions, type SqliteStorage } from './open.js'
 export { SqliteOpenError } from './open-error.js'
 export { sqlitePacemaker, type SqlitePacemaker, type SqlitePacemakerOptions } from './pacemaker.js'
+export { readSqliteSchema, type SqliteSchema } from './schema-state.js'

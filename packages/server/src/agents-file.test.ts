@@ -43,7 +43,7 @@ describe('the file of agents', () => {
   })
 
   it.each([
-    ['syntax.mjs', 'export default {', 'cannot be loaded: '],
+    ['syntax.mjs', 'export default {', 'cannot be loaded'],
     ['throws.mjs', 'throw new Error("no licence")', 'cannot be loaded: no licence'],
     ['named.mjs', 'export const shout = () => "A"', 'has no default export of the form { name: (request) => answer }'],
     ['function.mjs', 'export default () => "A"', 'has no default export of the form { name: (request) => answer }'],

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -32,8 +33,17 @@ async function importModule(full: string): Promise<{ default?: unknown; programs
   try {
     return (await import(pathToFileURL(full).href)) as { default?: unknown; programs?: unknown }
   } catch (error) {
-    throw problem(full, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
+    const where = error instanceof SyntaxError ? placeIn(full) : ''
+    throw problem(full, `cannot be loaded${where}: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+/** Node tells nobody but the terminal in which line of a module the syntax is wrong. Nothing when it is in one that this imports. */
+function placeIn(full: string): string {
+  const { stderr } = spawnSync(process.execPath, ['--check', full], { encoding: 'utf8' })
+  const [first = ''] = stderr.split('\n')
+  const [, line] = /:(\d+)$/.exec(first) ?? []
+  return line === undefined ? '' : `, line ${line}`
 }
 
 function checkedAgents(full: string, agents: unknown): Agents {

@@ -23,6 +23,12 @@ export async function checkMasterKey(storage: Storage, crypto: Crypto): Promise<
     throw new OperatorError('SERVICE_MASTER_KEY is not the key that this database was begun with; it takes that one', 2)
 }
 
+/** Whether this is the key that the database was begun with; any is, for one that nothing was begun in. */
+export async function fitsMasterKey(storage: Storage, crypto: Crypto): Promise<boolean> {
+  const kept = await orFail(storage.credentials.readSetting(CANARY), 'the database cannot be read')
+  return kept === undefined || crypto.equal(kept, crypto.mac(CANARY, 'v1'))
+}
+
 /** The project `default`, made once however many processes start at the same time. */
 export async function ensureDefaultProject({ storage, clock, ids }: { storage: Storage; clock: Clock; ids: Ids }): Promise<Project> {
   const { credentials } = storage

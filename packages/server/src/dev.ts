@@ -2,6 +2,7 @@ import { nodeCrypto } from '@org/agent-messaging-core/node'
 import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import { err, ok } from 'neverthrow'
 import type { Agents, Programs } from './agents-file.js'
+import { allPages } from './all-pages.js'
 import { DEFAULT_PROJECT } from './bootstrap.js'
 import type { Config } from './config.js'
 import { shownDatabase } from './database-url.js'
@@ -10,7 +11,7 @@ import { projectNamed } from './find.js'
 import { logProgram, type Logger } from './logging.js'
 import { orFail } from './operator-error.js'
 import { createServer, type RunningServer } from './server.js'
-import { welcome } from './welcome.js'
+import { welcome, type Welcome } from './welcome.js'
 
 export type DevOptions = {
   readonly config: Config
@@ -45,38 +46,37 @@ export async function startDev({
     publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
   })
   try {
-    return { server, text: textFor(config, kept, { url: server.url, command, echo: await ensureEcho(server) }) }
+    return { server, text: textFor(config, kept, { url: server.url, command, agents: await agentsOf(server) }) }
   } catch (error) {
     await server.stop({ graceMs: 0 })
     throw error
   }
 }
 
-function textFor(
-  config: Config,
-  { databasePath, apiKey, masterKey }: Kept,
-  seen: { url: string; command: string; echo: string | undefined },
-): string {
+function textFor(config: Config, { databasePath, apiKey, masterKey }: Kept, seen: Pick<Welcome, 'url' | 'command' | 'agents'>): string {
   const apiKeyFile = config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined
   return welcome({ ...seen, database: shownDatabase(databasePath), apiKey, apiKeyFile, webhookSecret: exampleSecret(masterKey) })
 }
 
 const ECHO_SETTING = 'dev-echo'
 
-/** The agent `echo`, once in the life of a database: one that was stopped or deleted stays so. Gives its state. */
-async function ensureEcho({ service, storage }: RunningServer): Promise<string | undefined> {
-  const what = 'the agent "echo" cannot be made'
+async function agentsOf({ service, storage }: RunningServer): Promise<Welcome['agents']> {
   const { id: projectId } = await projectNamed(service, DEFAULT_PROJECT)
-  if ((await orFail(storage.credentials.readSetting(ECHO_SETTING), what)) === undefined) {
-    const made = service.agents
-      .create({ projectId, name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
-      .map(() => undefined)
-      .orElse((error) => (error.kind === 'name_taken' ? ok(undefined) : err(error)))
-    await orFail(made, what)
-    await orFail(storage.credentials.initSetting(ECHO_SETTING, 'made'), what)
-  }
-  const echo = await service.agents.get({ projectId, agent: 'echo' })
-  return echo.isOk() ? echo.value.state.kind : undefined
+  await ensureEcho({ service, storage }, projectId)
+  const agents = await allPages((page) => service.agents.list(projectId, page), 'the agents cannot be listed')
+  return agents.map(({ name, state }) => ({ name, state: state.kind }))
+}
+
+/** The agent `echo`, once in the life of a database: one that was stopped or deleted stays so. */
+async function ensureEcho({ service, storage }: Pick<RunningServer, 'service' | 'storage'>, projectId: string): Promise<void> {
+  const what = 'the agent "echo" cannot be made'
+  if ((await orFail(storage.credentials.readSetting(ECHO_SETTING), what)) !== undefined) return
+  const made = service.agents
+    .create({ projectId, name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+    .map(() => undefined)
+    .orElse((error) => (error.kind === 'name_taken' ? ok(undefined) : err(error)))
+  await orFail(made, what)
+  await orFail(storage.credentials.initSetting(ECHO_SETTING, 'made'), what)
 }
 
 /** The same at every start, so that a receiver from before still verifies; and nobody else's. */

@@ -28,7 +28,7 @@ describe('the command line', () => {
     ['keys create web', /required option '--permission <permission>' not specified/],
     ['keys create web --permission everything', /Allowed choices are project:message, .*, all\./],
     ['keys create web --permission all --expires-at soon', /It takes an instant such as/],
-    ['agents create x', /an agent needs --handler, --program or --url/],
+    ['agents create x', /an agent needs one of --handler, /],
     ['agents create x --handler echo --url http://x', /cannot be used with option/],
     ['agents create x --handler echo --concurrency many', /It takes a whole number/],
     ['listen --port 70000', /It takes a port/],
@@ -45,6 +45,6 @@ describe('the command line', () => {
     return below.length === 0 ? [[command.name()]] : below.map((names) => [command.name(), ...names])
   }
   it.each(leaves(createProgram()).map(([, ...names]) => names.join(' ')))('has an example in the help of %s', async (line) => {
-    expect((await run(`${line} --help`)).out).toMatch(new RegExp(`Example:\\n {2}\\$ .*agent-messaging ${line}`))
+    expect((await run(`${line} --help`)).out).toMatch(new RegExp(`Examples?:\\n {2}\\$ .*agent-messaging ${line}`))
   })
 })

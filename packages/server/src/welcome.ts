@@ -7,8 +7,8 @@ export type Welcome = {
   readonly apiKey: string
   /** Undefined when the environment gave the key. */
   readonly apiKeyFile: string | undefined
-  /** State of the agent `echo`; undefined when it was deleted. */
-  readonly echo: string | undefined
+  /** Of the project `default`, by name. */
+  readonly agents: readonly { readonly name: string; readonly state: string }[]
   readonly webhookSecret: string
   /** How this program is called. */
   readonly command: string
@@ -22,11 +22,11 @@ export function welcome(w: Welcome): string {
   return `Agent Messaging is running. Ctrl-C stops it.
 
   API       ${url}/v1
-  OpenAPI   ${url}/openapi.json
+  Reference ${url}/docs (OpenAPI: ${url}/openapi.json)
   Health    ${url}/healthz
   Database  ${w.database}
   API key   ${w.apiKey}${w.apiKeyFile === undefined ? '' : ` (kept in ${w.apiKeyFile})`}
-  Agent     echo (${w.echo ?? 'deleted'})
+  Agents    ${w.agents.map(({ name, state }) => `${name} (${state})`).join(', ') || 'none'}
 
 In a second terminal, start a receiver that checks signatures and prints what it gets:
 
@@ -49,9 +49,10 @@ curl ${quoted(`${url}/v1/deliveries?limit=1`)} \\
 
 /** Only for who has stopped or deleted it. */
 function startEcho(w: Welcome): string {
-  if (w.echo === 'stopped') return `\nStart the agent again:\n\n${post(w, '/v1/agents/echo/start', {})}\n`
+  const echo = w.agents.find(({ name }) => name === 'echo')
+  if (echo?.state === 'stopped') return `\nStart the agent again:\n\n${post(w, '/v1/agents/echo/start', {})}\n`
   const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
-  return w.echo === undefined ? `\nMake the agent again:\n\n${post(w, '/v1/agents', agent)}\n` : ''
+  return echo === undefined ? `\nMake the agent again:\n\n${post(w, '/v1/agents', agent)}\n` : ''
 }
 
 const post = ({ url, apiKey }: Welcome, path: string, body: object): string =>

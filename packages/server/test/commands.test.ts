@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { until, workshop, type Workshop } from './workshop.js'
-
-const ENV = { SERVICE_DATABASE_URL: 'file:service.db', SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64') }
 
 let shop: Workshop
 beforeEach(() => {
@@ -9,28 +8,19 @@ beforeEach(() => {
 })
 afterEach(() => shop.dispose())
 
-type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+const { cli, json } = commandLine(() => shop)
 
-/** A command line, its words separated by single spaces. */
-async function cli(line: string, env: Record<string, string> = ENV): Promise<Ended> {
-  const program = shop.cli(line.split(' '), env)
-  const code = await program.ended
-  return { code, stdout: program.stdout(), stderr: program.stderr() }
-}
-
-async function json<T = Record<string, unknown>>(line: string, env?: Record<string, string>): Promise<T> {
-  const { code, stdout, stderr } = await cli(`${line} --json`, env)
-  expect([code, stderr]).toEqual([0, ''])
-  return JSON.parse(stdout) as T
-}
-
-describe('the commands on the database', () => {
+describe('the commands on the database', SLOWLY, () => {
   it('make and list projects', async () => {
     expect((await cli('projects list')).stdout).toBe('There is no project yet.\n')
     const made = await json('projects create support')
     expect(made).toEqual({ id: expect.any(String), name: 'support', createdAt: expect.stringMatching(/Z$/) })
     expect(await json('projects list')).toEqual([made])
-    expect((await cli('projects list')).stdout).toContain(`${String(made['id'])}  support`)
+    expect((await cli('projects list')).stdout).toMatch(new RegExp(`^ID +NAME +CREATED AT\\n${String(made['id'])}  support`))
+    expect(await cli('projects create support')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^there is a project "support" already/),
+    })
   })
 
   it('make, list and revoke keys that the server goes by', async () => {
@@ -89,6 +79,61 @@ describe('the commands on the database', () => {
     expect((await cli('agents list --json', env)).stdout).not.toContain('whsec_')
   })
 
+  it('make agents of every kind', async () => {
+    await cli('projects create default')
+    const file = shop.write('agents.mjs', 'export const programs = { gem: { command: "gem" } }')
+    const runtime = shop.write('runtime.json', '{"kind":"openai","baseUrl":"https://models.example.com/v1","model":"m","apiKey":"secret"}')
+    const kinds: [string, object][] = [
+      ['--openai https://models.example.com/v1 --model small', { kind: 'openai', model: 'small' }],
+      [`--runtime ${runtime}`, { kind: 'openai', apiKey: { set: true } }],
+      [`--acp gem --agents ${file}`, { kind: 'acp', program: 'gem' }],
+      [`--program gem --agents ${file}`, { kind: 'process', program: 'gem' }],
+      ['--a2a http://127.0.0.1:9/', { kind: 'a2a' }],
+    ]
+    const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
+    for (const [index, [options, shown]] of kinds.entries()) {
+      expect(await json(`agents create a${index} ${options}`, env)).toMatchObject({ runtime: shown })
+    }
+  })
+
+  it('change, test, rotate, disable and enable webhooks', async () => {
+    await cli('projects create default')
+    await cli('agents create echo --handler echo')
+    const { id, secret } = await json('webhooks create https://93.184.216.34/')
+    const on = (verb: string, rest = '') => json(`webhooks ${verb} ${String(id)}${rest}`)
+    expect(await on('update', ' --url https://93.184.216.34/new --event agent.error --agent echo --description mine')).toMatchObject({
+      ...{ url: 'https://93.184.216.34/new', events: ['agent.error'], agentId: expect.any(String), description: 'mine' },
+    })
+    const cleared = await on('update', ' --agent - --description -')
+    expect([cleared['agentId'], cleared['description'], cleared['url']]).toEqual([undefined, undefined, 'https://93.184.216.34/new'])
+    expect((await cli(`webhooks update ${String(id)}`)).code).toBe(2)
+    expect(await on('test')).toMatchObject({ webhookId: id, event: 'webhook.test', status: 'pending' })
+    const rotated = await on('rotate', ' --grace 1h')
+    expect(rotated['secret']).toMatch(/^whsec_/)
+    expect(rotated['secret']).not.toBe(secret)
+    expect(rotated['previousSecretUntil']).toMatch(/Z$/)
+    expect((await on('finish-rotation'))['previousSecretUntil']).toBeUndefined()
+    expect(await on('disable')).toMatchObject({ enabled: false, disabledReason: 'operator' })
+    expect(await on('enable')).toMatchObject({ enabled: true })
+  })
+
+  it('list, show, cancel, redeliver and recover deliveries', async () => {
+    await cli('projects create default')
+    const { id: webhook } = await json('webhooks create https://93.184.216.34/')
+    const { id } = await json(`webhooks test ${String(webhook)}`)
+    const listed = await json<object[]>(
+      `deliveries list --webhook ${String(webhook)} --status pending --event webhook.test --after 2020-01-01`,
+    )
+    expect(listed).toEqual([expect.objectContaining({ id, status: 'pending', attemptCount: 0 })])
+    expect(await json('deliveries list --before 2020-01-01')).toEqual([])
+    expect(await json(`deliveries show ${String(id)}`)).toMatchObject({ id, body: expect.stringContaining('webhook.test'), attempts: [] })
+    expect((await cli(`deliveries show ${String(id)}`)).stdout).toContain('It was not attempted yet.')
+    expect(await json(`deliveries cancel ${String(id)}`)).toMatchObject({ status: 'cancelled' })
+    expect(await json(`deliveries recover ${String(webhook)} --status cancelled`)).toEqual({ count: 1 })
+    expect(await json(`deliveries redeliver ${String(id)}`)).toMatchObject({ status: 'pending' })
+    expect((await cli('deliveries list')).stdout).toMatch(/^ID +EVENT +STATUS +ATTEMPTS +NEXT ATTEMPT +CREATED AT\n/)
+  })
+
   it('make, list and delete webhooks, by the same rules as the server', async () => {
     await cli('projects create default')
     expect(await cli('webhooks create http://127.0.0.1:9/')).toMatchObject({
@@ -131,6 +176,15 @@ describe('the commands on the database', () => {
     await fails('agents create x --handler other', 'the agent x cannot be created: runtime handler must be one of: echo\n')
     await fails(`keys revoke ${id}`, `the key ${id} cannot be revoked: key not found\n`)
     await fails(`webhooks delete ${id}`, `the webhook ${id} cannot be deleted: webhook not found\n`)
+  })
+
+  it('name the line in which the file of agents is wrong', async () => {
+    await cli('projects create default')
+    const wrong = shop.write('wrong.mjs', 'const a = 1\nexport default { ! }')
+    const importing = shop.write('importing.mjs', 'import "./wrong.mjs"')
+    const said = async (file: string) => (await cli(`agents create x --handler x --agents ${file}`)).stderr
+    expect(await said(wrong)).toMatch(/^--agents: \S+wrong\.mjs cannot be loaded, line 2: Unexpected token/)
+    expect(await said(importing)).toMatch(/^--agents: \S+importing\.mjs cannot be loaded: Unexpected token/)
   })
 
   it('end with 2 when they are mistyped', async () => {

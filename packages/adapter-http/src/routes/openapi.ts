@@ -1,26 +1,75 @@
-import { Hono } from 'hono'
+import { Hono, type Context } from 'hono'
 import type { RouterRoute } from 'hono/types'
 import { z } from 'zod'
 import { reply } from '../answer.js'
 import { describeRoute } from '../document/describe-route.js'
 import { openApiDocument } from '../document/document.js'
+import { eventJsonSchemas } from '../document/event-json-schemas.js'
+import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
+import { referencePage } from '../reference/page.js'
+import type { Document } from '../reference/shapes.js'
+import { style } from '../reference/style.js'
 
 /** What the app says of itself. Made at the first request, of the routes that the app has by then. */
 export const openApiRoutes = ({ service }: HttpDeps, routes: () => readonly RouterRoute[]) => {
-  let document: ReturnType<typeof openApiDocument> | undefined
-  return new Hono<Env>().get('/openapi.json', about.document, (c) => {
-    document ??= openApiDocument(routes(), service.policy.headerPrefix)
-    // Wherever the host has mounted the app.
-    const url = c.req.path.slice(0, -'/openapi.json'.length) || '/'
-    return reply(c, 200, { ...document, servers: [{ url }] })
-  })
+  const document = once(() => openApiDocument(routes(), service.policy.headerPrefix))
+  const page = once(async (): Promise<string> =>
+    referencePage(document() as unknown as Document, { style: 'docs/style.css', source: 'openapi.json' }),
+  )
+  const schemas = once(eventJsonSchemas)
+  return new Hono<Env>()
+    .get('/openapi.json', about.document, (c) => {
+      // Wherever the host has mounted the app.
+      const url = c.req.path.slice(0, -'/openapi.json'.length) || '/'
+      return reply(c, 200, { ...document(), servers: [{ url }] })
+    })
+    .get('/docs', about.page, async (c) => shown(c, 'text/html; charset=utf-8', await page()))
+    .get('/docs/style.css', about.style, (c) => shown(c, 'text/css; charset=utf-8', style))
+    .get('/schemas/events/:file', about.schema, (c) => {
+      const schema = schemas().get(c.req.param('file').replace(/\.json$/, ''))
+      return schema ? shown(c, 'application/schema+json', JSON.stringify(schema, null, 2)) : refuse(c, { kind: 'event_not_found' })
+    })
 }
+
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined
+  return () => (made ??= make())
+}
+
+/** Nothing on our pages runs, and nothing comes from elsewhere. */
+const CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const shown = (c: Context<Env>, contentType: string, text: string) =>
+  new Response(text, {
+    headers: {
+      ...{ 'Content-Type': contentType, 'Cache-Control': 'no-cache', 'X-Request-Id': c.get('requestId') },
+      ...{ 'Content-Security-Policy': CONTENT_SECURITY_POLICY, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' },
+    },
+  })
+
+const tag = 'Operations'
 
 const about = {
   document: describeRoute({
-    ...{ tag: 'Operations', operationId: 'getOpenApiDocument', summary: 'Read this document' },
+    ...{ tag, operationId: 'getOpenApiDocument', summary: 'Read this document' },
     answers: { 200: { description: 'An OpenAPI 3.1 document', body: z.looseObject({ openapi: z.string() }) } },
+  }),
+  page: describeRoute({
+    ...{ tag, operationId: 'getReference', summary: 'Read this document as a page' },
+    answers: { 200: { description: 'A page without scripts', body: z.string(), mediaType: 'text/html' } },
+  }),
+  style: describeRoute({
+    ...{ tag, operationId: 'getReferenceStyle', summary: 'What that page looks like' },
+    answers: { 200: { description: 'Its style sheet', body: z.string(), mediaType: 'text/css' } },
+  }),
+  schema: describeRoute({
+    ...{ tag, operationId: 'getEventSchema', summary: 'Read the JSON Schema of a webhook event' },
+    description: 'Whole in itself: what it refers to is in it.',
+    errors: ['event_not_found'],
+    answers: {
+      200: { description: 'JSON Schema 2020-12', body: z.looseObject({ $schema: z.string() }), mediaType: 'application/schema+json' },
+    },
   }),
 }

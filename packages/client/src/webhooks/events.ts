@@ -28,7 +28,13 @@ export type EventData = {
     readonly messageId?: string
     readonly sessionId?: string
   }
-  'webhook.disabled': { readonly webhookId: string; readonly reason: string; readonly disabledAt: string; readonly [detail: string]: Json }
+  'webhook.disabled': {
+    readonly webhookId: string
+    readonly reason: 'failing' | 'gone'
+    readonly disabledAt: string
+    readonly consecutiveFailures: number
+    readonly failingSince: string
+  }
   'webhook.test': { readonly webhookId: string }
 }
 export type EventName = keyof EventData

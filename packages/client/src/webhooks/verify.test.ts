@@ -56,6 +56,7 @@ describe('a request that must not be believed', () => {
     const { body, headers } = await signed()
     const refused = [
       verify(`${body} `, headers, secret, { now }),
+      verify(Buffer.from(`\uFEFF${body}`), headers, secret, { now }),
       verify(body, { ...headers, 'webhook-id': 'd-2' }, secret, { now }),
       verify(body, { ...headers, 'webhook-timestamp': String(NOW / 1000 + 1) }, secret, { now }),
       verify(body, headers, aSecret(), { now }),

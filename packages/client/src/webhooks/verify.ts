@@ -21,6 +21,8 @@ export type Delivery = {
 
 const TOLERANCE_SECONDS = 300
 const PREFIX = 'whsec_'
+/** A byte order mark is as good as any other byte that nobody signed. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
  * Checks that a request comes from the service, unchanged and fresh (Standard Webhooks), and gives its event.
@@ -58,7 +60,7 @@ async function anyFits(keys: readonly CryptoKey[], signatures: readonly Uint8Arr
 /** The form that frameworks give a body which they have parsed is told from bytes and text, or from the text that comes of it. */
 function textOf(rawBody: unknown): string {
   if (typeof rawBody === 'string' && rawBody !== '[object Object]') return rawBody
-  if (rawBody instanceof Uint8Array || rawBody instanceof ArrayBuffer) return new TextDecoder().decode(rawBody)
+  if (rawBody instanceof Uint8Array || rawBody instanceof ArrayBuffer) return decoder.decode(rawBody)
   throw new WebhookVerificationError('BODY_ALREADY_PARSED')
 }
 

@@ -1,7 +1,8 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import { loadAgents, noAgentsFile } from '../agents-file.js'
+import type { Config } from '../config.js'
 import { devAddresses } from '../dev.js'
-import { keptIfMade } from '../dev-files.js'
+import { keptIfMade, type Kept } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { wire } from '../wiring.js'
@@ -12,10 +13,9 @@ import { wire } from '../wiring.js'
  */
 export async function onDatabase(work: (service: MessagingService) => Promise<void>, agentsFile?: string): Promise<void> {
   const config = loadConfig()
-  const made = config.databasePath === undefined ? keptIfMade(config) : undefined
-  const { databasePath, masterKey } = made ?? config
-  if (databasePath === undefined)
-    throw new OperatorError('there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first', 2)
+  const databasePath = databaseOf(config)
+  const made = devOf(config)
+  const { masterKey } = made ?? config
   if (masterKey === undefined) throw new OperatorError('SERVICE_MASTER_KEY is not set; it takes the key of this database', 2)
   const file = agentsFile === undefined ? noAgentsFile : await loadAgents(agentsFile)
   const addresses = made ? devAddresses(config) : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
@@ -26,4 +26,14 @@ export async function onDatabase(work: (service: MessagingService) => Promise<vo
   } finally {
     await wiring.close()
   }
+}
+
+/** What `dev` keeps here, when the configuration names no database of its own. */
+export const devOf = (config: Config): Kept | undefined => (config.databasePath === undefined ? keptIfMade(config) : undefined)
+
+/** The database that commands work on. */
+export function databaseOf(config: Config): string {
+  const found = config.databasePath ?? devOf(config)?.databasePath
+  if (found !== undefined) return found
+  throw new OperatorError('there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first', 2)
 }

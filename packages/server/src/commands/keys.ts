@@ -1,10 +1,10 @@
 import { PERMISSIONS, toIso, type ApiKey, type MessagingService, type Permission } from '@org/agent-messaging-core'
+import { keyBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
 import { orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { keyBody } from './bodies.js'
 import { example, instant, jsonOption, projectOption, repeatable } from './options.js'
 import { print, table } from './output.js'
 

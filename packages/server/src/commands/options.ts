@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { isJsonObject, type JsonObject } from '@org/agent-messaging-core'
 import { InvalidArgumentError, Option } from 'commander'
+import { duration as durationText } from '../config-values.js'
 
 export const jsonOption = () => new Option('--json', 'print JSON, each thing as the HTTP API would')
 export const projectOption = () => new Option('--project <project>', 'its name or id').default('default')
@@ -15,7 +18,8 @@ export const repeatable = (flags: string, about: string, choices: readonly strin
   )
 
 /** Under the help of a command. */
-export const example = (...lines: string[]): string => `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}\n`
+export const example = (...lines: string[]): string =>
+  `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  $ ${line}`).join('\n')}\n`
 
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes a whole number.')
@@ -26,4 +30,33 @@ export function instant(text: string): number {
   const at = Date.parse(text)
   if (Number.isNaN(at)) throw new InvalidArgumentError('It takes an instant such as 2030-01-31 or 2030-01-31T12:00:00Z.')
   return at
+}
+
+/** The bytes of a file, or of stdin for `-`. */
+export function fileOrStdin(file: string): Buffer {
+  try {
+    return readFileSync(file === '-' ? 0 : file)
+  } catch (error) {
+    throw new InvalidArgumentError(`It cannot be read (${error instanceof Error ? error.message : String(error)}).`)
+  }
+}
+
+export function jsonFile(file: string): JsonObject {
+  const text = fileOrStdin(file).toString()
+  try {
+    const value = JSON.parse(text) as unknown
+    if (isJsonObject(value)) return value
+  } catch {
+    // Said below: a parser's message may quote what is secret.
+  }
+  throw new InvalidArgumentError('It takes a JSON object.')
+}
+
+const LONGEST_MS = 365 * 86_400_000
+
+/** Milliseconds. */
+export function duration(text: string): number {
+  const parsed = durationText(0, LONGEST_MS).safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new InvalidArgumentError('It takes a duration such as 30s, 5m, 1h or 2d.')
 }

@@ -10,7 +10,7 @@ export function table(rows: readonly Row[], nothing: string): string {
   const [first] = rows
   if (!first) return nothing
   const names = Object.keys(first)
-  const lines = [Object.fromEntries(names.map((name) => [name, name.toUpperCase()])), ...rows]
+  const lines = [Object.fromEntries(names.map((name) => [name, titled(name)])), ...rows]
   const width = (name: string) => Math.max(...lines.map((line) => (line[name] ?? '').length))
   return lines
     .map((line) =>
@@ -20,4 +20,15 @@ export function table(rows: readonly Row[], nothing: string): string {
         .trimEnd(),
     )
     .join('\n')
+}
+
+/** `CREATED AT` for `createdAt`. */
+const titled = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase()
+
+export type Progress = { show(text: string): void; end(): void }
+
+/** One line on stderr that is written over, for who watches a terminal; nothing for anybody else. */
+export function progress(to: NodeJS.WriteStream = process.stderr): Progress {
+  const write = (text: string): void => void (to.isTTY && to.write(`\r\u001B[K${text}`))
+  return { show: write, end: () => write('') }
 }

@@ -1,42 +1,41 @@
 import { EVENT_NAMES, type MessagingService, type SubscribableEvent, type Webhook } from '@org/agent-messaging-core'
-import { webhookBody } from '@org/agent-messaging-http'
+import { deliveryBody, webhookBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
-import { orFail } from '../operator-error.js'
+import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { example, jsonOption, projectOption, repeatable } from './options.js'
+import { duration, example, jsonOption, projectOption, repeatable } from './options.js'
 import { print, table } from './output.js'
 
 type Common = { readonly project: string; readonly json?: true }
-type CreateOptions = Common & {
+type Settings = {
   readonly event?: readonly (SubscribableEvent | '*')[]
   readonly agent?: string
   readonly description?: string
-  readonly secret?: string
 }
+type CreateOptions = Common & Settings & { readonly secret?: string }
+type UpdateOptions = Common & Settings & { readonly url?: string }
+type RotateOptions = Common & { readonly secret?: string; readonly grace?: number }
+
+const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
+const events = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
 
 export function addWebhooks(program: Command): void {
-  const webhooks = program.command('webhooks').description('create, list and delete webhooks')
+  const webhooks = program.command('webhooks').description('create, change, test and delete webhooks')
 
-  webhooks
-    .command('create <url>')
+  withCommon(webhooks.command('create <url>'))
     .description('register a receiver; its secret is shown this once')
-    .addOption(repeatable('--event <name>', 'what it is sent, all unless given', ['*', ...EVENT_NAMES]))
+    .addOption(events('what it is sent, all unless given'))
     .option('--agent <agent>', 'only the events of this agent, by name or id')
     .option('--description <text>', 'for people')
     .option('--secret <secret>', 'your own: whsec_ and base64 of 24 to 64 bytes (made, unless given)')
-    .addOption(projectOption())
-    .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging webhooks create https://example.com/hooks --event message.responded'))
     .action((url: string, options: CreateOptions) => onDatabase((service) => createWebhook(service, url, options)))
 
-  webhooks
-    .command('list')
+  withCommon(webhooks.command('list'))
     .description('list the webhooks of a project, newest first')
-    .addOption(projectOption())
-    .addOption(jsonOption())
-    .addHelpText('after', example('agent-messaging webhooks list'))
+    .addHelpText('after', example('agent-messaging webhooks list', 'agent-messaging webhooks list --json | jq .[].failingSince'))
     .action(({ project, json }: Common) =>
       onDatabase(async (service) => {
         const { id } = await projectNamed(service, project)
@@ -46,11 +45,57 @@ export function addWebhooks(program: Command): void {
       }),
     )
 
+  withCommon(webhooks.command('update <id>'))
+    .description('change what is given of a webhook; the rest stays as it is')
+    .option('--url <url>', 'where it is')
+    .addOption(events('what it is sent from now on'))
+    .option('--agent <agent>', 'only the events of this agent, by name or id; - for all agents')
+    .option('--description <text>', 'for people; - for none')
+    .addHelpText('after', example(`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`))
+    .action((id: string, options: UpdateOptions) => onDatabase((service) => updateWebhook(service, id, options)))
+
+  addSwitch(webhooks, 'enable', 'send to it again, and what was kept meanwhile', 'It is sent to again.')
+  addSwitch(webhooks, 'disable', 'send nothing to it; what it would get is kept', 'What it would get is kept until it is enabled again.')
+
+  withCommon(webhooks.command('test <id>'))
+    .description('have the server send a webhook.test event to this webhook alone')
+    .addHelpText('after', example(`agent-messaging webhooks test ${ID}`))
+    .action((webhookId: string, { project, json }: Common) =>
+      onDatabase(async (service) => {
+        const { id: projectId } = await projectNamed(service, project)
+        const sent = await orFail(service.webhooks.sendTestEvent({ projectId, webhookId }), `the webhook ${webhookId} cannot be tested`)
+        print(
+          json,
+          deliveryBody(sent),
+          `A server on this database sends it now. What comes of it: agent-messaging deliveries show ${sent.id}`,
+        )
+      }),
+    )
+
+  withCommon(webhooks.command('rotate <id>'))
+    .description('replace the secret; the new one is shown this once, and both sign for a while')
+    .option('--secret <secret>', 'your own: whsec_ and base64 of 24 to 64 bytes (made, unless given)')
+    .option('--grace <duration>', 'so long the old one signs too, such as 1h; 24h unless given, 0s for not at all', duration)
+    .addHelpText('after', example(`agent-messaging webhooks rotate ${ID}`, `agent-messaging webhooks rotate ${ID} --grace 0s`))
+    .action((id: string, options: RotateOptions) => onDatabase((service) => rotate(service, id, options)))
+
+  withCommon(webhooks.command('finish-rotation <id>'))
+    .description('end the time in which the old secret signs too')
+    .addHelpText('after', example(`agent-messaging webhooks finish-rotation ${ID}`))
+    .action((webhookId: string, { project, json }: Common) =>
+      onDatabase(async (service) => {
+        const { id: projectId } = await projectNamed(service, project)
+        const what = `the rotation of the webhook ${webhookId} cannot be finished`
+        const webhook = await orFail(service.webhooks.finishRotation({ projectId, webhookId }), what)
+        print(json, webhookBody(webhook, service.now()), 'Its new secret alone signs from now on.')
+      }),
+    )
+
   webhooks
     .command('delete <id>')
     .description('delete a webhook; its open deliveries are cancelled')
     .addOption(projectOption())
-    .addHelpText('after', example('agent-messaging webhooks delete 0198c2f4-7a3b-7cde-8f01-23456789abcd'))
+    .addHelpText('after', example(`agent-messaging webhooks delete ${ID}`))
     .action((webhookId: string, { project }: Common) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
@@ -60,23 +105,62 @@ export function addWebhooks(program: Command): void {
     )
 }
 
-async function createWebhook(
-  service: MessagingService,
-  url: string,
-  { project, json, event: events = ['*'], agent, ...settings }: CreateOptions,
-): Promise<void> {
-  const { id: projectId } = await projectNamed(service, project)
-  const found = agent === undefined ? undefined : await orFail(service.agents.get({ projectId, agent }), `there is no agent ${agent}`)
-  const { description, secret: ownSecret } = settings
-  const input = { projectId, url, events, description, secret: ownSecret, agentId: found?.id }
-  const { webhook, secret } = await orFail(service.webhooks.create(input), 'the webhook cannot be created')
-  print(
-    json,
-    { ...webhookBody(webhook, service.now()), secret },
-    `Created the webhook ${webhook.id}. Its secret is\n\n${secret}\n\nKeep that now: it is not shown again.`,
-  )
+const withCommon = (command: Command): Command => command.addOption(projectOption()).addOption(jsonOption())
+
+function addSwitch(webhooks: Command, verb: 'enable' | 'disable', description: string, done: string): void {
+  withCommon(webhooks.command(`${verb} <id>`))
+    .description(description)
+    .addHelpText('after', example(`agent-messaging webhooks ${verb} ${ID}`))
+    .action((webhookId: string, { project, json }: Common) =>
+      onDatabase(async (service) => {
+        const { id: projectId } = await projectNamed(service, project)
+        const webhook = await orFail(service.webhooks[verb]({ projectId, webhookId }), `the webhook ${webhookId} cannot be ${verb}d`)
+        print(json, webhookBody(webhook, service.now()), `The webhook ${webhookId} is ${verb}d. ${done}`)
+      }),
+    )
 }
 
-const webhookRow = ({ id, url, events, agentId, status }: Webhook) => ({
-  ...{ id, url, events: events.join(' '), agent: agentId ?? 'all', state: status.kind },
+async function createWebhook(service: MessagingService, url: string, options: CreateOptions): Promise<void> {
+  const { project, json, event: subscribed = ['*'], agent, description, secret: ownSecret } = options
+  const { id: projectId } = await projectNamed(service, project)
+  const agentId = agent === undefined ? undefined : await agentIdOf(service, projectId, agent)
+  const input = { projectId, url, events: subscribed, description, secret: ownSecret, agentId }
+  const { webhook, secret } = await orFail(service.webhooks.create(input), 'the webhook cannot be created')
+  print(json, { ...webhookBody(webhook, service.now()), secret }, `Created the webhook ${webhook.id}. ${shownOnce(secret)}`)
+}
+
+async function updateWebhook(service: MessagingService, webhookId: string, options: UpdateOptions): Promise<void> {
+  const { project, json, url, event: subscribed, agent, description } = options
+  if ([url, subscribed, agent, description].every((one) => one === undefined))
+    throw new OperatorError('there is nothing to change: give --url, --event, --agent or --description', 2)
+  const { id: projectId } = await projectNamed(service, project)
+  const agentId = agent === undefined || agent === '-' ? undefined : await agentIdOf(service, projectId, agent)
+  const change = {
+    ...{ url, events: subscribed, agentId: agent === '-' ? null : agentId },
+    description: description === '-' ? null : description,
+  }
+  const webhook = await orFail(service.webhooks.update({ projectId, webhookId, change }), `the webhook ${webhookId} cannot be changed`)
+  print(json, webhookBody(webhook, service.now()), `Changed the webhook ${webhookId}.`)
+}
+
+async function rotate(service: MessagingService, webhookId: string, { project, json, secret: own, grace }: RotateOptions): Promise<void> {
+  const { id: projectId } = await projectNamed(service, project)
+  const rotation = { projectId, webhookId, secret: own, graceMs: grace }
+  const { webhook, secret } = await orFail(
+    service.webhooks.rotateSecret(rotation),
+    `the secret of the webhook ${webhookId} cannot be replaced`,
+  )
+  const body = { ...webhookBody(webhook, service.now()), secret }
+  const until = body.previousSecretUntil === undefined ? '' : ` The old one signs too until ${body.previousSecretUntil}.`
+  print(json, body, `Replaced the secret of the webhook ${webhookId}.${until} ${shownOnce(secret)}`)
+}
+
+const agentIdOf = async (service: MessagingService, projectId: string, agent: string): Promise<string> =>
+  (await orFail(service.agents.get({ projectId, agent }), `there is no agent ${agent}`)).id
+
+const shownOnce = (secret: string): string => `Its secret is\n\n${secret}\n\nKeep that now: it is not shown again.`
+
+const webhookRow = ({ id, url, events: subscribed, agentId, status }: Webhook) => ({
+  ...{ id, url, events: subscribed.join(' '), agent: agentId ?? 'all' },
+  state: status.kind === 'disabled' ? `disabled (${status.reason})` : status.kind,
 })

@@ -1,0 +1,78 @@
+import { html } from 'hono/html'
+import { fieldRow, fieldsOf, typeOf } from './schema.js'
+import { resolved, type Answer, type Content, type Document, type Operation, type Parameter } from './shapes.js'
+import { each, inline, json, nothing, paragraphs, type Html } from './text.js'
+
+export type Place = { readonly method: string; readonly path: string; readonly operation: Operation }
+
+export function operationSection({ method, path, operation }: Place, { components }: Document): Html {
+  const { operationId, summary, description = '', parameters, requestBody, responses } = operation
+  const asked = parameters.map((one) => resolved(components.parameters, one))
+  return html`<section class="operation" id="${operationId}">
+    <h3>
+      <a href="#${operationId}"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></a>
+    </h3>
+    <p><strong>${inline(summary)}</strong></p>
+    ${description === '' ? nothing : paragraphs(description)} ${neededFor(operation)}
+    ${asked.length === 0 ? nothing : parameterTable(asked)}
+    ${requestBody ? html`<h4>Body${requestBody.required ? nothing : html` <small>optional</small>`}</h4>${contentOf(requestBody.content)}` : nothing}
+    <h4>Answers</h4>
+    <dl>
+      ${each(Object.entries(responses), ([status, answer]) => answerItem(status, resolved(components.responses, answer)))}
+    </dl>
+  </section>`
+}
+
+/** What an event brings to a receiver. */
+export function eventSection(name: string, operation: Operation, { components }: Document): Html {
+  const body = operation.requestBody?.content['application/json']?.schema ?? {}
+  const schema = resolved(components.schemas, body)
+  const { data = {} } = schema.properties ?? {}
+  return html`<section class="operation" id="${operation.operationId}">
+    <h3><a href="#${operation.operationId}"><code>${name}</code></a></h3>
+    <p><strong>${inline(operation.summary)}</strong></p>
+    <p>${typeOf(body)}; in its <code>data</code>:</p>
+    ${fieldsOf(data)} ${each(schema.examples ?? [], json)}
+  </section>`
+}
+
+function neededFor({ security = [] }: Operation): Html {
+  const ways = security.flatMap((one) => Object.entries(one))
+  if (ways.length === 0) return html`<p>Open to everybody.</p>`
+  return html`<p>
+    Needs <code>Authorization: Bearer …</code> with
+    ${ways.map(([scheme, roles], index) => html`${index === 0 ? '' : ' or '}${wordsFor(scheme)}${roles.map((role) => html` <code>${role}</code>`)}`)}.
+  </p>`
+}
+
+const wordsFor = (scheme: string): string =>
+  ({ apiKey: 'an API key that may', runToken: 'the token of the run', cronSecret: 'the cron secret' })[scheme] ?? 'the token for metrics'
+
+const parameterTable = (parameters: readonly Parameter[]): Html =>
+  html`<h4>Parameters</h4>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">name</th>
+          <th scope="col">type</th>
+          <th scope="col">meaning</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${each(parameters, ({ name, in: place, schema, required = false, description = '' }) =>
+          fieldRow(
+            name,
+            schema,
+            required,
+            place === 'query' ? description : `${place === 'path' ? 'In the path.' : 'A header.'} ${description}`,
+          ),
+        )}
+      </tbody>
+    </table>`
+
+const contentOf = (content: Content): Html[] =>
+  each(Object.entries(content), ([mediaType, { schema }]) => html`<p>${typeOf(schema)} <small>${mediaType}</small></p>`)
+
+const answerItem = (status: string, { description, content = {} }: Answer): Html =>
+  html`<dt><code>${status}</code></dt>
+    <dd>${paragraphs(description)} ${Number(status) < 300 ? contentOf(content) : nothing}</dd>`

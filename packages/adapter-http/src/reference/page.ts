@@ -1,0 +1,68 @@
+import { html } from 'hono/html'
+import { groupedBy } from '../document/grouped-by.js'
+import { eventSection, operationSection, type Place } from './operation.js'
+import { namedSchema } from './schema.js'
+import type { Document } from './shapes.js'
+import { document, each, inline, paragraphs, type Html } from './text.js'
+
+/** The whole document as one page: no script, and nothing from anywhere else. `style` and `source` are links. */
+export function referencePage(doc: Document, links: { readonly style: string; readonly source: string }): Html {
+  const places = Object.entries(doc.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Place => ({ method, path, operation })),
+  )
+  const groups = [...groupedBy(places, ({ operation }) => operation.tags[0] ?? '')]
+  return document(
+    `${doc.info.title}: API reference`,
+    links.style,
+    html`<a class="skip" href="#main">Skip to the content</a>
+      ${navigation(doc, groups)}
+      <main id="main">
+        <h1>${doc.info.title}</h1>
+        ${paragraphs(doc.info.description)}
+        <p>This page shows <a href="${links.source}">openapi.json</a>, an OpenAPI 3.1 document for tools to read.</p>
+        ${access(doc)}
+        ${each(groups, ([tag, those]) => html`<h2 id="tag-${tag}">${tag}</h2>${each(those, (place) => operationSection(place, doc))}`)}
+        <h2 id="events">Webhook events</h2>
+        ${each(Object.entries(doc.webhooks), ([name, { post }]) => eventSection(name, post, doc))}
+        <h2 id="schemas">Schemas</h2>
+        ${each(Object.entries(doc.components.schemas), ([name, schema]) => namedSchema(name, schema))}
+      </main>`,
+  )
+}
+
+const access = ({ components }: Document): Html =>
+  html`<h2 id="access">Access</h2>
+    <ul>
+      ${each(Object.values(components.securitySchemes), ({ description }) => html`<li>${inline(description)}</li>`)}
+    </ul>`
+
+const navigation = ({ webhooks, components }: Document, groups: readonly (readonly [string, readonly Place[]])[]): Html =>
+  html`<nav aria-label="Contents">
+    <p><a href="#access">Access</a></p>
+    ${each(groups, ([tag, places]) =>
+      links(
+        tag,
+        `tag-${tag}`,
+        places.map(({ operation }) => ({ to: operation.operationId, words: operation.summary })),
+      ),
+    )}
+    ${links(
+      'Webhook events',
+      'events',
+      Object.entries(webhooks).map(([name, { post }]) => ({ to: post.operationId, words: name })),
+    )}
+    ${links(
+      'Schemas',
+      'schemas',
+      Object.keys(components.schemas).map((name) => ({ to: `schema-${name}`, words: name })),
+    )}
+  </nav>`
+
+const links = (title: string, id: string, all: readonly { readonly to: string; readonly words: string }[]): Html =>
+  html`<details>
+    <summary>${title}</summary>
+    <ul>
+      <li><a href="#${id}">All of ${title.toLowerCase()}</a></li>
+      ${each(all, ({ to, words }) => html`<li><a href="#${to}">${inline(words)}</a></li>`)}
+    </ul>
+  </details>`

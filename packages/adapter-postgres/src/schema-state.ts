@@ -1,0 +1,25 @@
+import pg from 'pg'
+import { versionOf } from './migrate.js'
+import { migrations } from './migrations/index.js'
+import { explainOpenFailure } from './open-error.js'
+import { requireFittingServer } from './server-check.js'
+
+/** `version` 0 is a database without anything of ours; `newest` is what this release brings it to. */
+export type PostgresSchema = { readonly version: number; readonly newest: number }
+
+const PATIENCE_MS = 5_000
+
+/** How far the database's schema has come, on a server that fits; changes nothing. Rejects with a `PostgresOpenError`. */
+export async function readPostgresSchema({ connectionString }: { readonly connectionString: string }): Promise<PostgresSchema> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: PATIENCE_MS })
+  client.on('error', () => undefined) // the query that it cuts short says so
+  try {
+    await client.connect()
+    await requireFittingServer(client)
+    return { version: (await versionOf(client)) ?? 0, newest: migrations.length }
+  } catch (error) {
+    throw explainOpenFailure(`postgres://${client.host}:${client.port}/${client.database ?? ''}`, error)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}

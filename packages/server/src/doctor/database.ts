@@ -1,0 +1,65 @@
+import { nodeCrypto } from '@org/agent-messaging-core/node'
+import { defaultPolicy } from '@org/agent-messaging-core'
+import { fitsMasterKey } from '../bootstrap.js'
+import { isPostgresUrl, shownDatabase } from '../database-url.js'
+import { openDatabase } from '../open-database.js'
+import { orFail } from '../operator-error.js'
+import { schemaVersion } from '../schema-version.js'
+import { bad, doubtful, good, type Finding } from './finding.js'
+import { checkDurability, checkDriver, checkDisk } from './machine.js'
+
+/** All that can be asked of the database; a schema that is behind is left as it is. */
+export async function checkDatabase(database: string, masterKey: Uint8Array | undefined): Promise<Finding[]> {
+  const place = isPostgresUrl(database) ? [] : [await checkDriver(), await checkDurability(database), await checkDisk(database)]
+  try {
+    return [...place, ...(await checkSchema(database, masterKey))]
+  } catch (error) {
+    return [...place, bad('database', (error as Error).message, 'No server starts on it before that is mended.')]
+  }
+}
+
+async function checkSchema(database: string, masterKey: Uint8Array | undefined): Promise<Finding[]> {
+  const { version, newest } = await schemaVersion(database)
+  const shown = shownDatabase(database)
+  if (version === 0)
+    return [doubtful('database', `there is nothing in ${shown} yet`, 'The first start makes it, and so does agent-messaging migrate.')]
+  if (version < newest)
+    return [
+      doubtful(
+        'migrations',
+        `${shown} has schema version ${version} of ${newest}`,
+        'The next start brings it up to date, and so does agent-messaging migrate.',
+      ),
+    ]
+  if (version > newest)
+    return [
+      bad(
+        'migrations',
+        `${shown} has schema version ${version}, and this release knows ${newest}`,
+        'Install the release again that wrote it.',
+      ),
+    ]
+  return [good('migrations', `schema version ${version}, up to date`), ...(await checkUse(database, masterKey))]
+}
+
+async function checkUse(database: string, masterKey: Uint8Array | undefined): Promise<Finding[]> {
+  const { storage, close } = await openDatabase(database, { leaseMs: defaultPolicy.runLeaseMs, onError: () => undefined })
+  try {
+    await orFail(storage.ping(), 'it cannot be written')
+    const written = good('database', `${shownDatabase(database)} can be read and written`)
+    if (!masterKey) return [written]
+    const fits = await fitsMasterKey(storage, nodeCrypto(masterKey))
+    return [
+      written,
+      fits
+        ? good('master key', 'is the one of this database')
+        : bad(
+            'master key',
+            'is not the one that this database was begun with',
+            'Set SERVICE_MASTER_KEY to that one: its secrets cannot be read with another.',
+          ),
+    ]
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,97 @@
+import type {
+  Agent,
+  CreatedAgent,
+  CreatedWebhook,
+  Delivery,
+  DeliveryAttempt,
+  DeliveryDetail,
+  Message,
+  Session,
+  Webhook,
+} from '@org/agent-messaging-client'
+import type { EventData, EventName } from '@org/agent-messaging-client/webhooks'
+import { createServer } from '../src/index.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+/** Each field of a type, and whether it is always there. The compiler has it exact: a field more or less does not compile. */
+type Fields<T> = { readonly [Field in keyof T]-?: object extends Pick<T, Field> ? 'optional' : 'required' }
+const fields = <T>(those: Fields<T>): Fields<T> => those
+
+const agent = fields<Agent>({
+  ...{ id: 'required', name: 'required', runtime: 'required', defaultExecutionPrincipal: 'required', desiredState: 'required' },
+  ...{ state: 'required', lastError: 'optional', failures: 'optional', retryAt: 'optional', concurrency: 'required' },
+  ...{ maxAttempts: 'required', maxQueued: 'required', onBusy: 'required', createdAt: 'required', updatedAt: 'required' },
+})
+const webhook = fields<Webhook>({
+  ...{ id: 'required', url: 'required', events: 'required', agentId: 'optional', description: 'optional', headers: 'optional' },
+  ...{ disableOnGone: 'required', enabled: 'required', disabledReason: 'optional', disabledAt: 'optional' },
+  ...{ consecutiveFailures: 'required', failingSince: 'optional', lastSuccessAt: 'optional', lastFailureAt: 'optional' },
+  ...{ circuit: 'required', circuitOpenUntil: 'optional', previousSecretUntil: 'optional', createdAt: 'required', updatedAt: 'required' },
+})
+const delivery = fields<Delivery>({
+  ...{ id: 'required', webhookId: 'required', eventId: 'required', event: 'required', status: 'required', attemptCount: 'required' },
+  ...{ nextAttemptAt: 'optional', deliveredAt: 'optional', exhaustedAt: 'optional', cancelledAt: 'optional' },
+  ...{ cancelledReason: 'optional', createdAt: 'required' },
+})
+
+const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Agent: agent,
+  CreatedAgent: fields<CreatedAgent>({ ...agent, signingSecret: 'optional' }),
+  Webhook: webhook,
+  CreatedWebhook: fields<CreatedWebhook>({ ...webhook, secret: 'required' }),
+  Delivery: delivery,
+  DeliveryDetail: fields<DeliveryDetail>({ ...delivery, body: 'required', attempts: 'required' }),
+  DeliveryAttempt: fields<DeliveryAttempt>({
+    ...{ attemptNumber: 'required', startedAt: 'required', durationMs: 'required', requestHeaders: 'optional', outcome: 'required' },
+    ...{ statusCode: 'optional', responseBody: 'optional', error: 'optional', detail: 'optional' },
+  }),
+  Message: fields<Message>({
+    ...{ messageId: 'required', agentId: 'required', sessionId: 'required', status: 'required', state: 'required', message: 'required' },
+    ...{ metadata: 'optional', executionPrincipal: 'required', response: 'optional', responseTimeMs: 'optional', attempt: 'required' },
+    ...{ error: 'optional', createdAt: 'required', respondedAt: 'optional' },
+  }),
+  Session: fields<Session>({ sessionId: 'required', openCount: 'required', lastMessageId: 'required', lastMessageAt: 'required' }),
+}
+
+const events: { readonly [Name in EventName]: Fields<EventData[Name]> } = {
+  'message.responded': {
+    ...{ messageId: 'required', agentId: 'required', sessionId: 'required', response: 'required', executionPrincipal: 'required' },
+    ...{ responseTimeMs: 'required', metadata: 'required', channel: 'optional', correlationId: 'optional' },
+  },
+  'agent.started': { agentId: 'required', runtime: 'required', startedAt: 'required' },
+  'agent.stopped': { agentId: 'required', runtime: 'required', stoppedAt: 'required' },
+  'agent.error': {
+    ...{ agentId: 'required', error: 'required', messageId: 'optional', sessionId: 'optional' },
+    ...{ metadata: 'optional', channel: 'optional', correlationId: 'optional' },
+  },
+  'webhook.disabled': {
+    ...{ webhookId: 'required', reason: 'required', disabledAt: 'required', consecutiveFailures: 'required', failingSince: 'required' },
+  },
+  'webhook.test': { webhookId: 'required' },
+}
+
+type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly required?: readonly string[]; readonly $ref?: string }
+type Document = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> }; readonly webhooks: object }
+let document: Document
+beforeAll(async () => {
+  const server = await createServer({ port: 0, databasePath: ':memory:', masterKey: new Uint8Array(32), worker: false })
+  document = (await (await fetch(`${server.url}/openapi.json`)).json()) as Document
+  await server.stop()
+})
+
+const fieldsOf = ({ properties = {}, required = [] }: Schema = {}) =>
+  Object.fromEntries(Object.keys(properties).map((name) => [name, required.includes(name) ? 'required' : 'optional']))
+
+describe('the types of the client', () => {
+  it.each(Object.keys(resources))('have the fields that the document gives a %s', (name) => {
+    expect(resources[name]).toEqual(fieldsOf(document.components.schemas[name]))
+  })
+
+  it('know all events, and the fields of each', () => {
+    expect(Object.keys(events).sort()).toEqual(Object.keys(document.webhooks).sort())
+    for (const [name, those] of Object.entries(events)) {
+      const id = `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}Event`
+      expect(those, name).toEqual(fieldsOf(document.components.schemas[id]?.properties?.['data']))
+    }
+  })
+})

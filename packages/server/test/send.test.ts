@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { commandLine, ENV, SLOWLY } from './command-line.js'
+import { workshop, type Workshop } from './workshop.js'
+
+const KEY = 'a-key-of-twenty-characters'
+const AGENTS = `export default {
+  who: ({ executionPrincipal, sessionId, metadata }) => JSON.stringify({ executionPrincipal, sessionId, metadata }),
+  fail: () => { throw new Error('out of order') },
+  count: async function* () { yield 'one '; yield 'two' },
+  slow: () => new Promise(() => undefined),
+}`
+
+let shop: Workshop
+let env: Record<string, string>
+beforeEach(async () => {
+  shop = workshop()
+  const file = shop.write('agents.mjs', AGENTS)
+  const server = shop.cli(['start', '--agents', file], { ...ENV, PORT: '0', SERVICE_BOOTSTRAP_API_KEY: KEY })
+  const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
+  env = { ...ENV, SERVICE_PUBLIC_URL: url, SERVICE_BOOTSTRAP_API_KEY: KEY }
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+  for (const handler of ['echo', 'who', 'fail', 'count', 'slow']) {
+    const body = JSON.stringify({ name: handler, runtime: { kind: 'function', handler }, desiredState: 'running' })
+    expect((await fetch(`${url}/v1/agents`, { method: 'POST', headers, body })).status).toBe(201)
+  }
+})
+afterEach(() => shop.dispose())
+const { cli } = commandLine(() => shop)
+
+describe('send', SLOWLY, () => {
+  it('prints the answer', async () => {
+    expect(await cli('send echo Hello', env)).toEqual({ code: 0, stdout: 'Hello\n', stderr: '' })
+    const whole = await cli('send echo Hello --json', env)
+    expect(JSON.parse(whole.stdout)).toMatchObject({ state: 'responded', response: 'Hello', sessionId: expect.stringMatching(/^cli-/) })
+  })
+
+  it('sends on behalf of whom it is told, in the session and with the metadata that it is told', async () => {
+    const metadata = shop.write('metadata.json', '{"channel":"x"}')
+    const { stdout } = await cli(`send who Hello --session s1 --end-user u1 --metadata ${metadata}`, env)
+    expect(JSON.parse(stdout)).toEqual({
+      executionPrincipal: { type: 'end_user', endUserId: 'u1' },
+      sessionId: 's1',
+      metadata: { channel: 'x' },
+    })
+  })
+
+  it('prints the answer as it comes', async () => {
+    expect(await cli('send count Go --stream', env)).toEqual({ code: 0, stdout: 'one two\n', stderr: '' })
+    expect(await cli('send echo Go --stream', env)).toEqual({ code: 0, stdout: 'Go\n', stderr: '' })
+    const events = (await cli('send count Go --stream --json', env)).stdout.trim().split('\n')
+    expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ event: 'message', message: { response: 'one two' } })
+  })
+
+  it('does not wait longer than it is told', async () => {
+    expect((await cli('send slow Hello --wait 0', env)).stdout).toMatch(/^Accepted as the message \S+, which has no answer yet\.\n$/)
+    expect(JSON.parse((await cli('send slow Hello --wait 0 --json', env)).stdout)).toEqual({
+      messageId: expect.any(String),
+      status: 'pending',
+    })
+  })
+
+  it('ends with a sentence when it cannot', async () => {
+    const says = async (line: string, said: RegExp, also = {}) =>
+      expect(await cli(line, { ...env, ...also })).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
+    await says('send fail Hello', /^the message \S+ is failed: .*out of order.* \(\w+\)\n$/)
+    await says('send fail Hello --stream', /^the message \S+ is failed: /)
+    await says('send nobody Hello', /^the server refuses it: .+\n$/)
+    await says('send echo Hello', /^the server refuses it: .+; see --api-key\n$/, { SERVICE_BOOTSTRAP_API_KEY: `${KEY}x` })
+    await says(
+      'send echo Hello --url http://127.0.0.1:9',
+      /^no server answers at http:\/\/127\.0\.0\.1:9: start one with `agent-messaging dev`/,
+    )
+    expect((await cli('send echo Hello --stream --wait 1', env)).code).toBe(2)
+    expect((await cli('send echo Hello --end-user u --service', env)).code).toBe(2)
+    expect((await cli('send echo Hello', {})).stderr).toMatch(/^there is no API key: give --api-key/)
+  })
+
+  it('erases the session that it made', async () => {
+    await cli('send echo Hello --session s1', env)
+    expect((await cli('erase session echo s1', env)).stdout).toBe('Erased the session s1 of the agent echo.\n')
+  })
+})

@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { commandLine, ENV, SLOWLY } from './command-line.js'
+import { workshop, type Workshop } from './workshop.js'
+
+let shop: Workshop
+beforeEach(() => {
+  shop = workshop()
+})
+afterEach(() => shop.dispose())
+const { cli, json } = commandLine(() => shop)
+
+describe('migrate', SLOWLY, () => {
+  it('says what it did: made, brought up to date, or nothing', async () => {
+    const made = await json('migrate')
+    expect(made).toEqual({ database: 'service.db', from: 0, to: made['to'] })
+    expect((await cli('migrate')).stdout).toBe(`service.db: schema version ${String(made['to'])}, which is up to date; nothing to do.\n`)
+  })
+
+  it('leaves a newer file alone', async () => {
+    await cli('migrate')
+    const file = path.join(shop.directory, 'service.db')
+    const bytes = readFileSync(file)
+    bytes.writeUInt32BE(99, 60) // where a SQLite file keeps its user_version
+    writeFileSync(file, bytes)
+    expect(await cli('migrate')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^service\.db has schema version 99, written by a newer/),
+    })
+  })
+})
+
+describe('backup', SLOWLY, () => {
+  it('copies a database whose server runs, whole and checked, once', async () => {
+    await cli('projects create default')
+    const server = shop.cli(['start'], { ...ENV, PORT: '0' })
+    await server.find(/"msg":"listening"/)
+    await cli('projects create late')
+    expect(await json('backup copy.db')).toEqual({ database: 'service.db', file: 'copy.db', bytes: expect.any(Number) })
+    const copied = { ...ENV, SERVICE_DATABASE_URL: 'file:copy.db' }
+    expect((await json<{ name: string }[]>('projects list', copied)).map(({ name }) => name)).toEqual(['default', 'late'])
+    expect(await cli('backup copy.db')).toEqual({ code: 1, stdout: '', stderr: 'copy.db is there already; name another file.\n' })
+  })
+
+  it('keeps nothing of a damaged database', async () => {
+    await cli('projects create default')
+    const file = path.join(shop.directory, 'service.db')
+    const bytes = readFileSync(file)
+    bytes.fill(0xff, bytes.length / 2)
+    writeFileSync(file, bytes)
+    expect(await cli('backup copy.db')).toMatchObject({ code: 1, stderr: expect.stringContaining('damaged') })
+    expect(['copy.db', 'copy.db.partial'].map((name) => existsSync(path.join(shop.directory, name)))).toEqual([false, false])
+  })
+
+  it('names the program for PostgreSQL, without the password', async () => {
+    const { code, stderr } = await cli('backup copy.dump', { ...ENV, SERVICE_DATABASE_URL: 'postgres://me:hush@host/db' })
+    expect([code, stderr]).toEqual([
+      1,
+      "PostgreSQL has a program for this: pg_dump --format=custom --schema=agent_messaging --file=copy.dump 'postgres://me@host/db'\n",
+    ])
+  })
+})
+
+describe('erase', SLOWLY, () => {
+  it('erases an agent, and says when there is nothing to erase', async () => {
+    await cli('projects create default')
+    await cli('agents create echo --handler echo')
+    expect((await cli('erase session echo nobody')).stderr).toBe(
+      'the session nobody of the agent echo cannot be erased: session not found\n',
+    )
+    expect(await json('erase agent echo')).toEqual({ agent: 'echo', erased: true })
+    expect(await json('agents list')).toEqual([])
+  })
+})
+
+describe('doctor', SLOWLY, () => {
+  type Finding = { check: string; status: string; message: string; fix?: string }
+  const findings = async (env: Record<string, string> = ENV): Promise<Finding[]> =>
+    JSON.parse((await cli('doctor --json', { PORT: '0', ...env })).stdout) as Finding[]
+  const notOk = async (env?: Record<string, string>) => (await findings(env)).filter(({ status }) => status !== 'ok')
+
+  it('finds nothing wrong where a server can start, and changes nothing', async () => {
+    expect(await notOk()).toEqual([expect.objectContaining({ check: 'database', status: 'warning' })])
+    expect(existsSync(path.join(shop.directory, 'service.db'))).toBe(false)
+    await cli('migrate')
+    const all = await cli('doctor', { ...ENV, PORT: '0' })
+    expect(all).toMatchObject({ code: 0, stderr: '' })
+    expect(all.stdout.trimEnd().split('\n')).toSatisfy(
+      (lines: string[]) => lines.length >= 9 && lines.every((line) => line.startsWith('✓ ')),
+    )
+  })
+
+  it('says what to do about each thing that is wrong', async () => {
+    await cli('projects create default')
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const port = String((taken.address() as AddressInfo).port)
+    const inAnHour = Date.now() / 1000 + 3600
+    utimesSync(path.join(shop.directory, 'service.db'), inAnHour, inAnHour)
+    shop.write('.env', 'CRON_SECRET\n')
+    const otherKey = Buffer.alloc(32, 2).toString('base64')
+    const found = await notOk({ ...ENV, PORT: port, SERVICE_MASTER_KEY: otherKey, SERVICE_LOG_LEVL: 'x' })
+    taken.close()
+    expect(found.map(({ check, status }) => `${check} ${status}`)).toEqual([
+      'settings warning',
+      'settings warning',
+      'clock failed',
+      'port failed',
+      'master key failed',
+    ])
+    expect(found.every(({ fix }) => fix !== undefined && fix.endsWith('.'))).toBe(true)
+  })
+
+  it('names wrong settings, and ends with 1', async () => {
+    const { code, stdout, stderr } = await cli('doctor', { PORT: 'x' })
+    expect([code, stderr]).toEqual([1, '1 of 2 checks failed\n'])
+    expect(stdout).toContain('✗ settings: PORT is "x"; it takes a port')
+  })
+
+  it('tells a server of ours from another program at the port', async () => {
+    const server = shop.cli(['start'], { ...ENV, PORT: '0' })
+    const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
+    const all = await findings({ ...ENV, PORT: new URL(url).port })
+    expect(all.find(({ check }) => check === 'port')).toMatchObject({ status: 'ok', message: expect.stringContaining('a server of ours') })
+  })
+})
