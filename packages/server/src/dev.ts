@@ -41,11 +41,15 @@ export async function startDev({
     addresses: devAddresses(config),
     // Who tries out a program wants to see what it says; by default `dev` logs warnings alone.
     ...(logger && { programLog: logProgram(logger, 'warn') }),
+    console: config.console === 'off' ? 'off' : 'dev',
     openMetrics: LOOPBACK.includes(config.host),
     publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
   })
   try {
-    return { server, text: textFor(config, kept, { url: server.url, command, echo: await ensureEcho(server) }) }
+    return {
+      server,
+      text: textFor(config, kept, { url: server.url, signInUrl: server.signInUrl(kept.apiKey), command, echo: await ensureEcho(server) }),
+    }
   } catch (error) {
     await server.stop({ graceMs: 0 })
     throw error
@@ -55,7 +59,7 @@ export async function startDev({
 function textFor(
   config: Config,
   { databasePath, apiKey, masterKey }: Kept,
-  seen: { url: string; command: string; echo: string | undefined },
+  seen: { url: string; signInUrl: string | undefined; command: string; echo: string | undefined },
 ): string {
   const apiKeyFile = config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined
   return welcome({ ...seen, database: shownDatabase(databasePath), apiKey, apiKeyFile, webhookSecret: exampleSecret(masterKey) })
