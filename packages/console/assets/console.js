@@ -3,12 +3,14 @@ const shown = () => {
   for (const button of document.querySelectorAll('[data-copy][hidden]')) button.hidden = false
 }
 
-document.addEventListener('click', async (event) => {
-  const button = event.target.closest?.('[data-copy]')
-  if (!button) return
-  await navigator.clipboard.writeText(button.dataset.copy)
+const showCopied = (button) => {
   button.classList.add('copied')
   setTimeout(() => button.classList.remove('copied'), 1200)
+}
+
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('[data-copy]')
+  if (button) void navigator.clipboard.writeText(button.dataset.copy).then(() => showCopied(button))
 })
 
 // Reloading the answer of a form would send the form again: make another secret, recover once more.

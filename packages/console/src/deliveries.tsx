@@ -6,6 +6,7 @@ import { DeliveryPage } from './delivery-page.js'
 import { ANSWERS, deliveryFilter, EVENTS, fieldTime, filterIn, STATUSES, type Filter } from './filter.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
+import { NextAttempt } from './next-attempt.js'
 import { Empty, Id, Next, pathOf, refreshed, Status, Time } from './parts.js'
 import { idIn, pageOf } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
@@ -143,7 +144,7 @@ function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
       </Empty>
     )
   }
-  const urls = new Map(webhooks.map(({ id, url }) => [id, url]))
+  const byId = new Map(webhooks.map((webhook) => [webhook.id, webhook]))
   return (
     <div class="scroll card flush" role="region" aria-label="Deliveries" tabindex={0}>
       <table>
@@ -163,7 +164,7 @@ function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
         </thead>
         <tbody>
           {details.map((detail) => (
-            <DeliveryRow detail={detail} url={urls.get(detail.delivery.webhookId)} now={now} />
+            <DeliveryRow detail={detail} webhook={byId.get(detail.delivery.webhookId)} now={now} />
           ))}
         </tbody>
       </table>
@@ -173,14 +174,14 @@ function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
 
 function DeliveryRow({
   detail: { delivery, attempts },
-  url,
+  webhook,
   now,
 }: {
   readonly detail: DeliveryDetail
-  readonly url: string | undefined
+  readonly webhook: Webhook | undefined
   readonly now: Instant
 }) {
-  const { id, event, state, attemptCount, webhookId, createdAt } = delivery
+  const { id, event, state, attemptCount, createdAt } = delivery
   const status = deliveryWords(state)
   const answer = outcomeWords(attempts.at(-1)?.outcome)
   return (
@@ -192,11 +193,11 @@ function DeliveryRow({
         <code>{event}</code>
       </td>
       <td>
-        {url === undefined ? (
+        {webhook === undefined ? (
           <span class="muted">deleted</span>
         ) : (
-          <a class="url" href={`${BASE}/webhooks/${webhookId}`}>
-            {url}
+          <a class="url" href={`${BASE}/webhooks/${webhook.id}`}>
+            {webhook.url}
           </a>
         )}
       </td>
@@ -210,7 +211,7 @@ function DeliveryRow({
       <td>
         <Time at={createdAt} now={now} />
       </td>
-      <td>{state.kind === 'pending' ? <Time at={state.nextAttemptAt} now={now} /> : '–'}</td>
+      <td>{state.kind === 'pending' ? <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} /> : '–'}</td>
     </tr>
   )
 }

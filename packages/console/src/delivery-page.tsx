@@ -1,5 +1,6 @@
 import type { DeliveryAttempt, DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
 import { BASE } from './options.js'
+import { NextAttempt } from './next-attempt.js'
 import { Id, refreshed, Status, Time } from './parts.js'
 import { deliveryWords, outcomeWords } from './wording.js'
 
@@ -30,7 +31,7 @@ export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) 
             {attempts.map((attempt) => (
               <Attempt attempt={attempt} now={now} />
             ))}
-            <Coming detail={detail} now={now} />
+            <Coming detail={detail} webhook={webhook} now={now} />
           </ol>
         </section>
       </div>
@@ -83,7 +84,7 @@ function Facts({ detail: { delivery }, webhook, now }: Pick<DeliveryPageProps, '
         <>
           <dt>Next attempt</dt>
           <dd>
-            <Time at={state.nextAttemptAt} now={now} />
+            <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
           </dd>
         </>
       )}
@@ -140,13 +141,15 @@ function Attempt({
 }
 
 /** What comes after the attempts that were made. */
-function Coming({ detail: { delivery, attempts }, now }: Pick<DeliveryPageProps, 'detail' | 'now'>) {
+function Coming({ detail: { delivery, attempts }, webhook, now }: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
   const { state } = delivery
   switch (state.kind) {
     case 'pending':
       return (
         <li class="busy">
-          Attempt {attempts.length + 1} <Time at={state.nextAttemptAt} now={now} />
+          <p>
+            Attempt {attempts.length + 1}: <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
+          </p>
         </li>
       )
     case 'sending':

@@ -116,8 +116,8 @@ function Header({
             aria-label={`Change colours to ${next}`}
           >
             <svg viewBox="0 0 24 24" width="16" height="16" aria-hidden="true">
-              <path d="M12 3a9 9 0 1 0 0 18zm0 0a9 9 0 0 1 0 18z" fill-rule="evenodd" class="half" />
-              <circle cx="12" cy="12" r="9" class="ring" />
+              <path d="M12 3a9 9 0 0 1 0 18z" class="half" />
+              <circle cx="12" cy="12" r="9" />
             </svg>
           </button>
         </form>

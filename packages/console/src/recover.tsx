@@ -1,6 +1,7 @@
 import { isUuid } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import { deliveryFilter, filterIn } from './filter.js'
+import { textIn } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { idIn } from './paging.js'
@@ -10,7 +11,6 @@ import { need } from './sign-in.js'
 /** So many are looked at in one step: between two of them the page shows how far it has come. */
 const STEP = 200
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const countOf = (value: unknown): number => Math.max(0, Math.trunc(Number(value)) || 0)
 
 /** Redelivers what matches a filter, page by page; the page goes on by itself, or by a button where there is no script. */
@@ -19,14 +19,14 @@ export const recoverRoutes = ({ service }: ConsoleDeps) =>
     const form = await c.req.parseBody()
     const webhookId = idIn(c.req.param('id'))
     const { projectId, ...filter } = deliveryFilter(c.get('apiKey').projectId, filterIn({ ...form, webhook: undefined }))
-    const cursor = textOf(form['cursor'])
+    const cursor = textIn(form, 'cursor')
     const page = { limit: STEP, ...(isUuid(cursor) && { cursor }) }
     const done = await service.deliveries.recover({ projectId, webhookId, filter, page })
     if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
     const { count, nextCursor } = done.value
     const step = { steps: countOf(form['steps']) + 1, count: countOf(form['count']) + count, nextCursor }
     const fields = {
-      ...Object.fromEntries(FIELDS.map((name) => [name, textOf(form[name])])),
+      ...Object.fromEntries(FIELDS.map((name) => [name, textIn(form, name)])),
       steps: String(step.steps),
       count: String(step.count),
     }

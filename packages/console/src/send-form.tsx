@@ -1,4 +1,5 @@
 import { isJsonObject, type Agent, type SendInput } from '@org/agent-messaging-core'
+import { textIn, type Form } from './form.js'
 import { Problem } from './parts.js'
 import type { ConsoleDeps } from './options.js'
 import { problemText } from './problem.js'
@@ -13,9 +14,6 @@ export type Draft = {
   readonly problem?: string
 }
 
-type Form = Readonly<Record<string, unknown>>
-const textOf = (form: Form, name: string): string => (typeof form[name] === 'string' ? form[name].replaceAll('\r\n', '\n') : '')
-
 /** Sends what the form holds, without waiting for the answer. */
 export async function sendFrom(
   { service }: ConsoleDeps,
@@ -24,9 +22,9 @@ export async function sendFrom(
 ): Promise<Draft> {
   const draft = {
     ...to,
-    message: textOf(form, 'message'),
-    endUserId: textOf(form, 'endUserId').trim(),
-    metadata: textOf(form, 'metadata').trim(),
+    message: textIn(form, 'message'),
+    endUserId: textIn(form, 'endUserId').trim(),
+    metadata: textIn(form, 'metadata').trim(),
   }
   const metadata = parse(draft.metadata)
   if (metadata === undefined) return { ...draft, problem: 'Metadata has to be a JSON object, such as {"channel": "web"}' }

@@ -1,7 +1,6 @@
-import type { ApiKey, Sealed } from '@org/agent-messaging-core'
+import type { Sealed } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import type { ResultAsync } from 'neverthrow'
 import { errAsync } from 'neverthrow'
 import { z } from 'zod'
 import { BASE, type ConsoleDeps } from './options.js'
@@ -33,7 +32,7 @@ export function keyOfSession(c: Context, { service, crypto }: Parts): ReturnType
   const sealed = Buffer.from(getCookie(c, NAME) ?? '', 'base64url').toString()
   const session = readSession(crypto.unseal(sealed as Sealed, SEALED_FOR))
   const isOver = session === undefined || session.until <= service.now()
-  return isOver ? (errAsync({ kind: 'unauthorized' } as const) as ResultAsync<ApiKey, never>) : service.keys.authenticate(session.key)
+  return isOver ? errAsync({ kind: 'unauthorized' as const }) : service.keys.authenticate(session.key)
 }
 
 const readSession = (text: string | undefined) => (text === undefined ? undefined : contents.parse(JSON.parse(text)))

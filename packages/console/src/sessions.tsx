@@ -3,6 +3,7 @@ import type { Agent, Instant, Message, Page, SessionSummary } from '@org/agent-m
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
+import { textIn } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { Empty, Id, Next, pathOf, refreshed, Status, Time } from './parts.js'
@@ -26,8 +27,8 @@ export const sessionRoutes = (d: ConsoleDeps) => {
 
     .post(`${BASE}/sessions`, maySend, async (c) => {
       const form = await c.req.parseBody()
-      const agent = agentIn(String(form['agent'] ?? ''))
-      const sent = await sendFrom(d, { projectId: c.get('apiKey').projectId, agent, sessionId: String(form['sessionId'] ?? '') }, form)
+      const agent = agentIn(textIn(form, 'agent'))
+      const sent = await sendFrom(d, { projectId: c.get('apiKey').projectId, agent, sessionId: textIn(form, 'sessionId') }, form)
       if (sent.problem !== undefined) return sessionsPage(c, d, sent)
       return c.redirect(sessionPath(agent, sent.sessionId), 303)
     })
@@ -160,14 +161,14 @@ async function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draft
         role="log"
         aria-label="Conversation"
         aria-live="polite"
-        class="conversation"
+        class="conversation talk"
         {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}
       >
         {messages.data.toReversed().map((message) => (
           <Exchange agent={agent} message={message} now={service.now()} />
         ))}
       </div>
-      <section class="card" id="end" aria-labelledby="send">
+      <section class="card talk" id="end" aria-labelledby="send">
         <h2 id="send">Send a message</h2>
         <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
       </section>

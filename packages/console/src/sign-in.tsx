@@ -2,6 +2,7 @@ import type { Permission } from '@org/agent-messaging-core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
+import { textIn } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { problemText } from './problem.js'
@@ -16,14 +17,15 @@ export const signInRoutes = (d: ConsoleDeps) =>
     .get(`${BASE}/sign-in`, (c) => signInPage(c))
 
     .post(`${BASE}/sign-in`, async (c) => {
-      const { key, to } = await c.req.parseBody()
-      const found = await d.service.keys.authenticate(typeof key === 'string' ? key.trim() : '')
+      const form = await c.req.parseBody()
+      const key = textIn(form, 'key').trim()
+      const found = await d.service.keys.authenticate(key)
       if (found.isErr()) {
         const isWrong = found.error.kind === 'unauthorized'
         return signInPage(c, isWrong ? 'This is not a valid API key.' : problemText(found.error), isWrong ? 401 : 503)
       }
-      beginSession(c, d, String(key).trim())
-      return c.redirect(pathIn(to), 303)
+      beginSession(c, d, key)
+      return c.redirect(pathIn(form['to']), 303)
     })
 
     .get(`${BASE}/enter`, (c) => {

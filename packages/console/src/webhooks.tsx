@@ -2,6 +2,7 @@ import { EVENT_NAMES, type CreateWebhookInput, type Instant, type Webhook } from
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
+import { textIn, type Form } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { Command, CopyButton, Empty, Next, pathOf, Problem, refreshed, Status, Time } from './parts.js'
@@ -66,11 +67,9 @@ const actions = ({ service: { webhooks } }: ConsoleDeps) => ({
   finish: { notice: 'finished', act: webhooks.finishRotation },
 })
 
-type Form = Readonly<Record<string, unknown>>
-
 /** Which events there are is the service's to say. */
 function inputFrom(form: Form): Omit<CreateWebhookInput, 'projectId'> {
-  const text = (name: string): string => (typeof form[name] === 'string' ? form[name].trim() : '')
+  const text = (name: string): string => textIn(form, name).trim()
   const events = [form['events'] ?? []].flat().map(String) as unknown as CreateWebhookInput['events']
   return { url: text('url'), events, ...(text('description') !== '' && { description: text('description') }) }
 }
