@@ -2,11 +2,11 @@
 // With --readme it makes those that the README shows, in docs/images.
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { serve } from '@hono/node-server'
 import { createConsole } from '@org/agent-messaging-console'
 import { chromium } from 'playwright-core'
-import { playDemo } from '../packages/console/test/demo.mjs'
-import { chromiumOptions } from '../packages/console/test/chromium.mjs'
+import { playDemo } from '../packages/server/test/console/demo.mjs'
+import { openListener } from '../packages/server/dist/http-listener.js'
+import { chromiumOptions } from './chromium.mjs'
 
 const isReadme = process.argv.includes('--readme')
 const folder = isReadme ? 'docs/images' : (process.argv[2] ?? 'build/screenshots')
@@ -14,7 +14,8 @@ mkdirSync(folder, { recursive: true })
 
 const demo = await playDemo()
 const pages = createConsole({ ...demo, catcher: true })
-const { server, origin } = await listen(pages.fetch)
+const listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
+const origin = listener.url
 const browser = await chromium.launch(chromiumOptions())
 
 const { data: open } = (
@@ -31,7 +32,7 @@ const screens = {
   webhook: `/webhooks/${demo.webhooks[2].id}`,
   'webhook-gone': `/webhooks/${demo.webhooks[3].id}`,
   deliveries: '/deliveries',
-  'deliveries-filtered': `/deliveries?status=exhausted&webhook=${demo.webhooks[2].id}`,
+  'deliveries-filtered': `/deliveries?answer=5xx&webhook=${demo.webhooks[1].id}`,
   delivery: `/deliveries/${failed.id}`,
   catcher: '/catcher',
   nothing: '/deliveries?event=agent.stopped',
@@ -74,19 +75,10 @@ for (const [theme, width, names] of looks) {
 }
 await browser.close()
 await demo.stop()
-server.close()
-process.exit()
+await listener.close(0)
 
 async function signedIn(colorScheme, width) {
   const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
   await page.goto(origin + pages.signInPath(demo.key))
   return page
-}
-
-function listen(fetch) {
-  return new Promise((resolve) => {
-    const listening = serve({ fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) =>
-      resolve({ server: listening, origin: `http://127.0.0.1:${port}` }),
-    )
-  })
 }

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
+import { chromiumPath } from './chromium.mjs'
 
 /** What a test may need beyond Node: in words, and whether this machine has it. */
 const NEEDS = {
+  chromium: { words: 'Chromium (in a well-known place, or CHROMIUM_PATH)', isHere: () => chromiumPath() !== undefined },
   root: { words: 'a root shell', isHere: () => process.getuid?.() === 0 },
   namespaces: { words: 'network namespaces (root and iproute2)', isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up') },
   openssl: { words: 'openssl', isHere: () => succeeds('openssl', 'version') },

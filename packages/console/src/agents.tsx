@@ -76,7 +76,10 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
   return (
     <tr>
       <th scope="row">
-        <a href={`${BASE}/sessions?agent=${name}`}>{name}</a> <Id id={id} />
+        <a href={`${BASE}/sessions?agent=${name}`}>{name}</a>
+        <div>
+          <Id id={id} />
+        </div>
       </th>
       <td>
         <Status tone={agentTones[state.kind]}>{state.kind}</Status>
@@ -90,7 +93,7 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
         </div>
       </td>
       <td>{runtime.kind}</td>
-      <td>{principal.type === 'service' ? 'the service' : 'end users'}</td>
+      <td class="nowrap">{principal.type === 'service' ? 'the service' : 'end users'}</td>
       <td class="number">{concurrency}</td>
       <td>
         <Time at={createdAt} now={now} />
@@ -111,13 +114,10 @@ function LastError({ state, now }: { readonly state: Extract<Agent['state'], { k
   return (
     <>
       <code>{state.lastError.code}</code> {state.lastError.message}
-      <br />
-      {state.failures} {state.failures === 1 ? 'failure' : 'failures in a row'};{' '}
-      {state.retryAt === undefined ? (
-        'not tried again until you start it'
-      ) : (
+      {state.retryAt === undefined ? null : (
         <>
-          tried again <Time at={state.retryAt} now={now} />
+          <br />
+          {state.failures} {state.failures === 1 ? 'failure' : 'failures in a row'}; tried again <Time at={state.retryAt} now={now} />
         </>
       )}
     </>

@@ -132,7 +132,7 @@ function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
     return isFiltered ? (
       <Empty title="No delivery matches">
         <p>
-          Ask for less, or <a href={`${BASE}/deliveries`}>see all of them</a>.
+          Widen the filter, or <a href={`${BASE}/deliveries`}>see all of them</a>.
         </p>
       </Empty>
     ) : (
@@ -152,12 +152,12 @@ function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
           <tr>
             <th scope="col">Delivery</th>
             <th scope="col">Event</th>
-            <th scope="col">Webhook</th>
             <th scope="col">Status</th>
             <th scope="col">Last answer</th>
             <th scope="col" class="number">
               Attempts
             </th>
+            <th scope="col">Webhook</th>
             <th scope="col">Created</th>
             <th scope="col">Next attempt</th>
           </tr>
@@ -193,6 +193,13 @@ function DeliveryRow({
         <code>{event}</code>
       </td>
       <td>
+        <Status tone={status.tone}>{status.words}</Status>
+      </td>
+      <td>
+        <span class={`answer ${answer.tone}`}>{answer.words}</span>
+      </td>
+      <td class="number">{attemptCount}</td>
+      <td>
         {webhook === undefined ? (
           <span class="muted">deleted</span>
         ) : (
@@ -202,16 +209,9 @@ function DeliveryRow({
         )}
       </td>
       <td>
-        <Status tone={status.tone}>{status.words}</Status>
-      </td>
-      <td>
-        <span class={`answer ${answer.tone}`}>{answer.words}</span>
-      </td>
-      <td class="number">{attemptCount}</td>
-      <td>
         <Time at={createdAt} now={now} />
       </td>
-      <td>{state.kind === 'pending' ? <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} /> : '–'}</td>
+      <td class="nowrap">{state.kind === 'pending' ? <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} /> : '–'}</td>
     </tr>
   )
 }

@@ -5,7 +5,7 @@ type NextAttemptProps = { readonly at: Instant; readonly webhook: Webhook | unde
 
 /** When a delivery is tried next: its own time, or what holds it up when that has passed. */
 export function NextAttempt({ at, webhook, now }: NextAttemptProps) {
-  if (webhook?.status.kind === 'disabled') return <>once the webhook is enabled</>
+  if (webhook?.status.kind === 'disabled') return <>once enabled</>
   const circuit = webhook?.health.circuit
   const until = circuit?.kind === 'open' ? Math.max(at, circuit.until) : at
   return until > now ? <Time at={until} now={now} /> : <>due now</>

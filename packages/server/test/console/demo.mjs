@@ -15,7 +15,7 @@ import {
 import { err } from 'neverthrow'
 
 const MINUTE = 60_000
-const TICK_MS = 50
+const TICK_MS = 100
 
 const said = [
   ['Where is my order 4711?', 'It left our warehouse this morning and arrives tomorrow between 9 and 12.'],
@@ -55,7 +55,14 @@ export async function playDemo() {
     start: async () => err({ code: 'RUNTIME_EXITED', message: 'the program “coder” ended with code 1: ANTHROPIC_API_KEY is not set' }),
   }
   const answerOf = receivers(chance)
-  const sender = fakeSender({ outcome: (request) => (answerOf[new URL(request.url).hostname] ?? sendForReal)(request) })
+  const sender = fakeSender({
+    outcome: async (request) => {
+      const answerFor = answerOf[new URL(request.url).hostname]
+      if (!answerFor) return sendForReal(request)
+      await clock.sleep(20 + Math.floor(chance() * 180))
+      return answerFor()
+    },
+  })
   const runtimes = [fakeRuntime({ kind: 'openai', handler: patient }), fakeRuntime({ kind: 'http', handler: patient }), broken]
   const service = createService({
     ...{ ...platform, clock, sender, runtimes, storage: memoryStorage() },

@@ -12,7 +12,7 @@ export const chromiumPath = () => [process.env.CHROMIUM_PATH ?? '', ...WELL_KNOW
 
 /** For `chromium.launch`: it asks nobody for anything but the pages. */
 export const chromiumOptions = () => ({
-  executablePath: chromiumPath(),
+  executablePath: chromiumPath() ?? '',
   args: [
     ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
     ...['--disable-component-update', '--disable-sync'],
