@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
+import { chromiumPath } from './chromium.mjs'
 
 /** What a test may need beyond Node: in words, and whether this machine has it. */
 const NEEDS = {
+  chromium: { words: 'Chromium (in a well-known place, or CHROMIUM_PATH)', isHere: () => chromiumPath() !== undefined },
   go: { words: 'Go', isHere: () => succeeds('go', 'version') },
   root: { words: 'a root shell', isHere: () => process.getuid?.() === 0 },
   namespaces: { words: 'network namespaces (root and iproute2)', isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up') },

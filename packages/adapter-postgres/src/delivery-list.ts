@@ -16,7 +16,8 @@ export async function listDeliveries(db: Queries, filter: ListFilter, page: Page
   return toPage(rows, page.limit, toDelivery)
 }
 
-export function deliveryListSql({ deliveryId, webhookId, event, status, createdAfter, createdBefore, toBeChanged }: ListFilter): string {
+export function deliveryListSql(filter: ListFilter): string {
+  const { deliveryId, webhookId, event, status, createdAfter, createdBefore, lastAnswer, toBeChanged } = filter
   const conditions = ['d.project_id = @projectId and d.seq < @before']
   if (status !== undefined && status !== 'delivered') conditions.push("d.state <> 'delivered'")
   if (status !== undefined) conditions.push(status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status')
@@ -26,6 +27,10 @@ export function deliveryListSql({ deliveryId, webhookId, event, status, createdA
   if (deliveryId !== undefined) conditions.push('d.id = @deliveryId')
   if (createdAfter !== undefined) conditions.push('d.created_at >= @createdAfter')
   if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
+  if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${LAST_ANSWER}`)
   const lock = toBeChanged ? ' for update of d' : ''
   return `${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows${lock}`
 }
+
+const LAST_ANSWER = `(select coalesce(((t.outcome::json ->> 'statusCode')::int / 100) || 'xx', 'none') from agent_messaging.attempts t
+  where t.delivery_seq = d.seq and t.attempt_number = d.attempt_count)`

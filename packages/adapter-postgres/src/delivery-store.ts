@@ -1,4 +1,5 @@
 import type { DeliveryAttempt, DeliveryDetail, DeliveryStore, Instant } from '@org/agent-messaging-core'
+import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
@@ -60,6 +61,7 @@ export function deliveryStore({ read, write }: Database): DeliveryStore {
     cancelStale: (query) => write((db) => cancelStale(db, query)),
     purge: (query) => write((db) => purgeDeliveries(db, query)),
     backlog: (now) => read((db) => deliveryBacklog(db, now)),
+    activity: (query) => read((db) => attemptActivity(db, query)),
   }
 }
 

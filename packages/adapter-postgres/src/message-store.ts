@@ -1,5 +1,6 @@
 import type { MessageStore, SessionsOf } from '@org/agent-messaging-core'
 import { accept } from './accept-message.js'
+import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
 import type { Database, Queries } from './database.js'
@@ -47,6 +48,7 @@ export function messageStore({ read, write }: Database): MessageStore {
     find: (ids) => read(async (db) => (await db.all(ofIdsSql, { ids })).map(toMessage)),
     list: (filter, page) => read((db) => listMessages(db, filter, page)),
     purge: (query) => write((db) => purgeMessages(db, query)),
+    activity: (query) => read((db) => messageActivity(db, query)),
     backlog: (now) => read((db) => messageBacklog(db, now)),
     listSessions: (agent, page) => read((db) => listSessions(db, agent, page)),
     erase: (session) => write((db) => erase(db, session)),

@@ -30,7 +30,7 @@ export const lastLookedAtSql = (filter: ListFilter): string =>
   `select d.seq, d.id from deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @lookAt - 1`
 
 export function deliveryListSql(filter: ListFilter): string {
-  const { webhookId, event, status, createdAfter, createdBefore, isOfLivingWebhook } = filter
+  const { webhookId, event, status, createdAfter, createdBefore, lastAnswer, isOfLivingWebhook } = filter
   const conditions = [looksAt(filter), 'd.seq < @before and d.seq >= @last']
   if (status !== undefined) conditions.push(status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status')
   // The plus sign keeps the planner from the webhook's index.
@@ -39,10 +39,14 @@ export function deliveryListSql(filter: ListFilter): string {
   if (isOfLivingWebhook) conditions.push('w.is_deleted = 0')
   if (createdAfter !== undefined) conditions.push('d.created_at >= @createdAfter')
   if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
+  if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${LAST_ANSWER}`)
   return `${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows`
 }
 
 const WEBHOOK = '(select seq from webhooks where id = @webhookId and project_id = @projectId)'
+
+const LAST_ANSWER = `(select coalesce(((outcome ->> 'statusCode') / 100) || 'xx', 'none') from attempts
+  where delivery_seq = d.seq and attempt_number = d.attempt_count)`
 
 /** What an index gives in order: of those that fit the one with the fewest rows. */
 function looksAt({ deliveryId, status, webhookId }: ListFilter): string {

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { DeliveryAttempt, DeliveryDetail, DeliveryStore } from '@org/agent-messaging-core'
+import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
@@ -26,6 +27,7 @@ export function deliveryStore(db: Database, { read, write }: Committer, fanOut: 
   const publishTo = publisherOf(db)
   const cancelStale = staleDeliveries(db)
   const purge = deliveryPurge(db)
+  const activity = attemptActivity(db)
   const backlog = deliveryBacklog(db)
   const one = db.prepare<[string, string], DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`)
   const attemptsOf = db.prepare<[number], AttemptRow>(`
@@ -64,6 +66,7 @@ export function deliveryStore(db: Database, { read, write }: Committer, fanOut: 
     cancelStale: (query) => write(() => cancelStale(query)),
     purge: (query) => write(() => purge(query)),
     backlog: (now) => read(() => backlog(now)),
+    activity: (query) => read(() => activity(query)),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { MessageStore, SessionsOf } from '@org/agent-messaging-core'
 import { acceptance } from './accept-message.js'
+import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { runnableClaims } from './claim-runnable.js'
 import type { Committer } from './committer.js'
@@ -25,6 +26,7 @@ export function messageStore(db: Database, { read, write }: Committer, { session
   const history = sessionHistory(db)
   const list = messageList(db)
   const purge = messagePurge(db)
+  const activity = messageActivity(db)
   const backlog = messageBacklog(db)
   const listSessions = sessionList(db)
   const byRef = messageByRef(db)
@@ -67,6 +69,7 @@ export function messageStore(db: Database, { read, write }: Committer, { session
     find: (messageIds) => read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
     list: (filter, page) => read(() => list(filter, page)),
     purge: (query) => write(() => purge(query)),
+    activity: (query) => read(() => activity(query)),
     backlog: (now) => read(() => backlog(now)),
     listSessions: (agent, page) => read(() => listSessions(agent, page)),
     erase: (session) => write(() => erase(session)),

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
+import { attemptActivitySql, messageActivitySql } from './activity.js'
 import { dueSql, nextLaneSql } from './claim-due.js'
 import { createCommitter } from './committer.js'
 import { openConnection } from './connection.js'
@@ -66,6 +67,19 @@ it('no statement sorts, and none reads a table from end to end but for those tha
   const steps = statements.flatMap((sql) => planOf(db, sql))
   expect(steps.filter((step) => step.includes('TEMP B-TREE'))).toEqual([])
   expect(new Set(steps.filter((step) => step.startsWith('SCAN')))).toEqual(new Set(SCANS))
+})
+
+it('counts of late activity reach their rows by indexes, the newest first', () => {
+  const steps = [messageActivitySql, attemptActivitySql].flatMap((sql) => planOf(database(), sql))
+  expect(steps.filter((step) => step.startsWith('SEARCH'))).toEqual([
+    'SEARCH a USING INDEX agents_project (project_id=?)',
+    'SEARCH m USING INDEX messages_agent (agent_id=? AND rowid>?)',
+    'SEARCH messages USING COVERING INDEX messages_agent (agent_id=?)',
+    'SEARCH deliveries USING INDEX deliveries_project (project_id=?)',
+    'SEARCH t USING PRIMARY KEY (delivery_seq=?)',
+    'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
+  expect(steps.filter((step) => step.startsWith('SCAN'))).toEqual(['SCAN d'])
 })
 
 it('lists by state read the rows that are not done alone', () => {

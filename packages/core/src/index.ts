@@ -51,6 +51,7 @@ export type { DisabledReason, Webhook, WebhookChange } from './domain/webhook.js
 export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
 export type { Circuit, CircuitState, WebhookHealth, WebhookHealthPolicy } from './domain/webhook-health.js'
 export { circuitAt, decideWebhookHealth, defaultWebhookHealthPolicy } from './domain/webhook-health.js'
+export type { ActivityQuery, AttemptCount, MessageCount } from './ports/activity.js'
 export type { AgentRuntime, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent } from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from './ports/agent-store.js'
 export type { CredentialStore, Project } from './ports/credential-store.js'
@@ -67,6 +68,7 @@ export type {
   RecordedAttempt,
   Redelivered,
   RedeliverFilter,
+  ResponseClass,
   Verdict,
 } from './ports/delivery-store.js'
 export type {
@@ -113,6 +115,7 @@ export type {
   WebhookSettings,
 } from './use-cases/manage-webhooks.js'
 export type { DeliveryRef, RecoverInput } from './use-cases/manage-deliveries.js'
+export type { Activity, ReadActivityInput } from './use-cases/read-activity.js'
 export type { Backlog } from './use-cases/read-backlog.js'
 export type { GetMessageError, GetMessageInput, ListMessagesInput } from './use-cases/read-messages.js'
 export type { EraseSessionError, EraseSessionInput, ListSessionsInput } from './use-cases/manage-sessions.js'

@@ -30,6 +30,7 @@ import {
 } from './use-cases/manage-webhooks.js'
 import { eraseSession, listSessions } from './use-cases/manage-sessions.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
+import { readActivity } from './use-cases/read-activity.js'
 import { readBacklog } from './use-cases/read-backlog.js'
 import { sendMessage } from './use-cases/send-message.js'
 import { streamMessage } from './use-cases/stream-message.js'
@@ -135,6 +136,7 @@ export function createService(options: ServiceOptions) {
     policy: d.policy,
     ping: () => d.storage.ping(),
     backlog: readBacklog(d),
+    activity: readActivity(d),
     /** What this process has in hand: callers that wait, runs and attempts under way. */
     load: () => ({ waitingCallers: d.waitingRoom.size, runs: d.dispatcher.running, attempts: d.deliveryWorker.inFlight }),
     /** The time that everything here is judged by. */

@@ -333,6 +333,24 @@ it('tells what waits, and what it has in hand', async () => {
   expect((await service.backlog()).isErr()).toBe(true)
 })
 
+it('tells what a project did of late, in buckets of which the last goes on', async () => {
+  const { service, send, hook, project, storage, clock } = await scene({
+    handler: ({ message }) => ({ kind: 'answered', response: message }),
+  })
+  await hook()
+  await send()
+  await clock.advance(0)
+  const minutes = { projectId: project.id, bucketMs: 60_000, buckets: 10 }
+  const activity = (await service.activity(minutes))._unsafeUnwrap()
+  const at = Math.floor(clock.now() / 60_000) * 60_000
+  expect(activity).toMatchObject({ since: at - 9 * 60_000, now: clock.now(), messages: [{ at, state: 'responded', count: 1 }] })
+  expect(activity.attempts).toMatchObject([{ at, statusCode: 200, count: 1 }])
+  for (const read of ['messages.activity', 'deliveries.activity'] as const) {
+    storage.fail(read)
+    expect((await service.activity(minutes)).isErr()).toBe(true)
+  }
+})
+
 it('says whether the storage works', async () => {
   const { service, storage } = await scene()
   expect((await service.ping()).isOk()).toBe(true)

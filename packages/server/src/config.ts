@@ -16,6 +16,7 @@ function configOf(env: Environment) {
     bootstrapApiKey: env.SERVICE_BOOTSTRAP_API_KEY,
     cronSecret: env.CRON_SECRET,
     cronBudgetMs: env.SERVICE_CRON_BUDGET_MS,
+    console: env.SERVICE_CONSOLE,
     metricsToken: env.SERVICE_METRICS_TOKEN,
     metricsPort: env.SERVICE_METRICS_PORT,
     allowedCidrs: env.SERVICE_WEBHOOK_ALLOWED_CIDRS,

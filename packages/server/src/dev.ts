@@ -42,18 +42,22 @@ export async function startDev({
     addresses: devAddresses(config),
     // Who tries out a program wants to see what it says; by default `dev` logs warnings alone.
     ...(logger && { programLog: logProgram(logger, 'warn') }),
+    console: config.console === 'off' ? 'off' : 'dev',
     openMetrics: LOOPBACK.includes(config.host),
     publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
   })
   try {
-    return { server, text: textFor(config, kept, { url: server.url, command, agents: await agentsOf(server) }) }
+    const seen = { url: server.url, signInUrl: server.signInUrl(kept.apiKey), command, agents: await agentsOf(server) }
+    return { server, text: textFor(config, kept, seen) }
   } catch (error) {
     await server.stop({ graceMs: 0 })
     throw error
   }
 }
 
-function textFor(config: Config, { databasePath, apiKey, masterKey }: Kept, seen: Pick<Welcome, 'url' | 'command' | 'agents'>): string {
+type Seen = Pick<Welcome, 'url' | 'signInUrl' | 'command' | 'agents'>
+
+function textFor(config: Config, { databasePath, apiKey, masterKey }: Kept, seen: Seen): string {
   const apiKeyFile = config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined
   return welcome({ ...seen, database: shownDatabase(databasePath), apiKey, apiKeyFile, webhookSecret: exampleSecret(masterKey) })
 }

@@ -57,6 +57,10 @@ export const environment = z.object({
     about: 'Port of HOST that serves `/metrics` and nothing else, to everybody who reaches it.',
     takes: 'a port, 0 to 65535 (0: any free one)',
   }),
+  SERVICE_CONSOLE: z.enum(['on', 'off']).optional().register(variables, {
+    about: 'The pages for operators at `/console`, for who signs in with an API key; `on` in `dev`, `off` otherwise unless set.',
+    takes: 'on or off',
+  }),
   SERVICE_SYNC_MESSAGE_TIMEOUT_MS: milliseconds(0, 600_000, 30_000, 'How long a send waits for its answer before it gets 202.'),
   SERVICE_IDEMPOTENCY_MISMATCH: z.enum(['reuse', 'reject']).prefault('reuse').register(variables, {
     about: 'An Idempotency-Key used again with another body: the first message, or 422.',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { MessagingService, Storage, Telemetry } from '@org/agent-messaging-core'
+import { createConsole, isConsolePath, type Console } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { ensureDefaultProject, ensureKey } from './bootstrap.js'
 import { openListener, type Listener } from './http-listener.js'
@@ -24,6 +25,8 @@ export type ServerOptions = WiringOptions & {
   readonly openMetrics?: boolean | undefined
   /** A port of its own for `/metrics`, open to everybody who reaches it; 0 takes any free one. */
   readonly metricsPort?: number | undefined
+  /** The pages for operators at `/console`: `on`, or `dev` with a receiver of webhooks to try things out with. Without they are not there. */
+  readonly console?: 'on' | 'off' | 'dev' | undefined
   /** A key with all permissions for the project `default`; both are made if they are missing. */
   readonly bootstrapApiKey?: string | undefined
   /** `false`: no timers; work is done by the cron route and `service.tick` alone. */
@@ -37,6 +40,8 @@ export type RunningServer = {
   readonly url: string
   /** Of the port for metrics, if there is one. */
   readonly metricsUrl?: string
+  /** An address that signs in to the console with this key, once and within 15 minutes; undefined without a console. */
+  signInUrl(key: string): string | undefined
   readonly service: MessagingService
   readonly storage: Storage
   /**
@@ -61,10 +66,11 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   try {
     if (options.bootstrapApiKey !== undefined) await bootstrap(wiring, options.bootstrapApiKey, logger)
     // Before the workers start: a second server by mistake fails here, and has taken nothing from the first.
-    listener = await openListener({ host, port, fetch: handler(wiring, options, logger, metrics) })
+    const pages = consoleOf(wiring, options, logger, publicUrl)
+    listener = await openListener({ host, port, fetch: handler(wiring, options, logger, metrics, pages) })
     metricsListener = await openMetricsListener({ host, port: options.metricsPort }, wiring.service, metrics)
     if (options.worker ?? true) await wiring.service.start()
-    return running(wiring, listener, metricsListener)
+    return running(wiring, listener, metricsListener, pages)
   } catch (error) {
     await metricsListener?.close(0)
     await listener?.close(0)
@@ -73,7 +79,12 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   }
 }
 
-function running({ service, storage, close }: Wiring, listener: Listener, metrics: Listener | undefined): RunningServer {
+function running(
+  { service, storage, close }: Wiring,
+  listener: Listener,
+  metrics: Listener | undefined,
+  pages: Console | undefined,
+): RunningServer {
   let stopped: Promise<void> | undefined
   async function stop(graceMs: number): Promise<void> {
     await Promise.all([listener.close(graceMs), service.stop({ graceMs })])
@@ -83,6 +94,7 @@ function running({ service, storage, close }: Wiring, listener: Listener, metric
   return {
     url: listener.url,
     ...(metrics && { metricsUrl: `${metrics.url}/metrics` }),
+    signInUrl: (key) => pages && listener.url + pages.signInPath(key),
     service,
     storage,
     stop: ({ graceMs = GRACE_MS } = {}) => (stopped ??= stop(graceMs)),
@@ -112,7 +124,24 @@ function tellBoth(one: Telemetry, other: Telemetry | undefined): Telemetry {
   }
 }
 
-function handler({ service, platform }: Wiring, options: ServerOptions, logger: Logger, metrics: Metrics | undefined) {
+function consoleOf(
+  { service, platform }: Wiring,
+  options: ServerOptions,
+  logger: Logger,
+  publicUrl: () => string | undefined,
+): Console | undefined {
+  if (options.console === undefined || options.console === 'off') return undefined
+  const onError = (error: unknown): void => logger.error({ err: error }, 'a page of the console failed')
+  return createConsole({ service, crypto: platform.crypto, publicUrl, catcher: options.console === 'dev', onError })
+}
+
+function handler(
+  { service, platform }: Wiring,
+  options: ServerOptions,
+  logger: Logger,
+  metrics: Metrics | undefined,
+  pages: Console | undefined,
+) {
   const { cronSecret, cronBudgetMs, metricsToken, openMetrics = false } = options
   const isOpen = openMetrics || metricsToken !== undefined
   const app = createHttpApp({
@@ -127,5 +156,5 @@ function handler({ service, platform }: Wiring, options: ServerOptions, logger: 
       metrics?.onRequest(facts)
     },
   })
-  return (request: Request) => app.fetch(request)
+  return (request: Request) => (pages && isConsolePath(new URL(request.url).pathname) ? pages.fetch(request) : app.fetch(request))
 }

@@ -2,6 +2,8 @@ import { quoted } from './shell-word.js'
 
 export type Welcome = {
   readonly url: string
+  /** Of the console; undefined when it is off. */
+  readonly signInUrl: string | undefined
   /** Without a password. */
   readonly database: string
   readonly apiKey: string
@@ -21,7 +23,7 @@ export function welcome(w: Welcome): string {
   const { url, webhookSecret: secret } = w
   return `Agent Messaging is running. Ctrl-C stops it.
 
-  API       ${url}/v1
+  ${signInLine(w)}API       ${url}/v1
   Reference ${url}/docs (OpenAPI: ${url}/openapi.json)
   Health    ${url}/healthz
   Database  ${w.database}
@@ -46,6 +48,10 @@ curl ${quoted(`${url}/v1/deliveries?limit=1`)} \\
   -H ${quoted(`Authorization: Bearer ${w.apiKey}`)}
 `
 }
+
+/** The link signs in once; the console itself is at `/console`. */
+const signInLine = ({ url, signInUrl }: Welcome): string =>
+  signInUrl === undefined ? '' : `Console   ${url}/console\n  Sign in   ${signInUrl} (once, within 15 minutes)\n  `
 
 /** Only for who has stopped or deleted it. */
 function startEcho(w: Welcome): string {

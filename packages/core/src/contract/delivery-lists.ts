@@ -45,6 +45,9 @@ export function deliveryListsSuite(it: StorageTest): void {
     expect(await kinds({ status: 'cancelled' })).toEqual([])
     expect(await kinds({ event: 'agent.stopped' })).toEqual(['sending'])
     expect(await kinds({ webhookId: other.id })).toEqual(['pending'])
+    expect(await kinds({ lastAnswer: '2xx' })).toEqual(['delivered'])
+    expect(await kinds({ lastAnswer: '5xx', status: 'exhausted' })).toEqual(['exhausted'])
+    expect(await kinds({ lastAnswer: 'none' })).toEqual([])
   })
 
   it('hold what get gives of each', async ({ storage: { deliveries }, scene }) => {

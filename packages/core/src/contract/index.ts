@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
 import { acceptSuite } from './accept.js'
+import { activitySuite } from './activity.js'
 import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
 import { backlogSuite } from './backlog.js'
@@ -65,6 +66,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('retention of deliveries', () => deliveryRetentionSuite(it))
     describe('retention of messages', () => messageRetentionSuite(it))
     describe('the backlog', () => backlogSuite(it))
+    describe('recent activity', () => activitySuite(it))
     describe('agents', () => agentsSuite(it))
     describe('agents that one process owns', () => ownersSuite(it))
     describe('webhooks', () => webhooksSuite(it))

@@ -3,6 +3,7 @@ import type { EventName, WebhookEvent } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
+import type { ActivityQuery, AttemptCount } from './activity.js'
 import type { Lease, Page, PageOf, Purge, Stored } from './storage.js'
 
 /** Deliveries and their attempts. A fact's deliveries are born in the commit of the fact, one per subscribed webhook. */
@@ -48,6 +49,8 @@ export interface DeliveryStore {
   purge(purge: Purge): Stored<number>
   /** What is open at this moment, over all projects. */
   backlog(now: Instant): Stored<DeliveryBacklog>
+  /** Attempts of late, in any order: those of the project's `newest` deliveries. */
+  activity(query: ActivityQuery): Stored<AttemptCount[]>
 }
 
 /**
@@ -122,7 +125,11 @@ export type DeliveryFilter = {
   readonly status?: DeliveryStatus
   readonly createdAfter?: Instant
   readonly createdBefore?: Instant
+  /** What the last attempt was answered with; `none` when it reached nobody. */
+  readonly lastAnswer?: ResponseClass
 }
+
+export type ResponseClass = '2xx' | '3xx' | '4xx' | '5xx' | 'none'
 
 export type RedeliverFilter = DeliveryFilter & { readonly deliveryId?: string }
 export type Redelivered = { readonly count: number; readonly nextCursor: string | null }

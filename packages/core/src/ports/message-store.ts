@@ -1,6 +1,7 @@
 import type { HistoryLimit, Turn } from '../domain/history.js'
 import type { Instant } from '../domain/instant.js'
 import type { AfterRun, CancelledState, DeferredState, Message, MessageStateKind, RunningMessage } from '../domain/message.js'
+import type { ActivityQuery, MessageCount } from './activity.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
 import type { Lease, Page, PageOf, Purge, Stored } from './storage.js'
 
@@ -53,6 +54,8 @@ export interface MessageStore {
   purge(purge: Purge): Stored<number>
   /** What is open at this moment, over all projects. */
   backlog(now: Instant): Stored<MessageBacklog>
+  /** What came of late, in any order. `newest` holds for each agent. */
+  activity(query: ActivityQuery): Stored<MessageCount[]>
   /** Those with the newest messages first. `nextCursor` is the id of the newest message of the page's last session. */
   listSessions(agent: SessionsOf, page: PageOf): Stored<Page<SessionSummary>>
   /**

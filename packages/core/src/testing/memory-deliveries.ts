@@ -3,6 +3,7 @@ import type { Instant } from '../domain/instant.js'
 import { changeWebhook, type Webhook } from '../domain/webhook.js'
 import { circuitAt, heldByProbe, readyToProbe } from '../domain/webhook-health.js'
 import type { ClaimedDelivery, DeliveryStore, RedeliverFilter } from '../ports/delivery-store.js'
+import { countAttempts } from './memory-activity.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
 import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
@@ -56,7 +57,7 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   redeliver(filter, page, now) {
     const living = [...memory.deliveries.values()].map(({ delivery }) => delivery).filter(({ webhookId }) => memory.webhooks.has(webhookId))
     const { data, nextCursor } = newestFirst(
-      living.filter((delivery) => matches(delivery, filter)),
+      living.filter((delivery) => matches(memory, delivery, filter)),
       page,
     )
     for (const { webhookId } of data) readyWebhook(memory, webhookId, now)
@@ -86,7 +87,7 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   list(filter, page) {
     const deliveries = [...memory.deliveries.values()].map(({ delivery }) => delivery)
     return newestFirst(
-      deliveries.filter((delivery) => matches(delivery, filter)),
+      deliveries.filter((delivery) => matches(memory, delivery, filter)),
       page,
     )
   },
@@ -125,6 +126,8 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     for (const { eventId } of purged) if (!left.has(eventId)) memory.events.delete(eventId)
     return purged.length
   },
+
+  activity: (query) => countAttempts(memory, query),
 
   backlog(now) {
     const all = [...memory.deliveries.values()]
@@ -195,8 +198,8 @@ function dueAt({ delivery: { state } }: DeliveryRow): Instant {
   return state.kind === 'sending' ? state.leaseUntil : Infinity
 }
 
-const matches = (delivery: WebhookDelivery, filter: RedeliverFilter): boolean => {
-  const { projectId, deliveryId, webhookId, event, status, createdAfter = -Infinity, createdBefore = Infinity } = filter
+const matches = (memory: Memory, delivery: WebhookDelivery, filter: RedeliverFilter): boolean => {
+  const { projectId, deliveryId, webhookId, event, status, createdAfter = -Infinity, createdBefore = Infinity, lastAnswer } = filter
   return (
     delivery.projectId === projectId &&
     (deliveryId === undefined || delivery.id === deliveryId) &&
@@ -204,6 +207,13 @@ const matches = (delivery: WebhookDelivery, filter: RedeliverFilter): boolean =>
     (event === undefined || delivery.event === event) &&
     (status === undefined || deliveryStatusOf(delivery.state) === status) &&
     delivery.createdAt >= createdAfter &&
-    delivery.createdAt < createdBefore
+    delivery.createdAt < createdBefore &&
+    (lastAnswer === undefined || lastAnswerOf(memory, delivery) === lastAnswer)
   )
+}
+
+function lastAnswerOf(memory: Memory, { id }: WebhookDelivery): string | undefined {
+  const outcome = memory.deliveries.get(id)?.attempts.at(-1)?.outcome
+  if (!outcome) return undefined
+  return outcome.kind === 'unreachable' ? 'none' : `${Math.floor(outcome.statusCode / 100)}xx`
 }

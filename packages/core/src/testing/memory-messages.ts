@@ -1,6 +1,7 @@
 import type { Instant } from '../domain/instant.js'
 import { isFinal, isRetryable, type MessageState } from '../domain/message.js'
 import type { Held, MessageRef, MessageStore, NewMessage } from '../ports/message-store.js'
+import { countMessages } from './memory-activity.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { history, listMessages, listSessions } from './memory-conversations.js'
 import { publish } from './memory-outbox.js'
@@ -117,6 +118,8 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     for (const [key, row] of memory.idempotencyKeys) if (purged.includes(row)) memory.idempotencyKeys.delete(key)
     return purged.length
   },
+
+  activity: (query) => countMessages(memory, query),
 
   backlog(now) {
     const count = (kind: MessageState['kind']): number =>

@@ -1,0 +1,134 @@
+import type { Agent, Instant } from '@org/agent-messaging-core'
+import { Hono } from 'hono'
+import { show, showProblem } from './layout.js'
+import { BASE, type ConsoleDeps, type Env } from './options.js'
+import { Command, Empty, Id, Next, pathOf, refreshed, Status, Time } from './parts.js'
+import { pageOf } from './paging.js'
+import { problemStatus, problemText } from './problem.js'
+import { need } from './sign-in.js'
+import { agentTones } from './wording.js'
+
+export const agentRoutes = ({ service }: ConsoleDeps) => {
+  const mayManage = need('project:agents')
+  return new Hono<Env>()
+    .get(`${BASE}/agents`, mayManage, async (c) => {
+      const found = await service.agents.list(c.get('apiKey').projectId, pageOf(c))
+      if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+      const { data, nextCursor } = found.value
+      const body =
+        data.length === 0 ? (
+          <NoAgents origin={new URL(c.req.url).origin} />
+        ) : (
+          <div {...refreshed('live', 3_000, pathOf(c))}>
+            <AgentTable agents={data} now={service.now()} />
+            <Next c={c} cursor={nextCursor} />
+          </div>
+        )
+      return show(
+        c,
+        { title: 'Agents', section: 'Agents' },
+        <>
+          <h1>Agents</h1>
+          {body}
+        </>,
+      )
+    })
+
+    .post(`${BASE}/agents/:agent/:action{start|stop}`, mayManage, async (c) => {
+      const { agent, action } = c.req.param()
+      const ref = { projectId: c.get('apiKey').projectId, agent }
+      const done = await (action === 'start' ? service.agents.start(ref) : service.agents.stop(ref))
+      if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
+      return c.redirect(`${BASE}/agents?notice=${action === 'start' ? 'started' : 'stopped'}`, 303)
+    })
+}
+
+const AgentTable = ({ agents, now }: { readonly agents: readonly Agent[]; readonly now: Instant }) => (
+  <div class="scroll card flush" role="region" aria-label="Agents" tabindex={0}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Agent</th>
+          <th scope="col">State</th>
+          <th scope="col">Runtime</th>
+          <th scope="col">Acts for</th>
+          <th scope="col" class="number">
+            At once
+          </th>
+          <th scope="col">Created</th>
+          <th scope="col">
+            <span class="hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {agents.map((agent) => (
+          <AgentRow agent={agent} now={now} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+)
+
+function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant }) {
+  const { id, name, state, runtime, desiredState, concurrency, defaultExecutionPrincipal: principal, createdAt } = agent
+  const action = desiredState === 'running' && !isGivenUp(agent) ? 'stop' : 'start'
+  return (
+    <tr>
+      <th scope="row">
+        <a href={`${BASE}/sessions?agent=${name}`}>{name}</a>
+        <div>
+          <Id id={id} />
+        </div>
+      </th>
+      <td>
+        <Status tone={agentTones[state.kind]}>{state.kind}</Status>
+        <div class="small muted">
+          {state.kind === 'running' && (
+            <>
+              since <Time at={state.startedAt} now={now} />
+            </>
+          )}
+          {state.kind === 'error' && <LastError state={state} now={now} />}
+        </div>
+      </td>
+      <td>{runtime.kind}</td>
+      <td class="nowrap">{principal.type === 'service' ? 'the service' : 'end users'}</td>
+      <td class="number">{concurrency}</td>
+      <td>
+        <Time at={createdAt} now={now} />
+      </td>
+      <td class="actions">
+        <form method="post" action={`${BASE}/agents/${id}/${action}`}>
+          <button id={`${action}-${id}`}>{action === 'start' ? 'Start' : 'Stop'}</button>
+        </form>
+      </td>
+    </tr>
+  )
+}
+
+/** In error, and not tried again by itself. */
+const isGivenUp = ({ state }: Agent): boolean => state.kind === 'error' && state.retryAt === undefined
+
+function LastError({ state, now }: { readonly state: Extract<Agent['state'], { kind: 'error' }>; readonly now: Instant }) {
+  return (
+    <>
+      <code>{state.lastError.code}</code> {state.lastError.message}
+      {state.retryAt === undefined ? null : (
+        <>
+          <br />
+          {state.failures} {state.failures === 1 ? 'failure' : 'failures in a row'}; tried again <Time at={state.retryAt} now={now} />
+        </>
+      )}
+    </>
+  )
+}
+
+const NoAgents = ({ origin }: { readonly origin: string }) => (
+  <Empty title="No agents yet">
+    <p>An agent answers messages. This one repeats what it is told:</p>
+    <Command
+      text={`curl ${origin}/v1/agents \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name":"echo","runtime":{"kind":"function","handler":"echo"},"desiredState":"running"}'`}
+    />
+  </Empty>
+)

@@ -1,0 +1,154 @@
+import type { Instant } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core'
+
+export type Series = { readonly name: string; readonly tone: 'good' | 'bad' | 'busy'; readonly values: readonly number[] }
+type ChartProps = {
+  readonly title: string
+  readonly series: readonly Series[]
+  /** Where each bucket begins. */
+  readonly at: readonly Instant[]
+  /** Of the whole height; the highest bar when absent. */
+  readonly most?: number
+  readonly unit?: string
+}
+
+const HEIGHT = 100
+const GAP = 0.18
+
+const sums = (series: readonly Series[], length: number): number[] =>
+  Array.from({ length }, (_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
+
+/** Bars over time, stacked. Drawn on the server; the same numbers stand in a table below it. */
+export function Chart({ title, series, at, most, unit = '' }: ChartProps) {
+  const top = most ?? Math.max(1, ...sums(series, at.length))
+  const [first = 0] = at
+  const last = at.at(-1) ?? 0
+  return (
+    <figure class="chart card">
+      <figcaption>
+        <h2>{title}</h2>
+        <ul class="legend">
+          {series.map(({ name, tone, values }) => (
+            <li class={tone}>
+              {name}
+              {unit === '' && <b>{values.reduce((sum, value) => sum + value, 0).toLocaleString('en')}</b>}
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      <div class="plot">
+        <span class="scale" aria-hidden="true">
+          {top.toLocaleString('en')}
+          {unit}
+        </span>
+        <Bars title={title} series={series} length={at.length} top={top} />
+      </div>
+      <div class="axis" aria-hidden="true">
+        <span>{clockTime(first)}</span>
+        <span>{clockTime((first + last) / 2)}</span>
+        <span>now</span>
+      </div>
+      <details>
+        <summary>As a table</summary>
+        <NumberTable title={title} series={series} at={at} unit={unit} />
+      </details>
+    </figure>
+  )
+}
+
+function Bars({
+  title,
+  series,
+  length,
+  top,
+}: {
+  readonly title: string
+  readonly series: readonly Series[]
+  readonly length: number
+  readonly top: number
+}) {
+  const words = series.map(({ name, values }) => `${name} at most ${Math.max(0, ...values)}`).join(', ')
+  return (
+    <svg
+      viewBox={`0 0 ${length} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${title}: ${words}. The numbers are in the table below.`}
+    >
+      <line x1="0" y1={HEIGHT} x2={length} y2={HEIGHT} class="base" />
+      {Array.from({ length }, (_, i) => stacked(series, i, top))}
+    </svg>
+  )
+}
+
+function stacked(series: readonly Series[], i: number, top: number) {
+  let y = HEIGHT
+  return series.map(({ tone, values }) => {
+    const value = values[i] ?? 0
+    if (value === 0) return null
+    // A single failure among thousands is to be seen all the same.
+    const height = Math.max(1.5, (value / top) * HEIGHT)
+    y -= height
+    return <rect class={tone} x={(i + GAP / 2).toFixed(2)} y={y.toFixed(2)} width={(1 - GAP).toFixed(2)} height={height.toFixed(2)} />
+  })
+}
+
+function NumberTable({ title, series, at, unit }: Required<Pick<ChartProps, 'title' | 'series' | 'at' | 'unit'>>) {
+  const all = sums(series, at.length)
+  const rows = at.map((start, i) => ({ start, i })).filter(({ i }) => (all[i] ?? 0) > 0)
+  if (rows.length === 0) return <p class="muted">Nothing in this time.</p>
+  return (
+    <table>
+      <caption class="hidden">{title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">From</th>
+          {series.map(({ name }) => (
+            <th scope="col" class="number">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ start, i }) => (
+          <tr>
+            <th scope="row">
+              <time datetime={toIso(start)}>{toIso(start).slice(5, 16).replace('T', ' ')}</time>
+            </th>
+            {series.map(({ values }) => (
+              <td class="number">
+                {values[i] ?? 0}
+                {unit}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** A webhook's attempts, small enough for a row of a table. */
+export function Sparkline({ good, bad }: { readonly good: readonly number[]; readonly bad: readonly number[] }) {
+  const series: readonly Series[] = [
+    { name: 'accepted', tone: 'good', values: good },
+    { name: 'failed', tone: 'bad', values: bad },
+  ]
+  const top = Math.max(1, ...sums(series, good.length))
+  const [accepted = 0, failed = 0] = series.map(({ values }) => values.reduce((sum, value) => sum + value, 0))
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 0 ${good.length} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${accepted} accepted, ${failed} failed`}
+    >
+      <line x1="0" y1={HEIGHT} x2={good.length} y2={HEIGHT} class="base" />
+      {Array.from({ length: good.length }, (_, i) => stacked(series, i, top))}
+    </svg>
+  )
+}
+
+const clockTime = (at: Instant): string => `${toIso(at).slice(11, 16)} UTC`

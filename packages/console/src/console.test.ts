@@ -1,0 +1,350 @@
+import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { describe, expect, it } from 'vitest'
+import { createConsole, isConsolePath } from './console.js'
+
+const ORIGIN = 'http://127.0.0.1:3000'
+const HOUR = 3_600_000
+
+async function scene({ permissions = PERMISSIONS, publicUrl }: { permissions?: readonly Permission[]; publicUrl?: string } = {}) {
+  const platform = fakePlatform({ handler: ({ message }) => ({ kind: 'answered', response: message }) })
+  const service = createService(platform)
+  await service.start()
+  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { key, apiKey } = (await service.keys.create({ projectId, name: 'mine', permissions }))._unsafeUnwrap()
+  await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+  const thrown: unknown[] = []
+  const pages = createConsole({
+    ...{ service, crypto: platform.crypto, catcher: true, onError: (error) => thrown.push(error) },
+    publicUrl: () => publicUrl,
+  })
+
+  const get = async (path: string, cookie = ''): Promise<Response> => pages.fetch(new Request(ORIGIN + path, { headers: { cookie } }))
+  const post = async (path: string, form: Record<string, string>, headers: Record<string, string> = { origin: ORIGIN }) =>
+    pages.fetch(new Request(ORIGIN + path, { method: 'POST', headers, body: new URLSearchParams(form) }))
+  async function signIn(): Promise<string> {
+    const answer = await post('/console/sign-in', { key })
+    return cookieOf(answer)
+  }
+  return { ...platform, service, projectId, key, apiKey, pages, thrown, get, post, signIn }
+}
+
+const cookieOf = (answer: Response): string => answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+
+describe('signing in', () => {
+  it('takes an API key for a cookie that scripts cannot read, and that ends', async () => {
+    const { post, get, key } = await scene()
+    const answer = await post('/console/sign-in', { key, to: '/console/agents' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/agents'])
+    const cookie = answer.headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/Max-Age=43200; Path=\/console; HttpOnly; SameSite=Lax$/)
+    expect(cookie).not.toContain(key)
+    const page = await get('/console/agents', cookieOf(answer))
+    expect(page.status).toBe(200)
+    expect(await page.text()).not.toContain(key)
+  })
+
+  it('keeps the cookie to https where that is how one comes here', async () => {
+    const { post, key } = await scene({ publicUrl: 'https://agents.example.com' })
+    const answer = await post('/console/sign-in', { key }, { origin: 'https://agents.example.com' })
+    expect(answer.headers.get('set-cookie')).toContain('; Secure')
+  })
+
+  it.each(['', 'amk_wrong', 'no-such-key-at-all-anywhere'])('refuses %j with no cookie', async (key) => {
+    const { post } = await scene()
+    const answer = await post('/console/sign-in', { key })
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null])
+    expect(await answer.text()).toContain('This is not a valid API key')
+  })
+
+  it.each(['https://evil.example', '//evil.example', '/v1/agents', '/consoles', 'javascript:alert(1)'])(
+    'does not lead on to %s',
+    async (to) => {
+      const { post, key } = await scene()
+      expect((await post('/console/sign-in', { key, to })).headers.get('location')).toBe('/console')
+    },
+  )
+
+  it('says that it cannot be done while the storage is away', async () => {
+    const { post, get, key, storage, signIn } = await scene()
+    const cookie = await signIn()
+    storage.fail('credentials.findByDigest', { times: 2 })
+    expect((await post('/console/sign-in', { key })).status).toBe(503)
+    expect((await get('/console', cookie)).status).toBe(503)
+    expect((await get('/console', cookie)).status).toBe(200)
+  })
+})
+
+describe('the link that signs in', () => {
+  it('is good once', async () => {
+    const { get, pages, key } = await scene()
+    const link = pages.signInPath(key)
+    expect(link).not.toContain(key)
+    const first = await get(link)
+    expect([first.status, first.headers.get('location')]).toEqual([303, '/console'])
+    expect((await get('/console', cookieOf(first))).status).toBe(200)
+    expect((await get(link)).status).toBe(401)
+  })
+
+  it('is good for a quarter of an hour', async () => {
+    const { get, pages, key, clock } = await scene()
+    const link = pages.signInPath(key)
+    await clock.advance(HOUR / 4)
+    expect((await get(link)).status).toBe(401)
+  })
+
+  it('cannot be guessed', async () => {
+    const { get } = await scene()
+    expect((await get('/console/enter?code=x')).status).toBe(401)
+    expect((await get('/console/enter')).status).toBe(401)
+  })
+})
+
+describe('a session', () => {
+  const isOver = async (answer: Response): Promise<void> => {
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/sign-in?to=%2Fconsole%2Fagents'])
+  }
+
+  it('ends with its key', async () => {
+    const { get, signIn, service, projectId, apiKey } = await scene()
+    const cookie = await signIn()
+    expect((await get('/console/agents', cookie)).status).toBe(200)
+    await service.keys.revoke(projectId, apiKey.id)
+    await isOver(await get('/console/agents', cookie))
+  })
+
+  it('ends after twelve hours, whatever the browser keeps', async () => {
+    const { get, signIn, clock } = await scene()
+    const cookie = await signIn()
+    clock.set(clock.now() + 12 * HOUR - 1)
+    expect((await get('/console/agents', cookie)).status).toBe(200)
+    clock.set(clock.now() + 1)
+    await isOver(await get('/console/agents', cookie))
+  })
+
+  it('is none of a cookie that was made up or altered', async () => {
+    const { get, signIn } = await scene()
+    const cookie = await signIn()
+    for (const forged of ['', 'agent_messaging_console=x', `${cookie.slice(0, -4)}AAAA`]) await isOver(await get('/console/agents', forged))
+  })
+
+  it('ends by signing out', async () => {
+    const { post } = await scene()
+    const answer = await post('/console/sign-out', {})
+    expect(answer.headers.get('set-cookie')).toMatch(/^agent_messaging_console=; Max-Age=0; Path=\/console/)
+  })
+
+  it('has htmx leave the page as a whole when it is over', async () => {
+    const { pages } = await scene()
+    const answer = await pages.fetch(new Request(`${ORIGIN}/console/agents`, { headers: { 'hx-request': 'true' } }))
+    expect(answer.headers.get('hx-redirect')).toBe('/console/sign-in')
+  })
+})
+
+describe('what a key may not', () => {
+  it.each([
+    ['/console/agents', 'project:agents'],
+    ['/console/sessions', 'project:message'],
+    ['/console/webhooks', 'project:webhooks'],
+    ['/console/deliveries', 'project:webhooks'],
+    ['/console/catcher', 'project:webhooks'],
+  ])('%s does not show without %s', async (path, permission) => {
+    const { get, signIn } = await scene({ permissions: PERMISSIONS.filter((one) => one !== permission) })
+    const answer = await get(path, await signIn())
+    expect(answer.status).toBe(403)
+    expect(await answer.text()).toContain(`lacks the permission ${permission}`)
+  })
+
+  it.each([
+    ['/console/agents/bot/stop', 'project:agents'],
+    ['/console/sessions/bot/s', 'project:message'],
+    ['/console/webhooks', 'project:webhooks'],
+    ['/console/deliveries/00000000-0000-7000-8000-000000000000/redeliver', 'project:webhooks'],
+    ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
+  ])('POST %s does not work without %s', async (path, permission) => {
+    const { post, signIn } = await scene({ permissions: PERMISSIONS.filter((one) => one !== permission) })
+    expect((await post(path, {}, { origin: ORIGIN, cookie: await signIn() })).status).toBe(403)
+  })
+
+  it('another project is not there', async () => {
+    const { get, post, signIn, service } = await scene()
+    const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const { agent } = (await service.agents.create({ projectId, name: 'theirs', runtime: { kind: 'fake' } }))._unsafeUnwrap()
+    const made = await service.webhooks.create({ projectId, url: 'https://theirs.example/hook', events: ['*'] })
+    const cookie = await signIn()
+    const { webhook } = made._unsafeUnwrap()
+    expect((await get(`/console/webhooks/${webhook.id}`, cookie)).status).toBe(404)
+    expect((await post(`/console/webhooks/${webhook.id}/pause`, {}, { origin: ORIGIN, cookie })).status).toBe(404)
+    expect((await post(`/console/agents/${agent.id}/start`, {}, { origin: ORIGIN, cookie })).status).toBe(404)
+    expect(await (await get('/console', cookie)).text()).not.toContain('theirs.example')
+  })
+})
+
+describe('requests from other sites', () => {
+  it.each<[string, Record<string, string>]>([
+    ['another origin', { origin: 'https://evil.example' }],
+    ['a null origin', { origin: 'null' }],
+    ['no origin', {}],
+    ['what the browser calls cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['what the browser calls same-site', { 'sec-fetch-site': 'same-site' }],
+  ])('change nothing with %s', async (_, headers) => {
+    const { post, signIn, service, projectId } = await scene()
+    const answer = await post('/console/agents/bot/stop', {}, { ...headers, cookie: await signIn() })
+    expect(answer.status).toBe(403)
+    expect((await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap().desiredState).toBe('running')
+  })
+
+  it.each<[string, Record<string, string>]>([
+    ['its own origin', { origin: ORIGIN }],
+    ['what the browser calls same-origin', { 'sec-fetch-site': 'same-origin' }],
+  ])('are told from ours by %s', async (_, headers) => {
+    const { post, signIn } = await scene()
+    expect((await post('/console/agents/bot/stop', {}, { ...headers, cookie: await signIn() })).status).toBe(303)
+  })
+})
+
+describe('answers', () => {
+  it('let the browser load and run nothing but ours, and keep nothing', async () => {
+    const { get, signIn } = await scene()
+    for (const path of ['/console', '/console/sign-in', '/console/no-such-page']) {
+      const { headers } = await get(path, await signIn())
+      expect(headers.get('content-security-policy')).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      )
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('referrer-policy')).toBe('same-origin')
+    }
+  })
+
+  it('have no script and no style in the page', async () => {
+    const { get, signIn } = await scene()
+    const page = await (await get('/console', await signIn())).text()
+    expect(page).toMatch(/^<!doctype html>/)
+    expect(page).not.toMatch(/<style|style=|<script(?![^>]* src=)| on\w+=/)
+  })
+
+  it('bring assets under an address that changes with them', async () => {
+    const { get } = await scene()
+    const page = await (await get('/console/sign-in')).text()
+    const addresses = [...page.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(([, address = '']) => address)
+    expect(addresses).toHaveLength(4)
+    for (const address of addresses) {
+      const asset = await get(address)
+      expect([asset.status, asset.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+    }
+    expect((await get('/console/assets/__proto__')).status).toBe(404)
+  })
+
+  it('show what people typed as text', async () => {
+    const { get, post, signIn, clock } = await scene()
+    const cookie = await signIn()
+    const evil = '<script>alert(1)</script>"\''
+    await post(`/console/sessions/bot/${encodeURIComponent(evil)}`, { message: evil }, { origin: ORIGIN, cookie })
+    await clock.advance(100)
+    for (const path of ['/console/sessions', `/console/sessions/bot/${encodeURIComponent(evil)}`]) {
+      const page = await (await get(path, cookie)).text()
+      expect(page).toContain('&lt;script&gt;alert(1)')
+      expect(page).not.toContain('<script>alert')
+    }
+  })
+
+  it.each([
+    '/console/sessions/bot/no-such-session',
+    '/console/sessions/nobody/s',
+    '/console/webhooks/not-an-id',
+    '/console/deliveries/00000000-0000-7000-8000-000000000000',
+    '/console/deliveries/%00',
+    '/console/nowhere',
+  ])('are 404 for %s', async (path) => {
+    const { get, signIn } = await scene()
+    expect((await get(path, await signIn())).status).toBe(404)
+  })
+
+  it('ignore what makes no sense in an address', async () => {
+    const { get, signIn, thrown } = await scene()
+    const cookie = await signIn()
+    for (const query of [
+      'cursor=x',
+      'status=x&event=y&answer=z&webhook=%00&from=yesterday&to=2026-99-99',
+      'range=__proto__',
+      'notice=__proto__',
+    ]) {
+      for (const path of ['/console', '/console/deliveries', '/console/agents', '/console/webhooks', '/console/sessions']) {
+        expect((await get(`${path}?${query}`, cookie)).status).toBe(200)
+      }
+    }
+    expect(thrown).toEqual([])
+  })
+
+  it('are 503 while the storage is away', async () => {
+    const { get, signIn, storage } = await scene()
+    const cookie = await signIn()
+    for (const [method, path] of [
+      ['messages.activity', ''],
+      ['agents.list', '/agents'],
+      ['webhooks.list', '/webhooks'],
+      ['deliveries.list', '/deliveries'],
+    ] as const) {
+      storage.fail(method)
+      expect((await get(`/console${path}`, cookie)).status).toBe(503)
+    }
+  })
+})
+
+describe('the catcher', () => {
+  const place = async (made: Awaited<ReturnType<typeof scene>>) => {
+    const page = await (await made.get('/console/catcher', await made.signIn())).text()
+    return /\/console\/catch\/[\w-]+/.exec(page)?.[0] ?? ''
+  }
+
+  it('takes what comes without a session, and calls what is not signed so', async () => {
+    const made = await scene()
+    const answer = await made.pages.fetch(new Request(ORIGIN + (await place(made)), { method: 'POST', body: '<b>{}</b>' }))
+    expect(answer.status).toBe(200)
+    const page = await (await made.get('/console/catcher', await made.signIn())).text()
+    expect(page).toContain('not signed')
+    expect(page).toContain('&lt;b&gt;')
+  })
+
+  it('calls a signature of another secret wrong', async () => {
+    const made = await scene()
+    const headers = { 'X-Service-Signature': 'sha256=00', 'webhook-id': 'x', 'webhook-timestamp': '1', 'webhook-signature': 'v1,AAAA' }
+    await made.pages.fetch(new Request(ORIGIN + (await place(made)), { method: 'POST', headers, body: '{}' }))
+    expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain('signature wrong')
+  })
+
+  it('keeps the newest fifty', async () => {
+    const made = await scene()
+    const path = await place(made)
+    for (let i = 0; i < 52; i++) await made.pages.fetch(new Request(ORIGIN + path, { method: 'POST', body: `{"n":${i}}` }))
+    const page = await (await made.get('/console/catcher', await made.signIn())).text()
+    expect(page.match(/class="card caught"/g)).toHaveLength(50)
+    expect(page).not.toContain('&quot;n&quot;: 1\n')
+  })
+
+  it('is at no other address', async () => {
+    const made = await scene()
+    const guess = (await place(made)).slice(0, -3)
+    expect((await made.pages.fetch(new Request(`${ORIGIN}${guess}abc`, { method: 'POST', body: '{}' }))).status).toBe(404)
+  })
+
+  it('refuses what is too large', async () => {
+    const made = await scene()
+    const request = new Request(ORIGIN + (await place(made)), {
+      method: 'POST',
+      body: 'x'.repeat(3_000_000),
+      headers: { 'content-length': '3000000' },
+    })
+    expect((await made.pages.fetch(request)).status).toBe(413)
+  })
+})
+
+it.each([
+  ['/console', true],
+  ['/console/agents', true],
+  ['/consoles', false],
+  ['/v1/agents', false],
+])('%s is the console’s: %s', (path, expected) => {
+  expect(isConsolePath(path)).toBe(expected)
+})

@@ -1,0 +1,170 @@
+import type { DeliveryAttempt, DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
+import { BASE } from './options.js'
+import { NextAttempt } from './next-attempt.js'
+import { Id, refreshed, Status, Time } from './parts.js'
+import { deliveryWords, outcomeWords } from './wording.js'
+
+type DeliveryPageProps = {
+  readonly detail: DeliveryDetail
+  readonly webhook: Webhook | undefined
+  readonly now: Instant
+  readonly path: string
+}
+
+/** One delivery: where it stands, each attempt at it, and the bytes that it is. */
+export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) {
+  const { delivery, attempts, body } = detail
+  return (
+    <>
+      <p class="crumbs">
+        <a href={`${BASE}/deliveries`}>Deliveries</a> / delivery
+      </p>
+      <h1>
+        <code>{delivery.event}</code>
+      </h1>
+      <div {...refreshed('live', 2_000, path)}>
+        <Actions detail={detail} webhook={webhook} />
+        <Facts detail={detail} webhook={webhook} now={now} />
+        <section class="card" aria-labelledby="attempts">
+          <h2 id="attempts">Attempts</h2>
+          <ol class="timeline">
+            {attempts.map((attempt) => (
+              <Attempt attempt={attempt} now={now} />
+            ))}
+            <Coming detail={detail} webhook={webhook} now={now} />
+          </ol>
+        </section>
+      </div>
+      <section class="card" aria-labelledby="body">
+        <h2 id="body">Body</h2>
+        <p class="muted small">The same bytes in each attempt; the signatures are over them.</p>
+        <pre tabindex={0}>{indented(body)}</pre>
+      </section>
+    </>
+  )
+}
+
+function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'detail' | 'webhook'>) {
+  const isOpen = delivery.state.kind === 'pending' || delivery.state.kind === 'sending'
+  const post = (action: string, words: string, style = '') => (
+    <form method="post" action={`${BASE}/deliveries/${delivery.id}/${action}`}>
+      <button id={action} class={style}>
+        {words}
+      </button>
+    </form>
+  )
+  return (
+    <div class="buttons">
+      {webhook && post('redeliver', isOpen ? 'Send now' : 'Redeliver', 'primary')}
+      {isOpen && post('cancel', 'Cancel')}
+    </div>
+  )
+}
+
+function Facts({ detail: { delivery }, webhook, now }: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
+  const { id, eventId, state, createdAt } = delivery
+  const { tone, words } = deliveryWords(state)
+  return (
+    <dl class="facts-list card">
+      <dt>Status</dt>
+      <dd>
+        <Status tone={tone}>{words}</Status> {state.kind === 'cancelled' && <span class="muted">{reasons[state.reason]}</span>}
+      </dd>
+      <dt>Webhook</dt>
+      <dd>
+        {webhook ? (
+          <a class="url" href={`${BASE}/webhooks/${webhook.id}`}>
+            {webhook.url}
+          </a>
+        ) : (
+          <span class="muted">deleted</span>
+        )}
+      </dd>
+      {state.kind === 'pending' && (
+        <>
+          <dt>Next attempt</dt>
+          <dd>
+            <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
+          </dd>
+        </>
+      )}
+      <dt>Created</dt>
+      <dd>
+        <Time at={createdAt} now={now} />
+      </dd>
+      <dt>Delivery id</dt>
+      <dd>
+        <Id id={id} />
+      </dd>
+      <dt>Event id</dt>
+      <dd>
+        <Id id={eventId} />
+      </dd>
+    </dl>
+  )
+}
+
+const reasons = {
+  webhook_deleted: 'its webhook was deleted',
+  webhook_disabled: 'its webhook was disabled for too long, or with too much waiting',
+  operator: 'somebody cancelled it',
+}
+
+function Attempt({
+  attempt: { attemptNumber, startedAt, durationMs, outcome, requestHeaders },
+  now,
+}: {
+  readonly attempt: DeliveryAttempt
+  readonly now: Instant
+}) {
+  const { tone, words } = outcomeWords(outcome)
+  const answer = outcome.kind === 'unreachable' ? outcome.detail : outcome.responseBody
+  return (
+    <li class={tone}>
+      <p>
+        <strong>Attempt {attemptNumber}</strong> <Status tone={tone}>{words}</Status> <Time at={startedAt} now={now} />{' '}
+        <span class="muted">{durationMs.toLocaleString('en')} ms</span>
+      </p>
+      {answer !== '' && <pre tabindex={0}>{answer}</pre>}
+      {requestHeaders && (
+        <details>
+          <summary>Request headers</summary>
+          <pre tabindex={0}>
+            {Object.entries(requestHeaders)
+              .map(([name, value]) => `${name}: ${value}`)
+              .join('\n')}
+          </pre>
+        </details>
+      )}
+    </li>
+  )
+}
+
+/** What comes after the attempts that were made. */
+function Coming({ detail: { delivery, attempts }, webhook, now }: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
+  const { state } = delivery
+  switch (state.kind) {
+    case 'pending':
+      return (
+        <li class="busy">
+          <p>
+            Attempt {attempts.length + 1}: <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
+          </p>
+        </li>
+      )
+    case 'sending':
+      return <li class="busy">Attempt {attempts.length + 1} is under way</li>
+    case 'exhausted':
+      return <li class="bad">Given up: the schedule is at its end. Redelivering starts a fresh one.</li>
+    default:
+      return null
+  }
+}
+
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}

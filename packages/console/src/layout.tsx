@@ -1,0 +1,132 @@
+import type { Context } from 'hono'
+import { getCookie } from 'hono/cookie'
+import { html } from 'hono/html'
+import type { Child } from 'hono/jsx'
+import { assetUrl } from './assets.js'
+import { noticeText } from './notices.js'
+import { BASE, type Env } from './options.js'
+
+/** `section`: of the navigation, that which the page belongs to. */
+export type Page = { readonly title: string; readonly section?: string; readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 500 | 503 }
+
+const SECTIONS = [
+  { name: 'Overview', path: BASE },
+  { name: 'Agents', path: `${BASE}/agents` },
+  { name: 'Sessions', path: `${BASE}/sessions` },
+  { name: 'Webhooks', path: `${BASE}/webhooks` },
+  { name: 'Deliveries', path: `${BASE}/deliveries` },
+]
+const CATCHER = { name: 'Catcher', path: `${BASE}/catcher` }
+
+/** htmx may ask this server alone, evaluates nothing and brings no styles: that is what the content security policy allows. */
+const HTMX = JSON.stringify({ allowEval: false, includeIndicatorStyles: false, selfRequestsOnly: true, historyCacheSize: 0 })
+
+/** Answers with a whole page. */
+export function show(c: Context<Env>, { title, section, status = 200 }: Page, children: Child): Response | Promise<Response> {
+  const theme = getCookie(c, 'agent_messaging_theme')
+  const page = (
+    <html lang="en" data-theme={theme === 'light' || theme === 'dark' ? theme : 'auto'}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="htmx-config" content={HTMX} />
+        <title>{`${title} · Agent Messaging`}</title>
+        <link rel="icon" href={assetUrl['icon.svg']} type="image/svg+xml" />
+        <link rel="stylesheet" href={assetUrl['console.css']} />
+        <script src={assetUrl['htmx.js']} defer />
+        <script src={assetUrl['console.js']} defer />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <Header c={c} section={section} theme={theme} />
+        <main id="main" tabindex={-1}>
+          <Notice text={noticeText(c.req.query('notice'))} />
+          {children}
+        </main>
+      </body>
+    </html>
+  )
+  return c.html(html`<!doctype html>${page}`, status)
+}
+
+export const showProblem = (c: Context<Env>, status: NonNullable<Page['status']>, text: string): Response | Promise<Response> =>
+  show(
+    c,
+    { title: text, status },
+    <div class="empty">
+      <h1>{text}</h1>
+      <p>
+        <a href={BASE}>Go to the overview</a>
+      </p>
+    </div>,
+  )
+
+const Notice = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="notice" role="status">
+      {text}
+    </p>
+  )
+
+function Header({
+  c,
+  section,
+  theme,
+}: {
+  readonly c: Context<Env>
+  readonly section: string | undefined
+  readonly theme: string | undefined
+}) {
+  const apiKey = c.get('apiKey') as Env['Variables']['apiKey'] | undefined
+  const { pathname, search } = new URL(c.req.url)
+  const next = theme === 'dark' ? 'light' : theme === 'light' ? 'auto' : 'dark'
+  return (
+    <header class="top">
+      <a class="brand" href={BASE}>
+        <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
+          <path d="M3 5.5A2.5 2.5 0 0 1 5.5 3h13A2.5 2.5 0 0 1 21 5.5v8a2.5 2.5 0 0 1-2.5 2.5H11l-5 5v-5h-.5A2.5 2.5 0 0 1 3 13.5z" />
+        </svg>
+        <span>Agent Messaging</span>
+      </a>
+      {apiKey && (
+        <nav aria-label="Main">
+          {[...SECTIONS, ...(c.get('hasCatcher') ? [CATCHER] : [])].map(({ name, path }) => (
+            <a href={path} aria-current={name === section ? 'page' : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+      )}
+      <div class="session">
+        {apiKey && (
+          <span class="muted key" title={`Project ${apiKey.projectId}; ${apiKey.permissions.join(', ')}`}>
+            {apiKey.name}
+          </span>
+        )}
+        <form method="post" action={`${BASE}/theme`}>
+          <input type="hidden" name="to" value={c.req.method === 'GET' ? pathname + search : BASE} />
+          <button
+            class="quiet"
+            name="theme"
+            value={next}
+            title={`Colours: ${theme ?? 'auto'}. Change to ${next}`}
+            aria-label={`Change colours to ${next}`}
+          >
+            <svg viewBox="0 0 24 24" width="16" height="16" aria-hidden="true">
+              <path d="M12 3a9 9 0 0 1 0 18z" class="half" />
+              <circle cx="12" cy="12" r="9" />
+            </svg>
+          </button>
+        </form>
+        {apiKey && (
+          <form method="post" action={`${BASE}/sign-out`}>
+            <button class="quiet">Sign out</button>
+          </form>
+        )}
+      </div>
+    </header>
+  )
+}

@@ -1,0 +1,245 @@
+import type { Activity, Agent, Instant, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
+import { ok, safeTry } from 'neverthrow'
+import { Hono } from 'hono'
+import { Chart, Sparkline } from './charts.js'
+import { show, showProblem } from './layout.js'
+import { BASE, type ConsoleDeps, type Env } from './options.js'
+import { Command, Empty, pathOf, refreshed, span, Status } from './parts.js'
+import { problemStatus, problemText } from './problem.js'
+import { numbersOf, type Numbers } from './numbers.js'
+import { healthOf } from './wording.js'
+
+const MINUTE = 60_000
+const RANGES = {
+  '1h': { words: '1 hour', bucketMs: MINUTE, buckets: 60 },
+  '24h': { words: '24 hours', bucketMs: 30 * MINUTE, buckets: 48 },
+  '7d': { words: '7 days', bucketMs: 180 * MINUTE, buckets: 56 },
+} as const
+type Range = keyof typeof RANGES
+
+const isRange = (text: string | undefined): text is Range => text !== undefined && Object.hasOwn(RANGES, text)
+
+type Seen = {
+  readonly activity: Activity
+  readonly agents: readonly Agent[]
+  readonly webhooks: readonly Webhook[]
+  /** The newest hundred of those that are neither delivered nor given up. */
+  readonly open: readonly WebhookDelivery[]
+}
+
+const MOST = 100
+
+export const overviewRoutes = ({ service }: ConsoleDeps) =>
+  new Hono<Env>().get(BASE, async (c) => {
+    const { projectId } = c.get('apiKey')
+    const asked = c.req.query('range')
+    const range = isRange(asked) ? asked : '1h'
+    const seen = await safeTry(async function* () {
+      const activity = yield* service.activity({ projectId, ...RANGES[range] })
+      const agents = yield* service.agents.list(projectId, { limit: MOST })
+      const webhooks = yield* service.webhooks.list(projectId, { limit: MOST })
+      const open = yield* service.deliveries.list({ projectId, status: 'pending' }, { limit: MOST })
+      return ok<Seen>({ activity, agents: agents.data, webhooks: webhooks.data, open: open.data })
+    })
+    if (seen.isErr()) return showProblem(c, problemStatus(seen.error), problemText(seen.error))
+    return show(
+      c,
+      { title: 'Overview', section: 'Overview' },
+      <Overview seen={seen.value} range={range} path={pathOf(c)} origin={new URL(c.req.url).origin} />,
+    )
+  })
+
+type OverviewProps = { readonly seen: Seen; readonly range: Range; readonly path: string; readonly origin: string }
+
+function Overview({ seen, range, path, origin }: OverviewProps) {
+  const numbers = numbersOf(seen.activity, RANGES[range])
+  const isNew = seen.webhooks.length === 0 && numbers.total.messages === 0
+  return (
+    <>
+      <div class="heading">
+        <h1>Overview</h1>
+        <nav class="tabs" aria-label="Time">
+          {Object.entries(RANGES).map(([name, { words }]) => (
+            <a href={`${BASE}?range=${name}`} aria-current={name === range ? 'true' : undefined}>
+              {words}
+            </a>
+          ))}
+        </nav>
+      </div>
+      {isNew ? <FirstSteps origin={origin} agents={seen.agents} /> : null}
+      <div {...refreshed('live', 5_000, path)}>
+        <Tiles seen={seen} numbers={numbers} />
+        <div class="charts">
+          <Chart title="Messages" at={numbers.at} series={numbers.messages} />
+          <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
+          <Chart title="Error rate of attempts" at={numbers.at} series={numbers.errorRate} most={100} unit=" %" />
+          <StatusCodes codes={numbers.codes} />
+        </div>
+        <Webhooks webhooks={seen.webhooks} numbers={numbers} now={seen.activity.now} />
+      </div>
+    </>
+  )
+}
+
+function Tiles({ seen: { agents, open, activity }, numbers: { total } }: { readonly seen: Seen; readonly numbers: Numbers }) {
+  const running = agents.filter(({ state }) => state.kind === 'running').length
+  const failing = agents.filter(({ state }) => state.kind === 'error').length
+  const dueAt = open.flatMap(({ state }) => (state.kind === 'pending' ? [state.nextAttemptAt] : []))
+  const oldest = Math.min(...dueAt)
+  const rate = total.attempts === 0 ? '–' : `${((100 * total.failed) / total.attempts).toFixed(1)} %`
+  return (
+    <dl class="tiles">
+      <Tile name="Messages" value={total.messages} note={total.unfinished > 0 ? `${total.unfinished} not answered yet` : 'all done'} />
+      <Tile
+        name="Failed messages"
+        value={total.failedMessages}
+        note="without an answer"
+        tone={total.failedMessages > 0 ? 'bad' : undefined}
+      />
+      <Tile name="Delivery attempts" value={total.attempts} note={`${total.attempts - total.failed} accepted`} />
+      <Tile name="Error rate" value={rate} note={`${total.failed} failed`} tone={total.failed > 0 ? 'bad' : undefined} />
+      <Tile
+        name="Backlog"
+        value={open.length === MOST ? `${MOST}+` : open.length}
+        note={backlogNote(open.length, oldest, activity.now)}
+        href={`${BASE}/deliveries?status=pending`}
+      />
+      <Tile
+        name="Agents running"
+        value={`${running} of ${agents.length}`}
+        note={failing > 0 ? `${failing} in error` : 'none in error'}
+        tone={failing > 0 ? 'bad' : undefined}
+        href={`${BASE}/agents`}
+      />
+    </dl>
+  )
+}
+
+function backlogNote(count: number, oldest: Instant, now: Instant): string {
+  if (count === 0) return 'no delivery waits'
+  if (oldest === Infinity) return 'being sent'
+  return oldest <= now ? `oldest due for ${span(now - oldest)}` : `next due in ${span(oldest - now)}`
+}
+
+type TileProps = {
+  readonly name: string
+  readonly value: number | string
+  readonly note: string
+  readonly tone?: 'bad' | undefined
+  readonly href?: string
+}
+
+const Tile = ({ name, value, note, tone, href }: TileProps) => (
+  <div class={`tile card ${tone ?? ''}`}>
+    <dt>{href === undefined ? name : <a href={href}>{name}</a>}</dt>
+    <dd class="value">{typeof value === 'number' ? value.toLocaleString('en') : value}</dd>
+    <dd class="muted small">{note}</dd>
+  </div>
+)
+
+function StatusCodes({ codes }: { readonly codes: Numbers['codes'] }) {
+  const most = Math.max(1, ...codes.map(({ count }) => count))
+  const all = codes.reduce((sum, { count }) => sum + count, 0)
+  return (
+    <section class="chart card" aria-labelledby="codes">
+      <h2 id="codes">Answers of receivers</h2>
+      {codes.length === 0 ? (
+        <p class="muted">No attempts in this time.</p>
+      ) : (
+        <table class="codes">
+          <thead class="hidden">
+            <tr>
+              <th scope="col">Status code</th>
+              <th scope="col">Share</th>
+              <th scope="col">Attempts</th>
+            </tr>
+          </thead>
+          <tbody>
+            {codes.map(({ words, tone, count }) => (
+              <tr>
+                <th scope="row">{words}</th>
+                <td>
+                  <svg viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={`${Math.round((100 * count) / all)} %`}>
+                    <rect class={tone} width={Math.max(0.5, (100 * count) / most).toFixed(1)} height="10" rx="1" />
+                  </svg>
+                </td>
+                <td class="number">{count.toLocaleString('en')}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+type WebhooksProps = { readonly webhooks: readonly Webhook[]; readonly numbers: Numbers; readonly now: Instant }
+
+function Webhooks({ webhooks, numbers, now }: WebhooksProps) {
+  if (webhooks.length === 0) return null
+  return (
+    <section class="card flush" aria-labelledby="webhooks">
+      <h2 id="webhooks">Webhooks</h2>
+      <div class="scroll" role="region" aria-labelledby="webhooks" tabindex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Webhook</th>
+              <th scope="col">Health</th>
+              <th scope="col">Attempts</th>
+              <th scope="col" class="number">
+                Accepted
+              </th>
+              <th scope="col" class="number">
+                Failed
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {webhooks.map((webhook) => {
+              const { good, bad } = numbers.ofWebhook(webhook.id)
+              const { tone, words } = healthOf(webhook, now)
+              return (
+                <tr>
+                  <th scope="row">
+                    <a href={`${BASE}/webhooks/${webhook.id}`} class="url">
+                      {webhook.url}
+                    </a>
+                  </th>
+                  <td>
+                    <Status tone={tone}>{words}</Status>
+                  </td>
+                  <td>
+                    <Sparkline good={good} bad={bad} />
+                  </td>
+                  <td class="number">{sum(good)}</td>
+                  <td class="number">{sum(bad)}</td>
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
+
+function FirstSteps({ origin, agents }: { readonly origin: string; readonly agents: readonly Agent[] }) {
+  const agent = agents[0]?.name ?? 'echo'
+  const body = JSON.stringify({ sessionId: 'first', message: 'Hello' })
+  return (
+    <Empty title="Nothing has happened here yet">
+      <p>
+        Send a message <a href={`${BASE}/sessions`}>from a page</a>, or from a shell with your API key in <code>$KEY</code>:
+      </p>
+      <Command
+        text={`curl ${origin}/v1/agents/${agent}/messages \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`}
+      />
+      <p>
+        Then <a href={`${BASE}/webhooks`}>register a webhook</a> to be told of each answer.
+      </p>
+    </Empty>
+  )
+}

@@ -1,0 +1,13 @@
+import { isUuid, type PageOf } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+
+const LENGTH = 25
+
+/** The page that the address asks for; one with an odd cursor is the first. */
+export function pageOf(c: Context): PageOf {
+  const cursor = c.req.query('cursor')
+  return { limit: LENGTH, ...(cursor !== undefined && isUuid(cursor) && { cursor: cursor.toLowerCase() }) }
+}
+
+/** What can be no id is looked up as the one that nothing has. */
+export const idIn = (segment: string): string => (isUuid(segment) ? segment.toLowerCase() : '00000000-0000-0000-0000-000000000000')

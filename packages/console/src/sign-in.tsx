@@ -1,0 +1,112 @@
+import type { Permission } from '@org/agent-messaging-core'
+import type { Context, MiddlewareHandler } from 'hono'
+import { Hono } from 'hono'
+import { setCookie } from 'hono/cookie'
+import { textIn } from './form.js'
+import { show, showProblem } from './layout.js'
+import { BASE, type ConsoleDeps, type Env } from './options.js'
+import { problemText } from './problem.js'
+import { beginSession, endSession, keyOfSession } from './session.js'
+
+const THEMES = ['auto', 'light', 'dark']
+const A_YEAR_S = 31_536_000
+
+/** Signing in and out, and what needs no session. */
+export const signInRoutes = (d: ConsoleDeps) =>
+  new Hono<Env>()
+    .get(`${BASE}/sign-in`, (c) => signInPage(c))
+
+    .post(`${BASE}/sign-in`, async (c) => {
+      const form = await c.req.parseBody()
+      const key = textIn(form, 'key').trim()
+      const found = await d.service.keys.authenticate(key)
+      if (found.isErr()) {
+        const isWrong = found.error.kind === 'unauthorized'
+        return signInPage(c, isWrong ? 'This is not a valid API key.' : problemText(found.error), isWrong ? 401 : 503)
+      }
+      beginSession(c, d, key)
+      return c.redirect(pathIn(form['to']), 303)
+    })
+
+    .get(`${BASE}/enter`, (c) => {
+      const key = d.links.use(c.req.query('code') ?? '')
+      if (key === undefined)
+        return signInPage(
+          c,
+          'This link was used before, or is too old. Sign in with an API key, or restart the server for a new link.',
+          401,
+        )
+      beginSession(c, d, key)
+      return c.redirect(BASE, 303)
+    })
+
+    .post(`${BASE}/sign-out`, (c) => {
+      endSession(c, d)
+      return c.redirect(`${BASE}/sign-in`, 303)
+    })
+
+    .post(`${BASE}/theme`, async (c) => {
+      const { theme, to } = await c.req.parseBody()
+      const chosen = THEMES.find((one) => one === theme) ?? 'auto'
+      setCookie(c, 'agent_messaging_theme', chosen, { path: BASE, httpOnly: true, sameSite: 'Lax', maxAge: A_YEAR_S })
+      return c.redirect(pathIn(to), 303)
+    })
+
+/** Lets through who is signed in, and takes everybody else there. */
+export const requireSession =
+  (d: ConsoleDeps): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const found = await keyOfSession(c, d)
+    if (found.isOk()) {
+      c.set('apiKey', found.value)
+      return next()
+    }
+    if (found.error.kind === 'unavailable') return showProblem(c, 503, problemText(found.error))
+    endSession(c, d)
+    const signIn = c.req.method === 'GET' ? `${BASE}/sign-in?to=${encodeURIComponent(pathOf(c))}` : `${BASE}/sign-in`
+    // What htmx asked for is a part of a page: it has to leave the page as a whole.
+    if (c.req.header('hx-request') !== undefined) return c.body(null, 200, { 'HX-Redirect': `${BASE}/sign-in` })
+    return c.redirect(signIn, 303)
+  }
+
+/** Lets through whose API key has exactly this permission, as the API does. */
+export const need =
+  (permission: Permission): MiddlewareHandler<Env> =>
+  (c, next) =>
+    c.get('apiKey').permissions.includes(permission)
+      ? next()
+      : Promise.resolve(showProblem(c, 403, `The API key that you are signed in with lacks the permission ${permission}`))
+
+function signInPage(c: Context<Env>, problem?: string, status: 200 | 401 | 503 = 200) {
+  const to = pathIn(c.req.query('to'))
+  return show(
+    c,
+    { title: 'Sign in', status },
+    <form class="sign-in card" method="post" action={`${BASE}/sign-in`}>
+      <h1>Sign in</h1>
+      <p class="muted">
+        With an API key of your project. Its permissions decide what you can see and do here; revoking it ends the session.
+      </p>
+      {problem === undefined ? null : (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <label for="key">API key</label>
+      <input id="key" name="key" type="password" required autocomplete="off" spellcheck={false} placeholder="amk_…" autofocus />
+      <input type="hidden" name="to" value={to} />
+      <button class="primary">Sign in</button>
+      <p class="muted small">
+        No key at hand? <code>npm start</code> prints one, and a link that signs in once.
+      </p>
+    </form>,
+  )
+}
+
+const pathOf = (c: Context<Env>): string => {
+  const { pathname, search } = new URL(c.req.url)
+  return pathname + search
+}
+
+/** Where to go on: a path of the console, and nowhere else. */
+const pathIn = (to: unknown): string => (typeof to === 'string' && /^\/console(?:[/?][\w\-/?=&%.~:+*]*)?$/.test(to) ? to : BASE)

@@ -1,0 +1,172 @@
+import { EVENT_NAMES, type Instant, type Webhook, type WebhookDelivery } from '@org/agent-messaging-core'
+import { BASE } from './options.js'
+import { Empty, Id, refreshed, Status, Time } from './parts.js'
+import { deliveryWords, healthOf } from './wording.js'
+
+type WebhookPageProps = {
+  readonly webhook: Webhook
+  readonly deliveries: readonly WebhookDelivery[]
+  readonly now: Instant
+  readonly path: string
+}
+
+/** One webhook: how it is and why, what can be done with it, and what it was sent last. */
+export function WebhookPage({ webhook, deliveries, now, path }: WebhookPageProps) {
+  const { id, url } = webhook
+  return (
+    <>
+      <p class="crumbs">
+        <a href={`${BASE}/webhooks`}>Webhooks</a> / webhook
+      </p>
+      <h1 class="long">{url}</h1>
+      <Actions webhook={webhook} now={now} />
+      <div {...refreshed('live', 3_000, path)}>
+        <Facts webhook={webhook} now={now} />
+        <section class="card flush" aria-labelledby="recent">
+          <h2 id="recent">
+            Recent deliveries <a href={`${BASE}/deliveries?webhook=${id}`}>See all</a>
+          </h2>
+          <Deliveries deliveries={deliveries} now={now} />
+        </section>
+      </div>
+      <section class="card" aria-labelledby="recover">
+        <h2 id="recover">Recover</h2>
+        <RecoverForm webhookId={id} />
+      </section>
+    </>
+  )
+}
+
+function Actions({ webhook: { id, status, previousSecret }, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
+  const isEnabled = status.kind === 'enabled'
+  const inGrace = previousSecret !== undefined && previousSecret.until > now
+  const post = (action: string, words: string, style = '') => (
+    <form method="post" action={`${BASE}/webhooks/${id}/${action}`}>
+      <button class={style}>{words}</button>
+    </form>
+  )
+  return (
+    <div class="buttons">
+      {isEnabled ? post('test', 'Send a test event', 'primary') : post('enable', 'Enable', 'primary')}
+      {isEnabled && post('pause', 'Pause')}
+      {post('rotate', 'Rotate the secret')}
+      {inGrace && post('finish', 'Finish the rotation')}
+    </div>
+  )
+}
+
+function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
+  const { id, events, description, health, status, previousSecret, createdAt } = webhook
+  const { tone, words, why } = healthOf(webhook, now)
+  return (
+    <dl class="facts-list card">
+      <dt>Health</dt>
+      <dd>
+        <Status tone={tone}>{words}</Status> {status.kind === 'disabled' && <Time at={status.at} now={now} />}
+        {why !== undefined && <div class="muted">{why}</div>}
+      </dd>
+      {description !== undefined && (
+        <>
+          <dt>Description</dt>
+          <dd>{description}</dd>
+        </>
+      )}
+      <dt>Events</dt>
+      <dd>{events.includes('*') ? 'all' : events.join(', ')}</dd>
+      <dt>Last accepted</dt>
+      <dd>{health.lastSuccessAt === undefined ? 'never' : <Time at={health.lastSuccessAt} now={now} />}</dd>
+      <dt>Last failed</dt>
+      <dd>{health.lastFailureAt === undefined ? 'never' : <Time at={health.lastFailureAt} now={now} />}</dd>
+      {previousSecret && previousSecret.until > now && (
+        <>
+          <dt>Old secret</dt>
+          <dd>
+            signs too, for the last time <Time at={previousSecret.until} now={now} />
+          </dd>
+        </>
+      )}
+      <dt>Id</dt>
+      <dd>
+        <Id id={id} />
+      </dd>
+      <dt>Registered</dt>
+      <dd>
+        <Time at={createdAt} now={now} />
+      </dd>
+    </dl>
+  )
+}
+
+function Deliveries({ deliveries, now }: Pick<WebhookPageProps, 'deliveries' | 'now'>) {
+  if (deliveries.length === 0) {
+    return (
+      <Empty title="Nothing was sent yet">
+        <p>Send a test event: it shows here at once, with what the receiver answered.</p>
+      </Empty>
+    )
+  }
+  return (
+    <div class="scroll" role="region" aria-labelledby="recent" tabindex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Delivery</th>
+            <th scope="col">Event</th>
+            <th scope="col">Status</th>
+            <th scope="col" class="number">
+              Attempts
+            </th>
+            <th scope="col">Created</th>
+          </tr>
+        </thead>
+        <tbody>
+          {deliveries.map(({ id, event, state, attemptCount, createdAt }) => {
+            const { tone, words } = deliveryWords(state)
+            return (
+              <tr>
+                <th scope="row">
+                  <Id id={id} href={`${BASE}/deliveries/${id}`} />
+                </th>
+                <td>
+                  <code>{event}</code>
+                </td>
+                <td>
+                  <Status tone={tone}>{words}</Status>
+                </td>
+                <td class="number">{attemptCount}</td>
+                <td>
+                  <Time at={createdAt} now={now} />
+                </td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const RecoverForm = ({ webhookId }: { readonly webhookId: string }) => (
+  <form method="post" action={`${BASE}/webhooks/${webhookId}/recover`} class="filters">
+    <p class="muted">Sends again what was given up, once the receiver is mended. What matches is taken a page at a time.</p>
+    <div>
+      <label for="status">Status</label>
+      <select id="status" name="status">
+        <option value="exhausted">exhausted</option>
+        <option value="cancelled">cancelled</option>
+        <option value="pending">pending</option>
+        <option value="delivered">delivered</option>
+      </select>
+    </div>
+    <div>
+      <label for="event">Event</label>
+      <select id="event" name="event">
+        <option value="">any</option>
+        {[...EVENT_NAMES, 'webhook.test'].map((event) => (
+          <option value={event}>{event}</option>
+        ))}
+      </select>
+    </div>
+    <button>Recover</button>
+  </form>
+)

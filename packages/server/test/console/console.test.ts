@@ -1,0 +1,302 @@
+import axe from 'axe-core'
+import { createConsole, type Console } from '@org/agent-messaging-console'
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumOptions } from '../../../../scripts/chromium.mjs'
+import { needs } from '../../../../scripts/test-needs.js'
+import { openListener, type Listener } from '../../src/http-listener.js'
+import { playDemo } from './demo.mjs'
+
+type Demo = Awaited<ReturnType<typeof playDemo>>
+
+/** A browser on a busy machine takes its time. */
+const PATIENCE_MS = 60_000
+
+let demo: Demo
+let pages: Console
+let listener: Listener
+let browser: Browser
+
+/** Opens pages whose every complaint is kept: errors, what the content security policy blocked, what could not be loaded. */
+async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
+  page.setDefaultTimeout(PATIENCE_MS)
+  const complaints: string[] = []
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  return { page, complaints }
+}
+
+/** Signed in by a one-time link; what a test does there must raise no complaint. */
+async function signedIn(act: (page: Page) => Promise<void>, options: BrowserContextOptions = {}): Promise<void> {
+  const { page, complaints } = await visit(options)
+  await page.goto(listener.url + pages.signInPath(demo.key))
+  try {
+    await act(page)
+    expect(complaints).toEqual([])
+  } finally {
+    await page.close()
+  }
+}
+
+const at = (path: string): string => `${listener.url}/console${path}`
+const text = async (page: Page): Promise<string> => (await page.textContent('main')) ?? ''
+
+async function newestDelivery(webhookId: string, filter: object = {}): Promise<string> {
+  const found = await demo.service.deliveries.list({ projectId: demo.projectId, webhookId, ...filter }, { limit: 1 })
+  return found._unsafeUnwrap().data[0]?.id ?? ''
+}
+
+const webhook = (n: number): string => demo.webhooks[n]?.id ?? ''
+
+const screens = async (): Promise<string[]> => [
+  ...['', '?range=24h', '/agents', '/sessions?agent=support', '/sessions/support/order-4711', '/sessions/support/order-4712'],
+  ...['/webhooks', `/webhooks/${webhook(0)}`, `/webhooks/${webhook(3)}`, '/deliveries', `/deliveries?answer=5xx&webhook=${webhook(1)}`],
+  ...[
+    `/deliveries/${await newestDelivery(webhook(2), { lastAnswer: '5xx' })}`,
+    '/deliveries?event=webhook.disabled',
+    '/catcher',
+    '/sign-in',
+  ],
+]
+
+describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIENCE_MS }, () => {
+  beforeAll(async () => {
+    demo = await playDemo()
+    pages = createConsole({ ...demo, catcher: true })
+    listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
+    browser = await chromium.launch(chromiumOptions())
+  }, PATIENCE_MS)
+
+  afterAll(async () => {
+    await browser.close()
+    await listener.close(0)
+    await demo.stop()
+  })
+
+  it.each(['light', 'dark'] as const)('has no screen that axe finds fault with in %s', async (colorScheme) => {
+    const faults: object[] = []
+    await signedIn(
+      async (page) => {
+        for (const path of await screens()) {
+          await page.goto(at(path))
+          await page.evaluate(axe.source)
+          const { violations } = await page.evaluate(() => axe.run())
+          faults.push(...violations.map(({ id, nodes }) => ({ path, id, nodes: nodes.map(({ html, any }) => [html, any[0]?.message]) })))
+        }
+      },
+      { colorScheme },
+    )
+    expect(faults).toEqual([])
+  })
+
+  it('fits a screen of 360 pixels, whatever it shows', async () => {
+    await signedIn(
+      async (page) => {
+        for (const path of await screens()) {
+          await page.goto(at(path))
+          expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(360)
+        }
+      },
+      { viewport: { width: 360, height: 640 } },
+    )
+  })
+
+  it('is entered by a link that is good once, or with an API key, and left again', async () => {
+    const { page, complaints } = await visit()
+    const link = listener.url + pages.signInPath(demo.key)
+    await page.goto(link)
+    expect(page.url()).toBe(at(''))
+    await page.click('text=Sign out')
+    expect(page.url()).toBe(at('/sign-in'))
+    await page.goto(link)
+    expect(await text(page)).toContain('This link was used before')
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('401')])
+    await page.goto(at('/agents?x=1'))
+    await page.fill('#key', demo.key)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(at('/agents?x=1'))
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
+  it('stops an agent and starts it again', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/agents'))
+      const row = page.locator('tr', { hasText: 'translator' })
+      await row.getByRole('button', { name: 'Stop' }).click()
+      await row.getByText('stopped').waitFor()
+      await row.getByRole('button', { name: 'Start' }).click()
+      await row.getByText('running').waitFor()
+    })
+  })
+
+  it('sends a message on behalf of an end user, and shows the answer when it comes', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/sessions?agent=support'))
+      await page.fill('#sessionId', 'a/b session?')
+      await page.fill('#message', 'Where is my order 4711?')
+      await page.fill('#endUserId', 'customer-7')
+      await page.click('text=Metadata')
+      await page.fill('#metadata', '{"channel":"test"}')
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.waitForURL(at('/sessions/support/a%2Fb%20session%3F'))
+      await page.getByText('It left our warehouse').waitFor()
+      expect(await text(page)).toContain('for customer-7')
+      await page.fill('#message', 'Thanks! And the invoice?')
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.getByText('It is in your mailbox').waitFor()
+    })
+  })
+
+  it('keeps what was filled in when it cannot be sent, and says why', async () => {
+    const { page, complaints } = await visit()
+    await page.goto(listener.url + pages.signInPath(demo.key))
+    await page.goto(at('/sessions?agent=support'))
+    await page.fill('#message', 'Hello <b>you</b>')
+    await page.click('text=Metadata')
+    await page.fill('#metadata', '[1]')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('alert').getByText('Metadata has to be a JSON object').waitFor()
+    expect(await page.inputValue('#message')).toBe('Hello <b>you</b>')
+    expect(complaints).toEqual([expect.stringContaining('400')])
+    await page.close()
+  })
+
+  it('retries a message that failed', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/sessions/support/order-4712'))
+      await page.getByRole('button', { name: 'Retry' }).click()
+      await page.getByText('end of its session’s queue').waitFor()
+      await page.getByText('context length exceeded').waitFor()
+    })
+  })
+
+  it('registers a webhook, shows its secret once, tests, pauses and enables it, and rotates the secret', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/webhooks'))
+      await page.fill('#url', 'https://crm.example.com/second')
+      await page.getByRole('button', { name: 'Register' }).click()
+      const secret = await page.textContent('#secret')
+      expect(secret).toMatch(/^whsec_/)
+      await page.reload()
+      expect(await page.content()).not.toContain(secret)
+      await page.getByRole('button', { name: 'Send a test event' }).click()
+      await page.locator('tr', { hasText: 'webhook.test' }).getByText('delivered').waitFor()
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await page.getByText('Somebody paused it').waitFor()
+      await page.getByRole('button', { name: 'Enable' }).click()
+      await page.getByText('The webhook is enabled').waitFor()
+      await page.getByRole('button', { name: 'Rotate the secret' }).click()
+      expect(await page.textContent('#secret')).not.toBe(secret)
+      await page.click('text=I have copied it')
+      await page.getByRole('button', { name: 'Finish the rotation' }).click()
+      await page.getByText('The old secret signs nothing any more').waitFor()
+    })
+  })
+
+  it('finds deliveries by a filter that stands in the address, and sends one again', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/deliveries'))
+      await page.selectOption('#answer', '5xx')
+      await page.selectOption('#webhook', webhook(2))
+      await page.getByRole('button', { name: 'Filter' }).click()
+      expect(new URL(page.url()).searchParams.get('answer')).toBe('5xx')
+      const row = page.locator('tbody tr').first()
+      expect(await row.textContent()).toMatch(/500.*legacy\.example\.net/)
+      await row.getByRole('link').first().click()
+      const attempts = page.locator('.timeline strong')
+      const before = await attempts.count()
+      await page.getByRole('button', { name: /Send now|Redeliver/ }).click()
+      await page.getByText('The delivery is sent again').waitFor()
+      await page.locator('.timeline strong').nth(before).waitFor()
+    })
+  })
+
+  it('cancels a delivery that waits', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at(`/deliveries/${await newestDelivery(webhook(4), { status: 'pending' })}`))
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByText('somebody cancelled it').waitFor()
+    })
+  })
+
+  it('recovers what matches a filter, step by step, and says how far it has come', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at(`/webhooks/${webhook(0)}`))
+      await page.selectOption('#status', 'delivered')
+      await page.getByRole('button', { name: 'Recover' }).click()
+      await page.getByText('That was all').waitFor()
+      const [, count = ''] = /([\d,]+) deliveries are sent again/.exec(await text(page)) ?? []
+      expect(Number(count.replace(',', ''))).toBeGreaterThan(190)
+    })
+  })
+
+  it('catches webhooks, says whether the signature is valid, and answers as it was told', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/catcher'))
+      await page.getByRole('button', { name: 'Register it as a webhook' }).click()
+      await page.selectOption('#status', '503')
+      await page.getByRole('button', { name: 'Answer so' }).click()
+      await demo.service.messages.send({ projectId: demo.projectId, agent: 'triage', sessionId: 'caught', message: 'x', waitMs: 0 })
+      await page.getByText('signature valid').first().waitFor()
+      await page.locator('.caught a').first().click()
+      await page.locator('.timeline').getByText('503').first().waitFor()
+      await page.goto(at('/catcher'))
+      await page.getByRole('button', { name: 'Forget what was caught' }).click()
+      await page.getByText('Nothing is kept any more').waitFor()
+    })
+  })
+
+  it('is light or dark as one likes, and remembers it', async () => {
+    await signedIn(
+      async (page) => {
+        const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+        const light = await background()
+        await page.getByRole('button', { name: 'Change colours to dark' }).click()
+        const dark = await background()
+        expect(dark).not.toBe(light)
+        await page.goto(at('/agents'))
+        expect(await background()).toBe(dark)
+      },
+      { colorScheme: 'light' },
+    )
+  })
+
+  it('is led through by the keyboard', async () => {
+    await signedIn(async (page) => {
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate<string>('document.activeElement.textContent.trim()')).toBe('Skip to the content')
+      for (let i = 0; i < 3; i++) await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(at('/agents'))
+    })
+  })
+
+  it('copies an id', async () => {
+    await signedIn(
+      async (page) => {
+        await page.goto(at(`/webhooks/${webhook(0)}`))
+        await page.getByRole('button', { name: 'Copy the id' }).first().click()
+        await page.locator('.copied').waitFor()
+        expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(webhook(0))
+      },
+      { permissions: ['clipboard-read', 'clipboard-write'] },
+    )
+  })
+
+  it('works without a script: forms, links and filters are plain ones', async () => {
+    await signedIn(
+      async (page) => {
+        await page.goto(at('/sessions/support/order-4713'))
+        await page.fill('#message', 'Can it be delivered to a neighbour?')
+        await page.getByRole('button', { name: 'Send' }).click()
+        await expect.poll(async () => (await page.reload(), text(page)), { timeout: PATIENCE_MS }).toContain('Hansen, second floor')
+        await page.goto(at(`/webhooks/${webhook(0)}`))
+        await page.getByRole('button', { name: 'Recover' }).click()
+        expect(await text(page)).toContain('0 deliveries are sent again')
+      },
+      { javaScriptEnabled: false },
+    )
+  })
+})

@@ -1,0 +1,149 @@
+// A project with an hour of life behind it, for screenshots and tests in a browser: five agents, conversations, and receivers of every
+// kind of health. All of it is played on core's fakes in moments; then the clock goes on as the machine's does.
+import { createService, defaultPolicy, failedRun, PERMISSIONS } from '@org/agent-messaging-core'
+import { nodePlatform } from '@org/agent-messaging-core/node'
+import {
+  accepted,
+  fakeClock,
+  fakeRuntime,
+  fakeSender,
+  memoryStorage,
+  refused,
+  seededRandom,
+  unreachable,
+} from '@org/agent-messaging-core/testing'
+import { err } from 'neverthrow'
+
+const MINUTE = 60_000
+const TICK_MS = 100
+
+const said = [
+  ['Where is my order 4711?', 'It left our warehouse this morning and arrives tomorrow between 9 and 12.'],
+  ['Can it be delivered to a neighbour?', 'Yes. I have noted “Hansen, second floor” for the courier.'],
+  ['Thanks! And the invoice?', 'It is in your mailbox: invoice 2214, 39.90 €, paid.'],
+]
+const others = [
+  ['Summarise ticket 8812', 'Customer cannot sign in after changing the e-mail address; reproduced, fix in review.'],
+  ['Translate “Versandbestätigung”', 'Shipping confirmation.'],
+  ['Classify: “refund still missing”', 'billing / refund / urgent'],
+]
+const answers = new Map([...said, ...others])
+
+/** Receivers by their host: what each of them answers. */
+const receivers = (chance) => ({
+  'crm.example.com': () => accepted(200),
+  'chat.example.com': () => (chance() < 0.18 ? { ...refused(503), responseBody: 'upstream connect error' } : accepted(204)),
+  'legacy.example.net': () => ({ ...refused(500), responseBody: '{"error":"NullPointerException at Hooks.java:41"}' }),
+  'old.example.org': () => refused(410),
+  'data.example.io': () => (chance() < 0.3 ? unreachable('timeout') : accepted(202)),
+})
+
+export async function playDemo() {
+  const chance = seededRandom(7).next
+  const platform = nodePlatform({ masterKey: new Uint8Array(32).fill(7) })
+  const clock = fakeClock(Date.now() - 60 * MINUTE)
+  const answer = ({ message }) => {
+    if (message.includes('fail')) return failedRun('RUNTIME_ERROR', 'the model refused: context length exceeded')
+    return { kind: 'answered', response: answers.get(message) ?? message }
+  }
+  const patient = async (request) => {
+    await clock.sleep(400 + Math.floor(chance() * 2_000))
+    return answer(request)
+  }
+  const broken = {
+    ...fakeRuntime({ kind: 'acp' }),
+    start: async () => err({ code: 'RUNTIME_EXITED', message: 'the program “coder” ended with code 1: ANTHROPIC_API_KEY is not set' }),
+  }
+  const answerOf = receivers(chance)
+  const sender = fakeSender({
+    outcome: async (request) => {
+      const answerFor = answerOf[new URL(request.url).hostname]
+      if (!answerFor) return sendForReal(request)
+      await clock.sleep(20 + Math.floor(chance() * 180))
+      return answerFor()
+    },
+  })
+  const runtimes = [fakeRuntime({ kind: 'openai', handler: patient }), fakeRuntime({ kind: 'http', handler: patient }), broken]
+  const service = createService({
+    ...{ ...platform, clock, sender, runtimes, storage: memoryStorage() },
+    policy: { retry: { ...defaultPolicy.retry, delaysMs: [5_000, 30_000, 5 * MINUTE] } },
+  })
+  await service.start()
+  const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
+  const { key } = (await service.keys.create({ projectId, name: 'operator', permissions: PERMISSIONS }))._unsafeUnwrap()
+
+  for (const [name, kind] of [
+    ['support', 'openai'],
+    ['triage', 'http'],
+    ['translator', 'openai'],
+  ]) {
+    await service.agents.create({ ...{ projectId, name, desiredState: 'running' }, runtime: { kind } })
+  }
+  await service.agents.create({
+    ...{ projectId, name: 'nightly-report' },
+    runtime: { kind: 'http' },
+    defaultExecutionPrincipal: { type: 'end_user' },
+  })
+  const creating = service.agents.create({ ...{ projectId, name: 'coder', desiredState: 'running' }, runtime: { kind: 'acp' } })
+  await clock.advance(3_000)
+  await creating
+
+  const hooks = [
+    { url: 'https://crm.example.com/hooks/agents', description: 'Customer records', events: ['*'] },
+    { url: 'https://chat.example.com/in/7f3a', description: 'Team chat', events: ['message.responded', 'agent.error'] },
+    { url: 'https://legacy.example.net/webhook.jsp', events: ['message.responded'] },
+    { url: 'https://old.example.org/callback', events: ['message.responded'], disableOnGone: true },
+    { url: 'https://data.example.io/v2/events', description: 'Warehouse', events: ['*'] },
+  ]
+  const webhooks = []
+  for (const hook of hooks) webhooks.push((await service.webhooks.create({ projectId, ...hook }))._unsafeUnwrap().webhook)
+
+  const send = (agent, sessionId, message, more = {}) => service.messages.send({ projectId, agent, sessionId, message, waitMs: 0, ...more })
+  for (let minute = 0; minute < 55; minute++) {
+    const busy = 1 + Math.round(2 * (1 + Math.sin(minute / 6)))
+    for (let i = 0; i < busy; i++) {
+      const [text] = others[Math.floor(chance() * others.length)]
+      await send(
+        chance() < 0.5 ? 'triage' : 'translator',
+        `ticket-${8_800 + Math.floor(chance() * 9)}`,
+        chance() < 0.04 ? 'Please fail' : text,
+      )
+      await clock.advance(Math.floor((MINUTE - 1) / busy))
+    }
+  }
+  for (const [text] of said) {
+    const more = {
+      executionPrincipal: { type: 'end_user', endUserId: 'customer-1837' },
+      metadata: { channel: 'web', correlationId: 'c-20931' },
+    }
+    await send('support', 'order-4711', text, more)
+    await clock.advance(30_000)
+  }
+  await send('support', 'order-4712', 'This one will fail')
+  await service.webhooks.disable({ projectId, webhookId: webhooks[4].id })
+  await clock.advance(2 * MINUTE)
+  await send('support', 'order-4713', 'Where is my order 4711?')
+  await clock.advance(20_000)
+
+  let isOver = false
+  const goesOn = (async () => {
+    while (!isOver) {
+      await new Promise((resolve) => setTimeout(resolve, TICK_MS))
+      await clock.advance(TICK_MS)
+    }
+  })()
+  return {
+    ...{ service, crypto: platform.crypto, projectId, key, webhooks },
+    async stop() {
+      isOver = true
+      await goesOn
+    },
+  }
+}
+
+/** For the catcher, which is a real receiver. */
+async function sendForReal({ url, headers, body }) {
+  const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual' })
+  const kind = response.ok ? 'accepted' : 'refused'
+  return { kind, statusCode: response.status, responseBody: await response.text() }
+}

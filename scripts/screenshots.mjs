@@ -1,0 +1,84 @@
+// Pictures of every screen of the console, in light and dark, wide and narrow: `node scripts/screenshots.mjs [folder]` after a build.
+// With --readme it makes those that the README shows, in docs/images.
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { createConsole } from '@org/agent-messaging-console'
+import { chromium } from 'playwright-core'
+import { playDemo } from '../packages/server/test/console/demo.mjs'
+import { openListener } from '../packages/server/dist/http-listener.js'
+import { chromiumOptions } from './chromium.mjs'
+
+const isReadme = process.argv.includes('--readme')
+const folder = isReadme ? 'docs/images' : (process.argv[2] ?? 'build/screenshots')
+mkdirSync(folder, { recursive: true })
+
+const demo = await playDemo()
+const pages = createConsole({ ...demo, catcher: true })
+const listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
+const origin = listener.url
+const browser = await chromium.launch(chromiumOptions())
+
+const { data: open } = (
+  await demo.service.deliveries.list({ projectId: demo.projectId, webhookId: demo.webhooks[2].id, lastAnswer: '5xx' }, { limit: 100 })
+)._unsafeUnwrap()
+const failed = open.toSorted((a, b) => b.attemptCount - a.attemptCount)[0]
+const screens = {
+  overview: '',
+  agents: '/agents',
+  sessions: '/sessions?agent=support',
+  conversation: '/sessions/support/order-4711',
+  'conversation-failed': '/sessions/support/order-4712',
+  webhooks: '/webhooks',
+  webhook: `/webhooks/${demo.webhooks[2].id}`,
+  'webhook-gone': `/webhooks/${demo.webhooks[3].id}`,
+  deliveries: '/deliveries',
+  'deliveries-filtered': `/deliveries?answer=5xx&webhook=${demo.webhooks[1].id}`,
+  delivery: `/deliveries/${failed.id}`,
+  catcher: '/catcher',
+  nothing: '/deliveries?event=agent.stopped',
+  missing: '/nowhere',
+  'sign-in': '/sign-in',
+}
+const all = Object.keys(screens)
+const looks = isReadme
+  ? [
+      ['light', 1280, ['overview']],
+      ['dark', 1280, ['overview']],
+    ]
+  : [
+      ['light', 1280, all],
+      ['dark', 1280, all],
+      ['light', 360, all],
+    ]
+
+const caught = await signedIn('light', 1280)
+await caught.goto(`${origin}/console/catcher`)
+await caught.click('text=Register it as a webhook')
+await demo.service.messages.send({
+  projectId: demo.projectId,
+  agent: 'support',
+  sessionId: 'order-4714',
+  message: 'Thanks! And the invoice?',
+  waitMs: 0,
+})
+await caught.waitForSelector('.caught')
+await caught.close()
+
+for (const [theme, width, names] of looks) {
+  const page = await signedIn(theme, width)
+  for (const name of names) {
+    await page.goto(`${origin}/console${screens[name]}`)
+    const file = isReadme ? `console-${theme}.png` : `${name}-${theme}-${width}.png`
+    await page.screenshot({ path: path.join(folder, file), fullPage: !isReadme })
+  }
+  await page.close()
+}
+await browser.close()
+await demo.stop()
+await listener.close(0)
+
+async function signedIn(colorScheme, width) {
+  const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
+  await page.goto(origin + pages.signInPath(demo.key))
+  return page
+}
