@@ -1,4 +1,5 @@
 import { initial } from './0001-initial.js'
+import { groupedWrites } from './0002-grouped-writes.js'
 
 /** In order: the n-th one leads from version n-1 to n. What has been released is never changed. */
-export const migrations: readonly string[] = [initial]
+export const migrations: readonly string[] = [initial, groupedWrites]
