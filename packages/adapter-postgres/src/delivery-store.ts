@@ -6,6 +6,7 @@ import type { Database, Queries } from './database.js'
 import { listDeliveries } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
 import { publishTo } from './fan-out.js'
+import { hasVerdict } from './judgement.js'
 import { headerNames, toHeaders } from './kept-headers.js'
 import { purgeDeliveries } from './purge.js'
 import { recordAttempts, recordJudged } from './record-attempt.js'
@@ -47,7 +48,13 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
   })
   return {
     claimDue: (query) => call((db) => claimDue(db, query)),
-    recordAttempt: (attempt) => (attempt.judge ? write((db) => recordJudged(db, names, attempt)) : record(attempt)),
+    recordAttempt: (attempt) => {
+      const { deliveryId, judge } = attempt
+      if (!judge) return record(attempt)
+      return read((db) => hasVerdict(db, deliveryId, judge)).andThen((hasOne) =>
+        hasOne ? write((db) => recordJudged(db, names, attempt)) : record(attempt),
+      )
+    },
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {
         const isThere = await publishTo(db, webhookId, event, deliveryId)

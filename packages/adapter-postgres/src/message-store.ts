@@ -3,6 +3,7 @@ import { acceptAll } from './accept-message.js'
 import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
 import type { Database, Queries } from './database.js'
+import { earlyAnalyze } from './early-analyze.js'
 import { addErasure, sweep } from './erasure.js'
 import { defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
@@ -26,8 +27,17 @@ const finalOnesSql = sql<Ids, MessageRow>(
 const MOST_AT_ONCE = 64
 
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
+  const countAccepted = earlyAnalyze({ read })
   return {
-    accept: grouped<NewMessage, Accepted>({ keyOf: ({ id }) => id, mostAtOnce: MOST_AT_ONCE, flush: acceptAll }),
+    accept: grouped<NewMessage, Accepted>({
+      keyOf: ({ id }) => id,
+      mostAtOnce: MOST_AT_ONCE,
+      flush: async (db, messages) => {
+        const accepted = await acceptAll(db, messages)
+        countAccepted(messages.length)
+        return accepted
+      },
+    }),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
     defer: (deferral) => write((db) => defer(db, deferral)),

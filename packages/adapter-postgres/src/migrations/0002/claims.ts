@@ -1,9 +1,9 @@
-import { HOT } from './functions.js'
+import { HOT_CLAIM } from './functions.js'
 
 /** Heads of due sessions, the longest due first in each lane, under new leases. Passes over sessions that others lock. */
 export const claimRunnable = `
 create function agent_messaging.claim_runnable(agent_ids text[], free bigint[], at bigint, until bigint)
-returns table (seq bigint, token bigint, "sessionState" text, was text) ${HOT} as $$
+returns table (seq bigint, token bigint, "sessionState" text, was text) ${HOT_CLAIM} as $$
 #variable_conflict use_column
 declare
   sessions bigint[];
@@ -41,8 +41,12 @@ end $$;
 export const dueLanes = `
 create function agent_messaging.due_lanes(
   after bigint, up_to bigint, at bigint, most_lanes bigint, most bigint, except_ids text[], floor_lanes bigint[], floors bigint[])
-returns table (seq bigint, firsts json, retries json) rows 16 ${HOT} as $$
+returns table (seq bigint, firsts json, retries json) rows 16 ${HOT_CLAIM} as $$
 #variable_conflict use_column
+declare
+  -- As constants the planner would turn them into conditions that are not the index's.
+  a_first constant boolean := false;
+  a_retry constant boolean := true;
 begin
   perform agent_messaging.require_read_committed();
   return query
@@ -58,10 +62,10 @@ begin
       left join unnest(floor_lanes, floors) as known (seq, floor) on known.seq = lane.seq
       cross join lateral (select
         array(select d.due_at from agent_messaging.deliveries d
-          where d.webhook_seq = lane.seq and (d.attempt_count > 0) = false and d.due_at between coalesce(known.floor, 0) and at
+          where d.webhook_seq = lane.seq and (d.attempt_count > 0) = a_first and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as firsts,
         array(select d.due_at from agent_messaging.deliveries d
-          where d.webhook_seq = lane.seq and (d.attempt_count > 0) = true and d.due_at between coalesce(known.floor, 0) and at
+          where d.webhook_seq = lane.seq and (d.attempt_count > 0) = a_retry and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as retries offset 0) due
     where not w.is_deleted and w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= at)
       and w.id <> all(except_ids) and w.project_id <> all(except_ids)
@@ -79,7 +83,7 @@ create function agent_messaging.claim_due(
   lanes bigint[], are_retries boolean[], counts bigint[], floors bigint[], half_open bigint[], at bigint, until bigint)
 returns table (
   seq bigint, id text, "projectId" text, "webhookSeq" bigint, "eventId" text, event text, "attemptCount" integer, step integer,
-  "resumeAt" bigint, lease bigint, "createdAt" bigint, body text, trace text, "wasDueAt" bigint) ${HOT} as $$
+  "resumeAt" bigint, lease bigint, "createdAt" bigint, body text, trace text, "wasDueAt" bigint) ${HOT_CLAIM} as $$
 #variable_conflict use_column
 begin
   perform agent_messaging.require_read_committed();
