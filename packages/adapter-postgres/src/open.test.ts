@@ -26,7 +26,7 @@ describe('opening', () => {
   it('brings a new database up to date, however many do so at once', async () => {
     const connectionString = await postgres.database()
     const storages = await Promise.all(Array.from({ length: 8 }, () => openPostgresStorage({ connectionString, maxConnections: 1 })))
-    expect(await query(connectionString, 'select version from agent_messaging.schema_version')).toEqual([{ version: 1 }])
+    expect(await query(connectionString, 'select version from agent_messaging.schema_version')).toEqual([{ version: 2 }])
     for (const storage of storages) {
       expect((await storage.ping()).isOk()).toBe(true)
       await storage.close()
@@ -92,7 +92,7 @@ describe('refuses, in one line without the password', () => {
   it('a schema of a newer release', async () => {
     const connectionString = await postgres.database()
     await (await openPostgresStorage({ connectionString })).close()
-    await query(connectionString, 'update agent_messaging.schema_version set version = 1000')
+    await query(connectionString, 'update agent_messaging.schema_version set version = 1000, works_from = 1000')
     expect(await refusal(connectionString)).toContain('has version 1000, written by a newer release')
   })
 
