@@ -15,7 +15,12 @@ type ListFilter = RedeliverFilter & { readonly toBeChanged?: true }
 const start = pageStart('deliveries')
 
 /** `DeliveryStore.list`. Filters by status but for `delivered` read what is not delivered only, which is little among much. */
-export async function listDeliveries(db: Queries, filter: ListFilter, page: PageOf, lookAt = MOST_LOOKED_AT): Promise<Page<WebhookDelivery>> {
+export async function listDeliveries(
+  db: Queries,
+  filter: ListFilter,
+  page: PageOf,
+  lookAt = MOST_LOOKED_AT,
+): Promise<Page<WebhookDelivery>> {
   const before = await start(db, page)
   const last = await db.one(lastLookedAtSql(filter), { ...filter, before, skipped: lookAt - 1 })
   const asked = { ...filter, before, last: last?.seq ?? 0, rows: page.limit + 1 }
@@ -25,7 +30,9 @@ export async function listDeliveries(db: Queries, filter: ListFilter, page: Page
 
 /** The last delivery that a page may look at, if there are that many. */
 export const lastLookedAtSql = (filter: ListFilter): Sql<ListFilter & { before: number; skipped: number }, Place> =>
-  sql(`select d.seq, d.id from agent_messaging.deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @skipped`)
+  sql(
+    `select d.seq, d.id from agent_messaging.deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @skipped`,
+  )
 
 export function deliveryListSql(filter: ListFilter): Sql<ListFilter & { before: number; last: number; rows: number }, DeliveryRow> {
   const { webhookId, event, status, createdAfter, createdBefore, toBeChanged } = filter

@@ -73,7 +73,9 @@ function fanOutTo({ event, nextDeliveryId, notTo, claim }: Outgoing, receivers: 
   for (const { seq, webhook } of receivers) {
     if (webhook.id === notTo) continue
     const [id, until] = [nextDeliveryId(), claimUntil(webhook, claim)]
-    born.push(until === undefined ? { id, webhookSeq: seq, dueAt: event.createdAt, lease: 0 } : { id, webhookSeq: seq, dueAt: until, lease: 1 })
+    born.push(
+      until === undefined ? { id, webhookSeq: seq, dueAt: event.createdAt, lease: 0 } : { id, webhookSeq: seq, dueAt: until, lease: 1 },
+    )
     if (until !== undefined) claimed.push(claimedDelivery(id, event, webhook, until))
   }
   return { born, claimed }

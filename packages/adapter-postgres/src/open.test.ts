@@ -1,4 +1,4 @@
-import { aProject } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
@@ -51,8 +51,13 @@ describe('opening', () => {
       options: '-c default_transaction_isolation=serializable',
     })
     await pool.query('create table messages (text text)')
-    const storage = await openPostgresStorage({ pool })
+    const [storage, agent] = [await openPostgresStorage({ pool }), anAgent()]
     expect((await storage.ping()).isOk()).toBe(true)
+    // Whatever its default isolation is: of those that come at once with one key, each sees what the others have committed.
+    ;(await storage.agents.create(agent))._unsafeUnwrap()
+    const sends = Array.from({ length: 8 }, () => storage.messages.accept(newMessage(agent, { idempotencyKey: 'key' })))
+    const kinds = (await Promise.all(sends)).map((accepted) => accepted._unsafeUnwrap().kind)
+    expect(kinds.sort()).toEqual(['created', ...Array.from({ length: 7 }, () => 'existing')])
     await storage.close()
     expect((await pool.query('select * from messages')).rows).toEqual([])
     await pool.end()

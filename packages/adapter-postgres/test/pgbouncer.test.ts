@@ -65,7 +65,9 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     const client = new pg.Client({ connectionString: direct })
     await client.connect()
     const leaseEnd = async () => {
-      const { rows } = await client.query<{ due_at: string }>('select due_at from agent_messaging.sessions where last_message_id = $1', [message.id])
+      const { rows } = await client.query<{ due_at: string }>('select due_at from agent_messaging.sessions where last_message_id = $1', [
+        message.id,
+      ])
       return Number(rows[0]?.due_at)
     }
     await vi.waitFor(async () => expect(await leaseEnd()).toBeGreaterThan(now), { timeout: 10_000 })
