@@ -29,6 +29,7 @@ it('writes at once when idle, and collects while two batches are under way', asy
   end()
   expect(await first).toBe('A')
   await turn()
+  await turn()
   expect(batches.slice(2)).toEqual([['c', 'd', 'e']])
   end()
   end()
