@@ -8,6 +8,7 @@ const NEEDS = {
   root: { words: 'a root shell', isHere: () => process.getuid?.() === 0 },
   namespaces: { words: 'network namespaces (root and iproute2)', isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up') },
   openssl: { words: 'openssl', isHere: () => succeeds('openssl', 'version') },
+  pgbouncer: { words: 'PgBouncer', isHere: () => succeeds('pgbouncer', '--version') },
   python: { words: 'Python 3.9', isHere: () => succeeds('python3', '-c', '"".removeprefix("")') },
   strace: { words: 'strace', isHere: () => succeeds('strace', '-f', '-o', '/dev/null', 'true') },
 }

@@ -1,31 +1,29 @@
-import type { ClaimedMessage, Instant, Lane } from '@org/agent-messaging-core'
+import type { ClaimedMessage, Instant, Lane, MessageStateKind } from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
-import { claimSessions } from './session-row.js'
 import { sql } from './sql.js'
 
 type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
-type Seqs = { readonly seqs: readonly number[] }
+type Claims = { readonly agentIds: readonly string[]; readonly free: readonly number[]; readonly now: Instant; readonly until: Instant }
+/** `was`: the head's state before it was claimed. */
+type Claim = { readonly seq: number; readonly token: number; readonly sessionState: string | null; readonly was: MessageStateKind }
 
-const headsSql = sql<Seqs, MessageRow>(`${selectMessage} where s.seq = any(@seqs::bigint[]) and m.position = s.head_position`)
-const startSql = sql<Seqs & { readonly now: Instant }>(`
-  update agent_messaging.messages set state = 'running', attempt = attempt + 1, started_at = @now, not_before = null, deadline_at = null
-  where seq = any(@seqs::bigint[])`)
+const claimSql = sql<Claims, Claim>('select * from agent_messaging.claim_runnable(@agentIds, @free, @now, @until)')
+const messagesSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(`${selectMessage} where m.seq = any(@seqs::bigint[])`)
 
-/** `MessageStore.claimRunnable`, within a transaction. A lane with nothing due costs one descent of an index. */
+/** `MessageStore.claimRunnable`. A lane with nothing due costs one descent of an index. */
 export async function claimRunnable(db: Queries, { lanes, now, until }: Query): Promise<ClaimedMessage[]> {
   const [agentIds, free] = [lanes.map(({ agentId }) => agentId), lanes.map((lane) => Math.max(0, lane.free))]
-  const claims = await claimSessions(db, { agentIds, free, now, until })
+  const claims = await db.all(claimSql, { agentIds, free, now, until })
   if (claims.length === 0) return []
-  const rows = await db.all(headsSql, { seqs: claims.map(({ sessionSeq }) => sessionSeq) })
-  await db.run(startSql, { seqs: rows.map(({ seq }) => seq), now })
-
-  const heads = new Map(rows.map((row) => [row.sessionSeq, row]))
-  return claims.flatMap(({ sessionSeq, token, sessionState }) => {
-    const head = heads.get(sessionSeq)
+  const rows = await db.all(messagesSql, { seqs: claims.map(({ seq }) => seq) })
+  const heads = new Map(rows.map((row) => [row.seq, row]))
+  return claims.flatMap(({ seq, token, sessionState, was }) => {
+    const head = heads.get(seq)
+    // It was erased in the moment between.
     if (!head) return []
-    const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
-    const message = { ...toMessage(head), attempt: head.attempt + 1, state: { kind: 'running', startedAt: now } } as const
+    const lost = was === 'running' || was === 'deferred' ? was : undefined
+    const message = { ...toMessage(head), state: { kind: 'running', startedAt: now } } as const
     return [{ message, lease: { token, until }, ...(lost && { lost }), ...(sessionState !== null && { sessionState }) }]
   })
 }

@@ -1,6 +1,7 @@
 import type { Stored } from '@org/agent-messaging-core'
 import { errAsync, fromAsyncThrowable } from 'neverthrow'
 import pg from 'pg'
+import { createCommitter, repeated, type Batching } from './committer.js'
 import { codeOf } from './error-code.js'
 import type { Sql } from './sql.js'
 import { unavailable, unavailableBecause } from './unavailable.js'
@@ -17,14 +18,23 @@ export type Queries = {
 export type Database = {
   /** Runs `operation` in a transaction of its own and answers when that is durable. It may run twice, but only one run counts. */
   write<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
+  /** As `write`, but without a transaction around it: each statement is one, and the last one makes all of it durable. */
+  call<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
+  /** As `call`, of many at once. */
+  grouped<In, Out>(batching: Grouping<In, Out>): (input: In) => Stored<Out>
   /** Statements on what is committed, each on its own snapshot. */
   read<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
   close(): Promise<void>
 }
 
-/** Serialization failure and deadlock: the whole transaction is to be run again. Unique violation: another was first, and the next run finds its row. */
-const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
-const MOST_RUNS = 5
+type Grouping<In, Out> = Omit<Batching<In, Out>, 'flush'> & {
+  readonly flush: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>
+}
+
+/** Of one kind. With the largest message each it is a lot of memory, but not all of it. */
+const MOST_WAITING = 10_000
+/** `require_read_committed` says so: the host's default is another level, under which a function sees nothing new. */
+const WRONG_ISOLATION = '25000'
 /**
  * Statements see what is committed when they begin: what they decide on they lock first, whatever the host's own default is. A process that
  * hangs half-way loses its locks, and nobody waits for ever for another's.
@@ -55,15 +65,18 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
     return fromAsyncThrowable(() => running, unavailableBecause)()
   }
 
-  async function transact<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
-    for (let run = 1; ; run++) {
-      const client = await pool.connect()
-      try {
-        return await transactOn(client, operation)
-      } catch (error) {
-        if (run === MOST_RUNS || !RUN_AGAIN.includes(codeOf(error))) throw error
-      }
+  const transact = <T>(operation: (queries: Queries) => Promise<T>): Promise<T> =>
+    repeated(async () => transactOn(await pool.connect(), operation))
+
+  let isReadCommitted = true
+  async function callOnce<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
+    try {
+      if (isReadCommitted) return await operation(queriesOn(pool))
+    } catch (error) {
+      if (codeOf(error) !== WRONG_ISOLATION) throw error
+      isReadCommitted = false
     }
+    return transactOn(await pool.connect(), operation)
   }
 
   async function end(): Promise<void> {
@@ -76,6 +89,11 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
 
   return {
     write: (operation) => tracked(() => transact(operation)),
+    call: (operation) => tracked(() => repeated(() => callOnce(operation))),
+    grouped: ({ flush, ...batching }) => {
+      const commit = createCommitter({ ...batching, flush: (inputs) => callOnce((queries) => flush(queries, inputs)) }, MOST_WAITING)
+      return (input) => tracked(() => commit(input))
+    },
     read: (operation) => tracked(() => operation(queriesOn(pool))),
     close: () => {
       isClosed = true

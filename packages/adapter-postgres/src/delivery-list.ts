@@ -2,7 +2,12 @@ import type { Page, PageOf, RedeliverFilter, WebhookDelivery } from '@org/agent-
 import type { Queries } from './database.js'
 import { selectDelivery, toDelivery, type DeliveryRow } from './delivery-row.js'
 import { pageStart, toPage } from './page.js'
-import { sql } from './sql.js'
+import { sql, type Sql } from './sql.js'
+
+type Place = { readonly seq: number; readonly id: string }
+
+/** Among millions that do not match, a search takes several pages. */
+const MOST_LOOKED_AT = 10_000
 
 /** What operators change: deliveries of webhooks that are still there, which nobody else changes before the commit. */
 type ListFilter = RedeliverFilter & { readonly toBeChanged?: true }
@@ -10,26 +15,46 @@ type ListFilter = RedeliverFilter & { readonly toBeChanged?: true }
 const start = pageStart('deliveries')
 
 /** `DeliveryStore.list`. Filters by status but for `delivered` read what is not delivered only, which is little among much. */
-export async function listDeliveries(db: Queries, filter: ListFilter, page: PageOf): Promise<Page<WebhookDelivery>> {
-  const statement = sql<ListFilter & { before: number; rows: number }, DeliveryRow>(deliveryListSql(filter))
-  const rows = await db.all(statement, { ...filter, before: await start(db, page), rows: page.limit + 1 })
-  return toPage(rows, page.limit, toDelivery)
+export async function listDeliveries(
+  db: Queries,
+  filter: ListFilter,
+  page: PageOf,
+  lookAt = MOST_LOOKED_AT,
+): Promise<Page<WebhookDelivery>> {
+  const before = await start(db, page)
+  const last = await db.one(lastLookedAtSql(filter), { ...filter, before, skipped: lookAt - 1 })
+  const asked = { ...filter, before, last: last?.seq ?? 0, rows: page.limit + 1 }
+  const { data, nextCursor } = toPage(await db.all(deliveryListSql(filter), asked), page.limit, toDelivery)
+  return { data, nextCursor: nextCursor ?? last?.id ?? null }
 }
 
-export function deliveryListSql(filter: ListFilter): string {
-  const { deliveryId, webhookId, event, status, createdAfter, createdBefore, lastAnswer, toBeChanged } = filter
-  const conditions = ['d.project_id = @projectId and d.seq < @before']
-  if (status !== undefined && status !== 'delivered') conditions.push("d.state <> 'delivered'")
+/** The last delivery that a page may look at, if there are that many. */
+export const lastLookedAtSql = (filter: ListFilter): Sql<ListFilter & { before: number; skipped: number }, Place> =>
+  sql(
+    `select d.seq, d.id from agent_messaging.deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @skipped`,
+  )
+
+export function deliveryListSql(filter: ListFilter): Sql<ListFilter & { before: number; last: number; rows: number }, DeliveryRow> {
+  const { webhookId, event, status, createdAfter, createdBefore, lastAnswer, toBeChanged } = filter
+  const conditions = [looksAt(filter), 'd.seq < @before and d.seq >= @last']
   if (status !== undefined) conditions.push(status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status')
-  if (webhookId !== undefined) conditions.push('d.webhook_seq = (select seq from agent_messaging.webhooks where id = @webhookId)')
+  if (webhookId !== undefined) conditions.push(`d.webhook_seq = ${WEBHOOK}`)
   if (event !== undefined) conditions.push('e.name = @event')
   if (toBeChanged) conditions.push('not w.is_deleted')
-  if (deliveryId !== undefined) conditions.push('d.id = @deliveryId')
   if (createdAfter !== undefined) conditions.push('d.created_at >= @createdAfter')
   if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
   if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${LAST_ANSWER}`)
   const lock = toBeChanged ? ' for update of d' : ''
-  return `${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows${lock}`
+  return sql(`${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows${lock}`)
+}
+
+const WEBHOOK = '(select seq from agent_messaging.webhooks where id = @webhookId and project_id = @projectId)'
+
+/** What an index gives in order: of those that fit the one with the fewest rows. */
+function looksAt({ deliveryId, status, webhookId }: ListFilter): string {
+  if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
+  if (status !== undefined && status !== 'delivered') return "d.project_id = @projectId and d.state <> 'delivered'"
+  return webhookId === undefined ? 'd.project_id = @projectId' : `d.webhook_seq = ${WEBHOOK} and d.project_id = @projectId`
 }
 
 const LAST_ANSWER = `(select coalesce(((t.outcome::json ->> 'statusCode')::int / 100) || 'xx', 'none') from agent_messaging.attempts t

@@ -1,4 +1,4 @@
-import type { DeliveryAttempt, DeliveryDetail, DeliveryStore, Instant } from '@org/agent-messaging-core'
+import type { AttemptRecord, DeliveryAttempt, DeliveryDetail, DeliveryStore, Instant, RecordedAttempt } from '@org/agent-messaging-core'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
@@ -7,9 +7,10 @@ import type { Database, Queries } from './database.js'
 import { listDeliveries } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
 import { publishTo } from './fan-out.js'
-import { toHeaders } from './kept-headers.js'
+import { hasVerdict } from './judgement.js'
+import { headerNames, toHeaders } from './kept-headers.js'
 import { purgeDeliveries } from './purge.js'
-import { recordAttempt } from './record-attempt.js'
+import { recordAttempts, recordJudged } from './record-attempt.js'
 import { cancelDelivery, redeliver } from './redelivery.js'
 import { sql } from './sql.js'
 
@@ -37,11 +38,24 @@ const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(
     (select d.seq from agent_messaging.webhooks w join agent_messaging.deliveries d on d.webhook_seq = w.seq
      where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked)`)
 
-export function deliveryStore({ read, write }: Database): DeliveryStore {
-  const claimDue = dueClaims()
+const MOST_AT_ONCE = 256
+
+export function deliveryStore({ read, write, call, grouped }: Database): DeliveryStore {
+  const [claimDue, names] = [dueClaims(), headerNames()]
+  const record = grouped<AttemptRecord, RecordedAttempt>({
+    keyOf: ({ deliveryId }) => deliveryId,
+    mostAtOnce: MOST_AT_ONCE,
+    flush: (db, records) => recordAttempts(db, names, records),
+  })
   return {
-    claimDue: (query) => write((db) => claimDue(db, query)),
-    recordAttempt: (record) => write((db) => recordAttempt(db, record)),
+    claimDue: (query) => call((db) => claimDue(db, query)),
+    recordAttempt: (attempt) => {
+      const { deliveryId, judge } = attempt
+      if (!judge) return record(attempt)
+      return read((db) => hasVerdict(db, deliveryId, judge)).andThen((hasOne) =>
+        hasOne ? write((db) => recordJudged(db, names, attempt)) : record(attempt),
+      )
+    },
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {
         const isThere = await publishTo(db, webhookId, event, deliveryId)

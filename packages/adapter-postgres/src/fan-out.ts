@@ -5,27 +5,30 @@ import { sql } from './sql.js'
 import { traceColumn } from './trace.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
-/** A delivery as it is born. */
-type Born = {
-  readonly id: string
-  readonly webhookSeq: number
-  readonly state: 'pending' | 'sending'
-  readonly dueAt: Instant
-  readonly lease: 0 | 1
-}
+/** A delivery as it is born: under lease 1, or due under none. */
+export type Born = { readonly id: string; readonly webhookSeq: number; readonly dueAt: Instant; readonly lease: 0 | 1 }
+/** What an event comes to: its deliveries, none if nobody is to hear of it, and those of them that are born claimed. */
+export type FanOut = { readonly born: readonly Born[]; readonly claimed: readonly ClaimedDelivery[] }
+
 type InsertedColumns = { readonly projectId: string; readonly eventSeq: number; readonly createdAt: Instant } & {
   readonly ids: readonly string[]
   readonly webhookSeqs: readonly number[]
-  readonly states: readonly string[]
   readonly dueAts: readonly Instant[]
   readonly leases: readonly number[]
 }
 type EventColumns = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & { readonly trace: string | null }
-type Subscription = { readonly projectId: string; readonly name: EventName; readonly agentId: string | null }
+type Topics = {
+  readonly projectIds: readonly string[]
+  readonly names: readonly EventName[]
+  readonly agentIds: readonly (string | null)[]
+}
 
-const subscribedSql = sql<Subscription, WebhookRow>(`
-  ${selectWebhook} join agent_messaging.subscriptions s on s.webhook_seq = w.seq
-  where s.project_id = @projectId and s.event in ('*', @name) and (w.agent_id is null or w.agent_id = @agentId) order by w.seq`)
+const subscribedSql = sql<Topics, WebhookRow & { readonly topic: number }>(`
+  ${selectWebhook.replace('select', 'select topic.place - 1 as topic,')}
+    join agent_messaging.subscriptions s on s.webhook_seq = w.seq
+    join unnest(@projectIds::text[], @names::text[], @agentIds::text[]) with ordinality as topic (project_id, name, agent_id, place)
+      on s.project_id = topic.project_id and s.event in ('*', topic.name)
+  where w.agent_id is null or w.agent_id = topic.agent_id order by w.seq`)
 const webhookSql = sql<{ readonly id: string; readonly projectId: string }, { readonly seq: number }>(
   'select seq from agent_messaging.webhooks where id = @id and project_id = @projectId and not is_deleted',
 )
@@ -34,28 +37,48 @@ const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
 const insertDeliveriesSql = sql<InsertedColumns>(`
   insert into agent_messaging.deliveries
     (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
-  select id, @projectId, webhook_seq, @eventSeq, state, 0, 0, due_at, lease, @createdAt
-  from unnest(@ids::text[], @webhookSeqs::bigint[], @states::text[], @dueAts::bigint[], @leases::bigint[]) with ordinality
-    as born (id, webhook_seq, state, due_at, lease, place) order by place`)
+  select id, @projectId, webhook_seq, @eventSeq, case lease when 1 then 'sending' else 'pending' end, 0, 0, due_at, lease, @createdAt
+  from unnest(@ids::text[], @webhookSeqs::bigint[], @dueAts::bigint[], @leases::bigint[]) with ordinality
+    as born (id, webhook_seq, due_at, lease, place) order by place`)
 
 /** Makes an event and its deliveries within the transaction of the fact that it reports; gives those that are born claimed. */
-export async function fanOut(db: Queries, { event, nextDeliveryId, notTo, claim }: Outgoing): Promise<ClaimedDelivery[]> {
-  const { projectId, name, agentId = null } = event
-  const subscribed = await db.all(subscribedSql, { projectId, name, agentId })
-  const receivers = subscribed
-    .filter(({ id }) => id !== notTo)
-    .map((row) => {
-      const webhook = toWebhook(row)
-      return { webhook, webhookSeq: row.seq, id: nextDeliveryId(), until: claimUntil(webhook, claim) }
-    })
-  // An event that nobody is to hear of is kept nowhere.
-  if (receivers.length === 0) return []
-  await insert(
-    db,
-    event,
-    receivers.map(({ id, webhookSeq, until }) => ({ id, webhookSeq, ...(until === undefined ? due(event.createdAt) : claimed(until)) })),
-  )
-  return receivers.flatMap(({ id, webhook, until }) => (until === undefined ? [] : [claimedDelivery(id, event, webhook, until)]))
+export async function fanOut(db: Queries, outgoing: Outgoing): Promise<readonly ClaimedDelivery[]> {
+  const [{ born, claimed } = NOBODY] = await fanOuts(db, [outgoing])
+  if (born.length > 0) await insert(db, outgoing.event, born)
+  return claimed
+}
+
+/** To whom each of these goes, by one statement for all. */
+export async function fanOuts(db: Queries, all: readonly (Outgoing | undefined)[]): Promise<FanOut[]> {
+  const topics = new Map(all.flatMap((outgoing) => (outgoing ? [[topicOf(outgoing.event), outgoing.event] as const] : [])))
+  const receivers = new Map<string, { seq: number; webhook: Webhook }[]>([...topics.keys()].map((topic) => [topic, []]))
+  const lists = [...receivers.values()]
+  const events = [...topics.values()]
+  if (events.length === 0) return all.map(() => NOBODY)
+  const rows = await db.all(subscribedSql, {
+    projectIds: events.map(({ projectId }) => projectId),
+    names: events.map(({ name }) => name),
+    agentIds: events.map(({ agentId }) => agentId ?? null),
+  })
+  for (const row of rows) lists[row.topic]?.push({ seq: row.seq, webhook: toWebhook(row) })
+  return all.map((outgoing) => (outgoing ? fanOutTo(outgoing, receivers.get(topicOf(outgoing.event)) ?? []) : NOBODY))
+}
+
+const NOBODY: FanOut = { born: [], claimed: [] }
+const topicOf = ({ projectId, name, agentId }: WebhookEvent): string => JSON.stringify([projectId, name, agentId])
+
+function fanOutTo({ event, nextDeliveryId, notTo, claim }: Outgoing, receivers: readonly { seq: number; webhook: Webhook }[]): FanOut {
+  const born: Born[] = []
+  const claimed: ClaimedDelivery[] = []
+  for (const { seq, webhook } of receivers) {
+    if (webhook.id === notTo) continue
+    const [id, until] = [nextDeliveryId(), claimUntil(webhook, claim)]
+    born.push(
+      until === undefined ? { id, webhookSeq: seq, dueAt: event.createdAt, lease: 0 } : { id, webhookSeq: seq, dueAt: until, lease: 1 },
+    )
+    if (until !== undefined) claimed.push(claimedDelivery(id, event, webhook, until))
+  }
+  return { born, claimed }
 }
 
 /** `DeliveryStore.publishTo`, within a transaction: gives whether the webhook is there. */
@@ -63,11 +86,10 @@ export async function publishTo(db: Queries, webhookId: string, event: WebhookEv
   const webhook = await db.one(webhookSql, { id: webhookId, projectId: event.projectId })
   if (!webhook) return false
   await makeReadyToProbe(db, [webhookId], event.createdAt)
-  await insert(db, event, [{ id: deliveryId, webhookSeq: webhook.seq, ...due(event.createdAt) }])
+  await insert(db, event, [{ id: deliveryId, webhookSeq: webhook.seq, dueAt: event.createdAt, lease: 0 }])
   return true
 }
 
-/** The only place that inserts deliveries. */
 async function insert(db: Queries, event: WebhookEvent, deliveries: readonly Born[]): Promise<void> {
   const { id, name, body, trace, projectId, createdAt } = event
   const row = await db.one(insertEventSql, { id, name, body, trace: traceColumn(trace), createdAt })
@@ -76,14 +98,10 @@ async function insert(db: Queries, event: WebhookEvent, deliveries: readonly Bor
     ...{ projectId, eventSeq: row.seq, createdAt },
     ids: deliveries.map((born) => born.id),
     webhookSeqs: deliveries.map((born) => born.webhookSeq),
-    states: deliveries.map((born) => born.state),
     dueAts: deliveries.map((born) => born.dueAt),
     leases: deliveries.map((born) => born.lease),
   })
 }
-
-const due = (dueAt: Instant) => ({ state: 'pending', dueAt, lease: 0 }) as const
-const claimed = (dueAt: Instant) => ({ state: 'sending', dueAt, lease: 1 }) as const
 
 function claimUntil({ id, projectId, status, health }: Webhook, claim: Outgoing['claim']): Instant | undefined {
   const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'

@@ -1,15 +1,13 @@
-import type { Held, Instant, MessageStore, RecordedRun } from '@org/agent-messaging-core'
+import type { Held, Instant, MessageStore } from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
-import { fanOut } from './fan-out.js'
-import { messageById, toMessage, writeState, type MessageRow } from './message-row.js'
-import { advance, holdUntil, lockSessionsOf, remember } from './session-row.js'
+import { messageById, writeState, type MessageRow } from './message-row.js'
+import { holdUntil, lockSessionsOf, remember } from './session-row.js'
 import { sql } from './sql.js'
 
-// What the holder of a lease may do, within a transaction.
+// What the holder of a lease may do beside recording its run, within a transaction.
 
 type Deferral = Parameters<MessageStore['defer']>[0]
 type Memory = Parameters<MessageStore['rememberSession']>[0]
-type Run = Parameters<MessageStore['recordRun']>[0]
 type Leases = { readonly messageIds: readonly string[]; readonly tokens: readonly number[]; readonly until: Instant }
 
 /** The message that this token still has the right to: running or deferred, and not claimed since. Time plays no part. */
@@ -51,15 +49,4 @@ export async function rememberSession(db: Queries, { sessionState, ...held }: Me
   if (!row) return 'lease_lost'
   await remember(db, row.sessionSeq, sessionState)
   return 'remembered'
-}
-
-/** `MessageStore.recordRun`. */
-export async function recordRun(db: Queries, { state, now, outgoing, ...held }: Run): Promise<RecordedRun> {
-  const row = await lockHeld(db, held)
-  if (!row) return { kind: 'lease_lost' }
-  await writeState(db, row.seq, row.attempt, state)
-  if (state.kind === 'queued') await holdUntil(db, row.sessionSeq, state.notBefore)
-  const sessionWaits = state.kind === 'queued' || (await advance(db, row.sessionSeq, now))
-  const deliveries = outgoing ? await fanOut(db, outgoing) : []
-  return { kind: 'recorded', message: { ...toMessage(row), state }, deliveries, sessionWaits }
 }

@@ -9,6 +9,18 @@ type Judged = { readonly before: Webhook; readonly after: Webhook }
 
 const lockSql = sql<{ readonly seq: number }, WebhookRow>(`${selectWebhook} where w.seq = @seq and not w.is_deleted for no key update`)
 
+const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
+  ${selectWebhook} join agent_messaging.deliveries d on d.webhook_seq = w.seq where d.id = @deliveryId and not w.is_deleted`)
+
+/**
+ * Whether there is anything to judge, without the lock: of all that were claimed while a webhook had long had no success, the first one
+ * says so, and the rest need not wait for its row one after the other.
+ */
+export async function hasVerdict(db: Queries, deliveryId: string, judge: Judge): Promise<boolean> {
+  const row = await db.one(ofDeliverySql, { deliveryId })
+  return row !== undefined && judge(toWebhook(row)) !== undefined
+}
+
 /** Has a webhook judged as it is now, within the transaction of an attempt: its change and its event are committed with it. */
 export async function judged(db: Queries, webhookSeq: number, judge: Judge): Promise<Judged | undefined> {
   const row = await db.one(lockSql, { seq: webhookSeq })

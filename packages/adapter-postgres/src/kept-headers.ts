@@ -4,28 +4,50 @@ import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
 type Headers = DeliveryAttempt['requestHeaders']
-type Seq = { readonly seq: number }
 export type HeaderColumns = { readonly headerNamesSeq: number | null; readonly headerValues: string | null }
+/** The names of headers are kept once for all attempts that have the same. None is deleted. */
+export type HeaderNames = { columnsOf(db: Queries, all: readonly Headers[]): Promise<HeaderColumns[]> }
 
-const knownSql = sql<{ readonly digest: string }, Seq>('select seq from agent_messaging.header_names where digest = @digest')
-const addSql = sql<{ readonly digest: string; readonly names: string }, Seq>(
-  'insert into agent_messaging.header_names (digest, names) values (@digest, @names) returning seq',
+/** A webhook's own headers make its names its own. */
+const MOST_KNOWN = 10_000
+
+/** Known by a digest, since an index does not hold texts of any length. Two at once insert the same one in the same order. */
+const keepSql = sql<{ readonly digests: readonly string[]; readonly names: readonly string[] }>(`
+  insert into agent_messaging.header_names (digest, names)
+  select digest, names from unnest(@digests::text[], @names::text[]) as given (digest, names) order by digest on conflict do nothing`)
+const seqsSql = sql<{ readonly digests: readonly string[] }, { readonly seq: number; readonly names: string }>(
+  'select seq, names from agent_messaging.header_names where digest = any(@digests::text[])',
 )
 
-/**
- * Within a transaction: the columns that hold these headers. The names are kept once for all attempts that have the same; they are
- * known by a digest, since an index does not hold texts of any length.
- */
-export async function headerColumns(db: Queries, headers: Headers): Promise<HeaderColumns> {
-  if (!headers) return { headerNamesSeq: null, headerValues: null }
-  const names = Object.keys(headers).join('\n')
-  const digest = createHash('sha256').update(names).digest('base64')
-  const row = (await db.one(knownSql, { digest })) ?? (await db.one(addSql, { digest, names }))
-  // What was ever sent as a header holds no line break.
-  return { headerNamesSeq: row?.seq ?? null, headerValues: Object.values(headers).join('\n') }
+export function headerNames(): HeaderNames {
+  const known = new Map<string, number>()
+
+  /** Only what was there before is remembered: what is inserted here may yet be rolled back. */
+  async function find(db: Queries, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (names.length === 0) return known
+    const digests = names.map((text) => createHash('sha256').update(text).digest('base64'))
+    if (known.size > MOST_KNOWN) known.clear()
+    for (const row of await db.all(seqsSql, { digests })) known.set(row.names, row.seq)
+    if (names.every((some) => known.has(some))) return known
+    await db.run(keepSql, { digests, names })
+    return new Map([...known, ...(await db.all(seqsSql, { digests })).map((row) => [row.names, row.seq] as const)])
+  }
+
+  return {
+    columnsOf: async (db, all) => {
+      const names = all.map((headers) => headers && Object.keys(headers).join('\n'))
+      const unknown = new Set(names.filter((some) => some !== undefined && !known.has(some)) as string[])
+      const seqs = await find(db, [...unknown])
+      return all.map((headers, at) => ({
+        headerNamesSeq: seqs.get(names[at] ?? '') ?? null,
+        // What was ever sent as a header holds no line break.
+        headerValues: headers ? Object.values(headers).join('\n') : null,
+      }))
+    },
+  }
 }
 
-/** The inverse of `headerColumns`, given the names. */
+/** The inverse of `columnsOf`, given the names. */
 export function toHeaders(names: string | null, values: string | null): { requestHeaders?: Record<string, string> } {
   if (names === null || values === null) return {}
   const each = values.split('\n')

@@ -44,6 +44,7 @@ export const selectMessage = `
   from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id`
 
 export const messageById = sql<{ readonly messageId: string }, MessageRow>(`${selectMessage} where m.id = @messageId`)
+export const messagesByIds = sql<{ readonly ids: readonly string[] }, MessageRow>(`${selectMessage} where m.id = any(@ids::text[])`)
 export const messageByRef = sql<MessageRef, MessageRow>(
   `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
 )

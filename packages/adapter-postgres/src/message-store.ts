@@ -1,15 +1,17 @@
-import type { MessageStore, SessionsOf } from '@org/agent-messaging-core'
-import { accept } from './accept-message.js'
+import type { Accepted, MessageStore, NewMessage, RecordedRun, SessionsOf } from '@org/agent-messaging-core'
+import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
 import type { Database, Queries } from './database.js'
+import { earlyAnalyze } from './early-analyze.js'
 import { addErasure, sweep } from './erasure.js'
-import { defer, extendLeases, recordRun, rememberSession } from './held-runs.js'
+import { defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
 import { listMessages } from './message-list.js'
-import { messageById, messageByRef, selectMessage, toMessage, type MessageRow } from './message-row.js'
+import { messageById, messageByRef, messagesByIds, selectMessage, toMessage, type MessageRow } from './message-row.js'
 import { purgeMessages } from './purge.js'
+import { recordRuns, type Run } from './record-runs.js'
 import { sessionHistory } from './session-history.js'
 import { listSessions } from './session-list.js'
 import { disown, lockSession } from './session-row.js'
@@ -18,18 +20,29 @@ import { sql } from './sql.js'
 type Ids = { readonly ids: readonly string[] }
 
 const isOursSql = sql<SessionsOf>('select 1 from agent_messaging.agents where id = @agentId and project_id = @projectId')
-const ofIdsSql = sql<Ids, MessageRow>(`${selectMessage} where m.id = any(@ids::text[])`)
 const finalOnesSql = sql<Ids, MessageRow>(
   `${selectMessage} where m.id = any(@ids::text[]) and m.state in ('responded', 'failed', 'cancelled')`,
 )
 
-export function messageStore({ read, write }: Database): MessageStore {
+/** With the longest message each, so many are sixty-four megabytes. */
+const MOST_AT_ONCE = 64
+
+export function messageStore({ read, write, call, grouped }: Database): MessageStore {
+  const countAccepted = earlyAnalyze({ read })
   return {
-    accept: (message) => write((db) => accept(db, message)),
-    claimRunnable: (query) => write((db) => claimRunnable(db, query)),
+    accept: grouped<NewMessage, Accepted>({
+      keyOf: ({ id }) => id,
+      mostAtOnce: MOST_AT_ONCE,
+      flush: async (db, messages) => {
+        const accepted = await acceptAll(db, messages)
+        countAccepted(messages.length)
+        return accepted
+      },
+    }),
+    claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
     defer: (deferral) => write((db) => defer(db, deferral)),
-    recordRun: (run) => write((db) => recordRun(db, run)),
+    recordRun: grouped<Run, RecordedRun>({ keyOf: ({ messageId }) => messageId, mostAtOnce: MOST_AT_ONCE, flush: recordRuns }),
     cancel: (cancellation) => write((db) => cancel(db, cancellation)),
     retry: (message) => write((db) => retry(db, message)),
     rememberSession: (memory) => write((db) => rememberSession(db, memory)),
@@ -45,7 +58,7 @@ export function messageStore({ read, write }: Database): MessageStore {
         return row && { message: toMessage(row), token: row.lease }
       }),
     findFinal: (ids) => read(async (db) => (await db.all(finalOnesSql, { ids })).map(toMessage)),
-    find: (ids) => read(async (db) => (await db.all(ofIdsSql, { ids })).map(toMessage)),
+    find: (ids) => read(async (db) => (await db.all(messagesByIds, { ids })).map(toMessage)),
     list: (filter, page) => read((db) => listMessages(db, filter, page)),
     purge: (query) => write((db) => purgeMessages(db, query)),
     activity: (query) => read((db) => messageActivity(db, query)),

@@ -1,4 +1,4 @@
-import { aProject } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
@@ -26,7 +26,7 @@ describe('opening', () => {
   it('brings a new database up to date, however many do so at once', async () => {
     const connectionString = await postgres.database()
     const storages = await Promise.all(Array.from({ length: 8 }, () => openPostgresStorage({ connectionString, maxConnections: 1 })))
-    expect(await query(connectionString, 'select version from agent_messaging.schema_version')).toEqual([{ version: 1 }])
+    expect(await query(connectionString, 'select version from agent_messaging.schema_version')).toEqual([{ version: 2 }])
     for (const storage of storages) {
       expect((await storage.ping()).isOk()).toBe(true)
       await storage.close()
@@ -51,8 +51,13 @@ describe('opening', () => {
       options: '-c default_transaction_isolation=serializable',
     })
     await pool.query('create table messages (text text)')
-    const storage = await openPostgresStorage({ pool })
+    const [storage, agent] = [await openPostgresStorage({ pool }), anAgent()]
     expect((await storage.ping()).isOk()).toBe(true)
+    // Whatever its default isolation is: of those that come at once with one key, each sees what the others have committed.
+    ;(await storage.agents.create(agent))._unsafeUnwrap()
+    const sends = Array.from({ length: 8 }, () => storage.messages.accept(newMessage(agent, { idempotencyKey: 'key' })))
+    const kinds = (await Promise.all(sends)).map((accepted) => accepted._unsafeUnwrap().kind)
+    expect(kinds.sort()).toEqual(['created', ...Array.from({ length: 7 }, () => 'existing')])
     await storage.close()
     expect((await pool.query('select * from messages')).rows).toEqual([])
     await pool.end()
@@ -92,7 +97,7 @@ describe('refuses, in one line without the password', () => {
   it('a schema of a newer release', async () => {
     const connectionString = await postgres.database()
     await (await openPostgresStorage({ connectionString })).close()
-    await query(connectionString, 'update agent_messaging.schema_version set version = 1000')
+    await query(connectionString, 'update agent_messaging.schema_version set version = 1000, works_from = 1000')
     expect(await refusal(connectionString)).toContain('has version 1000, written by a newer release')
   })
 

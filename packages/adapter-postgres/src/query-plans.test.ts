@@ -1,14 +1,11 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { existingSql } from './accept-message.js'
-import { claimDueSql, lanesSql } from './claim-due.js'
 import { deliveryListSql } from './delivery-list.js'
 import { openPostgresStorage } from './index.js'
 import { messageListSql } from './message-list.js'
 import { messageById } from './message-row.js'
 import { finishedDeliveriesSql, finishedMessagesSql } from './purge.js'
-import { claimSessionsSql } from './session-row.js'
 import { sql, type Sql } from './sql.js'
 
 // Over many finished rows, with the statistics that autovacuum would have: none of the hot statements reads a table from end to end.
@@ -52,16 +49,12 @@ async function planOf({ text, names }: Sql<never>, parameters: Record<string, un
 }
 
 const ALL = Number.MAX_SAFE_INTEGER
-const page = { projectId: 'p', agentId: 'a1', rows: 11, before: ALL, fromSeq: 0, toSeq: ALL, fromPosition: 0, toPosition: ALL }
+const page = { projectId: 'p', agentId: 'a1', rows: 11, before: ALL, last: 0, fromSeq: 0, toSeq: ALL, fromPosition: 0, toPosition: ALL }
 const ofProject = { ...page, projectId: 'p1' }
 const filter = { projectId: 'p', agentId: 'a1' }
 
 it.each<[string, string, Sql<never>, Record<string, unknown>]>([
-  ['accept', 'messages_key', existingSql, { projectId: 'p', agentId: 'a1', idempotencyKey: 'k', id: '7' }],
   ['record', 'messages_id_key', messageById, { messageId: '7' }],
-  ['claim runs', 'sessions_due', claimSessionsSql, { agentIds: ['a1', 'a2'], free: [8, 8], now: 5, until: 9 }],
-  ['look for due deliveries', 'deliveries_due', lanesSql, { after: 0, upTo: ALL, hops: 1_000, now: 5, most: 8, except: [] }],
-  ['claim deliveries', 'deliveries_due', claimDueSql, { lanes: [1, 2], areRetries: [false, true], counts: [8, 8], now: 5, until: 9 }],
   ['list messages', 'messages_agent', sql(messageListSql(filter)), page],
   ['list pending messages', 'messages_unanswered', sql(messageListSql({ ...filter, status: 'pending' })), page],
   [
@@ -70,17 +63,17 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     sql(messageListSql({ ...filter, sessionId: '7', order: 'asc' })),
     { ...page, sessionId: '7' },
   ],
-  ['list deliveries', 'deliveries_project', sql(deliveryListSql({ projectId: 'p1' })), ofProject],
+  ['list deliveries', 'deliveries_project', deliveryListSql({ projectId: 'p1' }), ofProject],
   [
     "list a webhook's deliveries",
     'deliveries_webhook',
-    sql(deliveryListSql({ projectId: 'p1', webhookId: 'w1' })),
+    deliveryListSql({ projectId: 'p1', webhookId: 'w1' }),
     { ...ofProject, webhookId: 'w100' },
   ],
   [
     'list exhausted deliveries',
     'deliveries_undelivered',
-    sql(deliveryListSql({ projectId: 'p1', status: 'exhausted' })),
+    deliveryListSql({ projectId: 'p1', status: 'exhausted' }),
     { ...ofProject, status: 'exhausted' },
   ],
   ['purge deliveries', 'deliveries_finished', finishedDeliveriesSql, { finishedBefore: 5, limit: 100 }],

@@ -16,7 +16,7 @@ export async function readPostgresSchema({ connectionString }: { readonly connec
   try {
     await client.connect()
     await requireFittingServer(client)
-    return { version: (await versionOf(client)) ?? 0, newest: migrations.length }
+    return { version: (await versionOf(client))?.version ?? 0, newest: migrations.length }
   } catch (error) {
     throw explainOpenFailure(`postgres://${client.host}:${client.port}/${client.database ?? ''}`, error)
   } finally {

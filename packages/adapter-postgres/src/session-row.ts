@@ -2,12 +2,13 @@ import type { Instant } from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
-// The session's row is the queue and the lock of all in it, and this is the only file that writes one. `head_position` says
+// The session's row is the queue and the lock of all in it. Only this file writes one, and the functions that accept messages, claim
+// them and record their runs. `head_position` says
 // which message is next and `due_at` when somebody may claim it: at once, after a backoff, when its lease ends if its
 // holder died, or when its callback is overdue. `lease` counts the claims: a late writer's count is too low.
 //
 // Whatever changes a message locks its session's row first, and then reads: so each decision is made on what nobody else can
-// change until it is committed. Where several sessions are locked it is in the order of `seq`, or without waiting.
+// change until it is committed. Where several sessions are locked it is by agent and session id, as accepts do, or without waiting.
 
 /** Where a message came to stand. `isHead`: nothing is ahead of it. */
 export type Place = {
@@ -29,7 +30,6 @@ type Enqueue = {
 }
 
 type Session = { readonly sessionSeq: number }
-type Claim = Session & { readonly token: number; readonly sessionState: string | null }
 
 const enqueueSql = sql<Enqueue, Place>(`
   insert into agent_messaging.sessions as s
@@ -50,27 +50,11 @@ export const enqueue = (db: Queries, session: Enqueue): Promise<Place | undefine
 
 const lockSql = sql<{ readonly messageIds: readonly string[] }>(`
   select 1 from agent_messaging.sessions
-  where seq in (select session_seq from agent_messaging.messages where id = any(@messageIds::text[])) order by seq for update`)
+  where seq in (select session_seq from agent_messaging.messages where id = any(@messageIds::text[]))
+  order by agent_id, session_id for update`)
 
 /** Locks the sessions of these messages: what is read of them from now on stays so until the commit. */
 export const lockSessionsOf = (db: Queries, ...messageIds: readonly string[]): Promise<number> => db.run(lockSql, { messageIds })
-
-type Lanes = { readonly agentIds: readonly string[]; readonly free: readonly number[]; readonly now: Instant; readonly until: Instant }
-
-export const claimSessionsSql = sql<Lanes, Claim>(`
-  with due as materialized (
-    select s.seq, s.due_at, lane.place
-    from unnest(@agentIds::text[], @free::bigint[]) with ordinality as lane (agent_id, free, place)
-    cross join lateral (
-      select seq, due_at from agent_messaging.sessions where agent_id = lane.agent_id and due_at <= @now
-      order by due_at limit lane.free for update skip locked) s),
-  claimed as (
-    update agent_messaging.sessions s set due_at = @until, lease = lease + 1 from due where s.seq = due.seq
-    returning s.seq, s.lease, s.state, due.place, due.due_at as was_due_at)
-  select seq as "sessionSeq", lease as token, state as "sessionState" from claimed order by place, was_due_at, seq`)
-
-/** New leases on the heads of due sessions, the longest due first in each lane: they supersede the older ones. Passes over those that others lock. */
-export const claimSessions = (db: Queries, lanes: Lanes): Promise<Claim[]> => db.all(claimSessionsSql, lanes)
 
 const holdSql = sql<Session & { readonly until: Instant }>('update agent_messaging.sessions set due_at = @until where seq = @sessionSeq')
 

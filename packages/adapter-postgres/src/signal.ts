@@ -20,7 +20,10 @@ export type PostgresSignal = ResponseSignal & {
 type Hear = Parameters<ResponseSignal['listen']>[1]
 
 const CHANNEL = 'agent_messaging_final'
-/** A NOTIFY takes a lock over all databases at its commit: one for all that ended within this time, and never in a transaction of the stores. */
+/**
+ * A NOTIFY takes a lock over all databases at its commit: the first one goes off at once, and the next is for all that ended within this
+ * time after it; never in a transaction of the stores.
+ */
 const PAUSE_MS = 10
 /** A payload holds less than 8,000 bytes, and an id takes 36 and a comma. */
 const IDS_OF_ONE = 200
@@ -37,6 +40,7 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
   const untold = new Set<string>()
   const over = new AbortController()
   let client: pg.Client | undefined
+  let telling = false
   let connecting = connect()
 
   function wake(messageId: string, message?: Message): void {
@@ -81,6 +85,18 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
     if (!over.signal.aborted) connecting = connect()
   }
 
+  function tellSoon(): void {
+    if (telling) return
+    telling = true
+    setImmediate(() => {
+      void tell()
+      setTimeout(() => {
+        telling = false
+        if (untold.size > 0) tellSoon()
+      }, PAUSE_MS).unref()
+    })
+  }
+
   async function tell(): Promise<void> {
     const [ids, told] = [[...untold], client]
     untold.clear()
@@ -94,8 +110,8 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
     notify: (message) => {
       wake(message.id, message)
       if (over.signal.aborted) return
-      if (untold.size === 0) setTimeout(() => void tell(), PAUSE_MS)
       untold.add(message.id)
+      tellSoon()
     },
     listen: (messageId, hear) => {
       const hearers = listeners.get(messageId) ?? new Set()

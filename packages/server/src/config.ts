@@ -11,6 +11,7 @@ function configOf(env: Environment) {
     port: env.PORT,
     host: env.HOST,
     databasePath: env.SERVICE_DATABASE_URL,
+    databaseDirectUrl: env.SERVICE_DATABASE_DIRECT_URL,
     masterKey: env.SERVICE_MASTER_KEY,
     publicUrl: env.SERVICE_PUBLIC_URL,
     bootstrapApiKey: env.SERVICE_BOOTSTRAP_API_KEY,

@@ -28,6 +28,10 @@ export const environment = z.object({
     about: 'The database: a SQLite file, or PostgreSQL. `dev` keeps a file in `data/`; `start` needs this.',
     takes: 'file: and a path, such as file:data/agent-messaging.db, or postgres://user:password@host/database',
   }),
+  SERVICE_DATABASE_DIRECT_URL: value.postgresUrl.optional().register(variables, {
+    about: 'The same database past a pooler of transactions, such as PgBouncer: for the few connections that live as long as the process.',
+    takes: 'postgres://user:password@host/database',
+  }),
   SERVICE_MASTER_KEY: value.masterKey.optional().register(variables, {
     about: 'Encrypts webhook and runtime secrets; losing it loses them. `dev` keeps one in `data/`; `start` needs this.',
     takes: '32 bytes as base64 or hex, such as `openssl rand -base64 32` makes',

@@ -5,6 +5,8 @@ import { isPostgresUrl } from './database-url.js'
 import { OperatorError } from './operator-error.js'
 
 export type OpenOptions = {
+  /** Of PostgreSQL behind a pooler of transactions: the way past it. */
+  readonly directUrl?: string | undefined
   /** The policy's `runLeaseMs`. */
   readonly leaseMs: number
   /** Hears why a helper of the storage does not do its work, once until it does again. */
@@ -28,8 +30,8 @@ export async function openDatabase(database: string, options: OpenOptions): Prom
   }
 }
 
-async function openPostgres(connectionString: string, { leaseMs, onError }: OpenOptions): Promise<Database> {
-  const storage = await openPostgresStorage({ connectionString })
+async function openPostgres(url: string, { directUrl: connectionString = url, leaseMs, onError }: OpenOptions): Promise<Database> {
+  const storage = await openPostgresStorage({ connectionString: url })
   const pacemaker = postgresPacemaker({ connectionString, leaseMs, onError: (reason) => onError('pacemaker', reason) })
   const signal = postgresSignal({ connectionString, onError: (reason) => onError('signal', reason) })
   return {

@@ -28,6 +28,8 @@ import { openDatabase } from './open-database.js'
 export type WiringOptions = {
   /** A SQLite file, `:memory:`, or the URL of a PostgreSQL database, which begins with `postgres://`. */
   readonly databasePath: string
+  /** The same PostgreSQL database past a pooler of transactions: wake-ups cannot be listened for through one. `databasePath` unless given. */
+  readonly databaseDirectUrl?: string | undefined
   /** 32 bytes; always the same for one database. */
   readonly masterKey: Uint8Array
   /** Handlers of function agents, beside the built-in `echo`. */
@@ -63,7 +65,11 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
   const { headerPrefix, runLeaseMs: leaseMs, limits } = { ...defaultPolicy, ...options.policy }
   const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
   const onError = (worker: string, reason: string): void => telemetry.record({ name: 'worker.failed', worker, reason })
-  const { storage, close: closeDatabase, ...helpers } = await openDatabase(databasePath, { leaseMs, onError })
+  const {
+    storage,
+    close: closeDatabase,
+    ...helpers
+  } = await openDatabase(databasePath, { directUrl: options.databaseDirectUrl, leaseMs, onError })
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   async function close(): Promise<void> {
     await http.close()

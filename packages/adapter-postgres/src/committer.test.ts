@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest'
+import { createCommitter } from './committer.js'
+
+/** A flush that ends when it is told to, with batches as it was given them. */
+function held(mostAtOnce = 10, maxQueued = 100) {
+  const batches: string[][] = []
+  const ends: (() => void)[] = []
+  const flush = async (inputs: readonly string[]) => {
+    batches.push([...inputs])
+    await new Promise<void>((end) => ends.push(end))
+    return inputs.map((input) => input.toUpperCase())
+  }
+  const write = createCommitter<string, string>({ keyOf: (input) => input.slice(0, 1), mostAtOnce, flush }, maxQueued)
+  return { write, batches, end: () => ends.shift()?.() }
+}
+
+const turn = () => new Promise(setImmediate)
+const coded = (code: string) => Object.assign(new Error(code), { code })
+
+it('writes at once when idle, and collects while two batches are under way', async () => {
+  const { write, batches, end } = held()
+  const first = write('a')
+  await turn()
+  const second = write('b')
+  await turn()
+  const rest = ['c', 'd', 'e'].map(write)
+  await turn()
+  expect(batches).toEqual([['a'], ['b']])
+  end()
+  expect(await first).toBe('A')
+  await turn()
+  await turn()
+  expect(batches.slice(2)).toEqual([['c', 'd', 'e']])
+  end()
+  end()
+  expect(await Promise.all([second, ...rest])).toEqual(['B', 'C', 'D', 'E'])
+})
+
+it('keeps two of one key apart, and a batch within its size', async () => {
+  const { write, batches, end } = held(2)
+  const written = ['a1', 'a2', 'b1', 'c1'].map(write)
+  for (let n = 0; n < 8; n++) {
+    await turn()
+    end()
+  }
+  expect(await Promise.all(written)).toEqual(['A1', 'A2', 'B1', 'C1'])
+  expect(batches).toEqual([
+    ['a1', 'b1'],
+    ['a2', 'c1'],
+  ])
+})
+
+it('takes no more than may wait', async () => {
+  const { write, end } = held(1, 1)
+  const waiting = write('a')
+  await expect(write('b')).rejects.toThrow('1 writes are waiting already')
+  await turn()
+  end()
+  expect(await waiting).toBe('A')
+})
+
+it.each(['22021', '23514', '54000', '55P03'])('fails the one that the database refuses (%s), and no other', async (code) => {
+  const flush = (inputs: readonly string[]) => (inputs.includes('bad') ? Promise.reject(coded(code)) : Promise.resolve(inputs))
+  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 10, flush }, 10)
+  const done = await Promise.allSettled(['a', 'bad', 'c'].map(write))
+  expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
+
+it.each(['40001', '40P01', '23505'])('runs a batch again as it was after %s', async (code) => {
+  const runs: (readonly string[])[] = []
+  const flush = (inputs: readonly string[]) => (runs.push(inputs) < 3 ? Promise.reject(coded(code)) : Promise.resolve(inputs))
+  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 10, flush }, 10)
+  expect(await Promise.all(['a', 'b'].map(write))).toEqual(['a', 'b'])
+  expect(runs).toEqual([
+    ['a', 'b'],
+    ['a', 'b'],
+    ['a', 'b'],
+  ])
+})
+
+it('fails all of a batch at once when the database is away', async () => {
+  let runs = 0
+  const flush = () => Promise.reject((runs++, coded('ECONNREFUSED')))
+  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 10, flush }, 10)
+  const done = await Promise.allSettled(['a', 'b', 'c'].map(write))
+  expect(done.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(runs).toBe(1)
+})

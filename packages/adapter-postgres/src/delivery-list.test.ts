@@ -1,0 +1,58 @@
+import type { RedeliverFilter } from '@org/agent-messaging-core'
+import { anAgent, anEvent, aProject, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { createDatabase, type Database } from './database.js'
+import { listDeliveries } from './delivery-list.js'
+import { fanOut } from './fan-out.js'
+import { openPostgresStorage } from './index.js'
+
+const LOOK_AT = 10
+const [ids, agent] = [fakeIds(), anAgent()]
+const webhook = aWebhook({ id: ids.next() })
+const made: string[] = []
+
+let postgres: TestPostgres
+let database: Database
+/** 35 deliveries of one webhook; the 3rd, the 4th and the 30th are of `agent.error`. */
+beforeAll(async () => {
+  postgres = await testPostgres()
+  const pool = new pg.Pool({ connectionString: await postgres.database() })
+  database = createDatabase(pool, true)
+  const storage = await openPostgresStorage({ pool })
+  ;(await storage.credentials.createProject(aProject()))._unsafeUnwrap()
+  ;(await storage.webhooks.create(webhook, 1))._unsafeUnwrap()
+  const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
+  for (let n = 1; n <= 35; n++) {
+    const event = anEvent(agent, { id: ids.next(), name: [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started' })
+    ;(await database.write((db) => fanOut(db, { event, nextDeliveryId })))._unsafeUnwrap()
+  }
+})
+afterAll(async () => {
+  await database.close()
+  await postgres.close()
+})
+
+const list = async (filter: RedeliverFilter, cursor?: string | null) =>
+  (await database.read((db) => listDeliveries(db, filter, { limit: 2, ...(cursor && { cursor }) }, LOOK_AT)))._unsafeUnwrap()
+
+it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }, { webhookId: webhook.id }, { webhookId: webhook.id, status: 'pending' }])(
+  'a page looks at so many deliveries at most, and the next one goes on behind them (%j)',
+  async (where) => {
+    const pages: string[][] = []
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const page = await list({ projectId: PROJECT_ID, event: 'agent.error', ...where }, cursor)
+      pages.push(page.data.map(({ id }) => id))
+      cursor = page.nextCursor
+    }
+    expect(pages).toEqual([[made[29]], [], [], [made[3], made[2]]])
+  },
+)
+
+it('one delivery is found however many came after it', async () => {
+  const deliveryId = made[0] ?? ''
+  expect(await list({ projectId: PROJECT_ID, deliveryId })).toMatchObject({ data: [{ id: deliveryId }], nextCursor: null })
+  expect((await list({ projectId: 'another', deliveryId })).data).toEqual([])
+})

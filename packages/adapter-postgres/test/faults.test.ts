@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Storage, Stored } from '@org/agent-messaging-core'
+import { anAgent, anEvent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { ownPostgres, type OwnPostgres } from './test-postgres.js'
+
+// The database goes away under load and comes back. Whoever gets `unavailable` says the same again, as the core and its callers do.
+
+const [SENDERS, MESSAGES, LEASE_MS] = [16, 12, 60_000]
+const ids = fakeIds()
+
+let postgres: OwnPostgres
+let storage: Storage
+let client: pg.Pool
+beforeEach(async () => {
+  postgres = await ownPostgres()
+  storage = await openPostgresStorage({ connectionString: postgres.url, maxConnections: 8 })
+  client = new pg.Pool({ connectionString: postgres.url })
+  client.on('error', () => undefined)
+})
+afterEach(async () => {
+  await storage.close()
+  await client.end()
+  await postgres.stop()
+})
+
+async function insisted<T>(store: () => Stored<T>): Promise<T> {
+  for (;;) {
+    const result = await store()
+    if (result.isOk()) return result.value
+    await sleep(20)
+  }
+}
+
+/** Each message is accepted, answered with an event and its delivery, and that delivered; gives how often a step was the first to be done. */
+async function workload(progress: { answered: number }) {
+  const [agent, now] = [anAgent({ concurrency: 1_000 }), Date.now()]
+  await insisted(() => storage.credentials.createProject(aProject()))
+  await insisted(() => storage.agents.create(agent))
+  await insisted(() => storage.webhooks.create(aWebhook({ id: ids.next() }), 10))
+  async function send(sessionId: string): Promise<string> {
+    const message = newMessage(agent, { sessionId, idempotencyKey: `${sessionId} ${ids.next()}`, claimUntil: now + LEASE_MS })
+    const accepted = await insisted(() => storage.messages.accept(message))
+    // Committed, though the connection was lost before that could be said: the lease is found by its token.
+    const token =
+      accepted.kind === 'claimed' ? accepted.claimed.lease.token : (await insisted(() => storage.messages.getHeld(message.id)))?.token
+    const state = { kind: 'responded', response: message.message, respondedAt: now, responseTimeMs: 0 } as const
+    const outgoing = () => ({
+      event: anEvent(agent, { id: ids.next(), name: 'message.responded' }),
+      nextDeliveryId: ids.next,
+      claim: { until: now + LEASE_MS, except: new Set<string>() },
+    })
+    const recorded = await insisted(() =>
+      storage.messages.recordRun({ messageId: message.id, token: token ?? 0, state, now, outgoing: outgoing() }),
+    )
+    progress.answered++
+    for (const { delivery, lease } of recorded.kind === 'recorded' ? recorded.deliveries : []) {
+      const attempt = { startedAt: now, durationMs: 1, outcome: { kind: 'accepted', statusCode: 204, responseBody: '' } } as const
+      const record = { deliveryId: delivery.id, token: lease.token, attempt, state: { kind: 'delivered', deliveredAt: now } } as const
+      await insisted(() => storage.deliveries.recordAttempt(record))
+    }
+    return message.id
+  }
+  const senders = Array.from({ length: SENDERS }, async (_, sender) => {
+    const sent: string[] = []
+    for (let n = 0; n < MESSAGES; n++) sent.push(await send(`${sender}`))
+    return sent
+  })
+  return (await Promise.all(senders)).flat()
+}
+
+async function count(query: string): Promise<number> {
+  return Number((await client.query<{ count: string }>(`select count(*) from agent_messaging.${query}`)).rows[0]?.count)
+}
+
+it.each<[string, () => Promise<void>]>([
+  ['is stopped at once, and started again', () => postgres.crash()],
+  [
+    'ends all connections',
+    async () => {
+      const others = "application_name <> 'nobody' and pid <> pg_backend_pid() and datname = current_database()"
+      await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`)
+    },
+  ],
+])(
+  'nothing is lost, and nothing is there twice, when the database %s under load',
+  async (_, fault) => {
+    const progress = { answered: 0 }
+    const working = workload(progress)
+    for (const share of [0.2, 0.5]) {
+      await vi.waitFor(() => expect(progress.answered).toBeGreaterThan(SENDERS * MESSAGES * share), { timeout: 30_000, interval: 5 })
+      await fault()
+    }
+    const sent = await working
+    expect(await count("messages where state = 'responded'")).toBe(sent.length)
+    expect(await count('messages')).toBe(sent.length)
+    // One event and one delivery for each answer, whether or not its caller was told of it.
+    expect([await count('events'), await count('deliveries')]).toEqual([sent.length, sent.length])
+    expect(await count('attempts')).toBe(await count("deliveries where state = 'delivered'"))
+    expect(await count('sessions where due_at is not null or last_position <> head_position - 1')).toBe(0)
+  },
+  90_000,
+)
