@@ -10,6 +10,7 @@ import { parseTrace } from '../domain/trace.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/storage.js'
 import type { Slot } from '../workers/dispatcher.js'
+import type { Caller } from '../workers/waiting-room.js'
 import type { Deps } from './deps.js'
 import { broken, type Invalid, type Rule } from './invalid.js'
 import { notRunning, type NotRunning } from './not-running.js'
@@ -31,7 +32,7 @@ export type SendInput = {
   /** How long to wait for the answer; the policy's `syncWaitMs` when absent, and never longer than it. */
   readonly waitMs?: number | undefined
   /** Ends the waiting, never the work. */
-  readonly abort?: AbortSignal | undefined
+  readonly abort?: Caller | undefined
 }
 
 /** `attached`: an earlier send with the same key made the message. */
