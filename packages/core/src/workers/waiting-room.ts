@@ -46,8 +46,7 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
     nap = undefined
   }
 
-  const firstDeadline = (latest: Instant): Instant =>
-    [...waiters].reduce((first, { deadline }) => Math.min(first, deadline), latest) as Instant
+  const firstDeadline = (latest: Instant): Instant => [...waiters].reduce((first, { deadline }) => Math.min(first, deadline), latest)
 
   /** The signal is fast, the poll is sure (S§8): one query for everybody, for as long as somebody waits. */
   async function lookForAll(): Promise<void> {
