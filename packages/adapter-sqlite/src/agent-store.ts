@@ -14,13 +14,14 @@ import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { pageStart, toPage } from './page.js'
 import type { SessionRows } from './session-row.js'
+import { versionedCache } from './versioned-cache.js'
 
 type Columns = ReturnType<typeof agentColumns>
 type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
 
 type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
 
-export function agentStore(db: Database, { read, write }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
+export function agentStore(db: Database, { read, write: commit }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
   const byId = db.prepare<[string, string], AgentRow>(`${selectAgent} where id = ? and project_id = ?`)
   const byName = db.prepare<[string, string], AgentRow>(`${selectAgent} where name = ? and project_id = ?`)
   const active = db.prepare<[], AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
@@ -40,6 +41,14 @@ export function agentStore(db: Database, { read, write }: Committer, { sessions,
     update agents set state = @state, started_at = @startedAt, last_error = @lastError, failures = @failures, retry_at = @retryAt
     where id = @agentId and state = @from`)
   const removeAgent = db.prepare<[string]>('delete from agents where id = ?')
+
+  const cache = versionedCache<Agent>(db)
+
+  const write: typeof commit = (operation) =>
+    commit(() => {
+      cache.clear()
+      return operation()
+    })
 
   function find(projectId: string, idOrName: string): Agent | undefined {
     const row = byId.get(idOrName, projectId) ?? byName.get(idOrName, projectId)
@@ -83,7 +92,7 @@ export function agentStore(db: Database, { read, write }: Committer, { sessions,
 
   return {
     create: (agent) => write(() => create(agent)),
-    get: (projectId, idOrName) => read(() => find(projectId, idOrName)),
+    get: (projectId, idOrName) => read(() => cache.get(`${projectId} ${idOrName}`, () => find(projectId, idOrName))),
     list: (projectId, page) => read(() => pageOf(projectId, page)),
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
     delete: (projectId, id, { force }) => write(() => remove(projectId, id, force)),
