@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Sealed } from '../domain/sealed.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import { uuidV7 } from './uuid-v7.js'
@@ -40,7 +40,7 @@ export function nodeCrypto(masterKey: Uint8Array): Crypto {
   if (masterKey.length !== MASTER_KEY_BYTES)
     throw new RangeError(`the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`)
   const sealKey = deriveKey(masterKey, 'seal')
-  const macKey = deriveKey(masterKey, 'mac')
+  const macKey = createSecretKey(deriveKey(masterKey, 'mac'))
   return {
     randomBytes: (length) => randomBytes(length),
     sha256,
