@@ -125,7 +125,13 @@ function requestOf(d: RunDeps, { message, lease, sessionState }: ClaimedMessage,
   const { id: messageId, agentId, sessionId, message: text, metadata, executionPrincipal, attempt } = message
   const trace = message.trace && childTrace(message.trace, d.crypto.randomBytes)
   return {
-    ...{ messageId, agentId, sessionId, message: text, executionPrincipal, attempt, emit },
+    messageId,
+    agentId,
+    sessionId,
+    message: text,
+    executionPrincipal,
+    attempt,
+    emit,
     runToken: runTokenOf(d.crypto, messageId, lease.token),
     ...(metadata && { metadata }),
     ...(trace && { trace }),
