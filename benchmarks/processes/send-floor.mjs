@@ -9,7 +9,7 @@ const body = z.object({ sessionId: z.string().min(1), message: z.string().min(1)
 const app = new Hono().post('/v1/agents/:id/messages', zValidator('json', body), (c) =>
   c.json({ messageId: '018f6b1e-0000-7000-8000-000000000000', status: 'responded', response: c.req.valid('json').message }),
 )
-serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false }, ({ port }) =>
+serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) =>
   process.send({ url: `http://127.0.0.1:${port}/v1/agents/echo/messages`, headers: {} }),
 )
 process.on('message', () => process.send(usage()))

@@ -15,6 +15,7 @@ const { service, url } = await createServer({
   masterKey: Buffer.alloc(32, 1),
   addresses: { allowLoopback: true, allowHttp: true },
   bootstrapApiKey: key,
+  overrideGlobalObjects: true, // as the CLI has it
 })
 const { projectId } = (await service.keys.authenticate(key))._unsafeUnwrap()
 const runtime = { kind: 'function', handler: 'echo' }

@@ -1,61 +1,51 @@
 import type { Database } from 'better-sqlite3'
 import type { Accepted, AgentState, Message, NewMessage } from '@org/agent-messaging-core'
-import { selectMessage, stateColumns, toMessage, type MessageRow, type StateColumns } from './message-row.js'
+import { selectMessage, toMessage, type MessageRow } from './message-row.js'
 import type { Place, SessionRows } from './session-row.js'
 import { traceColumn } from './trace.js'
 
-type InsertedColumns = StateColumns & {
-  readonly id: string
-  readonly agentId: string
-  readonly sessionSeq: number
-  readonly position: number
-  readonly idempotencyKey: string | null
-  readonly fingerprint: string | null
-  readonly message: string
-  readonly metadata: string | null
-  readonly principal: string
-  readonly trace: string | null
-  readonly attempt: number
-  readonly createdAt: number
-}
+type InsertedValues = (string | number | null)[]
+/** What decides over an acceptance: whether the agent runs, its limit, and the message with this id or this key, if there is one. */
+type Case = [state: AgentState['kind'], maxQueued: number, sameId: number | null, sameKey: number | null]
 
 /** `MessageStore.accept`, within a transaction. */
 export function acceptance(db: Database, sessions: SessionRows): (message: NewMessage) => Accepted {
+  const caseOf = db
+    .prepare<[string, string | null, string, string], Case>(
+      `select state, max_queued, (select seq from messages where id = ?),
+         (select seq from messages where agent_id = agents.id and idempotency_key = ?)
+       from agents where id = ? and project_id = ?`,
+    )
+    .raw()
   const byKey = db.prepare<[NewMessage], MessageRow>(
     `${selectMessage} where m.agent_id = @agentId and m.idempotency_key = @idempotencyKey and a.project_id = @projectId`,
   )
   const byId = db.prepare<[NewMessage], MessageRow>(
     `${selectMessage} where m.id = @id and m.agent_id = @agentId and a.project_id = @projectId`,
   )
-  const agentOf = db.prepare<[NewMessage], { state: AgentState['kind']; maxQueued: number }>(
-    'select state, max_queued as maxQueued from agents where id = @agentId and project_id = @projectId',
-  )
   // What is erased holds its key until it is swept; nobody finds it there.
   const freeKey = db.prepare<[NewMessage]>(
     'update messages set idempotency_key = null where agent_id = @agentId and idempotency_key = @idempotencyKey',
   )
-  const insert = db.prepare<[InsertedColumns]>(`
+  const insert = db.prepare<[InsertedValues]>(`
     insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
       trace, attempt, state, not_before, started_at, created_at)
-    values (@id, @agentId, @sessionSeq, @position, @idempotencyKey, @fingerprint, @message, @metadata, @principal,
-      @trace, @attempt, @state, @notBefore, @startedAt, @createdAt)`)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 
   return (accepted) => {
-    const existing = (accepted.idempotencyKey === undefined ? undefined : byKey.get(accepted)) ?? byId.get(accepted)
+    const { id, projectId, agentId, sessionId, idempotencyKey = null, now, claimUntil = null } = accepted
+    const found = caseOf.get(id, idempotencyKey, agentId, projectId)
+    if (!found) return { kind: 'agent_not_found' }
+    const [agentState, maxQueued, sameId, sameKey] = found
+    const existing = (sameKey === null ? undefined : byKey.get(accepted)) ?? (sameId === null ? undefined : byId.get(accepted))
     if (existing) return { kind: 'existing', message: toMessage(existing) }
-    const agent = agentOf.get(accepted)
-    if (!agent) return { kind: 'agent_not_found' }
-    if (agent.state !== 'running') return { kind: 'agent_not_running' }
-    const { claimUntil = null } = accepted
-    const place = sessions.enqueue({
-      ...{ agentId: accepted.agentId, sessionId: accepted.sessionId, messageId: accepted.id, createdAt: accepted.now },
-      ...{ now: accepted.now, claimUntil, maxQueued: agent.maxQueued },
-    })
+    if (agentState !== 'running') return { kind: 'agent_not_running' }
+    const place = sessions.enqueue({ agentId, sessionId, messageId: id, createdAt: now, now, claimUntil, maxQueued })
     if (!place) return { kind: 'session_full' }
 
-    if (accepted.idempotencyKey !== undefined) freeKey.run(accepted)
+    if (sameKey !== null) freeKey.run(accepted)
     const born = claimUntil !== null && place.isHead ? claimed(accepted, place, claimUntil) : queued(accepted)
-    insert.run(columnsOf(accepted, place, born.kind === 'claimed' ? born.claimed.message : born.message))
+    insert.run(valuesOf(accepted, place, born.kind === 'claimed'))
     return born
   }
 }
@@ -72,22 +62,33 @@ const queued = (accepted: NewMessage): Born => ({
   message: { ...factsOf(accepted), attempt: 0, state: { kind: 'queued', notBefore: accepted.now } },
 })
 
-function factsOf({ idempotencyKey: _, now, claimUntil: __, ...facts }: NewMessage): Omit<Message, 'attempt' | 'state'> {
-  return { ...facts, createdAt: now }
-}
+const factsOf = (accepted: NewMessage): Omit<Message, 'attempt' | 'state'> => ({
+  id: accepted.id,
+  projectId: accepted.projectId,
+  agentId: accepted.agentId,
+  sessionId: accepted.sessionId,
+  message: accepted.message,
+  ...(accepted.metadata && { metadata: accepted.metadata }),
+  executionPrincipal: accepted.executionPrincipal,
+  ...(accepted.fingerprint !== undefined && { fingerprint: accepted.fingerprint }),
+  ...(accepted.trace && { trace: accepted.trace }),
+  createdAt: accepted.now,
+})
 
-const columnsOf = (accepted: NewMessage, { sessionSeq, position }: Place, message: Message): InsertedColumns => ({
-  ...stateColumns(message.state),
-  id: message.id,
-  agentId: message.agentId,
+const valuesOf = (accepted: NewMessage, { sessionSeq, position }: Place, isClaimed: boolean): InsertedValues => [
+  accepted.id,
+  accepted.agentId,
   sessionSeq,
   position,
-  idempotencyKey: accepted.idempotencyKey ?? null,
-  fingerprint: message.fingerprint ?? null,
-  message: message.message,
-  metadata: message.metadata === undefined ? null : JSON.stringify(message.metadata),
-  principal: JSON.stringify(message.executionPrincipal),
-  trace: traceColumn(message.trace),
-  attempt: message.attempt,
-  createdAt: message.createdAt,
-})
+  accepted.idempotencyKey ?? null,
+  accepted.fingerprint ?? null,
+  accepted.message,
+  accepted.metadata === undefined ? null : JSON.stringify(accepted.metadata),
+  JSON.stringify(accepted.executionPrincipal),
+  traceColumn(accepted.trace),
+  isClaimed ? 1 : 0,
+  isClaimed ? 'running' : 'queued',
+  isClaimed ? null : accepted.now,
+  isClaimed ? accepted.now : null,
+  accepted.now,
+]

@@ -15,6 +15,7 @@ import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { pageStart, toPage } from './page.js'
 import type { SessionRows } from './session-row.js'
+import { versionedCache } from './versioned-cache.js'
 
 type Columns = ReturnType<typeof agentColumns>
 type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
@@ -26,7 +27,7 @@ export function releaseAgents(db: Database): void {
   db.exec('update agents set owner = null, owned_until = null where owner is not null')
 }
 
-export function agentStore(db: Database, { read, write }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
+export function agentStore(db: Database, { read, write: commit }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
   const byId = db.prepare<[string, string], AgentRow>(`${selectAgent} where id = ? and project_id = ?`)
   const byName = db.prepare<[string, string], AgentRow>(`${selectAgent} where name = ? and project_id = ?`)
   const active = db.prepare<[], AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
@@ -50,6 +51,14 @@ export function agentStore(db: Database, { read, write }: Committer, { sessions,
     where id = @agentId and (owner is null or owner = @owner or owned_until <= @now)`)
   const disown = db.prepare<[string]>('update agents set owner = null, owned_until = null where owner = ?')
   const removeAgent = db.prepare<[string]>('delete from agents where id = ?')
+
+  const cache = versionedCache<Agent>(db)
+
+  const write: typeof commit = (operation) =>
+    commit(() => {
+      cache.clear()
+      return operation()
+    })
 
   function find(projectId: string, idOrName: string): Agent | undefined {
     const row = byId.get(idOrName, projectId) ?? byName.get(idOrName, projectId)
@@ -95,13 +104,13 @@ export function agentStore(db: Database, { read, write }: Committer, { sessions,
 
   return {
     create: (agent) => write(() => create(agent)),
-    get: (projectId, idOrName) => read(() => find(projectId, idOrName)),
+    get: (projectId, idOrName) => read(() => cache.get(`${projectId} ${idOrName}`, () => find(projectId, idOrName))),
     list: (projectId, page) => read(() => pageOf(projectId, page)),
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
     delete: (projectId, id, { force }) => write(() => remove(projectId, id, force)),
     changeState: (request) => write(() => changeState(request)),
-    own: (request) => write(() => own(request)),
-    disown: (owner) => write(() => void disown.run(owner)),
+    own: (request) => commit(() => own(request)),
+    disown: (owner) => commit(() => void disown.run(owner)),
     listActive: () => read(() => active.all().map(toAgent)),
   }
 }

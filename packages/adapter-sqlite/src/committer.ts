@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { err, errAsync, fromThrowable, ok, ResultAsync, type Result } from 'neverthrow'
+import { err, errAsync, ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import type { Stored, Unavailable } from '@org/agent-messaging-core'
 import { unavailable, unavailableBecause } from './unavailable.js'
 
@@ -122,7 +122,11 @@ export function createCommitter(db: Database.Database, { maxQueued, patienceMs }
     },
     read: (query) => {
       if (isClosed) return errAsync(unavailable('the storage is closed'))
-      return new ResultAsync(Promise.resolve(fromThrowable(query, unavailableBecause)()))
+      try {
+        return okAsync(query())
+      } catch (error) {
+        return errAsync(unavailableBecause(error))
+      }
     },
     close: () => {
       isClosed = true

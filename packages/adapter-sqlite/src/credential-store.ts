@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { ApiKey, CredentialStore, Page, PageOf, Project } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
+import { versionedCache } from './versioned-cache.js'
 
 type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
   readonly permissions: string
@@ -32,6 +33,7 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
   const revoke = db.prepare<[number, string, string]>(
     'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? and project_id = ?',
   )
+  const cache = versionedCache<ApiKey>(db)
   const setting = db.prepare<[string], string>('select value from settings where name = ?').pluck()
   const initSetting = db.prepare<[string, string]>('insert into settings (name, value) values (?, ?) on conflict do nothing')
 
@@ -39,9 +41,20 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
     if (keyById.get(key.id)) return 'created'
     if (!project.get(key.projectId)) return 'project_not_found'
     if (keyByDigest.get(digest)) return 'digest_taken'
+    cache.clear()
     const { permissions, expiresAt = null, revokedAt = null } = key
     insertKey.run({ ...key, digest, permissions: JSON.stringify(permissions), expiresAt, revokedAt })
     return 'created'
+  }
+
+  function revokeKey(projectId: string, id: string, now: number): boolean {
+    cache.clear()
+    return revoke.run(now, id, projectId).changes === 1
+  }
+
+  function findByDigest(digest: string): ApiKey | undefined {
+    const row = keyByDigest.get(digest)
+    return row && toKey(row)
   }
 
   function pageOfProjects({ limit, cursor = null }: { limit: number; cursor?: string | null }): Page<Project> {
@@ -56,13 +69,9 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
     getProject: (id) => read(() => project.get(id)),
     listProjects: (page) => read(() => pageOfProjects(page)),
     createKey: (key, digest) => write(() => createKey(key, digest)),
-    findByDigest: (digest) =>
-      read(() => {
-        const row = keyByDigest.get(digest)
-        return row && toKey(row)
-      }),
+    findByDigest: (digest) => read(() => cache.get(digest, () => findByDigest(digest))),
     listKeys: (projectId, page) => read(() => pageOfKeys(projectId, page)),
-    revokeKey: (projectId, id, now) => write(() => revoke.run(now, id, projectId).changes === 1),
+    revokeKey: (projectId, id, now) => write(() => revokeKey(projectId, id, now)),
     readSetting: (name) => read(() => setting.get(name)),
     initSetting: (name, value) =>
       write(() => {

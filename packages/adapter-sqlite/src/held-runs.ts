@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { Held, Instant, MessageStore, RecordedRun } from '@org/agent-messaging-core'
 import type { FanOut } from './fan-out.js'
-import { selectMessage, stateWriter, toMessage, type MessageRow } from './message-row.js'
+import { messageById, stateWriter, toMessage, type MessageRow } from './message-row.js'
 import type { SessionRows } from './session-row.js'
 
 type HeldRuns = {
@@ -13,12 +13,12 @@ type HeldRuns = {
 
 /** What the holder of a lease may do, within a transaction. */
 export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): HeldRuns {
-  const byId = db.prepare<[string], MessageRow>(`${selectMessage} where m.id = ?`)
+  const byId = messageById(db)
   const writeState = stateWriter(db)
 
   /** The message that this token still has the right to: running or deferred, and not claimed since. Time plays no part. */
   function find({ messageId, token }: Held): MessageRow | undefined {
-    const row = byId.get(messageId)
+    const row = byId(messageId)
     const isHeld = row?.lease === token && row.position === row.headPosition && (row.state === 'running' || row.state === 'deferred')
     return isHeld ? row : undefined
   }

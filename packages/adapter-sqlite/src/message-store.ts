@@ -10,7 +10,7 @@ import type { FanOut } from './fan-out.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
 import { messageList } from './message-list.js'
-import { messageByRef, selectMessage, toMessage, type MessageRow } from './message-row.js'
+import { messageById, messageByRef, selectMessage, toMessage, type MessageRow } from './message-row.js'
 import { messagePurge } from './purge.js'
 import { sessionHistory } from './session-history.js'
 import { sessionList } from './session-list.js'
@@ -31,7 +31,7 @@ export function messageStore(db: Database, { read, write }: Committer, { session
   const listSessions = sessionList(db)
   const byRef = messageByRef(db)
   const isOurs = db.prepare<[SessionsOf], 1>('select 1 from agents where id = @agentId and project_id = @projectId').pluck()
-  const byId = db.prepare<[string], MessageRow>(`${selectMessage} where m.id = ?`)
+  const byId = messageById(db)
   const ofIds = db.prepare<[string], MessageRow>(`${selectMessage} where m.id in (select value from json_each(?))`)
   const finalOnes = db.prepare<[string], MessageRow>(
     `${selectMessage} where m.id in (select value from json_each(?)) and m.state in ('responded', 'failed', 'cancelled')`,
@@ -62,7 +62,7 @@ export function messageStore(db: Database, { read, write }: Committer, { session
       }),
     getHeld: (messageId) =>
       read(() => {
-        const row = byId.get(messageId)
+        const row = byId(messageId)
         return row && { message: toMessage(row), token: row.lease }
       }),
     findFinal: (messageIds) => read(() => finalOnes.all(JSON.stringify(messageIds)).map(toMessage)),

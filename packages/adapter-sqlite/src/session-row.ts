@@ -20,6 +20,10 @@ type Enqueue = {
   readonly maxQueued: number
 }
 
+/** On the path of every send: values by their places cost a third of values by their names. */
+type EnqueueValues = [string, string, Instant, 0 | 1, string, Instant, number]
+type PlaceValues = [sessionSeq: number, position: number, lease: number, sessionState: string | null, isHead: 0 | 1]
+
 export type SessionRows = {
   /** The next place in the session, under a lease if `claimUntil` is given and it is the head's; undefined when the session is full. */
   enqueue(enqueue: Enqueue): Place | undefined
@@ -54,18 +58,21 @@ const nextOpenSql = `
  * holder died, or when its callback is overdue. `lease` counts the claims: a late writer's count is too low.
  */
 export function sessionRows(db: Database): SessionRows {
-  const enqueue = db.prepare<[Enqueue], Omit<Place, 'isHead'> & { isHead: 0 | 1 }>(`
-    insert into sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
-    values (@agentId, @sessionId, 1, 1, 1, coalesce(@claimUntil, @now), @claimUntil is not null, @messageId, @createdAt)
-    on conflict (agent_id, session_id) do update set
-      last_position = last_position + 1,
-      open_count = open_count + 1,
-      due_at = coalesce(due_at, excluded.due_at),
-      lease = lease + (due_at is null and @claimUntil is not null),
-      last_message_id = max(last_message_id, excluded.last_message_id),
-      last_message_at = max(last_message_at, excluded.last_message_at)
-      where open_count <= @maxQueued
-    returning seq as sessionSeq, last_position as position, lease, state as sessionState, head_position = last_position as isHead`)
+  const enqueue = db
+    .prepare<EnqueueValues, PlaceValues>(
+      `insert into sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
+       values (?, ?, 1, 1, 1, ?, ?, ?, ?)
+       on conflict (agent_id, session_id) do update set
+         last_position = last_position + 1,
+         open_count = open_count + 1,
+         due_at = coalesce(due_at, excluded.due_at),
+         lease = lease + (due_at is null and excluded.lease),
+         last_message_id = max(last_message_id, excluded.last_message_id),
+         last_message_at = max(last_message_at, excluded.last_message_at)
+         where open_count <= ?
+       returning seq, last_position, lease, state, head_position = last_position`,
+    )
+    .raw()
   const due = db.prepare<[string, Instant, number], number>(dueSessionsSql).pluck()
   const claim = db.prepare<[Instant, number], ReturnType<SessionRows['claim']>>(
     'update sessions set due_at = ?, lease = lease + 1 where seq = ? returning lease as token, state as sessionState',
@@ -87,9 +94,11 @@ export function sessionRows(db: Database): SessionRows {
   const disown = db.prepare<[string, number]>('update sessions set agent_id = ?, due_at = null where seq = ?')
 
   return {
-    enqueue: (session) => {
-      const row = enqueue.get(session)
-      return row && { ...row, isHead: row.isHead === 1 }
+    enqueue: ({ agentId, sessionId, messageId, createdAt, now, claimUntil, maxQueued }) => {
+      const place = enqueue.get(agentId, sessionId, claimUntil ?? now, claimUntil === null ? 0 : 1, messageId, createdAt, maxQueued)
+      if (!place) return undefined
+      const [sessionSeq, position, lease, sessionState, isHead] = place
+      return { sessionSeq, position, lease, sessionState, isHead: isHead === 1 }
     },
     due: (agentId, now, limit) => due.all(agentId, now, limit),
     claim: (sessionSeq, until) => claim.get(until, sessionSeq) ?? gone(sessionSeq),

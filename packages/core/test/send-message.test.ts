@@ -41,6 +41,7 @@ describe('sending a message', () => {
     const sending = send('hi', { abort: caller.signal })
     await clock.advance(100)
     caller.abort()
+    await clock.advance(500) // the next look
     const { message } = (await sending)._unsafeUnwrap()
     runtime.answer(message.id, 'done')
     await clock.advance(0)

@@ -39,6 +39,7 @@ export async function startDev({
   const server = await createServer({
     ...{ ...config, ...kept, agents, programs, logger },
     bootstrapApiKey: kept.apiKey,
+    overrideGlobalObjects: true,
     addresses: devAddresses(config),
     // Who tries out a program wants to see what it says; by default `dev` logs warnings alone.
     ...(logger && { programLog: logProgram(logger, 'warn') }),

@@ -20,6 +20,11 @@ export type ListenerOptions = {
   readonly portVariable?: string
   readonly fetch: (request: Request) => Response | Promise<Response>
   readonly limits?: Partial<typeof LIMITS>
+  /**
+   * Lets node-server replace this process's global Request and Response by ones that it writes without a stream between, which
+   * saves some 35 µs a request. Only for a process that is nothing but this server: it changes them for everybody.
+   */
+  readonly overrideGlobalObjects?: boolean | undefined
 }
 
 /** Bounds on peers that dribble. A request's own time counts until its body is here; waiting for its answer is not limited. */
@@ -36,9 +41,15 @@ const LIMITS = {
 }
 const SWEEP_MS = 100
 
-export async function openListener({ host, port, portVariable = 'PORT', fetch, limits }: ListenerOptions): Promise<Listener> {
-  // Without the option it replaces the global Request and Response, for the embedder's whole process.
-  const handle = getRequestListener((request) => fetch(request), { overrideGlobalObjects: false, hostname: host, errorHandler: unreadable })
+export async function openListener({
+  host,
+  port,
+  portVariable = 'PORT',
+  fetch,
+  limits,
+  overrideGlobalObjects = false,
+}: ListenerOptions): Promise<Listener> {
+  const handle = getRequestListener((request) => fetch(request), { overrideGlobalObjects, hostname: host, errorHandler: unreadable })
   let inFlight = 0
   let closing = false
   const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }

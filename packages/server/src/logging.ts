@@ -3,7 +3,7 @@ import type { ProgramLog } from '@org/agent-messaging-process'
 import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger as PinoLogger } from 'pino'
 
 /** What the server needs of a logger: an object of details first, a text second. */
-export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'>
+export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & Partial<Pick<PinoLogger, 'isLevelEnabled'>>
 
 const OPTIONS = { base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: (level: string) => ({ level }) } }
 
@@ -28,8 +28,10 @@ function plainLine(json: string): string {
 /** One line for each fact. Facts hold no text of messages and no secrets (see the port), so nothing is taken out here. */
 export const logTelemetry = (logger: Logger): Telemetry => ({
   record: (fact) => {
+    const level = levelOf(fact)
+    if (logger.isLevelEnabled?.(level) === false) return
     const { name, ...details } = fact
-    logger[levelOf(fact)](withReadableTimes(details), name)
+    logger[level](withReadableTimes(details), name)
   },
 })
 

@@ -14,6 +14,8 @@ export type ServerOptions = WiringOptions & {
   readonly port?: number | undefined
   /** 127.0.0.1 unless given. */
   readonly host?: string | undefined
+  /** For a process that is nothing but this server; see the listener. */
+  readonly overrideGlobalObjects?: boolean | undefined
   /** Where others reach this server, or what makes that of where it listens. Runtimes that answer later are told it. */
   readonly publicUrl?: string | ((ownUrl: string) => string) | undefined
   /** Opens `/api/cron/webhooks`; without it that route is closed. */
@@ -55,7 +57,7 @@ const GRACE_MS = 8_000
 
 /** The whole server in this process. Rejects with an `OperatorError` that says in a line why it cannot start. */
 export async function createServer(options: ServerOptions): Promise<RunningServer> {
-  const { logger = silentLogger, host = '127.0.0.1', port = 3000 } = options
+  const { logger = silentLogger, host = '127.0.0.1', port = 3000, overrideGlobalObjects } = options
   let listener: Listener | undefined
   let metricsListener: Listener | undefined
   const { publicUrl: base } = options
@@ -67,7 +69,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     if (options.bootstrapApiKey !== undefined) await bootstrap(wiring, options.bootstrapApiKey, logger)
     // Before the workers start: a second server by mistake fails here, and has taken nothing from the first.
     const pages = consoleOf(wiring, options, logger, publicUrl)
-    listener = await openListener({ host, port, fetch: handler(wiring, options, logger, metrics, pages) })
+    listener = await openListener({ ...{ host, port, overrideGlobalObjects }, fetch: handler(wiring, options, logger, metrics, pages) })
     metricsListener = await openMetricsListener({ host, port: options.metricsPort }, wiring.service, metrics)
     if (options.worker ?? true) await wiring.service.start()
     return running(wiring, listener, metricsListener, pages)

@@ -18,7 +18,14 @@ export async function startServer({ config, ...options }: StartOptions): Promise
   const { databasePath, masterKey, allowedCidrs } = config
   if (databasePath === undefined || masterKey === undefined)
     throw missing({ SERVICE_DATABASE_URL: databasePath, SERVICE_MASTER_KEY: masterKey })
-  return createServer({ ...config, ...options, databasePath, masterKey, addresses: allowedCidrs ? { allowedCidrs } : {} })
+  return createServer({
+    ...config,
+    ...options,
+    databasePath,
+    masterKey,
+    overrideGlobalObjects: true,
+    addresses: allowedCidrs ? { allowedCidrs } : {},
+  })
 }
 
 function missing(values: Readonly<Partial<Record<VariableName, unknown>>>): OperatorError {

@@ -204,6 +204,7 @@ describe('a caller that leaves', () => {
     const sending = ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), signal: caller.signal })
     await clock.until(() => runtime.openRuns.length === 1)
     caller.abort()
+    await clock.advance(500) // when the room looks next
     const answer = await sending
     expect(answer.status).toBe(202)
     runtime.answer(answer.json.messageId, 'still here')

@@ -1,5 +1,5 @@
 import { isStorableText } from '@org/agent-messaging-core'
-import { Hono } from 'hono'
+import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import { located, reply } from '../answer.js'
 import { authorize } from '../authorize.js'
@@ -42,6 +42,13 @@ const list = z.object({
   order: oneOf(['asc', 'desc']).optional(),
 })
 
+/** A request's signal is made when it is first asked for, which answers that come at once never do. */
+const callerOf = ({ req }: Context<Env>) => ({
+  get aborted() {
+    return req.raw.signal.aborted
+  },
+})
+
 export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
   new Hono<Env>()
     .post(
@@ -65,7 +72,7 @@ export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
           traceparent: c.req.header('traceparent'),
           tracestate: c.req.header('tracestate'),
           waitMs: waitMsOf(preferences),
-          abort: c.req.raw.signal,
+          abort: callerOf(c),
         })
         if (sent.isErr()) return refuse(c, sent.error)
         const { message, attached } = sent.value
@@ -93,7 +100,7 @@ export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
         agent: agentIn(c.req.param('id')),
         messageId: idIn(c.req.param('messageId')),
         waitMs: (preferences.waitSeconds ?? 0) * 1_000,
-        abort: c.req.raw.signal,
+        abort: callerOf(c),
       })
       if (found.isErr()) return refuse(c, found.error)
       return reply(c, 200, messageBody(found.value), appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync: false }))

@@ -1,7 +1,7 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { v7 } from 'uuid'
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Sealed } from '../domain/sealed.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
+import { uuidV7 } from './uuid-v7.js'
 
 export type NodePlatform = { readonly clock: Clock; readonly random: Random; readonly ids: Ids; readonly crypto: Crypto }
 
@@ -9,7 +9,7 @@ export type NodePlatform = { readonly clock: Clock; readonly random: Random; rea
 export const nodePlatform = (options: { readonly masterKey: Uint8Array }): NodePlatform => ({
   clock: systemClock,
   random: { next: () => Math.random() },
-  ids: { next: () => v7() },
+  ids: uuidV7(),
   crypto: nodeCrypto(options.masterKey),
 })
 
@@ -40,19 +40,20 @@ export function nodeCrypto(masterKey: Uint8Array): Crypto {
   if (masterKey.length !== MASTER_KEY_BYTES)
     throw new RangeError(`the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`)
   const sealKey = deriveKey(masterKey, 'seal')
-  const macKey = deriveKey(masterKey, 'mac')
-  const sha256 = (data: string) => createHash('sha256').update(data).digest()
+  const macKey = createSecretKey(deriveKey(masterKey, 'mac'))
   return {
     randomBytes: (length) => randomBytes(length),
-    sha256: (data) => sha256(data).toString('hex'),
+    sha256,
     hmacSha256: (key, data, encoding) => createHmac('sha256', key).update(data).digest(encoding),
     mac: (purpose, data) => createHmac('sha256', macKey).update(`${purpose}\0${data}`).digest('base64url'),
     // Digests have one length, so timingSafeEqual cannot throw and the length of a secret does not show.
-    equal: (a, b) => timingSafeEqual(sha256(a), sha256(b)),
+    equal: (a, b) => timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b))),
     seal: (plain, context) => seal(sealKey, plain, context),
     unseal: (sealed, context) => unseal(sealKey, sealed, context),
   }
 }
+
+const sha256 = (data: string): string => hash('sha256', data)
 
 const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, '', `agent-messaging ${purpose}`, 32))

@@ -11,6 +11,7 @@ export type Rule = string | undefined
 
 /** The rules that do not hold, each under its field's name; undefined when all do. */
 export function broken(rules: Readonly<Record<string, Rule>>): Err<never, Invalid> | undefined {
-  const issues = Object.entries(rules).flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]))
+  const issues: Issue[] = []
+  for (const [path, message] of Object.entries(rules)) if (message !== undefined) issues.push({ path, message })
   return issues.length === 0 ? undefined : err({ kind: 'invalid', issues })
 }

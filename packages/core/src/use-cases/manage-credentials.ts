@@ -1,4 +1,4 @@
-import { errAsync, ok, okAsync, safeTry, type ResultAsync } from 'neverthrow'
+import { err, errAsync, ok, ResultAsync, safeTry, type Result } from 'neverthrow'
 import { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS, type ApiKey, type Permission } from '../domain/api-key.js'
 import { fail } from '../domain/fail.js'
 import type { Project } from '../ports/credential-store.js'
@@ -67,12 +67,21 @@ export const revokeKey =
 
 /** The key's project and permissions. Unknown, mistyped, revoked and expired keys are refused in the same words. */
 export const authenticate =
-  (d: Pick<Deps, 'storage' | 'clock' | 'crypto'>) =>
-  (key: string): ResultAsync<ApiKey, Unavailable | { readonly kind: 'unauthorized' }> =>
-    (isMistyped(key) ? okAsync(undefined) : d.storage.credentials.findByDigest(d.crypto.sha256(key))).andThen((apiKey) => {
-      const isGood = apiKey && apiKey.revokedAt === undefined && (apiKey.expiresAt ?? Infinity) > d.clock.now()
-      return isGood ? ok(apiKey) : fail('unauthorized')
-    })
+  (d: AuthenticateDeps) =>
+  (key: string): ResultAsync<ApiKey, AuthenticateError> =>
+    new ResultAsync(authenticated(d, key))
+
+type AuthenticateDeps = Pick<Deps, 'storage' | 'clock' | 'crypto'>
+type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
+
+async function authenticated(d: AuthenticateDeps, key: string): Promise<Result<ApiKey, AuthenticateError>> {
+  if (isMistyped(key)) return fail('unauthorized')
+  const found = await d.storage.credentials.findByDigest(d.crypto.sha256(key))
+  if (found.isErr()) return err(found.error)
+  const apiKey = found.value
+  const isGood = apiKey && apiKey.revokedAt === undefined && (apiKey.expiresAt ?? Infinity) > d.clock.now()
+  return isGood ? ok(apiKey) : fail('unauthorized')
+}
 
 function keyRules({ name, permissions, expiresAt, key }: CreateKeyInput, now: number): Record<string, Rule> {
   const known = permissions.length > 0 && permissions.every((permission) => PERMISSIONS.includes(permission))

@@ -2,6 +2,7 @@ import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/fail.js'
 import type { Message, MessageStateKind } from '../domain/message.js'
 import type { Page, PageOf, Unavailable } from '../ports/storage.js'
+import type { Caller } from '../workers/waiting-room.js'
 import type { Deps } from './deps.js'
 
 export type GetMessageInput = {
@@ -11,7 +12,7 @@ export type GetMessageInput = {
   readonly messageId: string
   /** Waits up to so long for the message to become final (0: not at all). */
   readonly waitMs?: number | undefined
-  readonly abort?: AbortSignal | undefined
+  readonly abort?: Caller | undefined
 }
 export type GetMessageError = Unavailable | { readonly kind: 'agent_not_found' | 'message_not_found' }
 

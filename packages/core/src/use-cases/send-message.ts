@@ -1,4 +1,4 @@
-import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
 import type { Instant } from '../domain/instant.js'
@@ -10,6 +10,7 @@ import { parseTrace } from '../domain/trace.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/storage.js'
 import type { Slot } from '../workers/dispatcher.js'
+import type { Caller } from '../workers/waiting-room.js'
 import type { Deps } from './deps.js'
 import { broken, type Invalid, type Rule } from './invalid.js'
 import { notRunning, type NotRunning } from './not-running.js'
@@ -31,7 +32,7 @@ export type SendInput = {
   /** How long to wait for the answer; the policy's `syncWaitMs` when absent, and never longer than it. */
   readonly waitMs?: number | undefined
   /** Ends the waiting, never the work. */
-  readonly abort?: AbortSignal | undefined
+  readonly abort?: Caller | undefined
 }
 
 /** `attached`: an earlier send with the same key made the message. */
@@ -50,34 +51,42 @@ type SendDeps = Pick<Deps, 'storage' | 'dispatcher' | 'waitingRoom' | 'clock' | 
 export const sendMessage =
   (d: SendDeps) =>
   (input: SendInput): ResultAsync<Sent, SendError> =>
-    safeTry(async function* () {
-      const problem = broken(sendRules(input, d.policy.limits))
-      if (problem) return problem
-      const agent = yield* d.storage.agents.get(input.projectId, input.agent)
-      if (!agent) return fail('agent_not_found')
-      const executionPrincipal = yield* resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
+    new ResultAsync(send(d, input))
 
-      // Undefined when the agent does not run here or has no free slot: the message is then only queued.
-      const slot = d.dispatcher.reserve(agent.id)
-      const now = d.clock.now()
-      const born = newMessage(d, input, agent, executionPrincipal, now, slot)
-      const accepted = yield* d.storage.messages.accept(born).orTee(() => slot?.release())
-      if (accepted.kind !== 'claimed') slot?.release()
-      if (accepted.kind === 'agent_not_running') return err(notRunning(agent, now))
-      if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
-      if (accepted.kind === 'session_full') return fail('session_full')
+/** Without `safeTry`: on this path its generators would cost as much as all the rest. */
+async function send(d: SendDeps, input: SendInput): Promise<Result<Sent, SendError>> {
+  const problem = broken(sendRules(input, d.policy.limits))
+  if (problem) return problem
+  const found = await d.storage.agents.get(input.projectId, input.agent)
+  if (found.isErr()) return err(found.error)
+  const agent = found.value
+  if (!agent) return fail('agent_not_found')
+  const principal = resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
+  if (principal.isErr()) return err(principal.error)
 
-      const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
-      const attached = accepted.kind === 'existing'
-      if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint) return fail('idempotency_mismatch')
-      d.telemetry.record({ name: 'message.accepted', messageId: message.id, agentId: agent.id, projectId: agent.projectId, attached })
+  // Undefined when the agent does not run here or has no free slot: the message is then only queued.
+  const slot = d.dispatcher.reserve(agent.id)
+  const now = d.clock.now()
+  const born = newMessage(d, input, agent, principal.value, now, slot)
+  const answered = await d.storage.messages.accept(born)
+  if (answered.isErr() || answered.value.kind !== 'claimed') slot?.release()
+  if (answered.isErr()) return err(answered.error)
+  const accepted = answered.value
+  if (accepted.kind === 'agent_not_running') return err(notRunning(agent, now))
+  if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
+  if (accepted.kind === 'session_full') return fail('session_full')
 
-      const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
-      const answer = d.waitingRoom.wait(message, now + waitMs, input.abort) // listens from here on: before the run can end
-      if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
-      if (accepted.kind === 'created') d.dispatcher.wake()
-      return ok({ attached, message: await answer })
-    })
+  const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
+  const attached = accepted.kind === 'existing'
+  if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint) return fail('idempotency_mismatch')
+  d.telemetry.record({ name: 'message.accepted', messageId: message.id, agentId: agent.id, projectId: agent.projectId, attached })
+
+  const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
+  const answer = d.waitingRoom.wait(message, now + waitMs, input.abort) // listens from here on: before the run can end
+  if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
+  if (accepted.kind === 'created') d.dispatcher.wake()
+  return ok({ attached, message: await answer })
+}
 
 function newMessage(
   d: SendDeps,

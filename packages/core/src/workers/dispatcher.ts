@@ -52,6 +52,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   let beatenAt: Instant = -Infinity
   let keeping: AbortController | undefined
+  let runsUnderWay = 0
   const loop = createLoop(d, 'dispatcher', d.policy.pollMs, tick)
 
   const allRuns = (): Run[] => [...lanes.values()].flatMap((lane) => [...lane.runs])
@@ -70,21 +71,26 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
 
   async function begin(lane: Lane, claimed: ClaimedMessage): Promise<void> {
     // What this process still runs in the session is cancelled, or was lost in a long pause. It ends before the agent has its next turn there.
-    const earlier = [...lane.runs].filter(({ sessionId }) => sessionId === claimed.message.sessionId)
-    for (const run of earlier) run.abort('lost')
-    const before = Promise.all(earlier.map((run) => run.ended))
+    const earlier: Promise<unknown>[] = []
+    for (const run of lane.runs) {
+      if (run.sessionId !== claimed.message.sessionId) continue
+      run.abort('lost')
+      earlier.push(run.ended)
+    }
     const held = { messageId: claimed.message.id, token: claimed.lease.token }
     const deadlineAt = claimed.message.state.startedAt + d.policy.dispatch.runTimeoutMs
     // Before the run: its very first step may block this thread.
     d.pacemaker.hold({ ...held, until: deadlineAt + d.policy.runLeaseMs })
-    const run = createRun(d, lane.agent, lane.running, claimed, before)
+    const run = createRun(d, lane.agent, lane.running, claimed, earlier)
     lane.runs.add(run)
+    runsUnderWay++
     unreserve(lane, 1)
     if (phase === 'stopped') void keep()
     const { sessionWaits } = await run.ended
     d.pacemaker.release(held)
     lane.runs.delete(run)
-    if (allRuns().length === 0) endKeeping()
+    runsUnderWay--
+    if (runsUnderWay === 0) endKeeping()
     if (sessionWaits || lane.starved) loop.wake()
     unreserve(lane, 0)
   }
@@ -180,7 +186,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     },
     wake: loop.wake,
     get running() {
-      return allRuns().length
+      return runsUnderWay
     },
     tend,
     tick,

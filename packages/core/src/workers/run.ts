@@ -30,13 +30,13 @@ type RunDeps = Parameters<typeof settleRun>[0] & Pick<Deps, 'crypto' | 'answerSt
 /** How long an aborted agent may take to end before the run goes on without it. Who stops the process waits for that. */
 const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = { timeout: 5_000, lost: 5_000, cancelled: 5_000, drain: 1_000 }
 
-/** The agent has its turn when `before` has resolved. */
+/** The agent has its turn when those have resolved that come `before`. */
 export function createRun(
   d: RunDeps,
   agent: Agent,
   running: Pick<RunningAgent, 'run'>,
   claimed: ClaimedMessage,
-  before: Promise<unknown>,
+  before: readonly Promise<unknown>[],
 ): Run {
   const { message, lease } = claimed
   const held: Held = { messageId: message.id, token: lease.token }
@@ -59,7 +59,7 @@ export function createRun(
 
   async function execute(): Promise<{ sessionWaits: boolean }> {
     const nothingWaits = { sessionWaits: false }
-    const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([before.then(guarded), givenUp])
+    const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([guarded(), givenUp])
     if (reason === 'lost' || reason === 'cancelled') {
       // That a cancelled run ends is no news; that it answers all the same is.
       if (reason === 'lost' || outcome?.kind === 'answered')
@@ -82,6 +82,7 @@ export function createRun(
 
   /** The port forbids a rejection; an adapter with a bug must not take the worker down with it. */
   async function guarded(): Promise<RunOutcome | undefined> {
+    await (before.length > 0 && Promise.all(before))
     if (reason) return undefined
     try {
       return await running.run(requestOf(d, claimed, live.emit), aborter.signal)
@@ -124,7 +125,13 @@ function requestOf(d: RunDeps, { message, lease, sessionState }: ClaimedMessage,
   const { id: messageId, agentId, sessionId, message: text, metadata, executionPrincipal, attempt } = message
   const trace = message.trace && childTrace(message.trace, d.crypto.randomBytes)
   return {
-    ...{ messageId, agentId, sessionId, message: text, executionPrincipal, attempt, emit },
+    messageId,
+    agentId,
+    sessionId,
+    message: text,
+    executionPrincipal,
+    attempt,
+    emit,
     runToken: runTokenOf(d.crypto, messageId, lease.token),
     ...(metadata && { metadata }),
     ...(trace && { trace }),

@@ -6,35 +6,54 @@ import { tally } from './tally.js'
 /** Where callers wait for answers. Nobody waits past the deadline, and leaving changes nothing for the message. */
 export type WaitingRoom = {
   /**
-   * Gives the message once it is final, or as last seen at the deadline, on abort, when the room is full, or when it closes.
-   * Listens from the call on; never rejects.
+   * Gives the message once it is final, or as last seen at the deadline, when the caller is seen to have left, when the room is
+   * full, or when it closes. Listens from the call on; never rejects.
    */
-  wait(message: Message, deadline: Instant, abort?: AbortSignal): Promise<Message>
+  wait(message: Message, deadline: Instant, caller?: Caller): Promise<Message>
   /** Sends everybody away now (each gets its 202), and lets nobody in. */
   close(): void
   readonly size: number
 }
 
-type Waiter = { readonly messageId: string; readonly leave: (message?: Message) => void }
+/** An AbortSignal, or less: it is looked at each time that the room looks for answers. To listen to one for each request would cost more. */
+export type Caller = { readonly aborted: boolean }
 
-/** A reason of our own: without one, every abort makes a DOMException with a stack. */
-const LEFT = 'left'
+type Waiter = {
+  readonly messageId: string
+  readonly deadline: Instant
+  readonly caller: Caller | undefined
+  readonly leave: (message?: Message) => void
+}
 
 export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>): WaitingRoom {
   const waiters = new Set<Waiter>()
   const perProject = new Map<string, number>()
   let closed = false
-  let polling = false
+  let nap: { readonly until: Instant; readonly cut: AbortController } | undefined
+  let looking = false
+
+  /** One timer for everybody: it ends at the next look for answers, or with the first deadline. */
+  async function attend(): Promise<void> {
+    for (let nextLook = d.clock.now() + d.policy.pollMs; waiters.size > 0;) {
+      nap = { until: firstDeadline(nextLook), cut: new AbortController() }
+      await d.clock.sleep(nap.until - d.clock.now(), nap.cut.signal)
+      const now = d.clock.now()
+      for (const { deadline, caller, leave } of waiters) if (deadline <= now || caller?.aborted) leave()
+      if (now < nextLook) continue
+      void lookForAll()
+      nextLook = now + d.policy.pollMs
+    }
+    nap = undefined
+  }
+
+  const firstDeadline = (latest: Instant): Instant => [...waiters].reduce((first, { deadline }) => Math.min(first, deadline), latest)
 
   /** The signal is fast, the poll is sure (S§8): one query for everybody, for as long as somebody waits. */
-  async function poll(): Promise<void> {
-    if (polling) return
-    polling = true
-    while (waiters.size > 0) {
-      await d.clock.sleep(d.policy.pollMs)
-      await look([...waiters])
-    }
-    polling = false
+  async function lookForAll(): Promise<void> {
+    if (looking) return
+    looking = true
+    await look([...waiters])
+    looking = false
   }
 
   async function look(at: readonly Waiter[]): Promise<void> {
@@ -48,36 +67,31 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
     }
   }
 
-  function enter(message: Message, deadline: Instant, abort: AbortSignal | undefined): Promise<Message> {
+  function enter(message: Message, deadline: Instant, caller: Caller | undefined): Promise<Message> {
     return new Promise((resolve) => {
-      const timer = new AbortController()
       const leave = (seen: Message = message): void => {
         if (!waiters.delete(waiter)) return
         tally(perProject, message.projectId, -1)
         stopListening()
-        abort?.removeEventListener('abort', onAbort)
-        timer.abort(LEFT)
         resolve(seen)
       }
-      const waiter: Waiter = { messageId: message.id, leave }
-      const onAbort = (): void => leave()
+      const waiter: Waiter = { messageId: message.id, deadline, caller, leave }
       const stopListening = d.signal.listen(message.id, (heard) => {
         if (!heard) void look([waiter])
         else if (isFinal(heard.state)) leave(heard)
       })
       waiters.add(waiter)
       tally(perProject, message.projectId, 1)
-      abort?.addEventListener('abort', onAbort)
-      void d.clock.sleep(deadline - d.clock.now(), timer.signal).then(() => leave())
-      void poll()
+      if (!nap) void attend()
+      else if (deadline < nap.until) nap.cut.abort('earlier')
     })
   }
 
   return {
-    async wait(message, deadline, abort) {
+    async wait(message, deadline, caller) {
       const full = (perProject.get(message.projectId) ?? 0) >= d.policy.maxWaitingPerProject
-      const useless = isFinal(message.state) || deadline <= d.clock.now() || abort?.aborted === true
-      return useless || full || closed ? message : enter(message, deadline, abort)
+      const useless = isFinal(message.state) || deadline <= d.clock.now()
+      return useless || full || closed ? message : enter(message, deadline, caller)
     },
     close() {
       closed = true

@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openConnection } from './connection.js'
+import { versionedCache } from './versioned-cache.js'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'versioned-cache-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function open() {
+  const db = openConnection(join(folder, 'test.db'), 1_000)
+  db.exec('create table if not exists words (name text primary key, word text)')
+  const select = db.prepare<[string], string>('select word from words where name = ?').pluck()
+  const cache = versionedCache<string>(db)
+  let looks = 0
+  const load = (name: string) => () => {
+    looks++
+    return select.get(name)
+  }
+  return { db, cache, read: (name: string) => cache.get(name, load(name)), looks: () => looks }
+}
+
+it('looks once, until this connection says that it writes', () => {
+  const { db, cache, read, looks } = open()
+  db.exec("insert into words values ('a', 'one')")
+  expect([read('a'), read('a'), looks()]).toEqual(['one', 'one', 1])
+  db.exec("update words set word = 'two'")
+  cache.clear()
+  expect([read('a'), looks()]).toEqual(['two', 2])
+})
+
+it('sees at once what another connection has committed', () => {
+  const [one, other] = [open(), open()]
+  one.db.exec("insert into words values ('a', 'one')")
+  expect(one.read('a')).toBe('one')
+  other.db.exec("update words set word = 'two'")
+  expect(one.read('a')).toBe('two')
+})
+
+it('does not remember what is not there', () => {
+  const { db, read } = open()
+  expect(read('a')).toBeUndefined()
+  db.exec("insert into words values ('a', 'one')")
+  expect(read('a')).toBe('one')
+})
