@@ -55,12 +55,15 @@ const { values } = parseArgs({
 })
 const sizes = Object.fromEntries(Object.keys(SIZES).map((name) => [name, Number(values[name])]))
 const chosen = values.row ?? Object.keys(rows).filter((name) => !rows[name].isLong)
-if (!chosen.every((name) => name in rows)) {
-  console.error(`--row takes one of: ${Object.keys(rows).join(', ')}`)
+const rounds = Number(values.rounds)
+if (!chosen.every((name) => Object.hasOwn(rows, name)) || ![rounds, ...Object.values(sizes)].every((size) => size > 0)) {
+  console.error(`--row takes one of: ${Object.keys(rows).join(', ')}\n--rounds, --${Object.keys(SIZES).join(', --')} take a number`)
   process.exit(2)
 }
 
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void clearStage().finally(() => process.exit(1)))
+for (const end of ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException']) {
+  process.on(end, () => void clearStage().finally(() => process.exit(1)))
+}
 try {
   await run()
 } finally {
@@ -69,19 +72,20 @@ try {
 
 async function run() {
   const lines = []
-  const busiest = { share: 0 }
+  const receivers = []
   for (const name of chosen) {
     console.error(`${name}: ${rows[name].measures(sizes)}`)
-    const measured = await takeTurns(rows[name].contenders(sizes), Number(values.rounds))
+    const measured = await takeTurns(rows[name].contenders(sizes), rounds)
     lines.push(line(name, rows[name], { sizes, measured }))
-    for (const { sample } of measured)
-      if (sample?.receiverBusy > busiest.share) Object.assign(busiest, { name, share: sample.receiverBusy })
+    receivers.push(...measured.map(({ sample }) => ({ name, busy: sample?.receiverBusy ?? 0 })))
   }
-  console.log(`${await machine()}, medians of ${values.rounds} rounds\n\n${table(lines, { bare: values.markdown })}`)
-  if (busiest.name)
-    console.log(
-      `\nThe receiver was never the bottleneck unless it took a whole core: at most, it took ${busiest.share.toFixed(2)} of one, in ${busiest.name}.`,
-    )
+  console.log(`${await machine()}, medians of ${rounds} rounds\n\n${table(lines, { bare: values.markdown })}\n\n${busiest(receivers)}`)
+}
+
+/** A receiver that had no core to itself left would have been what we measured. */
+function busiest(receivers) {
+  const { name, busy } = receivers.reduce((most, one) => (one.busy > most.busy ? one : most))
+  return `The receiver took ${busy.toFixed(2)} of a core where it took the most, in ${name}${busy > 0.8 ? ': it may have been the bottleneck there' : ''}.`
 }
 
 async function machine() {

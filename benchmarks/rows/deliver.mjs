@@ -26,7 +26,7 @@ export const deliverPostgres = {
     { role: 'ours', name: 'PostgreSQL', measure: () => drain('backlog-server', sizes, 'postgres') },
     { role: 'peer', name: 'graphile-worker', measure: () => drain('deliver-graphile-worker', sizes, 'postgres') },
     { role: 'peer', name: 'pg-boss', measure: () => drain('deliver-pg-boss', sizes, 'postgres') },
-    { role: 'peer', name: 'BullMQ', measure: () => drain('deliver-bullmq', sizes) },
+    { role: 'peer', name: 'BullMQ', measure: () => drainBullMq(sizes) },
   ],
 }
 
@@ -34,6 +34,20 @@ const floor = (sizes) => ({ role: 'floor', name: 'no store', measure: () => drai
 
 const drain = (program, sizes, kind) =>
   onStage(async ({ start, database }) => drainFrom({ start, program, ...sizes, ...(kind && { database: await database(kind) }) }))
+
+/** Not a dependency: `npm install --no-save bullmq` brings it, and Redis is to be there. */
+async function drainBullMq(sizes) {
+  if (!isInstalled('bullmq')) throw new Error('not installed')
+  return drain('deliver-bullmq', sizes, 'redis')
+}
+
+function isInstalled(name) {
+  try {
+    return import.meta.resolve(name) !== ''
+  } catch {
+    return false
+  }
+}
 
 export async function drainFrom({ start, program, deliveries, database }) {
   const receiver = await start('receiver')

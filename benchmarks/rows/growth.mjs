@@ -4,8 +4,7 @@ import { drainFrom } from './deliver.mjs'
 import { count, rate } from './figures.mjs'
 import { underLoad } from './send.mjs'
 
-const STEP = 10
-const STEPS = 3
+const STEPS = [10_000, 100_000]
 
 /** What it costs to have stored much. The empty database is one that fills as it is measured. */
 export const growthSend = {
@@ -31,8 +30,11 @@ function contenders({ stored: most }, measureOn) {
     name: stored === 0 ? 'empty' : count(stored),
     measure: () => onStage((stage) => measureOn(stage, stored)),
   })
-  const smaller = Array.from({ length: STEPS - 1 }, (_, n) => Math.round(most / STEP ** (STEPS - 1 - n)))
-  return [contender('floor', 0), ...smaller.map((stored) => contender('peer', stored)), contender('ours', most)]
+  return [
+    contender('floor', 0),
+    ...STEPS.filter((stored) => stored < most).map((stored) => contender('peer', stored)),
+    contender('ours', most),
+  ]
 }
 
 async function sendOn({ start, database }, stored, sizes) {

@@ -29,7 +29,7 @@ const measure = ({ seconds, connections }, processes) =>
     const after = await askAll(servers, 'usage')
     const requests = sum(results.map((result) => result.requests))
     const failed = sum(results.map((result) => result.failed))
-    if (failed > 0) throw new Error(`${failed} of ${requests + failed} requests failed`)
+    if (failed > 0 || requests === 0) throw new Error(`${failed} of ${requests + failed} requests failed`)
     await refuseDoubleRuns(servers)
     const uses = before.map((use, n) => taken(use, after[n], requests))
     const [cpuMicros, rss] = [sum(uses.map((use) => use.cpuMicros)), sum(uses.map((use) => use.rss))]
