@@ -33,7 +33,7 @@ describe('each row, with tiny sizes', () => {
   beforeAll(async () => {
     const chosen = [...ROWS, ...MORE_ROWS].map((row) => `--row=${row}`)
     lines = linesOf((await bench('--markdown', ...sizes, ...chosen)).stdout)
-  }, 300_000)
+  }, 600_000)
 
   it.each(ROWS)('%s gives figures of ours and of the floor, and their ratio', (row) => {
     const [, ours, floor, , ratio] = lines.get(row) ?? []
@@ -59,7 +59,7 @@ it('says in the table why a row could not be measured, and ends well', async () 
   expect(linesOf(stdout).get('send-postgres')?.[1]).toMatch(/^– \(.*ECONNREFUSED/)
 })
 
-it('leaves no file and no server behind when it is interrupted', { timeout: 60_000 }, async () => {
+it('leaves no file and no server behind when it is interrupted', { timeout: 300_000 }, async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-interrupted-'))
   await chmod(folder, 0o755) // PostgreSQL may run as somebody else
   const running = spawn(process.execPath, [RUN, '--row=deliver-postgres', ...sizes], { env: { ...process.env, TMPDIR: folder } })

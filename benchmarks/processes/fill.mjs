@@ -3,6 +3,7 @@ import { freezeEvent } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { answer } from './answer.mjs'
 import { must, openService } from './service.mjs'
+import { signed } from './webhook.mjs'
 
 const { database, messages } = JSON.parse(process.argv[2])
 const AT_ONCE = 250
@@ -10,6 +11,13 @@ const PER_SESSION = 10
 const LEASE_MS = 60_000
 const NONE = new Set()
 const text = 'x'.repeat(200)
+/** As long as those that the server keeps. */
+const requestHeaders = {
+  ...signed(text),
+  'webhook-id': 'x'.repeat(36),
+  'webhook-timestamp': '1'.repeat(10),
+  'webhook-signature': 'x'.repeat(47),
+}
 const { ids } = nodePlatform({ masterKey: Buffer.alloc(32, 1) })
 const { service, storage, projectId, agent, webhookIds, stop } = await openService({ database, webhooks: ['http://127.0.0.1:9/hook'] })
 const executionPrincipal = { type: 'service' }
@@ -45,7 +53,7 @@ async function settle({ message, lease }, { now, data }) {
   const outgoing = { event, nextDeliveryId: ids.next, claim }
   const recorded = must(await storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now, outgoing }))
   for (const { delivery, lease: held } of recorded.deliveries) {
-    const attempt = { startedAt: now, durationMs: 2, outcome: { kind: 'accepted', statusCode: 204 } }
+    const attempt = { startedAt: now, durationMs: 2, requestHeaders, outcome: { kind: 'accepted', statusCode: 204 } }
     const delivered = { kind: 'delivered', deliveredAt: now }
     must(await storage.deliveries.recordAttempt({ deliveryId: delivery.id, token: held.token, attempt, state: delivered }))
   }

@@ -4,7 +4,13 @@ import { answer } from './answer.mjs'
 
 let runs = 0
 
-async function load({ url, headers, seconds, connections, rate }) {
+/** Takes longer when nobody was answered yet: a figure of nothing is none. Autocannon gives up on a request after ten seconds. */
+async function load(options) {
+  const result = await loadFor(options)
+  return result.requests + result.failed > 0 ? result : load({ ...options, seconds: options.seconds * 2 })
+}
+
+async function loadFor({ url, headers, seconds, connections, rate }) {
   const run = `${process.pid}-${runs++}`
   const result = await autocannon({
     url,
@@ -23,9 +29,13 @@ async function load({ url, headers, seconds, connections, rate }) {
   return {
     requests: result['2xx'],
     failed: result.non2xx + result.errors,
+    reasons: reasonsOf(result),
     seconds: result.duration,
     p50: result.latency.p50,
     p99: result.latency.p99,
   }
 }
+
+const reasonsOf = ({ statusCodeStats, timeouts }) =>
+  [...Object.keys(statusCodeStats).filter((status) => !status.startsWith('2')), ...(timeouts > 0 ? ['timeout'] : [])].join(', ')
 answer({}, { load })

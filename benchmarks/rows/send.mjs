@@ -39,9 +39,14 @@ export async function underLoad({ server, receiver, load }, { seconds, connectio
   const callers = { ...server.ready, connections, ...(perSecond !== undefined && { rate: perSecond }) }
   await load.ask('load', { ...callers, seconds: Math.min(WARM_SECONDS, seconds) })
   const [before, receiverBefore] = [await server.ask('usage'), await receiver.ask('usage')]
-  const { requests, failed, seconds: took, ...latency } = await load.ask('load', { ...callers, seconds })
+  const { requests, seconds: took, p50, p99, ...failures } = await load.ask('load', { ...callers, seconds })
   const after = await server.ask('usage')
   const { busy: receiverBusy } = taken(receiverBefore, await receiver.ask('usage'), requests)
-  if (failed > 0 || requests === 0) throw new Error(`${failed} of ${requests + failed} requests failed`)
-  return { perSecond: requests / took, ...latency, ...taken(before, after, requests), handles: after.handles, receiverBusy }
+  refuseFailures({ requests, ...failures })
+  return { perSecond: requests / took, ...{ p50, p99 }, ...taken(before, after, requests), handles: after.handles, receiverBusy }
+}
+
+/** A rate with failures in it is of something else. */
+export function refuseFailures({ requests, failed, reasons }) {
+  if (failed > 0) throw new Error(`${failed} of ${requests + failed} requests failed: ${reasons}`)
 }

@@ -1,5 +1,6 @@
 import { onStage } from '../stage.mjs'
 import { rate, taken } from './figures.mjs'
+import { refuseFailures } from './send.mjs'
 
 /** More processes are worth their while, and run nothing twice: then there would be no figure at all. */
 export const twoServers = {
@@ -28,13 +29,12 @@ const measure = ({ seconds, connections }, processes) =>
     const results = await loadAll(seconds)
     const after = await askAll(servers, 'usage')
     const requests = sum(results.map((result) => result.requests))
-    const failed = sum(results.map((result) => result.failed))
-    if (failed > 0 || requests === 0) throw new Error(`${failed} of ${requests + failed} requests failed`)
+    results.forEach(refuseFailures)
     await refuseDoubleRuns(servers)
     const uses = before.map((use, n) => taken(use, after[n], requests))
     const [cpuMicros, rss] = [sum(uses.map((use) => use.cpuMicros)), sum(uses.map((use) => use.rss))]
     const worst = (key) => Math.max(...results.map((result) => result[key]))
-    return { perSecond: requests / seconds, cpuMicros, rss, p50: worst('p50'), p99: worst('p99') }
+    return { perSecond: requests / worst('seconds'), cpuMicros, rss, p50: worst('p50'), p99: worst('p99') }
   })
 
 /** Every message was run once, by one of them. */
