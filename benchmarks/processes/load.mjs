@@ -1,13 +1,23 @@
-// The callers: keep every connection busy, each request with an idempotency key of its own.
+// The callers: keep every connection busy, or send at `rate` a second; each request with an idempotency key of its own.
 import autocannon from 'autocannon'
+import { answer } from './answer.mjs'
 
-process.on('message', async ({ url, headers, seconds, connections }) => {
-  const run = `${Date.now()}`
+let runs = 0
+
+/** Takes longer when nobody was answered yet: a figure of nothing is none. Autocannon gives up on a request after ten seconds. */
+async function load(options) {
+  const result = await loadFor(options)
+  return result.requests + result.failed > 0 ? result : load({ ...options, seconds: options.seconds * 2 })
+}
+
+async function loadFor({ url, headers, seconds, connections, rate }) {
+  const run = `${process.pid}-${runs++}`
   const result = await autocannon({
     url,
     method: 'POST',
     connections,
     duration: seconds,
+    ...(rate !== undefined && { overallRate: rate }),
     headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': `${run}-[<id>]` },
     idReplacement: true,
     body: JSON.stringify({
@@ -16,12 +26,16 @@ process.on('message', async ({ url, headers, seconds, connections }) => {
       metadata: { channel: 'C1', correlationId: '42' },
     }),
   })
-  process.send({
+  return {
     requests: result['2xx'],
     failed: result.non2xx + result.errors,
+    reasons: reasonsOf(result),
     seconds: result.duration,
     p50: result.latency.p50,
     p99: result.latency.p99,
-  })
-})
-process.send({})
+  }
+}
+
+const reasonsOf = ({ statusCodeStats, timeouts }) =>
+  [...Object.keys(statusCodeStats).filter((status) => !status.startsWith('2')), ...(timeouts > 0 ? ['timeout'] : [])].join(', ')
+answer({}, { load })

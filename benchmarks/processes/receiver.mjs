@@ -1,24 +1,36 @@
-// Answers 204 to everything and counts, on a raw socket: node:http would be the bottleneck of what it is to measure.
+// Answers 204 to everything but `/hang`, and counts, on a raw socket: node:http would be the bottleneck of what it is to measure. With
+// `log` it notes when the first byte of each message's event came.
 import { createServer } from 'node:net'
+import { answer } from './answer.mjs'
 
+const { log = false } = JSON.parse(process.argv[2])
 const ANSWER = 'HTTP/1.1 204 No Content\r\n\r\n'
 const HEAD_END = Buffer.from('\r\n\r\n')
+const arrivals = []
 let received = 0
 
 const server = createServer({ noDelay: true }, (socket) => {
   let rest = Buffer.alloc(0)
+  let firstByteAt = 0
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk) => {
+    if (rest.length === 0) firstByteAt = Number(process.hrtime.bigint())
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let answers = ''
     for (let end = requestEnd(rest); end !== undefined; end = requestEnd(rest)) {
+      const hangs = rest.latin1Slice(0, 10) === 'POST /hang'
+      if (log && !hangs) note(rest.latin1Slice(0, end), firstByteAt)
       rest = rest.subarray(end)
       received++
-      answers += ANSWER
+      if (!hangs) answers += ANSWER
     }
     if (answers !== '') socket.write(answers)
   })
 })
+
+function note(request, at) {
+  arrivals.push({ messageId: /"messageId":"([^"]+)"/.exec(request)?.[1], at })
+}
 
 function requestEnd(data) {
   const headEnd = data.indexOf(HEAD_END)
@@ -28,5 +40,7 @@ function requestEnd(data) {
   return data.length >= end ? end : undefined
 }
 
-server.listen(0, '127.0.0.1', () => process.send({ url: `http://127.0.0.1:${server.address().port}/hook` }))
-process.on('message', () => process.send({ received }))
+server.listen(0, '127.0.0.1', () => {
+  const origin = `http://127.0.0.1:${server.address().port}`
+  answer({ url: `${origin}/hook`, hanging: `${origin}/hang` }, { count: () => ({ received }), arrivals: () => arrivals })
+})

@@ -1,25 +1,63 @@
-import { child } from './child.mjs'
+import { onStage } from '../stage.mjs'
+import { count, rate, taken } from './figures.mjs'
 
-const DELIVERIES = 20_000
-
-/** A backlog drained over real sockets: claimed, signed, sent and recorded; 64 in flight. */
+/** A backlog drained over real sockets: claimed, signed, sent and recorded. */
 export const deliver = {
-  title: `deliver: a backlog of ${DELIVERIES} to 10 webhooks of one receiver, 64 in flight`,
-  contenders: [
-    { name: 'floor: HMAC and undici, no store', measure: () => measure('deliver-floor') },
-    { name: 'ours: SQLite, FULL', measure: () => measure('deliver-ours') },
+  ...rate,
+  measures: ({ deliveries }) => `deliveries of a backlog of ${count(deliveries)}, 64 slots, SQLite FULL`,
+  must: '0.40 of the floor',
+  aims: '0.60',
+  contenders: (sizes) => [floor(sizes), { role: 'ours', name: 'SQLite', measure: () => drain('backlog-server', sizes, 'sqlite') }],
+}
+
+/** A job queue and `fetch`: what Node teams build. */
+export const deliverPostgres = {
+  ...rate,
+  ratio: ({ ours, floor, peers }) =>
+    [
+      (ours.perSecond / floor.perSecond).toFixed(2),
+      ...peers.map(({ name, perSecond }) => `${(ours.perSecond / perSecond).toFixed(1)} × ${name}`),
+    ].join(', '),
+  measures: ({ deliveries }) => `deliveries of a backlog of ${count(deliveries)}, 64 slots, PostgreSQL`,
+  must: '0.35 of the floor, 5 × pg-boss or graphile-worker + fetch',
+  aims: '0.55',
+  contenders: (sizes) => [
+    floor(sizes),
+    { role: 'ours', name: 'PostgreSQL', measure: () => drain('backlog-server', sizes, 'postgres') },
+    { role: 'peer', name: 'graphile-worker', measure: () => drain('deliver-graphile-worker', sizes, 'postgres') },
+    { role: 'peer', name: 'pg-boss', measure: () => drain('deliver-pg-boss', sizes, 'postgres') },
+    { role: 'peer', name: 'BullMQ', measure: () => drainBullMq(sizes) },
   ],
 }
 
-async function measure(program) {
-  const receiver = await child('receiver')
-  const sender = await child(program, receiver.ready.url, String(DELIVERIES))
+const floor = (sizes) => ({ role: 'floor', name: 'no store', measure: () => drain('deliver-floor', sizes) })
+
+const drain = (program, sizes, kind) =>
+  onStage(async ({ start, database }) => drainFrom({ start, program, ...sizes, ...(kind && { database: await database(kind) }) }))
+
+/** Not a dependency: `npm install --no-save bullmq` brings it, and Redis is to be there. */
+async function drainBullMq(sizes) {
+  if (!isInstalled('bullmq')) throw new Error('not installed')
+  return drain('deliver-bullmq', sizes, 'redis')
+}
+
+function isInstalled(name) {
   try {
-    const { seconds, cpuMicros } = await sender.ask('drain')
-    const { received } = await receiver.ask('count')
-    if (received !== DELIVERIES) console.error(`${program}: the receiver got ${received} of ${DELIVERIES}`)
-    return { perSecond: DELIVERIES / seconds, cpuMicros: cpuMicros / DELIVERIES }
-  } finally {
-    await Promise.all([sender.end(), receiver.end()])
+    return import.meta.resolve(name) !== ''
+  } catch {
+    return false
   }
+}
+
+export async function drainFrom({ start, program, deliveries, database }) {
+  const receiver = await start('receiver')
+  const sender = await start(program, { url: receiver.ready.url, deliveries, database })
+  await sender.ask('fill')
+  const receiverBefore = await receiver.ask('usage')
+  const { before, after } = await sender.ask('drain')
+  const receiverUse = taken(receiverBefore, await receiver.ask('usage'), deliveries)
+  const { received } = await receiver.ask('count')
+  if (received !== deliveries) throw new Error(`the receiver got ${received} of ${deliveries}`)
+  const seconds = (after.at - before.at) / 1_000
+  return { perSecond: deliveries / seconds, ...taken(before, after, deliveries), receiverBusy: receiverUse.busy }
 }

@@ -1,35 +1,52 @@
-import { child } from './child.mjs'
+import { onStage } from '../stage.mjs'
+import { rate, taken } from './figures.mjs'
 
-const SECONDS = 5
-const CONNECTIONS = 50
+const WARM_SECONDS = 1
+const ours = (kind) => ({ program: 'server', kind })
 
 /** Send → 200, whole: API key, idempotency key, one webhook subscribed and delivered meanwhile, every commit fsynced. */
 export const send = {
-  title: `send → 200: instant agent, ${CONNECTIONS} connections, ${SECONDS} s a round`,
-  contenders: [
-    { name: 'floor: Hono, zod, JSON, no store', measure: () => measure('send-floor') },
-    { name: 'ours: SQLite, FULL', measure: () => measure('send-ours') },
+  ...rate,
+  measures: ({ connections }) => `send → 200, instant agent, ${connections} connections, SQLite FULL`,
+  must: '0.25 of the floor',
+  aims: '0.40',
+  contenders: (sizes) => [
+    { role: 'floor', name: 'no store', measure: () => measureSend(sizes, { program: 'send-floor' }) },
+    { role: 'ours', name: 'SQLite', measure: () => measureSend(sizes, ours('sqlite')) },
+    { role: 'peer', name: 'two commits and no more', measure: () => measureSend(sizes, { program: 'send-floor', kind: 'sqlite' }) },
   ],
 }
 
-async function measure(program) {
-  const receiver = await child('receiver')
-  const server = await child(program, receiver.ready.url)
-  const load = await child('load')
-  try {
-    await load.ask({ ...server.ready, seconds: 1, connections: CONNECTIONS }) // warm
-    const before = await server.ask('cpu')
-    const result = await load.ask({ ...server.ready, seconds: SECONDS, connections: CONNECTIONS })
-    const after = await server.ask('cpu')
-    if (result.failed > 0) console.error(`${program}: ${result.failed} of ${result.requests} requests failed`)
-    return {
-      perSecond: result.requests / result.seconds,
-      p50: result.p50,
-      p99: result.p99,
-      cpuMicros: (after.cpuMicros - before.cpuMicros) / result.requests,
-      'RSS MiB': Math.round(after.rss / 2 ** 20),
-    }
-  } finally {
-    await Promise.all([load.end(), server.end(), receiver.end()])
-  }
+export const sendPostgres = {
+  ...rate,
+  measures: ({ connections }) => `send → 200, instant agent, ${connections} connections, PostgreSQL`,
+  contenders: (sizes) => [
+    { role: 'floor', name: 'two commits, grouped', measure: () => measureSend(sizes, { program: 'send-floor', kind: 'postgres' }) },
+    { role: 'ours', name: 'PostgreSQL', measure: () => measureSend(sizes, ours('postgres')) },
+  ],
+}
+
+const measureSend = (sizes, { program, kind }) =>
+  onStage(async ({ start, database }) => {
+    const receiver = await start('receiver')
+    const at = kind && { database: await database(kind) }
+    const server = await start(program, { ...at, webhooks: [receiver.ready.url] })
+    return underLoad({ server, receiver, load: await start('load') }, sizes)
+  })
+
+/** What a server does while all connections are kept busy. */
+export async function underLoad({ server, receiver, load }, { seconds, connections, rate: perSecond }) {
+  const callers = { ...server.ready, connections, ...(perSecond !== undefined && { rate: perSecond }) }
+  await load.ask('load', { ...callers, seconds: Math.min(WARM_SECONDS, seconds) })
+  const [before, receiverBefore] = [await server.ask('usage'), await receiver.ask('usage')]
+  const { requests, seconds: took, p50, p99, ...failures } = await load.ask('load', { ...callers, seconds })
+  const after = await server.ask('usage')
+  const { busy: receiverBusy } = taken(receiverBefore, await receiver.ask('usage'), requests)
+  refuseFailures({ requests, ...failures })
+  return { perSecond: requests / took, ...{ p50, p99 }, ...taken(before, after, requests), handles: after.handles, receiverBusy }
+}
+
+/** A rate with failures in it is of something else. */
+export function refuseFailures({ requests, failed, reasons }) {
+  if (failed > 0) throw new Error(`${failed} of ${requests + failed} requests failed: ${reasons}`)
 }

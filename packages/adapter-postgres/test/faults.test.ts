@@ -4,18 +4,18 @@ import { anAgent, anEvent, aProject, aWebhook, fakeIds, newMessage } from '@org/
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { ownPostgres, type OwnPostgres } from './test-postgres.js'
+import { startPostgres, type PostgresServer } from './postgres-server.mjs'
 
 // The database goes away under load and comes back. Whoever gets `unavailable` says the same again, as the core and its callers do.
 
 const [SENDERS, MESSAGES, LEASE_MS] = [16, 12, 60_000]
 const ids = fakeIds()
 
-let postgres: OwnPostgres
+let postgres: PostgresServer
 let storage: Storage
 let client: pg.Pool
 beforeEach(async () => {
-  postgres = await ownPostgres()
+  postgres = await startPostgres(['fsync=off'])
   storage = await openPostgresStorage({ connectionString: postgres.url, maxConnections: 8 })
   client = new pg.Pool({ connectionString: postgres.url })
   client.on('error', () => undefined)
@@ -76,7 +76,7 @@ async function count(query: string): Promise<number> {
 }
 
 it.each<[string, () => Promise<void>]>([
-  ['is stopped at once, and started again', () => postgres.crash()],
+  ['is stopped at once, and started again', () => postgres.kill().then(postgres.start)],
   [
     'ends all connections',
     async () => {

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import type { ClaimDue, ClaimedDelivery, SendingDelivery } from '@org/agent-messaging-core'
-import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
-import { toTrace } from './trace.js'
+import type { ClaimDue, ClaimedDelivery } from '@org/agent-messaging-core'
+import { rowClaims, type Events } from './claim-rows.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
 /** Webhooks with something due that are looked at in one call: bounds it where thousands are held back by their project's share. */
@@ -37,8 +36,7 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
   const due = db.prepare<[number, 0 | 1, number, number], Due>(dueSql)
   const webhookOf = db.prepare<[number], WebhookRow>(`${selectWebhook} where w.seq = ?`)
   const holdCircuit = db.prepare<[number, number]>('update webhooks set circuit_until = ? where seq = ?')
-  const claim = db.prepare<[number, number]>("update deliveries set state = 'sending', due_at = ?, lease = lease + 1 where seq = ?")
-  const bySeq = db.prepare<[number], DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.seq = ?`)
+  const claimRows = rowClaims(db)
   let lastLane = 0
 
   /** Every lane once, beginning behind the last one served. */
@@ -49,7 +47,7 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
     for (let lane = next(0); lane && lane.seq <= from; lane = next(lane.seq)) yield lane
   }
 
-  function claimOf(lane: LaneRow, query: ClaimDue, room: Room): ClaimedDelivery[] {
+  function claimOf(lane: LaneRow, query: ClaimDue, room: Room, events: Events): ClaimedDelivery[] {
     const ofProject = room.ofProject.get(lane.projectId) ?? query.perProject
     const most = Math.min(room.left, ofProject, lane.isHalfOpen ? 1 : query.perWebhook)
     if (most <= 0) return []
@@ -62,29 +60,24 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
     room.left -= taken.length
     room.retries -= taken.filter((one) => retries.includes(one)).length
     room.ofProject.set(lane.projectId, ofProject - taken.length)
-    return claimAll(lane, taken, query.until)
-  }
-
-  function claimAll(lane: LaneRow, taken: readonly Due[], until: number): ClaimedDelivery[] {
-    const row = webhookOf.get(lane.seq)
-    const webhook = row && toWebhook(row)
-    return taken.flatMap(({ seq }) => {
-      claim.run(until, seq)
-      const delivery = bySeq.get(seq)
-      if (!delivery || !webhook) return []
-      const lease = { token: delivery.lease, until }
-      return [{ delivery: toDelivery(delivery) as SendingDelivery, lease, webhook, body: delivery.body, ...toTrace(delivery.trace) }]
-    })
+    const webhook = toWebhook(webhookOf.get(lane.seq) as WebhookRow)
+    return claimRows(
+      taken.map(({ seq }) => seq),
+      webhook,
+      query.until,
+      events,
+    )
   }
 
   return (query) => {
     const room: Room = { left: query.limit, retries: query.retries, ofProject: new Map() }
     const claimed: ClaimedDelivery[] = []
+    const events: Events = new Map()
     let looks = 0
     for (const lane of lanes(query.now)) {
       if (room.left <= 0 || looks++ === MOST_LANES) break
       lastLane = lane.seq
-      if (!query.except.has(lane.id) && !query.except.has(lane.projectId)) claimed.push(...claimOf(lane, query, room))
+      if (!query.except.has(lane.id) && !query.except.has(lane.projectId)) claimed.push(...claimOf(lane, query, room, events))
     }
     return claimed
   }

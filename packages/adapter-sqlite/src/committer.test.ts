@@ -191,3 +191,36 @@ it('a query that throws is unavailable too', async () => {
   const result = await read(() => db.prepare('select * from missing').all())
   expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_ERROR: no such table: missing')
 })
+
+it('commits what nobody waits for at once, when nothing was committed of late', async () => {
+  const { writeAlong, add, stored } = numbers()
+  const written = writeAlong(() => add(1))
+  await new Promise((resolve) => void setImmediate(resolve))
+  expect(stored()).toEqual([1])
+  expect((await written)._unsafeUnwrap()).toBe(1)
+})
+
+it('commits what nobody waits for with the next write, and by itself when there is none', async () => {
+  const { write, writeAlong, add, stored, commits } = numbers()
+  await write(() => add(1))
+  const along = writeAlong(() => add(2))
+  await new Promise((resolve) => void setImmediate(resolve))
+  expect(stored()).toEqual([1])
+  await write(() => add(3))
+  expect(stored()).toEqual([1, 2, 3])
+  expect((await along)._unsafeUnwrap()).toBe(1)
+  await writeAlong(() => add(4))
+  expect(stored()).toEqual([1, 2, 3, 4])
+  expect(commits()).toBe(3)
+})
+
+it('commits much that nobody waits for without waiting itself', async () => {
+  const { write, writeAlong, add, commits } = numbers()
+  await write(() => add(999))
+  for (const n of range(0, 127)) void writeAlong(() => add(n))
+  await new Promise((resolve) => void setImmediate(resolve))
+  expect(commits()).toBe(1)
+  void writeAlong(() => add(127))
+  await new Promise((resolve) => void setImmediate(resolve))
+  expect(commits()).toBe(2)
+})

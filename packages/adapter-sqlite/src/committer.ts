@@ -7,11 +7,20 @@ import { unavailable, unavailableBecause } from './unavailable.js'
 const LARGEST_BATCH = 256
 /** Between two tries while another process writes. Two that both write without a pause then wait a fifth of a second at the worst. */
 const BUSY_PAUSE_MS = 2
+/** The time between two commits, if nobody waits for the second. */
+const LINGER_MS = 20
+/** So many writes that nobody waits for are worth a commit of their own. */
+const LINGERING = 128
 
 /** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */
 export type Committer = {
   /** Runs `operation` in a transaction that concurrent writes share, and answers when it is durable. It may run twice, but only one run counts. */
   write<T>(operation: () => T): Stored<T>
+  /**
+   * As `write`, for what nobody waits for: it joins the commit of the others. Without any it is committed at once if the last
+   * commit is some milliseconds past, and else when it is or much has come together.
+   */
+  writeAlong<T>(operation: () => T): Stored<T>
   /** Runs `query` now, on what is committed. */
   read<T>(query: () => T): Stored<T>
   /** Tries once to commit what is queued; later calls are `Unavailable`. */
@@ -50,16 +59,37 @@ export function createCommitter(db: Database.Database, { maxQueued, patienceMs }
   const rollback = db.prepare('rollback')
   const queue: Write[] = []
   let isClosed = false
+  /** A flush is about to come. */
+  let isDue = false
+  let lingering: NodeJS.Timeout | undefined
+  let lastFlushAt = -Infinity
+
+  function flushSoon(): void {
+    if (isDue) return
+    isDue = true
+    setImmediate(flush)
+  }
+
+  function flushAlong(now: number): void {
+    const left = lastFlushAt + LINGER_MS - now
+    if (left <= 0 || queue.length >= LINGERING) flushSoon()
+    else lingering ??= setTimeout(flush, left)
+  }
 
   function flush(): void {
+    isDue = false
+    clearTimeout(lingering)
+    lingering = undefined
     if (queue.length === 0) return
     const { left, error } = commitTogether(queue.splice(0, LARGEST_BATCH))
     queue.unshift(...left)
     const now = performance.now()
+    lastFlushAt = now
     while (queue[0] && left.length > 0 && queue[0].patientUntil <= now) queue.shift()?.settle(err(unavailableBecause(error)))
     if (queue.length === 0) return
-    if (left.length > 0) setTimeout(flush, BUSY_PAUSE_MS)
-    else setImmediate(flush)
+    if (left.length === 0) return flushSoon()
+    isDue = true
+    setTimeout(flush, BUSY_PAUSE_MS)
   }
 
   /** Gives those whose turn has not come. */
@@ -110,16 +140,20 @@ export function createCommitter(db: Database.Database, { maxQueued, patienceMs }
     }
   }
 
+  function enqueue<T>(operation: () => T, schedule: (now: number) => void): Stored<T> {
+    if (isClosed) return errAsync(unavailable('the storage is closed'))
+    if (queue.length >= maxQueued) return errAsync(unavailable(`${maxQueued} writes are waiting already`))
+    const now = performance.now()
+    const written = new Promise<Result<unknown, Unavailable>>((settle) => {
+      queue.push({ operation, settle, patientUntil: now + patienceMs })
+    })
+    schedule(now)
+    return new ResultAsync(written as Promise<Result<T, Unavailable>>)
+  }
+
   return {
-    write: <T>(operation: () => T): Stored<T> => {
-      if (isClosed) return errAsync(unavailable('the storage is closed'))
-      if (queue.length >= maxQueued) return errAsync(unavailable(`${maxQueued} writes are waiting already`))
-      const written = new Promise<Result<unknown, Unavailable>>((settle) => {
-        queue.push({ operation, settle, patientUntil: performance.now() + patienceMs })
-      })
-      if (queue.length === 1) setImmediate(flush)
-      return new ResultAsync(written as Promise<Result<T, Unavailable>>)
-    },
+    write: (operation) => enqueue(operation, flushSoon),
+    writeAlong: (operation) => enqueue(operation, flushAlong),
     read: (query) => {
       if (isClosed) return errAsync(unavailable('the storage is closed'))
       try {

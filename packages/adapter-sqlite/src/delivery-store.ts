@@ -19,7 +19,7 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly headerValues: string | null
 }
 
-export function deliveryStore(db: Database, { read, write }: Committer, fanOut: FanOut): DeliveryStore {
+export function deliveryStore(db: Database, { read, write, writeAlong }: Committer, fanOut: FanOut): DeliveryStore {
   const claimDue = dueClaims(db)
   const recordAttempt = attemptRecords(db, fanOut)
   const list = deliveryList(db)
@@ -47,7 +47,8 @@ export function deliveryStore(db: Database, { read, write }: Committer, fanOut: 
 
   return {
     claimDue: (query) => write(() => claimDue(query)),
-    recordAttempt: (record) => write(() => recordAttempt(record)),
+    // A verdict on the webhook is waited for; the end of a delivery is news to nobody.
+    recordAttempt: (record) => (record.judge ? write : writeAlong)(() => recordAttempt(record)),
     publishTo: (webhookId, event, deliveryId) =>
       write(() => {
         const row = publishTo(webhookId, event, deliveryId) ? one.get(deliveryId, event.projectId) : undefined

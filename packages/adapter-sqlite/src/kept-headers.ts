@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { DeliveryAttempt } from '@org/agent-messaging-core'
 
 type Headers = DeliveryAttempt['requestHeaders']
-export type HeaderColumns = { readonly headerNamesSeq: number | null; readonly headerValues: string | null }
+type HeaderColumns = { readonly headerNamesSeq: number | null; readonly headerValues: string | null }
 
 /** Within a transaction: the columns that hold these headers. The names are kept once for all attempts that have the same. */
 export function headerWriter(db: Database): (headers: Headers) => HeaderColumns {

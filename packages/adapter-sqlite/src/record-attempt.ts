@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { AfterAttempt, AttemptRecord, DeliveryState, RecordedAttempt } from '@org/agent-messaging-core'
 import type { FanOut } from './fan-out.js'
-import { headerWriter, type HeaderColumns } from './kept-headers.js'
+import { headerWriter } from './kept-headers.js'
 import { judgements } from './judgement.js'
 
 type Claim = {
@@ -11,13 +11,23 @@ type Claim = {
   readonly lease: number
   readonly attemptCount: number
 }
-type AttemptColumns = HeaderColumns & {
-  readonly deliverySeq: number
-  readonly attemptNumber: number
-  readonly startedAt: number
-  readonly durationMs: number
-  readonly outcome: string
-}
+type InsertedColumns = [
+  deliverySeq: number,
+  attemptNumber: number,
+  startedAt: number,
+  durationMs: number,
+  outcome: string,
+  headerNamesSeq: number | null,
+  headerValues: string | null,
+]
+type UpdatedColumns = [
+  state: string,
+  step: number | null,
+  dueAt: number | null,
+  finishedAt: number | null,
+  attemptNumber: number,
+  deliverySeq: number,
+]
 type Columns = { readonly dueAt: number | null; readonly finishedAt: number | null; readonly step: number | null }
 
 /** `DeliveryStore.recordAttempt`, within a transaction. */
@@ -27,13 +37,13 @@ export function attemptRecords(db: Database, fanOut: FanOut): (record: AttemptRe
     'select seq, webhook_seq as webhookSeq, state, lease, attempt_count as attemptCount from deliveries where id = ?',
   )
   const columnsOfHeaders = headerWriter(db)
-  const insert = db.prepare<[AttemptColumns]>(`
+  // By place: the driver looks up parameters that have a name one by one, which these two statements feel.
+  const insert = db.prepare<InsertedColumns>(`
     insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, header_names_seq, header_values)
-    values (@deliverySeq, @attemptNumber, @startedAt, @durationMs, @outcome, @headerNamesSeq, @headerValues)`)
-  const update = db.prepare<[Columns & { seq: number; attemptNumber: number; state: string }]>(`
-    update deliveries set state = @state, step = coalesce(@step, step), due_at = @dueAt, resume_at = null, finished_at = @finishedAt,
-      attempt_count = @attemptNumber
-    where seq = @seq`)
+    values (?, ?, ?, ?, ?, ?, ?)`)
+  const update = db.prepare<UpdatedColumns>(`
+    update deliveries set state = ?, step = coalesce(?, step), due_at = ?, resume_at = null, finished_at = ?, attempt_count = ?
+    where seq = ?`)
 
   return (record) => {
     const claim = claimOf.get(record.deliveryId)
@@ -41,9 +51,10 @@ export function attemptRecords(db: Database, fanOut: FanOut): (record: AttemptRe
     const { startedAt, durationMs } = record.attempt
     const outcome = JSON.stringify(record.attempt.outcome)
     const attemptNumber = claim.attemptCount + 1
-    const headers = columnsOfHeaders(record.attempt.requestHeaders)
-    insert.run({ deliverySeq: claim.seq, attemptNumber, startedAt, durationMs, outcome, ...headers })
-    update.run({ seq: claim.seq, attemptNumber, state: record.state.kind, ...columnsOf(record.state) })
+    const { headerNamesSeq, headerValues } = columnsOfHeaders(record.attempt.requestHeaders)
+    const { step, dueAt, finishedAt } = columnsOf(record.state)
+    insert.run(claim.seq, attemptNumber, startedAt, durationMs, outcome, headerNamesSeq, headerValues)
+    update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
     const webhook = record.judge && judged(claim.webhookSeq, record.judge)
     return { kind: 'recorded', ...(webhook && { webhook }) }
   }

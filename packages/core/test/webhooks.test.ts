@@ -163,6 +163,22 @@ describe('many deliveries', () => {
     await clock.advance(11_000)
     expect(sender.requests).toHaveLength(3)
   })
+  it('go on while the storage takes no records, until enough wait for it', async () => {
+    const { hook, send, sender, storage, clock } = await scene({ ...echo, policy: { deliver } })
+    for (const name of ['a', 'b', 'c']) await hook(`https://${name}.example`)
+    await send('the first answers, which the webhooks are judged by')
+    await clock.advance(0)
+    expect(sender.requests).toHaveLength(3)
+    storage.fail('deliveries.recordAttempt', { times: Infinity })
+    for (let n = 0; n < 10; n++) await send(String(n))
+    await clock.advance(5_000)
+    // As many as may wait here, and those that were under way when it became too many.
+    expect(sender.requests.length).toBeGreaterThanOrEqual(3 + deliver.prefetch)
+    expect(sender.requests.length).toBeLessThan(3 + deliver.prefetch + deliver.maxInFlight)
+    storage.fail('deliveries.recordAttempt', { times: 0 })
+    await clock.advance(2_000)
+    expect(sender.requests).toHaveLength(33)
+  })
   it('go on when the storage was away', async () => {
     const { hook, send, sender, storage, clock, telemetry } = await scene(echo)
     await hook()

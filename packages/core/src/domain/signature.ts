@@ -55,4 +55,10 @@ export function signatureHeaders(
   }
 }
 
-const fromBase64 = (text: string): Uint8Array => Uint8Array.from(atob(text), (c) => c.charCodeAt(0))
+/** A loop, for each delivery is signed: `Uint8Array.from` takes ten times as long. */
+function fromBase64(text: string): Uint8Array {
+  const characters = atob(text)
+  const bytes = new Uint8Array(characters.length)
+  for (let at = 0; at < bytes.length; at++) bytes[at] = characters.charCodeAt(at)
+  return bytes
+}

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Sealed } from '../domain/sealed.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
+import { remembered } from './remembered.js'
 import { uuidV7 } from './uuid-v7.js'
 
 export type NodePlatform = { readonly clock: Clock; readonly random: Random; readonly ids: Ids; readonly crypto: Crypto }
@@ -49,7 +50,8 @@ export function nodeCrypto(masterKey: Uint8Array): Crypto {
     // Digests have one length, so timingSafeEqual cannot throw and the length of a secret does not show.
     equal: (a, b) => timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b))),
     seal: (plain, context) => seal(sealKey, plain, context),
-    unseal: (sealed, context) => unseal(sealKey, sealed, context),
+    // Each delivery asks for the same few, and opening one costs as much as its two signatures.
+    unseal: remembered((sealed: Sealed, context) => unseal(sealKey, sealed, context)),
   }
 }
 

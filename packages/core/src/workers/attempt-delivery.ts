@@ -1,6 +1,6 @@
 import { decideNextState, type Outcome } from '../domain/delivery.js'
 import { traceIdOf } from '../domain/trace.js'
-import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { AttemptRecord, ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
 import { insist } from './insist.js'
 import { judgeOf, tellOf, type Judged } from './judge-webhook.js'
@@ -8,12 +8,12 @@ import { requestHeaders, type RequestHeaders } from './request-headers.js'
 
 export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'ids' | 'crypto' | 'telemetry' | 'policy' | 'over'>
 
-/**
- * One attempt: sign, send, decide, record. Gives what it made of the webhook, if anything. Never rejects; an outcome in hand is
- * recorded however long the store is away, but for the end of the service.
- */
-export async function attemptDelivery(d: AttemptDeps, claimed: ClaimedDelivery): Promise<Judged | undefined> {
-  const { delivery, lease, webhook, trace } = claimed
+/** An attempt that was made, and what is to be kept of it. */
+export type Made = { readonly claimed: ClaimedDelivery; readonly record: AttemptRecord }
+
+/** Signs, sends, decides. Never rejects. */
+export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery): Promise<Made> {
+  const { delivery, lease, webhook } = claimed
   const startedAt = d.clock.now()
   const headers = requestHeaders(d, claimed)
   const outcome = headers ? await send(d, claimed, headers.sent) : UNSEALABLE
@@ -22,11 +22,25 @@ export async function attemptDelivery(d: AttemptDeps, claimed: ClaimedDelivery):
   const state = decideNextState(delivery, outcome, d.policy.retry, now, d.random.next())
   const attempt = { startedAt, durationMs, ...(headers && { requestHeaders: headers.kept }), outcome }
   const judge = judgeOf(d, webhook, outcome, now)
-  const record = { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge }) }
-  const recorded = await insist(d, () => d.storage.deliveries.recordAttempt(record))
+  return { claimed, record: { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge }) } }
+}
+
+/**
+ * Records it, however long the store is away, but for the end of the service. Gives what it made of the webhook, if anything.
+ * Never rejects.
+ */
+export async function recordAttempt(d: AttemptDeps, made: Made): Promise<Judged | undefined> {
+  const recorded = await insist(d, () => d.storage.deliveries.recordAttempt(made.record))
   if (recorded.isErr()) return undefined
-  d.telemetry.record({
-    name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
+  d.telemetry.record({ name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused', ...factsOf(made) })
+  const judged = recorded.value.kind === 'recorded' ? recorded.value.webhook : undefined
+  if (judged) tellOf(d, judged)
+  return judged
+}
+
+function factsOf({ claimed: { delivery, webhook, trace }, record: { attempt, state } }: Made) {
+  const { durationMs, outcome } = attempt
+  return {
     deliveryId: delivery.id,
     eventId: delivery.eventId,
     webhookId: webhook.id,
@@ -39,10 +53,7 @@ export async function attemptDelivery(d: AttemptDeps, claimed: ClaimedDelivery):
     state: state.kind,
     ...(state.kind === 'pending' && { nextAttemptAt: state.nextAttemptAt }),
     ...(trace && { traceId: traceIdOf(trace) }),
-  })
-  const judged = recorded.value.kind === 'recorded' ? recorded.value.webhook : undefined
-  if (judged) tellOf(d, judged)
-  return judged
+  }
 }
 
 const UNSEALABLE: Outcome = {

@@ -1,6 +1,6 @@
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
-import { attemptDelivery, type AttemptDeps } from './attempt-delivery.js'
+import { makeAttempt, recordAttempt, type AttemptDeps, type Made } from './attempt-delivery.js'
 import type { Judged } from './judge-webhook.js'
 import { createLoop } from './loop.js'
 import { createTurns, retryShare, type Waiting } from './turns.js'
@@ -28,10 +28,15 @@ export type DeliveryWorker = {
   stop(graceMs: number): Promise<void>
 }
 
+const CLAIM_PAUSE_MS = 20
+
 export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
   const turns = createTurns(d.policy.deliver)
   const attempts = new Set<Promise<void>>()
+  /** Attempts that were made and have given up their slot. */
+  let unrecorded = 0
+  let pause: Promise<void> | undefined
   let moreDue = false
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   const loop = createLoop(d, 'delivery worker', d.policy.pollMs, tick)
@@ -41,26 +46,51 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   function startWaiting(): void {
     // What is full now may have turned something away that was being committed.
     moreDue ||= turns.full.size > 0
-    while (phase !== 'draining') {
+    while (phase !== 'draining' && unrecorded < prefetch) {
       const next = turns.start()
       if (!next) return
       const attempt = make(next)
       attempts.add(attempt)
       void attempt.then(() => {
         attempts.delete(attempt)
-        startWaiting()
-        if (moreDue && turns.waiting < prefetch / 2) loop.wake()
+        carryOn()
       })
     }
+  }
+
+  /** Something has ended. */
+  function carryOn(): void {
+    startWaiting()
+    if (!moreDue || turns.waiting >= prefetch / 2) return
+    // Each claim is a commit: while enough waits here, the next one may come a little later and be larger.
+    if (turns.waiting < maxInFlight / 2) return loop.wake()
+    pause ??= d.clock.sleep(CLAIM_PAUSE_MS).then(() => {
+      pause = undefined
+      loop.wake()
+    })
   }
 
   async function make({ claimed, done }: Waiting): Promise<void> {
     // It waited so long that its lease might end during the attempt: let go, it is due again by itself.
     const tooLate = claimed.lease.until < d.clock.now() + deadlineMs
-    const judged = tooLate ? undefined : await attemptDelivery(d, claimed)
+    if (tooLate) turns.end(claimed)
+    else await record(await makeAttempt(d, claimed))
+    done()
+  }
+
+  /** The next request need not wait for the record of the last, unless the webhook is to be judged: that may end what goes there. */
+  async function record(made: Made): Promise<void> {
+    if (made.record.judge) return conclude(made, await recordAttempt(d, made))
+    turns.end(made.claimed)
+    unrecorded++
+    carryOn()
+    await recordAttempt(d, made)
+    unrecorded--
+  }
+
+  function conclude({ claimed }: Made, judged: Judged | undefined): void {
     turns.end(claimed)
     if (judged) heed(judged)
-    done()
   }
 
   function drop(webhookId: string): void {

@@ -26,6 +26,7 @@ export function requestHeaders(d: HeaderDeps, { delivery, webhook, body, trace }
     ...signatureHeaders(d.crypto.hmacSha256, signed),
     ...(trace && childTrace(trace, d.crypto.randomBytes)),
   }
+  if (!webhook.headers) return { sent: ours, kept: ours }
   return { sent: withCustomHeaders(ours, custom), kept: withRedactedHeaders(ours, custom) }
 }
 

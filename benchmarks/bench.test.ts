@@ -1,0 +1,74 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+const RUN = fileURLToPath(new URL('run.mjs', import.meta.url))
+const ROWS = ['send', 'latency', 'deliver', 'deliver-postgres', 'send-postgres', 'first-byte', 'hanging', 'two-servers']
+const MORE_ROWS = ['pending-deliveries', 'waiting-callers', 'growth-send', 'growth-deliver', 'soak']
+const TINY = {
+  ...{ rounds: 1, seconds: 0.5, connections: 4, messages: 10, rate: 20, deliveries: 100 },
+  ...{ pending: 100, waiting: 20, stored: 100, minutes: 0.05 },
+}
+
+const bench = (...args: readonly string[]) => promisify(execFile)(process.execPath, [RUN, ...args])
+const sizes = Object.entries(TINY).map(([name, size]) => `--${name}=${size}`)
+
+/** The cells of the table's lines, by row. */
+const linesOf = (output: string) =>
+  new Map(
+    output
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| /, '').trim()))
+      .map(([row = '', ...cells]) => [row, cells]),
+  )
+
+describe('each row, with tiny sizes', () => {
+  let lines: ReturnType<typeof linesOf>
+  beforeAll(async () => {
+    const chosen = [...ROWS, ...MORE_ROWS].map((row) => `--row=${row}`)
+    lines = linesOf((await bench('--markdown', ...sizes, ...chosen)).stdout)
+  }, 600_000)
+
+  it.each(ROWS)('%s gives figures of ours and of the floor, and their ratio', (row) => {
+    const [, ours, floor, , ratio] = lines.get(row) ?? []
+    expect(ours).toMatch(/^\d/)
+    expect(floor).toMatch(/: \d/)
+    expect(ratio).toMatch(/\d/)
+  })
+
+  it.each(MORE_ROWS)('%s gives a figure of ours', (row) => {
+    const [, ours] = lines.get(row) ?? []
+    expect(ours).toMatch(/^-?\d/)
+  })
+
+  it('deliver-postgres gives figures of the peers that are dependencies', () => {
+    const [, , , peers] = lines.get('deliver-postgres') ?? []
+    expect(peers).toMatch(/graphile-worker: \d.*pg-boss: \d/)
+  })
+})
+
+it('says in the table why a row could not be measured, and ends well', async () => {
+  const env = { ...process.env, TEST_DATABASE_URL: 'postgres://127.0.0.1:1/nobody' }
+  const { stdout } = await promisify(execFile)(process.execPath, [RUN, '--row=send-postgres', '--rounds=1'], { env })
+  expect(linesOf(stdout).get('send-postgres')?.[1]).toMatch(/^– \(.*ECONNREFUSED/)
+})
+
+it('leaves no file and no server behind when it is interrupted', { timeout: 300_000 }, async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-interrupted-'))
+  await chmod(folder, 0o755) // PostgreSQL may run as somebody else
+  const running = spawn(process.execPath, [RUN, '--row=deliver-postgres', ...sizes], { env: { ...process.env, TMPDIR: folder } })
+  let told = ''
+  for await (const text of running.stderr.setEncoding('utf8')) {
+    told += String(text)
+    if (told.includes('ours, PostgreSQL')) running.kill('SIGINT')
+  }
+  const [code] = running.exitCode === null ? ((await once(running, 'exit')) as [number]) : [running.exitCode]
+  expect({ code, left: await readdir(folder) }).toEqual({ code: 1, left: [] })
+  await rm(folder, { recursive: true })
+})

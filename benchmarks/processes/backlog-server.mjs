@@ -1,0 +1,31 @@
+// Our server with a backlog: events of webhooks whose receivers are dead, or which are disabled until the backlog is to be drained.
+import { answer, usage } from './answer.mjs'
+import { must, openService } from './service.mjs'
+
+const { database, url, deliveries, enabled = false } = JSON.parse(process.argv[2])
+const WEBHOOKS = 10
+const AT_ONCE = 100
+let delivered = 0
+const { service, projectId, webhookIds } = await openService({
+  database,
+  webhooks: Array.from({ length: WEBHOOKS }, () => url),
+  enabled,
+  telemetry: { record: ({ name, outcome }) => (delivered += name === 'delivery.attempted' && outcome === 'accepted' ? 1 : 0) },
+})
+
+async function fill() {
+  for (let sent = 0; sent < deliveries / WEBHOOKS; sent += AT_ONCE) {
+    const batch = Array.from({ length: Math.min(AT_ONCE, deliveries / WEBHOOKS - sent) }, (_, n) =>
+      service.messages.send({ projectId, agent: 'bench', sessionId: `${sent + n}`, message: 'x'.repeat(200) }),
+    )
+    for (const result of await Promise.all(batch)) must(result)
+  }
+}
+
+async function drain() {
+  const before = usage()
+  await Promise.all(webhookIds.map((webhookId) => service.webhooks.update({ projectId, webhookId, change: { enabled: true } })))
+  while (delivered < deliveries) await new Promise((resolve) => setTimeout(resolve, 1))
+  return { before, after: usage() }
+}
+answer({}, { fill, drain })

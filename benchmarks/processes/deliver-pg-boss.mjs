@@ -1,0 +1,45 @@
+// A peer: pg-boss in batches, each asked for as soon as the one before is done, and `fetch`.
+import PgBoss from 'pg-boss'
+import { answer, usage } from './answer.mjs'
+import { body, deliver, IN_FLIGHT } from './webhook.mjs'
+
+const { database: connectionString, url, deliveries } = JSON.parse(process.argv[2])
+const BATCH = 1_000
+const WORKERS = 2 // one delivers while the other asks for its next batch
+const boss = new PgBoss({ connectionString, schedule: false, supervise: false })
+boss.on('error', (error) => console.error(error))
+await boss.start()
+await boss.createQueue('deliver')
+let delivered = 0
+
+async function fill() {
+  for (let added = 0; added < deliveries; added += BATCH) {
+    const count = Math.min(BATCH, deliveries - added)
+    await boss.insert(Array.from({ length: count }, () => ({ name: 'deliver', data: { url, body } })))
+  }
+}
+
+async function deliverAll(jobs) {
+  async function worker() {
+    for (let job = jobs.pop(); job; job = jobs.pop()) {
+      await deliver(job.data.url, job.data.body)
+      delivered++
+    }
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT / WORKERS }, worker))
+}
+
+async function startWorker() {
+  const id = await boss.work('deliver', { batchSize: BATCH, pollingIntervalSeconds: 0.5 }, async (jobs) => {
+    boss.notifyWorker(id)
+    await deliverAll([...jobs])
+  })
+}
+
+async function drain() {
+  const before = usage()
+  await Promise.all(Array.from({ length: WORKERS }, startWorker))
+  while (delivered < deliveries) await new Promise((resolve) => setTimeout(resolve, 1))
+  return { before, after: usage() }
+}
+answer({}, { fill, drain })

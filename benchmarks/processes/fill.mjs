@@ -1,0 +1,61 @@
+// Stores `messages` answered messages, ten a session, each with its event and a delivery that was made: through the store, since HTTP would take hours.
+import { freezeEvent } from '@org/agent-messaging-core'
+import { nodePlatform } from '@org/agent-messaging-core/node'
+import { answer } from './answer.mjs'
+import { must, openService } from './service.mjs'
+import { signed } from './webhook.mjs'
+
+const { database, messages } = JSON.parse(process.argv[2])
+const AT_ONCE = 250
+const PER_SESSION = 10
+const LEASE_MS = 60_000
+const NONE = new Set()
+const text = 'x'.repeat(200)
+/** As long as those that the server keeps. */
+const requestHeaders = {
+  ...signed(text),
+  'webhook-id': 'x'.repeat(36),
+  'webhook-timestamp': '1'.repeat(10),
+  'webhook-signature': 'x'.repeat(47),
+}
+const { ids } = nodePlatform({ masterKey: Buffer.alloc(32, 1) })
+const { service, storage, projectId, agent, webhookIds, stop } = await openService({ database, webhooks: ['http://127.0.0.1:9/hook'] })
+const executionPrincipal = { type: 'service' }
+
+async function fill() {
+  const queue = Array.from({ length: Math.ceil(messages / PER_SESSION) }, (_, n) => n)
+  const worker = async () => {
+    for (let session = queue.pop(); session !== undefined; session = queue.pop()) await fillSession(ids.next())
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  // Its deliveries stay; what is measured later has webhooks of its own.
+  for (const webhookId of webhookIds) must(await service.webhooks.delete({ projectId, webhookId }))
+  await stop() // also puts the log into the file
+}
+
+async function fillSession(sessionId) {
+  for (let n = 0; n < PER_SESSION; n++) {
+    const id = ids.next()
+    const now = Date.now()
+    const message = { id, projectId, agentId: agent.id, sessionId, message: text, executionPrincipal, idempotencyKey: id, now }
+    const accepted = must(await storage.messages.accept({ ...message, claimUntil: now + LEASE_MS }))
+    await settle(accepted.claimed, {
+      now,
+      data: { messageId: id, agentId: agent.id, sessionId, response: text, executionPrincipal, metadata: {} },
+    })
+  }
+}
+
+async function settle({ message, lease }, { now, data }) {
+  const event = freezeEvent({ event: 'message.responded', data: { ...data, responseTimeMs: 1 } }, ids.next(), projectId, now)
+  const claim = { until: now + LEASE_MS, except: NONE }
+  const state = { kind: 'responded', response: text, respondedAt: now, responseTimeMs: 1 }
+  const outgoing = { event, nextDeliveryId: ids.next, claim }
+  const recorded = must(await storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now, outgoing }))
+  for (const { delivery, lease: held } of recorded.deliveries) {
+    const attempt = { startedAt: now, durationMs: 2, requestHeaders, outcome: { kind: 'accepted', statusCode: 204 } }
+    const delivered = { kind: 'delivered', deliveredAt: now }
+    must(await storage.deliveries.recordAttempt({ deliveryId: delivery.id, token: held.token, attempt, state: delivered }))
+  }
+}
+answer({}, { fill })

@@ -1,0 +1,21 @@
+// Our server, with an instant agent unless told otherwise. Tells how many messages it accepted and, with `log`, which ones it ran and when
+// each answer was committed.
+import { answer } from './answer.mjs'
+import { openService } from './service.mjs'
+
+const { log = false, ...options } = JSON.parse(process.argv[2])
+const [ran, finished] = [[], []]
+let accepted = 0
+
+function logged({ messageId, message }) {
+  ran.push(messageId)
+  return message
+}
+const telemetry = {
+  record: ({ name, messageId }) => {
+    if (name === 'message.accepted') accepted++
+    if (log && name === 'run.finished') finished.push({ messageId, at: Number(process.hrtime.bigint()) })
+  },
+}
+const { caller } = await openService({ telemetry, ...(log && { agents: { logged }, handler: 'logged' }), ...options })
+answer(caller, { count: () => ({ accepted }), ran: () => ran, finished: () => finished })

@@ -1,0 +1,83 @@
+import { onStage } from '../stage.mjs'
+import { latency, percentiles, taken } from './figures.mjs'
+
+const IDLE_MS = 5
+const WEBHOOKS = 10
+
+/** How soon a receiver hears of an answer, while nothing else happens. */
+export const firstByte = {
+  ...latency,
+  ratio: ({ ours, floor }) => `p50 ${(ours.p50 / floor.p50).toFixed(2)} ×`,
+  measures: () => 'commit of the answer → first byte at the receiver, idle, SQLite FULL',
+  must: 'p50 ≤ 3 ms, p99 ≤ 15 ms',
+  aims: 'p50 ≤ 1 ms',
+  contenders: (sizes) => [
+    { role: 'floor', name: 'sign and send', measure: () => measureFloor(sizes) },
+    { role: 'ours', name: 'SQLite', measure: () => measureIdle(sizes) },
+  ],
+}
+
+/** The same, under load, for the receivers beside one that takes requests and never answers. */
+export const hanging = {
+  ...latency,
+  ratio: ({ ours, floor }) => `p99 ${(ours.p99 / floor.p99).toFixed(2)} ×`,
+  measures: ({ rate }) => `the same to 9 receivers at ${rate} messages a second, with a hanging 10th`,
+  must: 'p99 ≤ 1.5 × without',
+  aims: '1.1 ×',
+  contenders: (sizes) => [
+    { role: 'floor', name: 'all 10 answer', measure: () => measureBeside(sizes, 'url') },
+    { role: 'ours', name: 'one hangs', measure: () => measureBeside(sizes, 'hanging') },
+  ],
+}
+
+const measureFloor = ({ messages }) =>
+  onStage(async ({ start }) => {
+    const receiver = await start('receiver', { log: true })
+    const sender = await start('first-byte-floor', receiver.ready)
+    const finished = await sender.ask('send', { messages, pauseMs: IDLE_MS })
+    return delays(finished, await receiver.ask('arrivals'))
+  })
+
+const measureIdle = ({ messages }) =>
+  onStage(async ({ start, database }) => {
+    const receiver = await start('receiver', { log: true })
+    const server = await start('server', { database: await database('sqlite'), log: true, webhooks: [receiver.ready.url] })
+    const caller = await start('caller')
+    const before = await server.ask('usage')
+    await caller.ask('send', { ...server.ready, messages, pauseMs: IDLE_MS })
+    const use = taken(before, await server.ask('usage'), messages)
+    return { ...delays(await server.ask('finished'), await arrivalsOf(receiver, messages)), ...use }
+  })
+
+/** `tenth`: where the receiver's process has the tenth webhook's path. */
+const measureBeside = ({ seconds, rate }, tenth) =>
+  onStage(async ({ start, database }) => {
+    const others = await start('receiver', { log: true })
+    const one = await start('receiver')
+    const webhooks = [...Array.from({ length: WEBHOOKS - 1 }, () => others.ready.url), one.ready[tenth]]
+    const server = await start('server', { database: await database('sqlite'), log: true, webhooks })
+    const load = await start('load')
+    const before = await server.ask('usage')
+    const { requests } = await load.ask('load', { ...server.ready, seconds, connections: 10, rate })
+    const use = taken(before, await server.ask('usage'), requests)
+    const arrivals = await arrivalsOf(others, requests * (WEBHOOKS - 1))
+    return { ...delays(await server.ask('finished'), arrivals), ...use }
+  })
+
+/** What is still on its way when the load ends arrives too, within a bound. */
+async function arrivalsOf(receiver, expected) {
+  for (let look = 0; look < 200; look++) {
+    const { received } = await receiver.ask('count')
+    if (received >= expected) break
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return receiver.ask('arrivals')
+}
+
+/** From the commit of each message to each of its arrivals. */
+function delays(finished, arrivals) {
+  const commits = new Map(finished.map(({ messageId, at }) => [messageId, at]))
+  const times = arrivals.filter(({ messageId }) => commits.has(messageId)).map(({ messageId, at }) => (at - commits.get(messageId)) / 1e6)
+  if (times.length === 0) throw new Error('nothing arrived')
+  return percentiles(times)
+}

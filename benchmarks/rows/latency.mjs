@@ -1,0 +1,28 @@
+import { onStage } from '../stage.mjs'
+import { latency as times, percentiles, taken } from './figures.mjs'
+
+const WARM = 0.2
+
+/** One caller: no other one's commit to share, and nothing to wait for but our own work. */
+export const latency = {
+  ...times,
+  ratio: ({ ours, floor }) => `p50 ${(ours.p50 / floor.p50).toFixed(2)} ×`,
+  measures: () => 'send → 200, instant agent, one client, SQLite FULL',
+  must: 'p50 ≤ 2 × the floor',
+  aims: '≤ 1.3 ×',
+  contenders: (sizes) => [
+    { role: 'floor', name: 'two commits', measure: () => measure(sizes, 'send-floor') },
+    { role: 'ours', name: 'SQLite', measure: () => measure(sizes, 'server') },
+  ],
+}
+
+const measure = ({ messages }, program) =>
+  onStage(async ({ start, database }) => {
+    const receiver = await start('receiver')
+    const server = await start(program, { database: await database('sqlite'), webhooks: [receiver.ready.url] })
+    const caller = await start('caller')
+    await caller.ask('send', { ...server.ready, messages: Math.ceil(messages * WARM) })
+    const before = await server.ask('usage')
+    const latencies = await caller.ask('send', { ...server.ready, messages })
+    return { ...percentiles(latencies), ...taken(before, await server.ask('usage'), messages) }
+  })

@@ -1,0 +1,48 @@
+import { onStage } from '../stage.mjs'
+import { rate, taken } from './figures.mjs'
+import { refuseFailures } from './send.mjs'
+
+/** More processes are worth their while, and run nothing twice: then there would be no figure at all. */
+export const twoServers = {
+  ...rate,
+  ratio: (all) => `${rate.ratio(all)}, 0 double runs`,
+  measures: () => 'send → 200, two server processes on one PostgreSQL against one',
+  must: '≥ 1.0 on 2 cores, 0 double runs',
+  contenders: (sizes) => [
+    { role: 'floor', name: 'one', measure: () => measure(sizes, 1) },
+    { role: 'ours', name: 'two', measure: () => measure(sizes, 2) },
+  ],
+}
+
+const measure = ({ seconds, connections }, processes) =>
+  onStage(async ({ start, database }) => {
+    const receiver = await start('receiver')
+    const at = { database: await database('postgres'), log: true, concurrency: 16 }
+    const servers = [await start('server', { ...at, webhooks: [receiver.ready.url] })]
+    while (servers.length < processes) servers.push(await start('server', at))
+    const loads = await Promise.all(servers.map(() => start('load')))
+    const loadAll = (of) =>
+      Promise.all(loads.map((load, n) => load.ask('load', { ...servers[n].ready, seconds: of, connections: connections / processes })))
+
+    await loadAll(Math.min(1, seconds))
+    const before = await askAll(servers, 'usage')
+    const results = await loadAll(seconds)
+    const after = await askAll(servers, 'usage')
+    const requests = sum(results.map((result) => result.requests))
+    results.forEach(refuseFailures)
+    await refuseDoubleRuns(servers)
+    const uses = before.map((use, n) => taken(use, after[n], requests))
+    const [cpuMicros, rss] = [sum(uses.map((use) => use.cpuMicros)), sum(uses.map((use) => use.rss))]
+    const worst = (key) => Math.max(...results.map((result) => result[key]))
+    return { perSecond: requests / worst('seconds'), cpuMicros, rss, p50: worst('p50'), p99: worst('p99') }
+  })
+
+/** Every message was run once, by one of them. */
+async function refuseDoubleRuns(servers) {
+  const ids = (await askAll(servers, 'ran')).flat()
+  const double = ids.length - new Set(ids).size
+  if (double > 0) throw new Error(`${double} double runs`)
+}
+
+const askAll = (children, command) => Promise.all(children.map((one) => one.ask(command)))
+const sum = (values) => values.reduce((total, value) => total + value, 0)

