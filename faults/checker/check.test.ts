@@ -215,6 +215,34 @@ describe('the checker', () => {
   })
 })
 
+describe('the checker, where users step in', () => {
+  it('counts attempts anew once a message was put back, and wants its earlier end reported too', () => {
+    const history = validHistory() as Draft
+    const first = the(history.runs, ({ messageId }) => messageId === 'm3')
+    history.runs.push({ ...first, retries: 1, startedAt: 45_000, endedAt: 45_100 })
+    Object.assign(message(history, 'm3'), { retries: 1 })
+    expect(check(history).map(({ invariant, of }) => [invariant, of])).toEqual([['outbox', 'm3']])
+    const report = delivery(history, 'w1-m3')
+    const body = report.body.replace('"id":"', '"id":"again ')
+    history.final.deliveries.push({ ...report, deliveryId: 'w1-m3 again', body, status: 'cancelled', attempts: [] })
+    expect(check(history)).toEqual([])
+  })
+
+  it('allows a visiting webhook to have missed something', () => {
+    const history = validHistory() as Draft
+    history.final.webhooks.push({ webhookId: 'w3', events: ['*'], secret: 'a secret', isVisitor: true })
+    expect(check(history)).toEqual([])
+  })
+
+  it('allows an attempt ahead of the schedule once somebody asked for it', () => {
+    const history = validHistory() as Draft
+    attempt(history, 'w2-m2', 2).startedAt = 20_700
+    expect(check(history)).not.toEqual([])
+    delivery(history, 'w2-m2').redeliveredAt = [20_650]
+    expect(check(history)).toEqual([])
+  })
+})
+
 describe('the figures of a run', () => {
   it('count what was accepted, answered, delivered and repeated', () => {
     expect(summarize(validHistory())).toEqual({

@@ -56,6 +56,8 @@ export type AgentRun = {
   readonly sessionId: string
   readonly agent: string
   readonly attempt: number
+  /** How often its message had been put back into the queue by then: its attempts count from 1 again. */
+  readonly retries?: number
   readonly startedAt: number
   /** Just before the agent answered. Absent when it did not come to that. */
   readonly endedAt?: number
@@ -63,14 +65,14 @@ export type AgentRun = {
   readonly response?: string
 }
 
-/** `until`: when what was broken worked again; `byMs`: how far a clock jumped. */
+/** `until`: when what was broken worked again; `byMs`: how far a clock was off from then on. */
 export type Fault = { readonly kind: string; readonly at: number; readonly until: number; readonly byMs?: number }
 
 /** As the service tells it after the drain. */
 export type FinalState = {
   /** Those of a session in the order of its queue. */
   readonly messages: readonly FinalMessage[]
-  /** There before the first send, and never deleted. */
+  /** There before the first send and never deleted, but for visitors. */
   readonly webhooks: readonly FinalWebhook[]
   readonly deliveries: readonly FinalDelivery[]
   /** Deliveries that ended before this may be gone. */
@@ -85,18 +87,28 @@ export type FinalMessage = {
   readonly key?: string
   readonly state: string
   readonly response?: string
-  /** How many runs were begun. */
+  /** How many runs were begun, since it was put back into the queue if it was. */
   readonly attempt: number
+  /** How often it was put back: each time after an end without an answer, which was reported. */
+  readonly retries?: number
   readonly endedAt?: number
 }
 
-export type FinalWebhook = { readonly webhookId: string; readonly events: readonly string[]; readonly secret: string }
+export type FinalWebhook = {
+  readonly webhookId: string
+  readonly events: readonly string[]
+  readonly secret: string
+  /** It came or went meanwhile: nobody knows of what exactly it was to be told. */
+  readonly isVisitor?: boolean
+}
 
 export type FinalDelivery = {
   readonly deliveryId: string
   readonly webhookId: string
   readonly status: string
   readonly body: string
+  /** When somebody asked for it to be sent again. */
+  readonly redeliveredAt?: readonly number[]
   readonly attempts: readonly FinalAttempt[]
 }
 

@@ -19,16 +19,26 @@ export const outbox: Invariant = function* (history) {
 
   const byMessage = groupBy(reported, ({ messageId, webhookId, event }) => `${messageId} ${webhookId} ${event}`)
   for (const message of final.messages) {
-    for (const { webhookId } of final.webhooks.filter((webhook) => isSubscribed(webhook, endOf(message)))) {
-      const count = byMessage.get(`${message.messageId} ${webhookId} ${endOf(message)}`)?.length ?? 0
-      if (count === 1 || (count === 0 && isPurged(history, message, webhookId))) continue
-      yield { of: message.messageId, what: `its end was reported to webhook ${webhookId} by ${count} deliveries` }
+    for (const [event, ends] of endsOf(message)) {
+      for (const { webhookId } of final.webhooks.filter((webhook) => !webhook.isVisitor && isSubscribed(webhook, event))) {
+        const count = byMessage.get(`${message.messageId} ${webhookId} ${event}`)?.length ?? 0
+        if (count === ends || (count === 0 && isPurged(history, message, webhookId))) continue
+        yield { of: message.messageId, what: `${ends} ends with ${event} were reported to webhook ${webhookId} by ${count} deliveries` }
+      }
     }
   }
 }
 
 const isSubscribed = (webhook: FinalWebhook | undefined, event: string | undefined): boolean =>
   event !== undefined && (webhook?.events.some((name) => name === '*' || name === event) ?? false)
+
+/** How often it ended with each event: it may have failed, been put back and been answered then. */
+function endsOf(message: FinalMessage): Map<string, number> {
+  const { retries = 0 } = message
+  const ends = new Map(retries > 0 ? [['agent.error', retries]] : [])
+  const last = endOf(message)
+  return last === undefined ? ends : ends.set(last, (ends.get(last) ?? 0) + 1)
+}
 
 /** The event that ends a message in its state. */
 export function endOf({ state }: FinalMessage): string | undefined {
