@@ -17,6 +17,6 @@ export const sessionOrder: Invariant = function* ({ runs, final }) {
   }
 }
 
-/** Whether the message ended with this run; one that lost its lease may go on, but ends nothing. */
-const ended = (run: AgentRun, { response, attempt }: FinalMessage): boolean =>
-  response === undefined ? run.attempt === attempt : run.response === response
+/** Whether the message ended with this run; one that lost its lease, or whose message was cancelled, may go on, but ends nothing. */
+const ended = (run: AgentRun, { state, response, attempt }: FinalMessage): boolean =>
+  response === undefined ? state !== 'cancelled' && run.attempt === attempt : run.response === response
