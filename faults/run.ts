@@ -18,6 +18,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '20' },
     faults: { type: 'string' },
     clients: { type: 'string', default: '8' },
+    minutes: { type: 'string', default: '60' },
     pause: { type: 'string', default: '100' },
     check: { type: 'string' },
   },
@@ -29,11 +30,19 @@ else await harassAndReport()
 async function harassAndReport(): Promise<void> {
   const store = values.store as StoreKind
   const faults = await possible(values.faults?.split(',') ?? usual(store))
-  const numbers = { seed: Number(values.seed), processes: Number(values.processes), kills: Number(values.kills), clients: Number(values.clients) }
+  const numbers = {
+    seed: Number(values.seed),
+    processes: Number(values.processes),
+    kills: Number(values.kills),
+    clients: Number(values.clients),
+  }
   print(`seed ${numbers.seed}: ${numbers.kills} kills of ${numbers.processes} processes on ${store}, with ${faults.join(', ')}`)
   let count = 0
+  const stopped = new AbortController()
+  process.once('SIGINT', () => stopped.abort())
+  const over = AbortSignal.any([stopped.signal, AbortSignal.timeout(Number(values.minutes) * 60_000)])
   const told = (): void => void (++count % 20 === 0 && print(`  ${count} faults`))
-  const { history, accidents, folder } = await runScenario({ ...numbers, store, faults, pauseMs: Number(values.pause), told })
+  const { history, accidents, folder } = await runScenario({ ...numbers, store, faults, over, pauseMs: Number(values.pause), told })
   if (report(history, accidents)) return removeFolder(folder)
   const file = path.join(folder, 'history.json')
   await writeFile(file, JSON.stringify(history))

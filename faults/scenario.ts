@@ -13,6 +13,7 @@ import { harass } from './world/nemesis.js'
 import { serverProcess, type ServerProcess } from './world/server-process.js'
 import { rules } from './world/settings.js'
 import { openStore, type StoreKind } from './world/store.js'
+import { watchStalls } from './world/stalls.js'
 import { until } from './world/until.js'
 
 export type Scenario = {
@@ -22,6 +23,8 @@ export type Scenario = {
   readonly kills: number
   /** Names of faults; `migration` comes before the load, the others under it. */
   readonly faults: readonly string[]
+  /** Ends the faults before there were so many kills; what was done until then is checked all the same. */
+  readonly over: AbortSignal
   readonly clients: number
   /** How long a client rests between its messages, on average. */
   readonly pauseMs: number
@@ -60,11 +63,18 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
 
     const { url } = servers[0] ?? { url: '' }
     const webhooks = await furnish(url, actors)
-    const clients = startClients(servers.map((server) => server.url), scenario.seed, scenario.clients, scenario.pauseMs)
+    const clients = startClients(
+      servers.map((server) => server.url),
+      scenario.seed,
+      scenario.clients,
+      scenario.pauseMs,
+    )
+    const stalls = watchStalls()
     const faults = await harass(servers, store, scenario, (fault) => scenario.told?.(fault))
     actors.behaveWell()
     await clients.stop()
     await drain(url)
+    faults.push(...stalls.stop())
     const purgedBefore = purges ? Date.now() : undefined
     const final = await readFinalState(url, [...webhooks.values()], purgedBefore)
     const received = readJournals<ReceivedRequest>(folder, 'received')
@@ -89,7 +99,10 @@ async function furnish(url: string, actors: ActorsProcess): Promise<Map<string, 
   const webhooks = new Map<string, FinalWebhook>()
   const subscriptions = { steady: ['*'], moody: ['message.responded'], other: ['message.responded', 'agent.error'] }
   for (const [name, events] of Object.entries(subscriptions)) {
-    const { id, secret } = await json<{ id: string; secret: string }>(url, 'POST', '/v1/webhooks', { url: `${actors.url}/hook/${name}`, events })
+    const { id, secret } = await json<{ id: string; secret: string }>(url, 'POST', '/v1/webhooks', {
+      url: `${actors.url}/hook/${name}`,
+      events,
+    })
     webhooks.set(name, { webhookId: id, events, secret })
   }
   return webhooks
@@ -100,7 +113,8 @@ async function drain(url: string): Promise<void> {
   const isEmpty = async (route: string) => (await json<{ data: unknown[] }>(url, 'GET', `${route}limit=1`)).data.length === 0
   const isDrained = async (): Promise<boolean> => {
     for (const agent of AGENTS) {
-      for (const state of ['queued', 'running', 'deferred']) if (!(await isEmpty(`/v1/agents/${agent}/messages?state=${state}&`))) return false
+      for (const state of ['queued', 'running', 'deferred'])
+        if (!(await isEmpty(`/v1/agents/${agent}/messages?state=${state}&`))) return false
     }
     return (await all(url, '/v1/deliveries?status=pending')).length === 0
   }

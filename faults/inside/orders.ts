@@ -8,6 +8,7 @@ process.on('message', ({ arm: order, clockOffsetMs }: Told) => {
   if (order) arm(order)
   if (clockOffsetMs !== undefined) setOffset(clockOffsetMs)
 })
+process.on('disconnect', () => process.exit()) // the harness is gone
 process.channel?.unref()
 
 // What is to happen while it starts is told before.

@@ -1,15 +1,13 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import type { ActorsTold } from './actors.js'
-
-const ACTORS = fileURLToPath(new URL('actors.js', import.meta.url))
+import { programs } from './programs.js'
 
 export type ActorsProcess = { readonly url: string; behaveWell(): void; close(): Promise<void> }
 
 /** The receivers and the remote agent. */
 export async function actorsProcess(folder: string, seed: number, slowMs: number): Promise<ActorsProcess> {
-  const child = fork(ACTORS, [folder, String(seed), String(slowMs)])
+  const child = fork(programs.actors, [folder, String(seed), String(slowMs)], { execArgv: [] })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   return {
     url: `http://127.0.0.1:${port}`,

@@ -33,7 +33,13 @@ const server = createServer((request, response) => {
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
 
 type Manner = 'well' | 'fails' | 'busy' | 'cuts' | 'slow'
-const manners: readonly (readonly [number, Manner])[] = [[80, 'well'], [10, 'fails'], [2, 'busy'], [5, 'cuts'], [3, 'slow']]
+const manners: readonly (readonly [number, Manner])[] = [
+  [80, 'well'],
+  [10, 'fails'],
+  [2, 'busy'],
+  [5, 'cuts'],
+  [3, 'slow'],
+]
 
 /** The receiver `steady` always takes what it gets; others have their bad moments. */
 async function receive({ url = '', headers }: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
@@ -53,7 +59,13 @@ async function receive({ url = '', headers }: IncomingMessage, response: ServerR
   response.writeHead(status).end(receipt)
 }
 
-type Work = { readonly messageId: string; readonly sessionId: string; readonly message: string; readonly attempt: number; readonly callback?: Callback }
+type Work = {
+  readonly messageId: string
+  readonly sessionId: string
+  readonly message: string
+  readonly attempt: number
+  readonly callback?: Callback
+}
 type Callback = { readonly url: string; readonly token: string }
 
 /** Answers at once, or by callback, or not this time. */
@@ -62,7 +74,14 @@ async function agent({ method }: IncomingMessage, response: ServerResponse, body
   const { messageId, sessionId, message, attempt, callback } = JSON.parse(body) as Work
   const [run, startedAt] = [randomUUID(), Date.now()]
   noteRun({ run, messageId, sessionId, agent: 'remote', attempt, startedAt })
-  const answers = isGood ? 'at once' : dice.weighted([[84, 'at once'], [10, 'later'], [4, 'not'], [2, 'cut']] as const)
+  const answers = isGood
+    ? 'at once'
+    : dice.weighted([
+        [84, 'at once'],
+        [10, 'later'],
+        [4, 'not'],
+        [2, 'cut'],
+      ] as const)
   await sleep(dice.below(20))
   if (answers === 'later' && callback) {
     response.writeHead(202).end()
@@ -82,7 +101,12 @@ async function agent({ method }: IncomingMessage, response: ServerResponse, body
 async function callBack({ url, token }: Callback, text: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   for (const end = Date.now() + CALLBACK_LIMIT_MS; Date.now() < end; await sleep(50)) {
-    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ response: text }), signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ response: text }),
+      signal: AbortSignal.timeout(5_000),
+    }).catch(() => undefined)
     if (answer && answer.status < 500) return
   }
 }

@@ -4,7 +4,13 @@ type Method = 'GET' | 'POST'
 const LIMIT_MS = 8_000
 
 /** One request of the project's key; rejects when the connection is lost, or nothing comes. */
-export function request(url: string, method: Method, route: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+export function request(
+  url: string,
+  method: Method,
+  route: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   return fetch(url + route, {
     method,
     headers: { authorization: `Bearer ${API_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },

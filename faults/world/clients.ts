@@ -6,7 +6,7 @@ import { sleep } from './until.js'
 export const AGENTS = ['worker', 'remote'] as const
 const SESSIONS = 6
 /** Beyond this a send is not to be had, and the run ends with an error. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
 
 export type Clients = { readonly requests: ClientRequest[]; stop(): Promise<void> }
 type Send = { readonly agent: string; readonly key: string; readonly sessionId: string; readonly message: string }
@@ -28,7 +28,7 @@ export function startClients(urls: readonly string[], seed: number, count: numbe
   }
 
   async function insist(send: Send, dice: Dice): Promise<string> {
-    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(20 + dice.below(100))) {
+    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50 + dice.below(500))) {
       const messageId = await attempt(send, dice)
       if (messageId !== undefined) return messageId
     }
@@ -69,7 +69,12 @@ async function answerOf(sent: Promise<Response>): Promise<Answer | undefined> {
   try {
     const response = await sent
     const { messageId, response: text } = (await response.json()) as { messageId?: string; response?: string }
-    return { at: Date.now(), status: response.status, ...(messageId !== undefined && { messageId }), ...(text !== undefined && { response: text }) }
+    return {
+      at: Date.now(),
+      status: response.status,
+      ...(messageId !== undefined && { messageId }),
+      ...(text !== undefined && { response: text }),
+    }
   } catch {
     return undefined
   }

@@ -38,7 +38,10 @@ export async function readFinalState(url: string, webhooks: readonly FinalWebhoo
   return { messages, webhooks, deliveries, ...(purgedBefore !== undefined && { purgedBefore }) }
 }
 
-const messageOf = (agent: string, { metadata, respondedAt, messageId, sessionId, message, state, response, attempt }: Message): FinalMessage => ({
+const messageOf = (
+  agent: string,
+  { metadata, respondedAt, messageId, sessionId, message, state, response, attempt }: Message,
+): FinalMessage => ({
   ...{ messageId, agent, sessionId, message, state, attempt },
   ...(metadata?.key !== undefined && { key: metadata.key }),
   ...(response !== undefined && { response }),

@@ -6,15 +6,20 @@ import type { Store } from './store.js'
 import { storeFaults } from './store-faults.js'
 import { sleep } from './until.js'
 
-export type Plan = { readonly seed: number; readonly kills: number; readonly faults: readonly string[] }
+export type Plan = { readonly seed: number; readonly kills: number; readonly faults: readonly string[]; readonly over: AbortSignal }
 
 /** A kill is far quicker than most faults, and the one that everything has to bear: it comes as often as all others together. */
 const KILLING: readonly string[] = ['kill', 'kill-at', 'purge']
 const LONGEST_PAUSE_MS = 400
 const isKill = ({ kind }: Fault): boolean => kind.startsWith('kill')
 
-/** Harms the servers, each in turns of its own, until so many were killed; everything is mended at the end. */
-export async function harass(servers: readonly ServerProcess[], store: Store, { seed, kills, faults }: Plan, told: (fault: Fault) => void): Promise<Fault[]> {
+/** Harms the servers, each in turns of its own, until so many were killed or it is `over`; everything is mended at the end. */
+export async function harass(
+  servers: readonly ServerProcess[],
+  store: Store,
+  { seed, kills, faults, over }: Plan,
+  told: (fault: Fault) => void,
+): Promise<Fault[]> {
   const done: Fault[] = []
   let isStoreHarmed = false
   const killing = faults.filter((name) => KILLING.includes(name))
@@ -22,8 +27,8 @@ export async function harass(servers: readonly ServerProcess[], store: Store, { 
 
   async function lane(server: ServerProcess, index: number): Promise<void> {
     const dice = createDice(seed * 7_919 + index)
-    while (done.filter(isKill).length < kills) {
-      const name = others.length > 0 && dice.chance(0.25) ? dice.oneOf(others) : dice.oneOf(killing)
+    while (done.filter(isKill).length < kills && !over.aborted) {
+      const name = killing.length === 0 || (others.length > 0 && dice.chance(0.15)) ? dice.oneOf(others) : dice.oneOf(killing)
       await one(name, server, index)
       await sleep(dice.below(LONGEST_PAUSE_MS))
     }

@@ -36,7 +36,11 @@ export async function startPostgres(folder: string): Promise<Postgres> {
     await chown(data, user.uid, user.gid)
   }
   const options = { ...user, cwd: data, stdio: 'ignore' } as const
-  const made = spawn(path.join(programs, 'bin', 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'], options)
+  const made = spawn(
+    path.join(programs, 'bin', 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+    options,
+  )
   const [code] = await once(made, 'exit')
   if (code !== 0) throw new Error(`initdb ended with ${code}`)
 
@@ -54,7 +58,11 @@ export async function startPostgres(folder: string): Promise<Postgres> {
     const client = new pg.Client({ connectionString: urlOf('postgres') })
     client.on('error', () => undefined)
     await client.connect()
-    await client.query(sql).finally(() => client.end())
+    try {
+      await client.query(sql)
+    } finally {
+      await client.end()
+    }
   }
 
   async function stopAtOnce(): Promise<void> {

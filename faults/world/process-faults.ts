@@ -5,7 +5,10 @@ import { CRON_SECRET, rules } from './settings.js'
 import { sleep } from './until.js'
 
 /** Does it to one of the servers, and mends it; gives what it did, in words, when it did it, and how far a clock jumped. */
-export type Harm = (server: ServerProcess, dice: Dice) => Promise<{ readonly kind: string; readonly at: number; readonly byMs?: number } | undefined>
+export type Harm = (
+  server: ServerProcess,
+  dice: Dice,
+) => Promise<{ readonly kind: string; readonly at: number; readonly byMs?: number } | undefined>
 
 /** What happens around a commit or a request that a crash must not tear apart. */
 export const POINTS = [
@@ -30,7 +33,10 @@ const killAt =
     const point = dice.oneOf(points)
     server.tell({ arm: { point, passings: provoke ? 1 : 1 + dice.below(MOST_PASSINGS) } })
     provoke?.(server)
-    if (!(await server.ended(REACHED_WITHIN_MS))) return void server.tell({ arm: { point: 'nowhere', passings: 1 } })
+    if (!(await server.ended(REACHED_WITHIN_MS))) {
+      server.tell({ arm: { point: 'nowhere', passings: 1 } })
+      return undefined
+    }
     const at = Date.now() - 100 // it ended since we last looked
     await server.start()
     return { kind: `kill ${point}`, at }

@@ -6,13 +6,12 @@ import { fileURLToPath } from 'node:url'
 import type { Told } from '../inside/orders.js'
 import type { Order } from '../inside/points.js'
 import { freePort } from './ports.js'
+import { programs } from './programs.js'
 import { API_KEY, environment } from './settings.js'
 import { sleep, until } from './until.js'
 
-const HOOKS = new URL('../inside/hooks.js', import.meta.url).href
-const AGENTS = fileURLToPath(new URL('../inside/agents.js', import.meta.url))
-const CLI = fileURLToPath(new URL('cli.js', import.meta.resolve('@org/agent-messaging-server')))
-const START_LIMIT_MS = 20_000
+const ARGUMENTS = ['--import', programs.hooks.href, fileURLToPath(programs.server), 'start', '--agents', fileURLToPath(programs.agents)]
+const START_LIMIT_MS = 120_000
 const STARTS = 20
 
 /** `agent-messaging start` as a process that can be told when to die. */
@@ -46,10 +45,11 @@ export async function serverProcess({ folder, name, databaseUrl, env = {} }: Pla
   function launch(killAt: Order | undefined): ChildProcess {
     const own = { PATH: process.env['PATH'], PORT: String(port), SERVICE_DATABASE_URL: databaseUrl, SERVICE_PUBLIC_URL: url }
     const orders = { FAULTS_JOURNAL: folder, ...(killAt && { FAULTS_KILL_AT: JSON.stringify(killAt) }) }
-    const launched = spawn(process.execPath, ['--import', HOOKS, CLI, 'start', '--agents', AGENTS], {
+    const launched = spawn(process.execPath, ARGUMENTS, {
       env: { ...environment, ...own, ...orders, ...env },
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true, // a Ctrl-C is for the harness, which ends it in its order
     })
     for (const stream of [launched.stdout, launched.stderr]) stream?.pipe(log, { end: false })
     launched.on('error', () => undefined) // a channel that closed with its process
@@ -62,9 +62,9 @@ export async function serverProcess({ folder, name, databaseUrl, env = {} }: Pla
   }
 
   async function start(killAt?: Order): Promise<void> {
-    for (let n = 0; n < STARTS; n++, await sleep(200)) {
+    for (let n = 0; n < STARTS; n++, await sleep(500)) {
       child = launch(killAt)
-      await until(async () => isOver() || isUp(url), START_LIMIT_MS)
+      await until(async () => isOver() || isUp(url), START_LIMIT_MS, 200)
       if (killAt) return
       if (!isOver() && (await isUp(url))) return void (isReady = true)
       await kill('SIGKILL')

@@ -3,9 +3,9 @@ import type { Rules } from '../checker/history.js'
 /** Short, so that a fault costs seconds; long enough for a machine that is busy with other things. */
 export const rules: Rules = {
   delaysMs: [1_000, 1_000, ...Array.from({ length: 46 }, () => 2_000)],
-  deliveryTimeoutMs: 1_000,
-  deliveryLeaseMs: 3_000,
-  runLeaseMs: 3_000,
+  deliveryTimeoutMs: 1_500,
+  deliveryLeaseMs: 5_000,
+  runLeaseMs: 5_000,
 }
 
 export const API_KEY = 'an-api-key-for-the-fault-harness'

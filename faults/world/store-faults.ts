@@ -5,7 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import type { Dice } from '@org/agent-messaging-core/testing'
 import type { Harm } from './process-faults.js'
-import type { Postgres, } from './postgres.js'
+import type { Postgres } from './postgres.js'
 import type { Store } from './store.js'
 import { sleep } from './until.js'
 
@@ -53,7 +53,12 @@ const diskFull =
     const ballast = path.join(smallDisk, 'ballast')
     const file = await open(ballast, 'w')
     try {
-      while (await file.write(CHUNK).then(({ bytesWritten }) => bytesWritten === CHUNK.length, () => false));
+      while (
+        await file.write(CHUNK).then(
+          ({ bytesWritten }) => bytesWritten === CHUNK.length,
+          () => false,
+        )
+      );
       await sleep(FULL_MS)
     } finally {
       await file.close()
@@ -73,7 +78,11 @@ const fsync =
     const targets = pids.flatMap((pid) => (pid === undefined ? [] : ['-p', String(pid)]))
     if (targets.length === 0) return undefined
     const calls = 'fsync,fdatasync,sync_file_range'
-    const tracer = spawn('strace', ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`, ...targets], { stdio: 'ignore' })
+    const tracer = spawn(
+      'strace',
+      ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`, ...targets],
+      { stdio: 'ignore' },
+    )
     const exit = once(tracer, 'exit')
     await sleep(FAILING_MS)
     tracer.kill('SIGTERM')
@@ -90,7 +99,9 @@ async function familyOf({ pid }: Postgres): Promise<number[]> {
 }
 
 /** Of each store, by name; the first server is the one that an fsync fails for. */
-export const storeFaults: Readonly<Record<string, { readonly of: readonly ('sqlite' | 'postgres')[]; readonly harm: (store: Store) => Harm }>> = {
+export const storeFaults: Readonly<
+  Record<string, { readonly of: readonly ('sqlite' | 'postgres')[]; readonly harm: (store: Store) => Harm }>
+> = {
   'pg-stop': { of: ['postgres'], harm: pgStop },
   'pg-terminate': { of: ['postgres'], harm: pgTerminate },
   'link-cut': { of: ['postgres'], harm: linkCut },
@@ -103,6 +114,9 @@ export const storeFaults: Readonly<Record<string, { readonly of: readonly ('sqli
 export async function lacking(fault: string): Promise<string | undefined> {
   if (fault === 'disk-full' && process.getuid?.() !== 0) return 'disk-full is left out: a small disk takes root to mount'
   if (fault !== 'fsync') return undefined
-  const has = await promisify(execFile)('strace', ['-V']).then(() => true, () => false)
+  const has = await promisify(execFile)('strace', ['-V']).then(
+    () => true,
+    () => false,
+  )
   return has ? undefined : 'fsync is left out: there is no strace'
 }
