@@ -14,10 +14,8 @@ export type Agents = {
   runtimeOf(owner: Owner, name: string): AgentRuntime
 }
 
-/** Calls the service back, as an agent elsewhere does: at whatever process lives. */
-type Callback = { readonly messageId: string; readonly runToken: string; readonly run: FinishedRun }
-/** `tries`: how often at most. */
-export type CallBack = (answer: Callback, tries?: number) => void
+/** Tells the service what a deferred run came to. */
+export type CallBack = (answer: { readonly messageId: string; readonly runToken: string; readonly run: FinishedRun }) => void
 
 type Turn = {
   readonly run: Ran

@@ -2,19 +2,16 @@ import type { DeliveryDetail, Message, Page, PageOf, Policy, Storage, Stored } f
 import type { FinalDelivery, FinalMessage, FinalState, History } from '../checker/history.js'
 import type { Agents, Ran } from './agents.js'
 import type { Faults } from './faults.js'
-import type { Receivers } from './receivers.js'
+import type { Population } from './populate.js'
+import { secretOf, type Receivers } from './receivers.js'
 import type { StoreRecord } from './record.js'
-import { secretOf, type Users } from './users.js'
+import type { Users } from './users.js'
 
-type Parts = {
+type Parts = Population & {
   readonly seed: number
   /** The time of day at the beginning. */
   readonly startedAt: number
   readonly policy: Policy
-  readonly projectId: string
-  readonly agentIds: readonly string[]
-  /** Of those, the ones that came and perhaps went. */
-  readonly isVisitor: (url: string) => boolean
   readonly storage: Storage
   readonly record: StoreRecord
   readonly faults: Faults
@@ -45,7 +42,7 @@ export async function historyOf(parts: Parts): Promise<History> {
 
 const retriesOf = ({ retriesAt }: StoreRecord, { token }: Ran): number => retriesAt.get(token) ?? 0
 
-async function finalState({ storage, projectId, agentIds, record, isVisitor, startedAt }: Parts): Promise<FinalState> {
+async function finalState({ storage, projectId, agentIds, webhookUrls, record, startedAt }: Parts): Promise<FinalState> {
   const messages: FinalMessage[] = []
   for (const agentId of agentIds) {
     const sessions = await readAll((page) => storage.messages.listSessions({ projectId, agentId }, page))
@@ -61,7 +58,7 @@ async function finalState({ storage, projectId, agentIds, record, isVisitor, sta
   }
   const webhooks = record.webhooks.map(({ webhookId, url }) => {
     const secret = secretOf(url.slice(url.lastIndexOf('/') + 1))
-    return { webhookId, events: ['*'], secret, ...(isVisitor(url) && { isVisitor: true }) }
+    return { webhookId, events: ['*'], secret, ...(!webhookUrls.has(url) && { isVisitor: true }) }
   })
   return { messages, webhooks, deliveries }
 }

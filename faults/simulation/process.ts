@@ -48,6 +48,9 @@ export type Process = {
   freeze(ms: number): void
 }
 
+/** A process that a client finds; none if all are dead. */
+export type Somebody = () => Process | undefined
+
 const REQUEST_MS = 5
 
 export function startProcess(around: Surroundings, name: string): Process {

@@ -72,3 +72,11 @@ export function createReceivers(world: World, weather: Weather, faults: Faults):
 
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+/** Its URL names it, and its secret is known before anybody answers. */
+export function newReceiver(projectId: string, name: string, disableOnGone = false) {
+  const secret = secretOf(name)
+  return { projectId, url: `https://receiver.example/${name}`, events: ['*'] as const, secret, disableOnGone }
+}
+
+export const secretOf = (name: string): string => `whsec_${Buffer.from(name.padStart(24, '.')).toString('base64')}`

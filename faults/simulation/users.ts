@@ -1,6 +1,8 @@
 import type { MessagingService, SendInput } from '@org/agent-messaging-core'
 import type { ClientRequest } from '../checker/history.js'
-import type { Process } from './process.js'
+import type { Population } from './populate.js'
+import type { Somebody } from './process.js'
+import { newReceiver } from './receivers.js'
 import { latency, type Weather } from './weather.js'
 import type { World } from './world.js'
 
@@ -13,14 +15,10 @@ export type Users = {
   come(deeds: number): void
 }
 
-type UserOptions = {
+type UserOptions = Pick<Population, 'projectId' | 'agentIds'> & {
   readonly world: World
   readonly weather: Weather
-  readonly projectId: string
-  /** Their ids. */
-  readonly agents: readonly string[]
-  /** A process that a client finds; none if all are dead. */
-  readonly somebody: () => Process | undefined
+  readonly somebody: Somebody
 }
 
 type Request<T> = (service: MessagingService) => PromiseLike<T>
@@ -34,7 +32,7 @@ const PAUSE_MS = 1_200
 const RETRY_PAUSE_MS = 2_000
 const PAGE = { limit: 50 }
 
-export function createUsers({ world, weather, projectId, agents, somebody }: UserOptions): Users {
+export function createUsers({ world, weather, projectId, agentIds, somebody }: UserOptions): Users {
   const { dice } = world
   const requests: ClientRequest[] = []
   /** Of sends, with their agents. */
@@ -56,7 +54,7 @@ export function createUsers({ world, weather, projectId, agents, somebody }: Use
   async function send(): Promise<void> {
     const isKeyed = dice.chance(0.7)
     const no = isKeyed ? dice.below(KEYS) : KEYS + ++unkeyed
-    const agent = agents[no % agents.length] as string
+    const agent = agentIds[no % agentIds.length] as string
     const input = { projectId, agent, sessionId: `session ${no % SESSIONS}`, message: `message ${no}` }
     const sent = { ...input, ...(isKeyed && { idempotencyKey: `key ${no}` }), waitMs: dice.oneOf([0, dice.below(LONGEST_WAIT_MS)]) }
     for (let tries = 1; tries <= TRIES; tries++) {
@@ -135,7 +133,7 @@ export function createUsers({ world, weather, projectId, agents, somebody }: Use
   }
 
   async function toAgent(): Promise<void> {
-    const agent = dice.oneOf(agents)
+    const agent = dice.oneOf(agentIds)
     await ask((service) => service.agents.stop({ projectId, agent }))
     await pause(dice.below(PAUSE_MS))
     await ask((service) => service.agents.start({ projectId, agent }))
@@ -174,11 +172,3 @@ export function createUsers({ world, weather, projectId, agents, somebody }: Use
     },
   }
 }
-
-/** Its URL names it, and its secret is known before anybody answers. */
-export function newReceiver(projectId: string, name: string, disableOnGone = false) {
-  const secret = secretOf(name)
-  return { projectId, url: `https://receiver.example/${name}`, events: ['*'] as const, secret, disableOnGone }
-}
-
-export const secretOf = (name: string): string => `whsec_${Buffer.from(name.padStart(24, '.')).toString('base64')}`
