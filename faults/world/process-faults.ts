@@ -11,7 +11,7 @@ export type Harm = (
 ) => Promise<{ readonly kind: string; readonly at: number; readonly byMs?: number } | undefined>
 
 /** What happens around a commit or a request that a crash must not tear apart. */
-export const POINTS = [
+const POINTS = [
   ...['before accept', 'after accept', 'after claimRunnable', 'before recordRun', 'after recordRun', 'after defer'],
   ...['after claimDue', 'before send', 'after send', 'before recordAttempt', 'after recordAttempt'],
 ] as const

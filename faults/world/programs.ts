@@ -3,7 +3,7 @@ const faults = new URL(import.meta.url.endsWith('/dist/world/programs.js') ? '..
 
 /** What runs as a process of its own is what is built: `tsc -b` comes first. */
 export const programs = {
-  server: new URL('../packages/server/dist/cli.js', faults),
+  server: new URL('../dist/cli.js', import.meta.resolve('@org/agent-messaging-server')),
   hooks: new URL('dist/inside/hooks.js', faults),
   agents: new URL('dist/inside/agents.js', faults),
   actors: new URL('dist/world/actors.js', faults),
