@@ -35,8 +35,8 @@ export type Scenario = {
 /** `accidents`: servers that ended though nobody ended them, with `logs` in this folder. It is gone when there were none. */
 export type Outcome = { readonly history: History; readonly accidents: readonly string[]; readonly folder: string }
 
-const DRAIN_LIMIT_MS = 120_000
-const MOST_MIGRATION_KILLS = 5
+const DRAIN_LIMIT_MS = 180_000
+const MOST_MIGRATION_KILLS = 3
 /** With the fault `purge`: so long deliveries are kept. */
 const RETENTION_MS = 10_000
 
@@ -118,7 +118,7 @@ async function drain(url: string): Promise<void> {
     }
     return (await all(url, '/v1/deliveries?status=pending')).length === 0
   }
-  await until(() => isDrained().catch(() => false), DRAIN_LIMIT_MS)
+  await until(() => isDrained().catch(() => false), DRAIN_LIMIT_MS, 250)
 }
 
 type RunLine = Partial<AgentRun> & { readonly run: string }

@@ -3,7 +3,7 @@ import { check } from './checker/check.js'
 import { summarize } from './checker/summary.js'
 import { removeFolder, runScenario, type Scenario } from './scenario.js'
 
-const EVERYWHERE = ['kill', 'kill-at', 'sigterm', 'clock', 'cron']
+const EVERYWHERE = ['migration', 'kill', 'kill-at', 'sigterm', 'clock', 'cron']
 const faultsOf = {
   sqlite: EVERYWHERE,
   postgres: [...EVERYWHERE, 'pg-stop', 'pg-terminate', 'link-cut', 'link-delay'],
@@ -29,9 +29,5 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (store) => {
   ]
   it.each(cases)('$processes server processes keep all promises under kills and other faults', { timeout }, async (one) => {
     expect(await outcomeOf({ ...one, store, faults: faultsOf[store] })).toEqual(sound)
-  })
-
-  it('a server killed in the middle of its migrations leaves a database that the next one finishes', { timeout }, async () => {
-    expect(await outcomeOf({ seed: 3, store, processes: 1, faults: ['migration', 'kill'] })).toEqual(sound)
   })
 })

@@ -65,7 +65,7 @@ export type AgentRun = {
   readonly response?: string
 }
 
-/** `until`: when what was broken worked again; `byMs`: how far a clock was off from then on. */
+/** `until`: when it could do nothing more, such as when what was broken worked again, or a process was dead; `byMs`: how far a clock was off from then on. */
 export type Fault = { readonly kind: string; readonly at: number; readonly until: number; readonly byMs?: number }
 
 /** As the service tells it after the drain. */

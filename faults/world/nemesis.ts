@@ -42,7 +42,7 @@ export async function harass(
       const harmed = await harm?.(target, dice)
       if (ofStore) isStoreHarmed = false
       if (!harmed) return
-      const fault = { ...harmed, until: Date.now() }
+      const fault = { until: Date.now(), ...harmed }
       done.push(fault)
       told(fault)
     }

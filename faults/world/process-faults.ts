@@ -8,7 +8,7 @@ import { sleep } from './until.js'
 export type Harm = (
   server: ServerProcess,
   dice: Dice,
-) => Promise<{ readonly kind: string; readonly at: number; readonly byMs?: number } | undefined>
+) => Promise<{ readonly kind: string; readonly at: number; readonly until?: number; readonly byMs?: number } | undefined>
 
 /** What happens around a commit or a request that a crash must not tear apart. */
 const POINTS = [
@@ -18,13 +18,16 @@ const POINTS = [
 const PURGE_POINTS = ['before purge', 'after purge'] as const
 const REACHED_WITHIN_MS = 4_000
 const MOST_PASSINGS = 20
+/** A server that ends by itself is seen to so much later. */
+const LOOKS_EVERY_MS = 100
 
 const kill: Harm = async (server, dice) => {
   await sleep(dice.below(300))
   const at = Date.now()
   await server.kill('SIGKILL')
+  const until = Date.now()
   await server.start()
-  return { kind: 'kill', at }
+  return { kind: 'kill', at, until }
 }
 
 const killAt =
@@ -37,17 +40,18 @@ const killAt =
       server.tell({ arm: { point: 'nowhere', passings: 1 } })
       return undefined
     }
-    const at = Date.now() - 100 // it ended since we last looked
+    const until = Date.now()
     await server.start()
-    return { kind: `kill ${point}`, at }
+    return { kind: `kill ${point}`, at: until - LOOKS_EVERY_MS, until }
   }
 
 const sigterm: Harm = async (server, dice) => {
   await sleep(dice.below(300))
   const at = Date.now()
   await server.kill('SIGTERM')
+  const until = Date.now()
   await server.start()
-  return { kind: 'SIGTERM', at }
+  return { kind: 'SIGTERM', at, until }
 }
 
 /** For so long that others may take what it holds. */
