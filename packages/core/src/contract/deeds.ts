@@ -7,7 +7,7 @@ import type { ClaimedMessage } from '../ports/message-store.js'
 import { anEvent, newMessage } from '../testing/builders.js'
 import { fakeIds } from '../testing/fake-ids.js'
 import { accepted, refused } from '../testing/fake-sender.js'
-import type { Dice } from './dice.js'
+import type { Dice } from '../testing/dice.js'
 import type { RecordedCalls } from './recorder.js'
 import { CLAIM_ALL, SECOND, heldBy } from './scene.js'
 

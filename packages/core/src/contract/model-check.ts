@@ -6,7 +6,7 @@ import type { AfterRun } from '../domain/message.js'
 import type { Held } from '../ports/message-store.js'
 import { anEvent, newMessage } from '../testing/builders.js'
 import { heldBy, NOW, type Scene } from './scene.js'
-import { createSessionModel, type ModelMessage, type SessionModel } from './session-model.js'
+import { createSessionModel, type ModelMessage, type SessionModel } from '../testing/session-model.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 

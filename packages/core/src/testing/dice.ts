@@ -1,4 +1,4 @@
-import { seededRandom } from '../testing/fake-random.js'
+import { seededRandom } from './fake-random.js'
 
 /** Choices that are the same for the same seed. */
 export type Dice = {

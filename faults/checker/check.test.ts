@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest'
+import { check } from './check.js'
+import type { History } from './history.js'
+import { summarize } from './summary.js'
+import { validHistory } from './valid-history.js'
+
+type Writable<T> = T extends object ? { -readonly [Key in keyof T]: Writable<T[Key]> } : T
+type Draft = Writable<History>
+
+/** The one that fits, of a part of the history. */
+function the<Row>(rows: Row[], fits: (row: Row) => boolean): Row {
+  const row = rows.find(fits)
+  if (row === undefined) throw new Error('the valid history has changed: no such row')
+  return row
+}
+const message = ({ final }: Draft, id: string) => the(final.messages, ({ messageId }) => messageId === id)
+const delivery = ({ final }: Draft, id: string) => the(final.deliveries, ({ deliveryId }) => deliveryId === id)
+const attempt = (history: Draft, id: string, n: number) => the(delivery(history, id).attempts, ({ attemptNumber }) => attemptNumber === n)
+const received = (history: Draft, id: string) => the(history.received, ({ headers }) => headers['webhook-id'] === id)
+const drop = <Row>(rows: Row[], fits: (row: Row) => boolean) => void rows.splice(rows.indexOf(the(rows, fits)), 1)
+
+/** A breach of each kind that an invariant knows, planted in a history in which all promises hold. */
+const planted: readonly (readonly [invariant: string, breach: string, plant: (history: Draft) => void])[] = [
+  [
+    'acknowledged',
+    'a message that a client got a 2xx for is gone',
+    ({ requests }) => {
+      requests.push({ kind: 'send', at: 1, agent: 'a', sessionId: 's', message: 'hi', answer: { at: 2, status: 202, messageId: 'm9' } })
+    },
+  ],
+  ['acknowledged', 'another text is kept than was sent', (history) => void (message(history, 'm1').message = 'another')],
+  [
+    'acknowledged',
+    'a read does not find what was accepted',
+    ({ requests }) => {
+      requests.push({ kind: 'read', at: 1, agent: 'a', messageId: 'm1', answer: { at: 2, status: 404 } })
+    },
+  ],
+  [
+    'one-per-key',
+    'a client is told two messages of one key',
+    ({ requests }) => {
+      const answer = { at: 2, status: 202, messageId: 'm2' }
+      requests.push({ kind: 'send', at: 1, agent: 'a', key: 'key m1', sessionId: 's', message: 'text m2', answer })
+    },
+  ],
+  ['one-per-key', 'two messages are made of one key', (history) => void (message(history, 'm2').key = 'key m1')],
+  [
+    'one-per-key',
+    'a client gets an answer that is not the final one',
+    ({ requests }) => {
+      requests.push({
+        kind: 'read',
+        at: 1,
+        agent: 'a',
+        messageId: 'm1',
+        answer: { at: 2, status: 200, messageId: 'm1', response: 'an earlier one' },
+      })
+    },
+  ],
+  [
+    'outbox',
+    'a webhook hears nothing of an answer',
+    (history) => {
+      drop(history.final.deliveries, ({ deliveryId }) => deliveryId === 'w2-m1')
+      drop(history.received, ({ headers }) => headers['webhook-id'] === 'w2-m1')
+      history.final.purgedBefore = 1_500
+    },
+  ],
+  [
+    'outbox',
+    'one event goes to one webhook by two deliveries',
+    (history) => {
+      history.final.deliveries.push({ ...delivery(history, 'w1-m3'), deliveryId: 'again', status: 'exhausted', attempts: [] })
+      drop(history.final.messages, ({ messageId }) => messageId === 'm3')
+      history.final.messages.push({ ...message(validHistory() as Draft, 'm3') })
+    },
+  ],
+  [
+    'outbox',
+    'a webhook hears what it is not subscribed to',
+    ({ final }) => void (the(final.webhooks, ({ webhookId }) => webhookId === 'w1').events = ['message.responded']),
+  ],
+  [
+    'drained',
+    'a message is left without an end',
+    (history) => {
+      Object.assign(message(history, 'm3'), { state: 'queued' })
+      drop(history.final.deliveries, ({ deliveryId }) => deliveryId === 'w1-m3')
+      drop(history.received, ({ headers }) => headers['webhook-id'] === 'w1-m3')
+    },
+  ],
+  ['drained', 'a delivery is left without an end', (history) => void (delivery(history, 'w1-m1').status = 'pending')],
+  ['schedule', 'an attempt has no number', (history) => void (the(delivery(history, 'w2-m2').attempts, () => true).attemptNumber = 3)],
+  [
+    'schedule',
+    'an attempt follows a success',
+    (history) => {
+      const { attempts } = delivery(history, 'w1-m3')
+      attempts.push({ attemptNumber: 2, startedAt: 45_000, durationMs: 1, outcome: 'unreachable' })
+    },
+  ],
+  ['schedule', 'a second attempt comes before its time', (history) => void (attempt(history, 'w2-m2', 2).startedAt = 21_000)],
+  [
+    'schedule',
+    'Retry-After is not waited for',
+    (history) => void Object.assign(received(history, 'w2-m2').answer ?? {}, { retryAfterMs: 30_000 }),
+  ],
+  [
+    'delivered',
+    'a delivery counts as delivered, and its receiver failed',
+    (history) => {
+      Object.assign(received(history, 'w1-m3').answer ?? {}, { status: 500 })
+      Object.assign(attempt(history, 'w1-m3', 1), { statusCode: 500, outcome: 'refused' })
+    },
+  ],
+  ['delivered', 'a recorded answer was never given', (history) => void (attempt(history, 'w2-m2', 1).receipt = 'made up')],
+  [
+    'delivered',
+    'a request is repeated without a fault',
+    (history) => {
+      history.received.push({ ...received(history, 'w1-m3'), at: 60_000, receipt: 'repeated', answer: { at: 60_001, status: 200 } })
+    },
+  ],
+  [
+    'delivered',
+    'a request is repeated more often than there were faults',
+    (history) => {
+      history.received.push({ ...received(history, 'w1-m1'), at: 1_170, receipt: 'repeated', answer: { at: 1_171, status: 200 } })
+    },
+  ],
+  [
+    'same-bytes',
+    'a signature is not that of the bytes',
+    (history) => void (received(history, 'w1-m3').headers['x-service-signature'] = 'sha256=0'),
+  ],
+  [
+    'same-bytes',
+    'the Standard Webhooks signature is of another time',
+    (history) => void (received(history, 'w1-m3').headers['webhook-timestamp'] = '6'),
+  ],
+  [
+    'same-bytes',
+    'other bytes are stored than were sent',
+    (history) => {
+      delivery(history, 'w1-m3').body = delivery(history, 'w1-m3').body.replace('"createdAt":""', '"createdAt":"x"')
+    },
+  ],
+  [
+    'session-order',
+    'a message runs before the one ahead of it has ended',
+    ({ runs }) => {
+      the(runs, ({ messageId }) => messageId === 'm3').startedAt = 2_400
+    },
+  ],
+  ['session-order', 'a message runs while the failing one ahead of it does', ({ final }) => void final.messages.reverse()],
+  [
+    'fencing',
+    'the answer of a run that lost its lease is taken',
+    (history) => {
+      const last = the(history.runs, ({ messageId, attempt: n }) => messageId === 'm2' && n === 2)
+      const lost = the(history.runs, ({ messageId, attempt: n }) => messageId === 'm2' && n === 1)
+      Object.assign(lost, { endedAt: 2_210, response: last.response })
+      last.response = 'refused'
+    },
+  ],
+  [
+    'fencing',
+    'an answer comes from nowhere',
+    (history) => void (the(history.runs, ({ messageId }) => messageId === 'm1').response = 'another'),
+  ],
+  [
+    'fencing',
+    'a message runs twice without a fault',
+    ({ runs }) => {
+      const run = the(runs, ({ messageId }) => messageId === 'm3')
+      runs.push({ ...run, startedAt: 39_000, attempt: 0, endedAt: 39_001, response: 'first' })
+    },
+  ],
+  ['fencing', 'one attempt runs twice', ({ runs }) => void runs.push({ ...the(runs, ({ messageId }) => messageId === 'm1') })],
+]
+
+describe('the checker', () => {
+  it('finds nothing in a history of faults in which all promises hold', () => {
+    expect(check(validHistory())).toEqual([])
+  })
+
+  it.each(planted)('%s: sees that %s', (invariant, _breach, plant) => {
+    const history = validHistory()
+    plant(history as Draft)
+    expect(new Set(check(history).map((violation) => violation.invariant))).toEqual(new Set([invariant]))
+  })
+
+  it('takes a purged delivery for one that arrived when its receiver took it', () => {
+    const history = validHistory() as Draft
+    drop(history.final.deliveries, ({ deliveryId }) => deliveryId === 'w2-m1')
+    history.final.purgedBefore = 1_500
+    expect(check(history)).toEqual([])
+  })
+
+  it('takes what a receiver cut off, or kept too long, for no duplicate', () => {
+    const history = validHistory() as Draft
+    const request = received(history, 'w1-m3')
+    history.received.push({ ...request, at: 60_000, receipt: 'slow', answer: { at: 60_700, status: 200 } })
+    const { answer: _, ...cut } = request
+    history.received.push({ ...cut, at: 61_000, receipt: 'cut' })
+    expect(check(history)).toEqual([])
+  })
+
+  it('allows stored times to differ by as much as the clocks were set apart', () => {
+    const history = validHistory() as Draft
+    attempt(history, 'w2-m2', 2).startedAt = 21_000
+    history.faults.push({ kind: 'clock', at: 100_000, until: 110_000, byMs: -2_000 })
+    expect(check(history)).toEqual([])
+  })
+})
+
+describe('the checker, where users step in', () => {
+  it('counts attempts anew once a message was put back, and wants its earlier end reported too', () => {
+    const history = validHistory() as Draft
+    const first = the(history.runs, ({ messageId }) => messageId === 'm3')
+    history.runs.push({ ...first, retries: 1, startedAt: 45_000, endedAt: 45_100 })
+    Object.assign(message(history, 'm3'), { retries: 1 })
+    expect(check(history).map(({ invariant, of }) => [invariant, of])).toEqual([['outbox', 'm3']])
+    const report = delivery(history, 'w1-m3')
+    const body = report.body.replace('"id":"', '"id":"again ')
+    history.final.deliveries.push({ ...report, deliveryId: 'w1-m3 again', body, status: 'cancelled', attempts: [] })
+    expect(check(history)).toEqual([])
+  })
+
+  it('allows a visiting webhook to have missed something', () => {
+    const history = validHistory() as Draft
+    history.final.webhooks.push({ webhookId: 'w3', events: ['*'], secret: 'a secret', isVisitor: true })
+    expect(check(history)).toEqual([])
+  })
+
+  it('allows an attempt ahead of the schedule once somebody asked for it', () => {
+    const history = validHistory() as Draft
+    attempt(history, 'w2-m2', 2).startedAt = 20_700
+    expect(check(history)).not.toEqual([])
+    delivery(history, 'w2-m2').redeliveredAt = [20_650]
+    expect(check(history)).toEqual([])
+  })
+})
+
+describe('the figures of a run', () => {
+  it('count what was accepted, answered, delivered and repeated', () => {
+    expect(summarize(validHistory())).toEqual({
+      ...{ seed: 1, faults: { kill: 1 }, requests: 5, accepted: 3, answered: 2 },
+      ...{ delivered: 5, received: 7, duplicates: 1, lost: 0 },
+    })
+  })
+
+  it('count as lost what was accepted and is gone, and what no receiver took', () => {
+    const history = validHistory() as Draft
+    drop(history.final.messages, ({ messageId }) => messageId === 'm1')
+    drop(history.received, ({ headers }) => headers['webhook-id'] === 'w1-m3')
+    expect(summarize(history).lost).toBe(2)
+  })
+})

@@ -1,0 +1,26 @@
+import { acknowledged } from './acknowledged.js'
+import { delivered } from './delivered.js'
+import { drained } from './drained.js'
+import { fencing } from './fencing.js'
+import type { History } from './history.js'
+import { onePerKey } from './one-per-key.js'
+import { outbox } from './outbox.js'
+import { sameBytes } from './same-bytes.js'
+import { schedule } from './schedule.js'
+import { sessionOrder } from './session-order.js'
+import { verifySignatures, type Verify } from './signatures.js'
+import type { Invariant, Violation } from './violation.js'
+
+/** The nine promises, by the names that a violation bears. */
+const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
+  ...{ acknowledged, 'one-per-key': onePerKey, outbox, drained, schedule, delivered },
+  'same-bytes': sameBytes(verify),
+  'session-order': sessionOrder,
+  fencing,
+})
+
+/** Every breach of a promise in the history; a world with another kind of signature brings its own `verify`. */
+export const check = (history: History, verify: Verify = verifySignatures): readonly Violation[] =>
+  Object.entries(invariants(verify)).flatMap(([invariant, breaches]) =>
+    Array.from(breaches(history), (breach) => ({ invariant, ...breach })),
+  )

@@ -1,0 +1,104 @@
+import { createHmac } from 'node:crypto'
+import type { AgentRun, ClientRequest, FinalDelivery, FinalMessage, History, ReceivedRequest } from './history.js'
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const WEBHOOKS = [
+  { webhookId: 'w1', events: ['*'], secret: SECRET },
+  { webhookId: 'w2', events: ['message.responded'], secret: SECRET },
+]
+
+type Story = {
+  requests: ClientRequest[]
+  received: ReceivedRequest[]
+  runs: AgentRun[]
+  messages: FinalMessage[]
+  deliveries: FinalDelivery[]
+}
+
+/**
+ * A history in which all promises hold although there were faults: m1 was sent twice, m2 ran twice over a kill, m3 failed, a delivery of m1 was
+ * repeated over the same kill, one of m2 was refused first. All parts are copies, to be spoilt at will.
+ */
+export function validHistory(): History {
+  const story: Story = { requests: [], received: [], runs: [], messages: [], deliveries: [] }
+  message(story, { id: 'm1', at: 1_000, runs: 1, sends: 2 })
+  message(story, { id: 'm2', at: 2_000, runs: 2, sends: 1 })
+  message(story, { id: 'm3', at: 40_000, runs: 1, sends: 1, fails: true })
+  const { requests, received, runs, messages, deliveries } = story
+  deliver(story, { webhookId: 'w1', messageId: 'm1', at: 1_200, unrecordedAt: [1_150] })
+  deliver(story, { webhookId: 'w2', messageId: 'm1', at: 1_200 })
+  deliver(story, { webhookId: 'w1', messageId: 'm2', at: 2_600 })
+  deliver(story, { webhookId: 'w2', messageId: 'm2', at: 22_000, refusedAt: 20_600 })
+  deliver(story, { webhookId: 'w1', messageId: 'm3', at: 40_300 })
+  requests.push({
+    kind: 'read',
+    at: 50_000,
+    agent: 'a',
+    messageId: 'm1',
+    answer: { at: 50_001, status: 200, messageId: 'm1', response: 're m1 1' },
+  })
+  return structuredClone({
+    seed: 1,
+    rules: { delaysMs: [1_000, 1_000], deliveryTimeoutMs: 500, deliveryLeaseMs: 1_000, runLeaseMs: 1_000 },
+    ...{ requests, received, runs },
+    faults: [{ kind: 'kill', at: 2_150, until: 2_300 }],
+    final: { messages, webhooks: WEBHOOKS, deliveries },
+  })
+}
+
+type Told = { readonly id: string; readonly at: number; readonly runs: number; readonly sends: number; readonly fails?: boolean }
+
+function message({ requests, runs, messages }: Story, { id, at, runs: attempts, sends, fails = false }: Told): void {
+  const [agent, sessionId, key, response] = ['a', 's', `key ${id}`, `re ${id} ${attempts}`]
+  for (let n = 0; n < sends; n++) {
+    const lost = n < sends - 1
+    const answer = { at: at + 200, status: fails ? 202 : 200, messageId: id, ...(!fails && { response }) }
+    requests.push({ kind: 'send', at: at + n, agent, key, sessionId, message: `text ${id}`, ...(!lost && { answer }) })
+  }
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const isLast = attempt === attempts
+    const end = isLast ? { endedAt: at + attempt * 250, ...(!fails && { response }) } : {}
+    runs.push({ messageId: id, sessionId, agent, attempt, startedAt: at + attempt * 250 - 100, ...end })
+  }
+  const state = fails ? { state: 'failed' } : { state: 'responded', response }
+  messages.push({ messageId: id, agent, sessionId, message: `text ${id}`, key, ...state, attempt: attempts, endedAt: at + 200 })
+}
+
+type Sent = {
+  readonly webhookId: string
+  readonly messageId: string
+  readonly at: number
+  readonly refusedAt?: number
+  readonly unrecordedAt?: readonly number[]
+}
+
+function deliver({ received, deliveries, messages }: Story, { webhookId, messageId, at, refusedAt, unrecordedAt = [] }: Sent): void {
+  const deliveryId = `${webhookId}-${messageId}`
+  const failed = messages.find((one) => one.messageId === messageId)?.state === 'failed'
+  const body = JSON.stringify({
+    event: failed ? 'agent.error' : 'message.responded',
+    id: `e-${messageId}`,
+    createdAt: '',
+    data: { messageId },
+  })
+  const request = (time: number, status: number): ReceivedRequest => ({
+    ...{ at: time, webhookId, headers: signed(deliveryId, body), body, receipt: `${deliveryId} at ${time}` },
+    answer: { at: time + 5, status },
+  })
+  received.push(...unrecordedAt.map((time) => request(time, 200)))
+  const recorded = refusedAt === undefined ? [request(at, 200)] : [request(refusedAt, 500), request(at, 200)]
+  received.push(...recorded)
+  const attempts = recorded.map((one, index) => ({
+    ...{ attemptNumber: index + 1, startedAt: one.at - 1, durationMs: 10, receipt: one.receipt },
+    ...{ outcome: one.answer?.status === 200 ? 'accepted' : 'refused', statusCode: one.answer?.status ?? 0 },
+  }))
+  deliveries.push({ deliveryId, webhookId, status: 'delivered', body, attempts })
+}
+
+function signed(deliveryId: string, body: string): Record<string, string> {
+  const standard = createHmac('sha256', Buffer.alloc(32, 7)).update(`${deliveryId}.5.${body}`).digest('base64')
+  return {
+    ...{ 'webhook-id': deliveryId, 'webhook-timestamp': '5', 'webhook-signature': `v1,${standard}` },
+    'x-service-signature': `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`,
+  }
+}

@@ -1,0 +1,16 @@
+import type { ResolveHook } from 'node:module'
+
+/** What the server gets in place of what it asks for. */
+const WRAPPED: Readonly<Record<string, string>> = {
+  '@org/agent-messaging-sqlite': './sqlite.js',
+  '@org/agent-messaging-postgres': './postgres.js',
+  '@org/agent-messaging-outbound': './outbound.js',
+  '@org/agent-messaging-core/node': './platform.js',
+}
+const OURS = new URL('.', import.meta.url).href
+
+export const resolve: ResolveHook = (specifier, context, next) => {
+  const wrapped = WRAPPED[specifier]
+  if (wrapped === undefined || context.parentURL?.startsWith(OURS)) return next(specifier, context)
+  return { url: new URL(wrapped, import.meta.url).href, shortCircuit: true }
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { check } from './checker/check.js'
+import { summarize } from './checker/summary.js'
+import { removeFolder, runScenario, type Scenario } from './scenario.js'
+
+const EVERYWHERE = ['migration', 'kill', 'kill-at', 'sigterm', 'clock', 'cron']
+const faultsOf = {
+  sqlite: EVERYWHERE,
+  postgres: [...EVERYWHERE, 'pg-stop', 'pg-terminate', 'link-cut', 'link-delay'],
+}
+const KILLS = 4
+
+/** The short form of `npm run faults`: the same parts, a few kills. */
+async function outcomeOf(scenario: Pick<Scenario, 'seed' | 'store' | 'processes' | 'faults'>) {
+  const over = AbortSignal.timeout(60_000)
+  const { history, accidents, folder } = await runScenario({ ...scenario, kills: KILLS, over, clients: 4, pauseMs: 100 })
+  await removeFolder(folder)
+  const { faults, accepted, lost } = summarize(history)
+  const wasKilled = Object.keys(faults).some((kind) => kind.startsWith('kill'))
+  return { violations: check(history), accidents, lost, wasKilled, wasUsed: accepted > 0 }
+}
+const sound = { violations: [], accidents: [], lost: 0, wasKilled: true, wasUsed: true }
+const timeout = 300_000
+
+describe.each(['sqlite', 'postgres'] as const)('on %s', (store) => {
+  const cases = [
+    { processes: 1, seed: 1 },
+    { processes: 3, seed: 2 },
+  ]
+  it.each(cases)('$processes server processes keep all promises under kills and other faults', { timeout }, async (one) => {
+    expect(await outcomeOf({ ...one, store, faults: faultsOf[store] })).toEqual(sound)
+  })
+})

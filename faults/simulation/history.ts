@@ -1,0 +1,105 @@
+import type { DeliveryDetail, Message, Page, PageOf, Policy, Storage, Stored } from '@org/agent-messaging-core'
+import type { FinalDelivery, FinalMessage, FinalState, History } from '../checker/history.js'
+import type { Agents, Ran } from './agents.js'
+import type { Faults } from './faults.js'
+import type { Population } from './populate.js'
+import { secretOf, type Receivers } from './receivers.js'
+import type { StoreRecord } from './record.js'
+import type { Users } from './users.js'
+
+type Parts = Population & {
+  readonly seed: number
+  /** The time of day at the beginning. */
+  readonly startedAt: number
+  readonly policy: Policy
+  readonly storage: Storage
+  readonly record: StoreRecord
+  readonly faults: Faults
+  readonly users: Users
+  readonly agents: Agents
+  readonly receivers: Receivers
+}
+
+/** What a simulation leaves behind, as the checker reads it. */
+export async function historyOf(parts: Parts): Promise<History> {
+  const { seed, policy, faults, users, agents, receivers, record } = parts
+  const idOf = new Map(record.webhooks.map(({ url, webhookId }) => [url, webhookId]))
+  return {
+    seed,
+    rules: {
+      delaysMs: policy.retry.delaysMs,
+      deliveryTimeoutMs: policy.deliver.deadlineMs,
+      deliveryLeaseMs: policy.deliver.leaseMs,
+      runLeaseMs: policy.runLeaseMs,
+    },
+    requests: users.requests,
+    received: receivers.received.map(({ url, ...request }) => ({ ...request, webhookId: idOf.get(url) ?? url })),
+    runs: agents.runs.map((run) => ({ ...run, retries: retriesOf(record, run) })),
+    faults: faults.all,
+    final: await finalState(parts),
+  }
+}
+
+const retriesOf = ({ retriesAt }: StoreRecord, { token }: Ran): number => retriesAt.get(token) ?? 0
+
+async function finalState({ storage, projectId, agentIds, webhookUrls, record, startedAt }: Parts): Promise<FinalState> {
+  const messages: FinalMessage[] = []
+  for (const agentId of agentIds) {
+    const sessions = await readAll((page) => storage.messages.listSessions({ projectId, agentId }, page))
+    for (const { sessionId } of sessions) {
+      const listed = await readAll((page) => storage.messages.list({ projectId, agentId, sessionId, order: 'asc' }, page))
+      messages.push(...listed.map((message) => finalMessage(message, record, startedAt)))
+    }
+  }
+  const deliveries: FinalDelivery[] = []
+  for (const { id } of await readAll((page) => storage.deliveries.list({ projectId }, page))) {
+    const detail = (await storage.deliveries.get(projectId, id))._unsafeUnwrap()
+    if (detail) deliveries.push(finalDelivery(detail, record, startedAt))
+  }
+  const webhooks = record.webhooks.map(({ webhookId, url }) => {
+    const secret = secretOf(url.slice(url.lastIndexOf('/') + 1))
+    return { webhookId, events: ['*'], secret, ...(!webhookUrls.has(url) && { isVisitor: true }) }
+  })
+  return { messages, webhooks, deliveries }
+}
+
+function finalMessage({ id: messageId, agentId: agent, state, ...message }: Message, record: StoreRecord, startedAt: number): FinalMessage {
+  const key = record.keys.get(messageId)
+  const endedAt = endOf(state)
+  return {
+    ...{ messageId, agent, sessionId: message.sessionId, message: message.message, state: state.kind, attempt: message.attempt },
+    retries: record.retries.get(messageId) ?? 0,
+    ...(key !== undefined && { key }),
+    ...(state.kind === 'responded' && { response: state.response }),
+    ...(endedAt !== undefined && { endedAt: endedAt - startedAt }),
+  }
+}
+
+function endOf(state: Message['state']): number | undefined {
+  if (state.kind === 'responded') return state.respondedAt
+  if (state.kind === 'failed') return state.failedAt
+  return state.kind === 'cancelled' ? state.cancelledAt : undefined
+}
+
+function finalDelivery({ delivery, body, attempts }: DeliveryDetail, { redelivered }: StoreRecord, startedAt: number): FinalDelivery {
+  const { id: deliveryId, webhookId, state } = delivery
+  return {
+    ...{ deliveryId, webhookId, status: state.kind, body },
+    redeliveredAt: redelivered.filter(({ of }) => of === deliveryId || of === webhookId).map(({ at }) => at),
+    attempts: attempts.map(({ attemptNumber, startedAt: at, durationMs, outcome }) => ({
+      ...{ attemptNumber, startedAt: at - startedAt, durationMs, outcome: outcome.kind },
+      ...('statusCode' in outcome && { statusCode: outcome.statusCode, receipt: outcome.responseBody }),
+    })),
+  }
+}
+
+async function readAll<T>(list: (page: PageOf) => Stored<Page<T>>): Promise<T[]> {
+  const rows: T[] = []
+  let cursor: string | null = null
+  do {
+    const page: Page<T> = (await list({ limit: 100, ...(cursor !== null && { cursor }) }))._unsafeUnwrap()
+    rows.push(...page.data)
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  return rows
+}

@@ -1,0 +1,20 @@
+import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
+
+const SECOND = 1_000
+
+/** All of the service's times, shortened, so that each of them plays a part in a minute; and little room, so that it is full at times. */
+export const POLICY: Policy = {
+  ...defaultPolicy,
+  ...{ syncWaitMs: 10 * SECOND, pollMs: 2 * SECOND, runLeaseMs: 6 * SECOND },
+  dispatch: { backoffMs: [500, 2 * SECOND], jitter: 0.2, runTimeoutMs: 8 * SECOND, deferredTimeoutMs: 15 * SECOND },
+  agentHealth: { intervalMs: 10 * SECOND, recheckMs: SECOND, timeoutMs: 2 * SECOND, strikes: 3 },
+  retry: { delaysMs: [SECOND, 2 * SECOND, 4 * SECOND, 8 * SECOND, 12 * SECOND], jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
+  webhookHealth: {
+    ...{ failures: 4, openMs: 2 * SECOND, longestOpenMs: 8 * SECOND, jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
+    ...{ disableAfterMs: 20 * SECOND, disableFailures: 6 },
+  },
+  deliver: { deadlineMs: 3 * SECOND, leaseMs: 6 * SECOND, maxInFlight: 8, maxInFlightPerWebhook: 3, prefetch: 12 },
+}
+
+/** In a session, ahead of a new message. */
+export const MOST_QUEUED = 4

@@ -1,0 +1,34 @@
+import type { MessagingService } from '@org/agent-messaging-core'
+import type { Result } from 'neverthrow'
+import { KIND } from './agents.js'
+import { MOST_QUEUED } from './policy.js'
+import type { Somebody } from './process.js'
+import { newReceiver } from './receivers.js'
+
+/** What is there before anything goes wrong, and stays. */
+export type Population = {
+  readonly projectId: string
+  readonly agentIds: readonly string[]
+  readonly webhookUrls: ReadonlySet<string>
+}
+
+export async function populate(somebody: Somebody, agents: number, webhooks: number): Promise<Population> {
+  const ask = async <T, E>(request: (service: MessagingService) => PromiseLike<Result<T, E>>): Promise<T> => {
+    const answer = await somebody()?.ask(request)
+    if (!answer) throw new Error('nobody answers, and nothing has gone wrong yet')
+    return answer._unsafeUnwrap()
+  }
+  const { id: projectId } = await ask((service) => service.projects.create({ name: 'simulated' }))
+  const agentIds: string[] = []
+  for (let n = 1; n <= agents; n++) {
+    const settings = { projectId, name: `agent-${n}`, runtime: { kind: KIND }, desiredState: 'running', maxQueued: MOST_QUEUED } as const
+    const created = await ask((service) => service.agents.create({ ...settings, concurrency: 1 + n, maxAttempts: 1 + n }))
+    agentIds.push(created.agent.id)
+  }
+  const webhookUrls = new Set<string>()
+  for (let n = 1; n <= webhooks; n++) {
+    const { webhook } = await ask((service) => service.webhooks.create(newReceiver(projectId, `receiver-${n}`)))
+    webhookUrls.add(webhook.url)
+  }
+  return { projectId, agentIds, webhookUrls }
+}

@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Agent, ClaimedMessage, MessageStore } from '@org/agent-messaging-core'
+import { createSessionModel, type ModelMessage, type SessionModel } from '@org/agent-messaging-core/testing'
+import type { Witness } from './storage.js'
+
+/**
+ * The model of sessions that every store is tested beside, here beside the store of a simulation: each call goes to both, in the
+ * order in which the store does them, and has to come to the same.
+ */
+export type SessionWatch = { readonly witness: Witness; readonly breaches: readonly string[] }
+
+type Params = { [M in keyof MessageStore]: Parameters<MessageStore[M]>[0] }
+type Answers = {
+  [M in keyof MessageStore]: Awaited<ReturnType<MessageStore[M]>> extends infer R ? (R extends { value: infer V } ? V : never) : never
+}
+type Watched = 'accept' | 'claimRunnable' | 'extendLeases' | 'defer' | 'recordRun' | 'cancel' | 'retry'
+type Watchers = { readonly [M in Watched]: (asked: Params[M], answer: Answers[M], until: number) => void }
+
+export function createSessionWatch(maxQueued: number): SessionWatch {
+  const models = new Map<string, SessionModel>()
+  const owners = new Map<string, SessionModel>()
+  const breaches: string[] = []
+
+  function modelOf(agentId: Agent['id']): SessionModel {
+    const model = models.get(agentId) ?? createSessionModel(maxQueued)
+    models.set(agentId, model)
+    return model
+  }
+
+  function expect(what: string, actual: unknown, expected: unknown): void {
+    if (!isDeepStrictEqual(actual, expected))
+      breaches.push(`${what}: the store says ${JSON.stringify(actual)}, the model ${JSON.stringify(expected)}`)
+  }
+
+  function begin(model: SessionModel, { message, lease }: ClaimedMessage): void {
+    const own = model.messages.get(message.id)
+    if (!own) return void breaches.push(`message ${message.id} was claimed, and was never accepted`)
+    model.claim(own, lease.token, lease.until)
+    expect(`the attempt of ${message.id}`, message.attempt, own.attempt)
+  }
+
+  const known = (messageId: string): [SessionModel, ModelMessage] | undefined => {
+    const model = owners.get(messageId)
+    const message = model?.messages.get(messageId)
+    return model && message && [model, message]
+  }
+
+  const watchers: Watchers = {
+    accept(message, accepted) {
+      if (accepted.kind === 'agent_not_found' || accepted.kind === 'agent_not_running') return
+      const { id, agentId, sessionId, idempotencyKey, now, claimUntil } = message
+      const model = modelOf(agentId)
+      const isNew = !owners.has(id)
+      expect(`accepting ${id}`, accepted.kind, model.accept(id, sessionId, idempotencyKey ?? id, now, claimUntil !== undefined))
+      if (isNew && model.messages.has(id)) owners.set(id, model)
+      if (accepted.kind === 'claimed') begin(model, accepted.claimed)
+    },
+    claimRunnable({ lanes, now }, claimed) {
+      for (const { agentId, free } of lanes) {
+        const model = modelOf(agentId)
+        const due = new Set(model.due(now).map(({ id }) => id))
+        const mine = claimed.filter(({ message }) => message.agentId === agentId)
+        expect(`the number of claims of agent ${agentId}`, mine.length, Math.min(free, due.size))
+        for (const claim of mine) {
+          if (!due.has(claim.message.id)) breaches.push(`message ${claim.message.id} was claimed before it was due`)
+          begin(model, claim)
+        }
+      }
+    },
+    extendLeases(held, lost, until) {
+      const gone = held.filter((claim) => !owners.get(claim.messageId)?.finish(claim, 'running', 0, until))
+      expect('lost leases', lost.toSorted(), gone.map(({ messageId }) => messageId).toSorted())
+    },
+    defer({ state, ...held }, answer) {
+      const isHeld = owners.get(held.messageId)?.finish(held, 'deferred', 0, state.deadlineAt)
+      expect(`deferring ${held.messageId}`, answer, isHeld ? 'deferred' : 'lease_lost')
+    },
+    recordRun({ messageId, token, state, now }, { kind }) {
+      const until = state.kind === 'queued' ? state.notBefore : 0
+      const isHeld = owners.get(messageId)?.finish({ messageId, token }, state.kind, now, until)
+      expect(`recording ${state.kind} of ${messageId}`, kind, isHeld ? 'recorded' : 'lease_lost')
+    },
+    cancel({ messageId, state }, cancelled) {
+      const [model, message] = known(messageId) ?? []
+      expect(`cancelling ${messageId}`, cancelled?.kind, message && model?.cancel(message, state.cancelledAt))
+    },
+    retry({ messageId, now }, retried) {
+      if (retried?.kind === 'agent_not_running') return
+      const [model, message] = known(messageId) ?? []
+      expect(`retrying ${messageId}`, retried?.kind, message && model?.retry(message, now))
+    },
+  }
+
+  return {
+    breaches,
+    witness: (method, [asked, until], answer) => {
+      const [store, name = ''] = method.split('.')
+      const watch = store === 'messages' && Object.hasOwn(watchers, name) ? watchers[name as Watched] : undefined
+      watch?.(asked as never, answer as never, until as never)
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import type { ResponseSignal } from '@org/agent-messaging-core'
+import { latency, type Weather } from './weather.js'
+import type { Owner, World } from './world.js'
+
+type Listener = { readonly owner: Owner; readonly hear: Parameters<ResponseSignal['listen']>[1] }
+
+/** Wakes who waits in the process itself at once, and who waits in others after a moment, or not at all. */
+export function sharedSignal(world: World, weather: Weather): (owner: Owner) => ResponseSignal {
+  const listeners = new Map<string, Set<Listener>>()
+  return (owner) => ({
+    notify: (message) => {
+      for (const { owner: other, hear } of listeners.get(message.id) ?? []) {
+        if (other === owner) hear(message)
+        else if (!world.dice.chance(weather.networkFails)) world.after(latency(world.dice, weather), () => hear(undefined), other)
+      }
+    },
+    listen: (messageId, hear) => {
+      const listener = { owner, hear }
+      const all = listeners.get(messageId) ?? new Set()
+      listeners.set(messageId, all.add(listener))
+      return () => void all.delete(listener)
+    },
+  })
+}

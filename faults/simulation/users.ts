@@ -1,0 +1,174 @@
+import type { MessagingService, SendInput } from '@org/agent-messaging-core'
+import type { ClientRequest } from '../checker/history.js'
+import type { Population } from './populate.js'
+import type { Somebody } from './process.js'
+import { newReceiver } from './receivers.js'
+import { latency, type Weather } from './weather.js'
+import type { World } from './world.js'
+
+/** What users know: of their project, and of what they were told. */
+export type Users = {
+  readonly requests: readonly ClientRequest[]
+  /** How many of them are still at it. */
+  readonly busy: number
+  /** One more of them, who does so many things, one after the other. */
+  come(deeds: number): void
+}
+
+type UserOptions = Pick<Population, 'projectId' | 'agentIds'> & {
+  readonly world: World
+  readonly weather: Weather
+  readonly somebody: Somebody
+}
+
+type Request<T> = (service: MessagingService) => PromiseLike<T>
+type Row = { readonly id: string }
+
+const SESSIONS = 3
+const KEYS = 12
+const TRIES = 4
+const LONGEST_WAIT_MS = 12_000
+const PAUSE_MS = 1_200
+const RETRY_PAUSE_MS = 2_000
+const PAGE = { limit: 50 }
+
+export function createUsers({ world, weather, projectId, agentIds, somebody }: UserOptions): Users {
+  const { dice } = world
+  const requests: ClientRequest[] = []
+  /** Of sends, with their agents. */
+  const known: { readonly agent: string; readonly messageId: string }[] = []
+  let webhooks = 0
+  let unkeyed = 0
+  let busy = 0
+
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => void world.after(ms, resolve))
+
+  /** Undefined when there is no answer, or it was lost on its way. */
+  async function ask<T>(request: Request<T>): Promise<T | undefined> {
+    const answer = await somebody()?.ask(request)
+    await pause(latency(dice, weather))
+    return dice.chance(weather.answersLost) ? undefined : answer
+  }
+
+  /** Whoever has a key repeats what was not answered, or not well, and perhaps what was. */
+  async function send(): Promise<void> {
+    const isKeyed = dice.chance(0.7)
+    const no = isKeyed ? dice.below(KEYS) : KEYS + ++unkeyed
+    const agent = agentIds[no % agentIds.length] as string
+    const input = { projectId, agent, sessionId: `session ${no % SESSIONS}`, message: `message ${no}` }
+    const sent = { ...input, ...(isKeyed && { idempotencyKey: `key ${no}` }), waitMs: dice.oneOf([0, dice.below(LONGEST_WAIT_MS)]) }
+    for (let tries = 1; tries <= TRIES; tries++) {
+      const isAnswered = await sendOnce(sent)
+      if (!isKeyed || (isAnswered && dice.chance(0.9))) return
+      await pause(dice.below(RETRY_PAUSE_MS))
+    }
+  }
+
+  async function sendOnce({
+    waitMs,
+    ...input
+  }: Omit<SendInput, 'idempotencyKey'> & { readonly idempotencyKey?: string }): Promise<boolean> {
+    const { agent, idempotencyKey: key, sessionId, message } = input
+    const at = world.elapsed
+    const result = await ask((service) => service.messages.send({ ...input, waitMs }))
+    const request = { kind: 'send', at, agent, sessionId, message, ...(key !== undefined && { key }) } as const
+    const answer = result?.match(
+      ({ message: { id: messageId, state } }) => {
+        known.push({ agent, messageId })
+        return state.kind === 'responded' ? { status: 200, messageId, response: state.response } : { status: 202, messageId }
+      },
+      ({ kind }) => ({ status: kind === 'unavailable' ? 503 : 409 }),
+    )
+    requests.push({ ...request, ...(answer && { answer: { ...answer, at: world.elapsed } }) })
+    return answer !== undefined && answer.status < 500
+  }
+
+  async function read(): Promise<void> {
+    if (known.length === 0) return
+    const { agent, messageId } = dice.oneOf(known)
+    const at = world.elapsed
+    const result = await ask((service) => service.messages.get({ projectId, agent, messageId, waitMs: dice.oneOf([0, LONGEST_WAIT_MS]) }))
+    const answer = result?.match(
+      ({ state }) => ({ status: 200, messageId, ...(state.kind === 'responded' && { response: state.response }) }),
+      ({ kind }) => ({ status: kind === 'unavailable' ? 503 : 404 }),
+    )
+    requests.push({ kind: 'read', at, agent, messageId, ...(answer && { answer: { ...answer, at: world.elapsed } }) })
+  }
+
+  /** Something to a message that somebody knows. */
+  const toMessage = (change: 'cancel' | 'retry') => async (): Promise<void> => {
+    if (known.length === 0) return
+    const { agent, messageId } = dice.oneOf(known)
+    await ask(async (service) => service.messages[change]({ projectId, agent, messageId }))
+  }
+
+  async function toDelivery(): Promise<void> {
+    const listed = await ask((service) => service.deliveries.list({ projectId }, PAGE))
+    const deliveryId = anyOf(listed?.unwrapOr(undefined)?.data)
+    if (deliveryId === undefined) return
+    const change = dice.oneOf(['redeliver', 'redeliver', 'cancel'] as const)
+    await ask(async (service) => service.deliveries[change]({ projectId, deliveryId }))
+  }
+
+  async function toWebhook(): Promise<void> {
+    const listed = await ask((service) => service.webhooks.list(projectId, PAGE))
+    const webhookId = anyOf(listed?.unwrapOr(undefined)?.data)
+    if (webhookId === undefined) return
+    const of = { projectId, webhookId }
+    await dice.oneOf<() => Promise<unknown>>([
+      () => ask((service) => service.webhooks.disable(of)),
+      () => ask((service) => service.webhooks.enable(of)),
+      () => ask((service) => service.webhooks.enable(of)),
+      () => ask((service) => service.webhooks.sendTestEvent(of)),
+      () => ask((service) => service.deliveries.recover({ ...of, page: PAGE })),
+    ])()
+  }
+
+  /** Comes, and may go again. Those of the beginning stay. */
+  async function visitingWebhook(): Promise<void> {
+    const created = await ask((service) => service.webhooks.create(newReceiver(projectId, `visitor-${++webhooks}`, dice.chance(0.3))))
+    const webhookId = created?.unwrapOr(undefined)?.webhook.id
+    await pause(dice.below(5 * PAUSE_MS))
+    if (webhookId !== undefined && dice.chance(0.5)) await ask((service) => service.webhooks.delete({ projectId, webhookId }))
+  }
+
+  async function toAgent(): Promise<void> {
+    const agent = dice.oneOf(agentIds)
+    await ask((service) => service.agents.stop({ projectId, agent }))
+    await pause(dice.below(PAUSE_MS))
+    await ask((service) => service.agents.start({ projectId, agent }))
+  }
+
+  const cron = (): Promise<unknown> => ask((service) => service.tick({ budgetMs: dice.below(PAUSE_MS) }))
+  const anyOf = (rows: readonly Row[] | undefined): string | undefined => (rows && rows.length > 0 ? dice.oneOf(rows).id : undefined)
+
+  const DEEDS: readonly (readonly [weight: number, deed: () => Promise<unknown>])[] = [
+    [20, send],
+    [4, read],
+    [2, toMessage('cancel')],
+    [3, toMessage('retry')],
+    [3, toDelivery],
+    [3, toWebhook],
+    [2, visitingWebhook],
+    [1, toAgent],
+    [2, cron],
+  ]
+
+  return {
+    requests,
+    get busy() {
+      return busy
+    },
+    come: (deeds) => {
+      busy++
+      const stay = async (): Promise<void> => {
+        for (let n = 0; n < deeds; n++) {
+          await dice.weighted(DEEDS)()
+          await pause(dice.below(PAUSE_MS))
+        }
+        busy--
+      }
+      void stay()
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { ActorsTold } from './actors.js'
+import { programs } from './programs.js'
+
+export type ActorsProcess = { readonly url: string; behaveWell(): void; close(): Promise<void> }
+
+/** The receivers and the remote agent. */
+export async function actorsProcess(folder: string, seed: number, slowMs: number): Promise<ActorsProcess> {
+  const child = fork(programs.actors, [folder, String(seed), String(slowMs)], { execArgv: [] })
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  return {
+    url: `http://127.0.0.1:${port}`,
+    behaveWell: () => void child.send({ good: true } satisfies ActorsTold),
+    close: async () => {
+      const exit = once(child, 'exit')
+      child.kill('SIGKILL')
+      await exit
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import type { FinalDelivery, FinalMessage, FinalState, FinalWebhook } from '../checker/history.js'
+import { all, json } from './api.js'
+import { AGENTS } from './clients.js'
+
+type Message = {
+  readonly messageId: string
+  readonly sessionId: string
+  readonly message: string
+  readonly metadata?: { readonly key?: string }
+  readonly state: string
+  readonly response?: string
+  readonly attempt: number
+  readonly respondedAt?: string
+}
+type Delivery = Omit<FinalDelivery, 'deliveryId' | 'attempts'> & { readonly id: string; readonly attempts: readonly Attempt[] }
+type Attempt = {
+  readonly attemptNumber: number
+  readonly startedAt: string
+  readonly durationMs: number
+  readonly outcome: string
+  readonly statusCode?: number
+  readonly responseBody?: string
+}
+
+const AT_ONCE = 8
+
+/** Everything that the service tells of its messages and deliveries. */
+export async function readFinalState(url: string, webhooks: readonly FinalWebhook[], purgedBefore?: number): Promise<FinalState> {
+  const messages: FinalMessage[] = []
+  for (const agent of AGENTS) {
+    for (const { sessionId } of await all<{ sessionId: string }>(url, `/v1/agents/${agent}/sessions`)) {
+      const rows = await all<Message>(url, `/v1/agents/${agent}/messages?sessionId=${encodeURIComponent(sessionId)}&order=asc`)
+      messages.push(...rows.map((row) => messageOf(agent, row)))
+    }
+  }
+  const ids = (await all<{ id: string }>(url, '/v1/deliveries')).map(({ id }) => id)
+  const deliveries = await inTurns(ids, async (id) => deliveryOf(await json<Delivery>(url, 'GET', `/v1/deliveries/${id}`)))
+  return { messages, webhooks, deliveries, ...(purgedBefore !== undefined && { purgedBefore }) }
+}
+
+const messageOf = (
+  agent: string,
+  { metadata, respondedAt, messageId, sessionId, message, state, response, attempt }: Message,
+): FinalMessage => ({
+  ...{ messageId, agent, sessionId, message, state, attempt },
+  ...(metadata?.key !== undefined && { key: metadata.key }),
+  ...(response !== undefined && { response }),
+  ...(respondedAt !== undefined && { endedAt: Date.parse(respondedAt) }),
+})
+
+const deliveryOf = ({ id, webhookId, status, body, attempts }: Delivery): FinalDelivery => ({
+  ...{ deliveryId: id, webhookId, status, body },
+  attempts: attempts.map(({ startedAt, responseBody, ...attempt }) => ({
+    ...attempt,
+    startedAt: Date.parse(startedAt),
+    ...(responseBody !== undefined && { receipt: responseBody }),
+  })),
+})
+
+async function inTurns<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value>): Promise<Value[]> {
+  const values: Value[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) values[index] = await work(items[index] as Item)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return values
+}

@@ -1,0 +1,93 @@
+import type { Dice } from '@org/agent-messaging-core/testing'
+import { request } from './api.js'
+import type { ServerProcess } from './server-process.js'
+import { CRON_SECRET, rules } from './settings.js'
+import { sleep } from './until.js'
+
+/** Does it to one of the servers, and mends it; gives what it did, in words, when it did it, and how far a clock jumped. */
+export type Harm = (
+  server: ServerProcess,
+  dice: Dice,
+) => Promise<{ readonly kind: string; readonly at: number; readonly until?: number; readonly byMs?: number } | undefined>
+
+/** What happens around a commit or a request that a crash must not tear apart. */
+const POINTS = [
+  ...['before accept', 'after accept', 'after claimRunnable', 'before recordRun', 'after recordRun', 'after defer'],
+  ...['after claimDue', 'before send', 'after send', 'before recordAttempt', 'after recordAttempt'],
+] as const
+const PURGE_POINTS = ['before purge', 'after purge'] as const
+const REACHED_WITHIN_MS = 4_000
+const MOST_PASSINGS = 20
+/** A server that ends by itself is seen to so much later. */
+const LOOKS_EVERY_MS = 100
+
+const kill: Harm = async (server, dice) => {
+  await sleep(dice.below(300))
+  const at = Date.now()
+  await server.kill('SIGKILL')
+  const until = Date.now()
+  await server.start()
+  return { kind: 'kill', at, until }
+}
+
+const killAt =
+  (points: readonly string[], provoke?: (server: ServerProcess) => void): Harm =>
+  async (server, dice) => {
+    const point = dice.oneOf(points)
+    server.tell({ arm: { point, passings: provoke ? 1 : 1 + dice.below(MOST_PASSINGS) } })
+    provoke?.(server)
+    if (!(await server.ended(REACHED_WITHIN_MS))) {
+      server.tell({ arm: { point: 'nowhere', passings: 1 } })
+      return undefined
+    }
+    const until = Date.now()
+    await server.start()
+    return { kind: `kill ${point}`, at: until - LOOKS_EVERY_MS, until }
+  }
+
+const sigterm: Harm = async (server, dice) => {
+  await sleep(dice.below(300))
+  const at = Date.now()
+  await server.kill('SIGTERM')
+  const until = Date.now()
+  await server.start()
+  return { kind: 'SIGTERM', at, until }
+}
+
+/** For so long that others may take what it holds. */
+const sigstop: Harm = async (server, dice) => {
+  const at = Date.now()
+  server.signal('SIGSTOP')
+  await sleep(2 * rules.runLeaseMs + dice.below(1_000))
+  server.signal('SIGCONT')
+  return { kind: 'SIGSTOP', at }
+}
+
+const FURTHEST_JUMP_MS = 8_000
+const clock: Harm = async (server, dice) => {
+  const at = Date.now()
+  const byMs = dice.below(2 * FURTHEST_JUMP_MS) - FURTHEST_JUMP_MS
+  server.tell({ clockOffsetMs: byMs })
+  await sleep(500 + dice.below(2_000))
+  server.tell({ clockOffsetMs: 0 })
+  return { kind: 'clock', at, byMs }
+}
+
+const CRON_CALLS = 20
+const cron: Harm = async (server) => {
+  const at = Date.now()
+  await Promise.all(Array.from({ length: CRON_CALLS }, () => callCron(server)))
+  return { kind: 'cron', at }
+}
+
+async function callCron({ url }: ServerProcess): Promise<void> {
+  const call = request(url, 'POST', '/api/cron/webhooks', undefined, { authorization: `Bearer ${CRON_SECRET}` })
+  await call.then((response) => response.text()).catch(() => undefined)
+}
+
+export const processFaults: Readonly<Record<string, Harm>> = {
+  ...{ kill, sigterm, sigstop, clock, cron },
+  'kill-at': killAt(POINTS),
+  // Purging is rare by itself; each call of the cron route does some.
+  purge: killAt(PURGE_POINTS, (server) => void callCron(server)),
+}

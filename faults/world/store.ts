@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { openLink, type Link } from './link.js'
+import { startPostgres, type Postgres } from './postgres.js'
+
+export type StoreKind = 'sqlite' | 'postgres'
+
+/** Where the servers keep their data. */
+export type Store = {
+  readonly databaseUrl: string
+  /** Of another, empty database at the same place. */
+  freshUrl(name: string): Promise<string>
+  /** There with PostgreSQL. */
+  readonly postgres?: Postgres & { readonly link: Link }
+  /** There when the SQLite file lies on a small disk of its own: its folder. */
+  readonly smallDisk?: string
+  close(): Promise<void>
+}
+
+const SMALL_DISK = 'size=256m'
+const run = promisify(execFile)
+
+export const openStore = (kind: StoreKind, folder: string, wantsSmallDisk: boolean): Promise<Store> =>
+  kind === 'postgres' ? openPostgres(folder) : openSqlite(folder, wantsSmallDisk)
+
+async function openSqlite(folder: string, wantsSmallDisk: boolean): Promise<Store> {
+  const data = path.join(folder, 'data')
+  await mkdir(data)
+  if (wantsSmallDisk) await run('mount', ['-t', 'tmpfs', '-o', SMALL_DISK, 'tmpfs', data])
+  const urlOf = (name: string): string => `file:${path.join(data, `${name}.db`)}`
+  return {
+    databaseUrl: urlOf('service'),
+    freshUrl: async (name) => urlOf(name),
+    ...(wantsSmallDisk && { smallDisk: data }),
+    close: async () => void (wantsSmallDisk && (await run('umount', ['--lazy', data]))),
+  }
+}
+
+async function openPostgres(folder: string): Promise<Store> {
+  const place = path.join(folder, 'postgres')
+  await mkdir(place)
+  await run('chmod', ['755', folder])
+  const postgres = await startPostgres(place)
+  const link = await openLink(postgres.port)
+  const linked = (database: string): string => `postgres://postgres@127.0.0.1:${link.port}/${database}`
+  const freshUrl = async (name: string): Promise<string> => {
+    await postgres.query(`create database ${name}`)
+    return linked(name)
+  }
+  return {
+    databaseUrl: await freshUrl('service'),
+    freshUrl,
+    postgres: { ...postgres, link },
+    close: async () => {
+      await link.close()
+      await postgres.stopAtOnce()
+    },
+  }
+}
