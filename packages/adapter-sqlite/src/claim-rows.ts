@@ -25,7 +25,7 @@ export function rowClaims(db: Database): (seqs: readonly number[], webhook: Webh
   const read = db.prepare<[number], EventRow>('select id, name, body, trace from events where seq = ?')
 
   function eventOf(seq: number, events: Events): EventRow {
-    const event = events.get(seq) ?? (read.get(seq) as EventRow)
+    const event = (events.get(seq) ?? read.get(seq)) as EventRow
     events.set(seq, event)
     return event
   }
