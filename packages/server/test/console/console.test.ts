@@ -66,7 +66,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     pages = createConsole({ ...demo, catcher: true })
     listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
     browser = await chromium.launch(chromiumOptions())
-  }, PATIENCE_MS)
+  }, 3 * PATIENCE_MS)
 
   afterAll(async () => {
     await browser.close()

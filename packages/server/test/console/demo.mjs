@@ -66,7 +66,7 @@ export async function playDemo() {
   const runtimes = [fakeRuntime({ kind: 'openai', handler: patient }), fakeRuntime({ kind: 'http', handler: patient }), broken]
   const service = createService({
     ...{ ...platform, clock, sender, runtimes, storage: memoryStorage() },
-    policy: { retry: { ...defaultPolicy.retry, delaysMs: [5_000, 30_000, 5 * MINUTE] } },
+    policy: { pollMs: 5_000, retry: { ...defaultPolicy.retry, delaysMs: [5_000, 30_000, 5 * MINUTE] } },
   })
   await service.start()
   const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
