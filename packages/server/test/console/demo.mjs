@@ -47,7 +47,7 @@ export async function playDemo() {
     return { kind: 'answered', response: answers.get(message) ?? message }
   }
   const patient = async (request) => {
-    await clock.sleep(400 + Math.floor(chance() * 2_000))
+    await clock.sleep(request.message.startsWith('Think') ? 6_000 : 400 + Math.floor(chance() * 2_000))
     return answer(request)
   }
   const broken = {
