@@ -17,5 +17,22 @@ document.addEventListener('click', (event) => {
 const { address } = document.querySelector('[data-address]')?.dataset ?? {}
 if (address) history.replaceState(null, '', address)
 
-document.addEventListener('htmx:afterSettle', shown)
+// A part that somebody reads closely, or is in with the keyboard, stays as it is; and nobody looks at a page in the background.
+document.addEventListener('htmx:beforeRequest', (event) => {
+  const part = event.detail.elt
+  const isRead = part.querySelector('details[open], :focus-visible') !== null
+  if (part.id === 'live' && (isRead || document.hidden)) event.preventDefault()
+})
+
+// A renewed conversation is not read out as a whole, but the answer that came is.
+const answers = () => [...document.querySelectorAll('.answered .said')].map((answer) => answer.textContent)
+let heard = answers().length
+
+document.addEventListener('htmx:afterSettle', () => {
+  shown()
+  const all = answers()
+  const news = document.getElementById('news')
+  if (news && all.length > heard) news.textContent = all.at(-1)
+  heard = all.length
+})
 shown()

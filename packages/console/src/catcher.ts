@@ -1,5 +1,6 @@
 import { signatureHeaders, type Crypto, type Instant, type MessagingService } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { BASE, type Env } from './options.js'
 
 /** `unknown`: no signature came with it, so it is from somebody else. */
@@ -54,10 +55,9 @@ export function createCatcher({ service, crypto }: Options): Catcher {
   }
 
   // The end of the path is made of the master key: nobody fills the memory of a project whose address was not given to them.
-  const routes = new Hono<Env>().post(`${BASE}/catch/:place`, async (c) => {
+  const routes = new Hono<Env>().post(`${BASE}/catch/:place`, bodyLimit({ maxSize: MAX_BODY_BYTES }), async (c) => {
     const projectId = c.req.param('place').slice(0, UUID_LENGTH)
     if (!crypto.equal(pathOf(projectId), c.req.path)) return c.notFound()
-    if (Number(c.req.header('content-length') ?? 0) > MAX_BODY_BYTES) return c.text('too large', 413)
     const body = await c.req.text()
     const { status, delayMs } = answering(projectId)
     const { verdict, event, deliveryId } = judge(crypto, service.policy.headerPrefix, c.req.raw.headers, body, secretOf(projectId))

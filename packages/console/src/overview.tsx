@@ -180,7 +180,7 @@ function Webhooks({ webhooks, numbers, now }: WebhooksProps) {
   return (
     <section class="card flush" aria-labelledby="webhooks">
       <h2 id="webhooks">Webhooks</h2>
-      <div class="scroll" role="region" aria-labelledby="webhooks" tabindex={0}>
+      <div class="scroll" role="group" aria-labelledby="webhooks" tabindex={0}>
         <table>
           <thead>
             <tr>

@@ -157,17 +157,12 @@ async function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draft
       </p>
       <h1 class="long">{sessionId}</h1>
       <Next c={c} cursor={messages.nextCursor} words="Earlier" />
-      <div
-        role="log"
-        aria-label="Conversation"
-        aria-live="polite"
-        class="conversation talk"
-        {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}
-      >
+      <div role="group" aria-label="Conversation" class="conversation talk" {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}>
         {messages.data.toReversed().map((message) => (
           <Exchange agent={agent} message={message} now={service.now()} />
         ))}
       </div>
+      <p id="news" class="hidden" role="status" />
       <section class="card talk" id="end" aria-labelledby="send">
         <h2 id="send">Send a message</h2>
         <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />

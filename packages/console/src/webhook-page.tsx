@@ -106,7 +106,7 @@ function Deliveries({ deliveries, now }: Pick<WebhookPageProps, 'deliveries' | '
     )
   }
   return (
-    <div class="scroll" role="region" aria-labelledby="recent" tabindex={0}>
+    <div class="scroll" role="group" aria-labelledby="recent" tabindex={0}>
       <table>
         <thead>
           <tr>

@@ -67,12 +67,31 @@ describe('agent-messaging dev', () => {
     expect(received).toContain(`delivery ${data[0]?.id} `)
   })
 
+  it('prints a link that signs in to the console once', async () => {
+    const server = await dev()
+    const [, link = ''] = /Sign in +(http:\S+)/.exec(server.text) ?? []
+    const enter = () => fetch(link, { redirect: 'manual' })
+    const entered = await enter()
+    expect(entered.headers.get('location')).toBe('/console')
+    const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const page = await fetch(`${server.url}/console`, { headers: { cookie } })
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Catcher')])
+    expect((await enter()).status).toBe(401)
+  })
+
+  it('has no console when that is switched off', async () => {
+    const server = await dev({ SERVICE_CONSOLE: 'off' })
+    expect(server.text).not.toMatch(/console|Sign in/i)
+    expect((await fetch(`${server.url}/console`)).status).toBe(404)
+  })
+
   it('keeps everything for the second start', async () => {
     const first = await dev()
     await stop(first)
     const second = await dev()
     expect(second.key).toBe(first.key)
-    expect(second.text.replaceAll(second.url, '')).toBe(first.text.replaceAll(first.url, ''))
+    const lasting = ({ text, url }: Dev): string => text.replaceAll(url, '').replace(/code=\S+/, '')
+    expect(lasting(second)).toBe(lasting(first))
     const agents = (await (await call(second, '/v1/agents')).json()) as { data: { name: string }[] }
     expect(agents.data.map(({ name }) => name)).toEqual(['echo'])
   })

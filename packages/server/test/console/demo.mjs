@@ -47,7 +47,7 @@ export async function playDemo() {
     return { kind: 'answered', response: answers.get(message) ?? message }
   }
   const patient = async (request) => {
-    await clock.sleep(400 + Math.floor(chance() * 2_000))
+    await clock.sleep(request.message.startsWith('Think') ? 6_000 : 400 + Math.floor(chance() * 2_000))
     return answer(request)
   }
   const broken = {
@@ -66,7 +66,7 @@ export async function playDemo() {
   const runtimes = [fakeRuntime({ kind: 'openai', handler: patient }), fakeRuntime({ kind: 'http', handler: patient }), broken]
   const service = createService({
     ...{ ...platform, clock, sender, runtimes, storage: memoryStorage() },
-    policy: { retry: { ...defaultPolicy.retry, delaysMs: [5_000, 30_000, 5 * MINUTE] } },
+    policy: { pollMs: 5_000, retry: { ...defaultPolicy.retry, delaysMs: [5_000, 30_000, 5 * MINUTE] } },
   })
   await service.start()
   const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
