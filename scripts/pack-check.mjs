@@ -1,4 +1,5 @@
-// What a user of the packages gets: each is packed, its manifest and its types are checked, and a blank project imports every entry.
+// What a user of the packages gets: each is packed, its manifest and its types are checked, and a blank project, by Node's rules and by a
+// bundler's, imports every entry and compiles what the READMEs show.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +11,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const packages = readdirSync(path.join(root, 'packages'))
   .map((name) => path.join(root, 'packages', name))
   .map((home) => ({ home, manifest: JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8')) }))
-  .filter(({ manifest }) => !manifest.private)
+  .filter(({ manifest }) => !manifest.private && manifest.exports)
+
+function requirePaperwork(home, { name, engines, license, sideEffects }) {
+  const missing = ['README.md', 'LICENSE'].filter((file) => !existsSync(path.join(home, file)))
+  if (!engines?.node || license !== 'MIT' || sideEffects !== false) missing.push('engines.node, license MIT or sideEffects false')
+  if (missing.length > 0) throw new Error(`${name} lacks ${missing.join(', ')}`)
+}
 
 /** Shows what a program printed only when it failed. */
 function run(command, args, cwd = root) {
@@ -25,6 +32,7 @@ try {
   run('npm', ['pack', '--pack-destination', folder, ...packages.flatMap(({ manifest }) => ['--workspace', manifest.name])])
   for (const { home, manifest } of packages) {
     const tarball = path.join(folder, `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`)
+    requirePaperwork(home, manifest)
     run('publint', ['run', tarball, '--strict'])
     run('attw', [tarball, '--profile', 'esm-only', '--no-definitely-typed'])
     unpack(tarball, home, manifest)
@@ -59,7 +67,15 @@ function importEverything() {
   const compilerOptions = { module: 'nodenext', target: 'es2023', strict: true, types: ['node'], noEmit: true }
   const write = (file, lines) => writeFileSync(path.join(consumer, file), `${lines.join('\n')}\n`)
   write('package.json', [JSON.stringify({ type: 'module' })])
-  write('tsconfig.json', [JSON.stringify({ compilerOptions, files: ['types.ts'] })])
+  const readmes = packages.map(({ home, manifest }, n) => {
+    write(`readme${n}.ts`, [codeOf(home, manifest)])
+    return `readme${n}.ts`
+  })
+  const files = ['types.ts', ...readmes]
+  write('tsconfig.json', [JSON.stringify({ compilerOptions, files })])
+  write('tsconfig.bundler.json', [
+    JSON.stringify({ compilerOptions: { ...compilerOptions, module: 'esnext', moduleResolution: 'bundler' }, files }),
+  ])
   write(
     'types.ts',
     entries.map((entry, n) => `export type * as entry${n} from '${entry}'`),
@@ -70,6 +86,14 @@ function importEverything() {
   ) // contract loads only in vitest
   link(path.join(root, 'node_modules/@types/node'), path.join(consumer, 'node_modules/@types/node'))
   run('tsc', ['-p', consumer])
+  run('tsc', ['-p', path.join(consumer, 'tsconfig.bundler.json')])
   run(process.execPath, ['load.js'], consumer)
   console.log(`A blank project type-checks and loads ${entries.join(', ')}.`)
+}
+
+/** What a package's README shows. */
+function codeOf(home, { name }) {
+  const [, code] = /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(home, 'README.md'), 'utf8')) ?? []
+  if (!code) throw new Error(`the README of ${name} shows no code`)
+  return code
 }

@@ -52,7 +52,7 @@ async function checkUse(database: string, masterKey: Uint8Array | undefined): Pr
     return [
       written,
       fits
-        ? good('master key', 'is the one of this database')
+        ? good('master key', 'fits this database')
         : bad(
             'master key',
             'is not the one that this database was begun with',
