@@ -39,7 +39,7 @@ async function harassAndReport(): Promise<void> {
   print(`seed ${numbers.seed}: ${numbers.kills} kills of ${numbers.processes} processes on ${store}, with ${faults.join(', ')}`)
   let count = 0
   const stopped = new AbortController()
-  process.once('SIGINT', () => stopped.abort())
+  process.on('SIGINT', () => stopped.abort()) // from the terminal, and once more from npm
   const over = AbortSignal.any([stopped.signal, AbortSignal.timeout(Number(values.minutes) * 60_000)])
   const told = (): void => void (++count % 20 === 0 && print(`  ${count} faults`))
   const { history, accidents, folder } = await runScenario({ ...numbers, store, faults, over, pauseMs: Number(values.pause), told })
