@@ -1,0 +1,31 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openPostgresStorage, readPostgresSchema } from './index.js'
+
+let server: TestPostgres
+beforeAll(async () => {
+  server = await testPostgres()
+})
+afterAll(() => server.close())
+
+it('how far the schema has come is read without changing anything', async () => {
+  const connectionString = await server.database()
+  const { newest } = await readPostgresSchema({ connectionString })
+  expect(newest).toBeGreaterThan(0)
+  expect(await readPostgresSchema({ connectionString })).toEqual({ version: 0, newest })
+
+  await (await openPostgresStorage({ connectionString })).close()
+  expect(await readPostgresSchema({ connectionString })).toEqual({ version: newest, newest })
+
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  await client.query('update agent_messaging.schema_version set version = 99')
+  await client.end()
+  expect((await readPostgresSchema({ connectionString })).version).toBe(99)
+})
+
+it('a server that is not there is named, without the password', async () => {
+  const reading = readPostgresSchema({ connectionString: 'postgres://me:hush@127.0.0.1:9/db' })
+  await expect(reading).rejects.toThrow(/^postgres:\/\/127\.0\.0\.1:9\/db: nobody listens there/)
+})
