@@ -40,6 +40,7 @@ const screens = {
   'sign-in': '/sign-in',
 }
 const all = Object.keys(screens)
+/** @type {[theme: string, width: number, names: string[]][]} */
 const looks = isReadme
   ? [
       ['light', 1280, ['overview']],

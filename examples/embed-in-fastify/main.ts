@@ -30,7 +30,7 @@ await app.register(async (routes) => {
   routes.removeAllContentTypeParsers()
   routes.addContentTypeParser('*', (_request, _body, done) => done(null))
   routes.all('/v1/*', async (request, reply) => {
-    reply.hijack()
+    void reply.hijack()
     await handle(request.raw, reply.raw)
   })
 })

@@ -8,7 +8,7 @@ import type { Owner, World } from './world.js'
 
 type Outcome = Awaited<ReturnType<WebhookSender['send']>>
 /** `url`: of the receiver, which knows its webhook by nothing else. */
-export type Received = Omit<ReceivedRequest, 'webhookId'> & { readonly url: string }
+type Received = Omit<ReceivedRequest, 'webhookId'> & { readonly url: string }
 
 /** All that is beyond the senders: the network, and receivers that write down what they get. */
 export type Receivers = {

@@ -4,13 +4,13 @@ import { sql } from './sql.js'
 
 // Both group what an index has bounded before: `newest` rows at most of each agent, or of all deliveries.
 
-export const messageActivitySql = sql<ActivityQuery, MessageCount>(`
+const messageActivitySql = sql<ActivityQuery, MessageCount>(`
   select m.created_at - m.created_at % @bucketMs::bigint as at, m.state, count(*) as count
   from agent_messaging.agents a cross join lateral (
     select created_at, state from agent_messaging.messages where agent_id = a.id order by seq desc limit @newest) m
   where a.project_id = @projectId and m.created_at >= @since group by 1, 2`)
 
-export const attemptActivitySql = sql<ActivityQuery, AttemptCount>(`
+const attemptActivitySql = sql<ActivityQuery, AttemptCount>(`
   select t.started_at - t.started_at % @bucketMs::bigint as at, w.id as "webhookId",
     coalesce((t.outcome::json ->> 'statusCode')::bigint, 0) as "statusCode", count(*) as count
   from (select seq, webhook_seq from agent_messaging.deliveries where project_id = @projectId order by seq desc limit @newest) d

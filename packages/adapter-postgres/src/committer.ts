@@ -19,8 +19,8 @@ type Write<In, Out> = {
 const MOST_IN_FLIGHT = 2
 
 /** Serialization failure and deadlock: the whole is to be run again. Unique violation: another was first, and the next run finds its row. */
-export const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
-export const MOST_RUNS = 5
+const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
+const MOST_RUNS = 5
 
 /**
  * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while two batches are under way the next

@@ -29,7 +29,7 @@ export async function listDeliveries(
 }
 
 /** The last delivery that a page may look at, if there are that many. */
-export const lastLookedAtSql = (filter: ListFilter): Sql<ListFilter & { before: number; skipped: number }, Place> =>
+const lastLookedAtSql = (filter: ListFilter): Sql<ListFilter & { before: number; skipped: number }, Place> =>
   sql(
     `select d.seq, d.id from agent_messaging.deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @skipped`,
   )

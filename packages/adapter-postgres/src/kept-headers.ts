@@ -4,7 +4,7 @@ import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
 type Headers = DeliveryAttempt['requestHeaders']
-export type HeaderColumns = { readonly headerNamesSeq: number | null; readonly headerValues: string | null }
+type HeaderColumns = { readonly headerNamesSeq: number | null; readonly headerValues: string | null }
 /** The names of headers are kept once for all attempts that have the same. None is deleted. */
 export type HeaderNames = { columnsOf(db: Queries, all: readonly Headers[]): Promise<HeaderColumns[]> }
 

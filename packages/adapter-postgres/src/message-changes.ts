@@ -15,7 +15,7 @@ const agentSql = sql<Agent, { readonly state: AgentState['kind']; readonly maxQu
   select state, max_queued as "maxQueued" from agent_messaging.agents where id = @agentId and project_id = @projectId for key share`)
 
 /** Nobody can delete the agent before the commit; all else about it may change meanwhile. */
-export const keepAgent = (db: Queries, { agentId, projectId }: Agent) => db.one(agentSql, { agentId, projectId })
+const keepAgent = (db: Queries, { agentId, projectId }: Agent) => db.one(agentSql, { agentId, projectId })
 
 const moveSql = sql<{ readonly seq: number; readonly position: number }>(
   'update agent_messaging.messages set position = @position where seq = @seq',

@@ -49,7 +49,7 @@ export const Id = ({ id, href }: { readonly id: string; readonly href?: string }
   </span>
 )
 
-export const shortId = (id: string): string => `…${id.slice(-8)}`
+const shortId = (id: string): string => `…${id.slice(-8)}`
 
 /** Hidden where there is no script: then there is nothing that could copy. */
 export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => (
