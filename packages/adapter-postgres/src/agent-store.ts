@@ -58,7 +58,7 @@ const start = pageStart('agents')
 export function agentStore({ read, write }: Database): AgentStore {
   return {
     create: (agent) => write((db) => create(db, agent)),
-    get: (projectId, idOrName) => read((db) => find(db, projectId, idOrName)),
+    get: (projectId, idOrName) => read((db) => findAgent(db, projectId, idOrName)),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
     delete: (projectId, id, { force }) => write((db) => remove(db, { projectId, id }, force)),
@@ -69,7 +69,7 @@ export function agentStore({ read, write }: Database): AgentStore {
   }
 }
 
-async function find(db: Queries, projectId: string, idOrName: string): Promise<Agent | undefined> {
+export async function findAgent(db: Queries, projectId: string, idOrName: string): Promise<Agent | undefined> {
   const row = (await db.one(byIdSql, { id: idOrName, projectId })) ?? (await db.one(byNameSql, { name: idOrName, projectId }))
   return row && toAgent(row)
 }

@@ -118,7 +118,7 @@ async function transactOn<T>(client: pg.PoolClient, operation: (queries: Queries
   }
 }
 
-function queriesOn(connection: Pick<pg.Pool | pg.PoolClient, 'query'>): Queries {
+export function queriesOn(connection: Pick<pg.Pool | pg.ClientBase, 'query'>): Queries {
   async function query({ text, names }: Pick<Sql, 'text' | 'names'>, parameters: object) {
     const given = parameters as { readonly [name: string]: unknown }
     return connection.query({ text, values: names.map((name) => given[name] ?? null), types })

@@ -1,5 +1,6 @@
 export { openPostgresStorage, type PostgresOptions } from './open.js'
 export { PostgresOpenError } from './open-error.js'
+export { inTransaction } from './transaction.js'
 export { postgresSignal, type PostgresSignal, type PostgresSignalOptions } from './signal.js'
 export { postgresPacemaker, type PostgresPacemaker, type PostgresPacemakerOptions } from './pacemaker.js'
 export { readPostgresSchema, type PostgresSchema } from './schema-state.js'

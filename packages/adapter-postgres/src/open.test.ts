@@ -2,6 +2,7 @@ import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { migrations } from './migrations/index.js'
 import { openPostgresStorage, PostgresOpenError } from './index.js'
 
 let postgres: TestPostgres
@@ -26,7 +27,7 @@ describe('opening', () => {
   it('brings a new database up to date, however many do so at once', async () => {
     const connectionString = await postgres.database()
     const storages = await Promise.all(Array.from({ length: 8 }, () => openPostgresStorage({ connectionString, maxConnections: 1 })))
-    expect(await query(connectionString, 'select version from agent_messaging.schema_version')).toEqual([{ version: 2 }])
+    expect(await query(connectionString, 'select version from agent_messaging.schema_version')).toEqual([{ version: migrations.length }])
     for (const storage of storages) {
       expect((await storage.ping()).isOk()).toBe(true)
       await storage.close()

@@ -121,7 +121,7 @@ export type { GetMessageError, GetMessageInput, ListMessagesInput } from './use-
 export type { EraseSessionError, EraseSessionInput, ListSessionsInput } from './use-cases/manage-sessions.js'
 export type { CancelMessageError, RetryMessageError } from './use-cases/change-messages.js'
 export type { StreamMessageError, StreamMessageInput } from './use-cases/stream-message.js'
-export type { SendError, SendInput, Sent } from './use-cases/send-message.js'
+export type { AcceptStores, SendError, SendInput, Sent } from './use-cases/send-message.js'
 export type { StreamEvent } from './workers/stream-reader.js'
 export type { AnswerStream } from './workers/stream-seat.js'
 export type { Pass } from './workers/pass.js'

@@ -32,7 +32,7 @@ import { eraseSession, listSessions } from './use-cases/manage-sessions.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { readActivity } from './use-cases/read-activity.js'
 import { readBacklog } from './use-cases/read-backlog.js'
-import { sendMessage } from './use-cases/send-message.js'
+import { enqueueMessage, sendMessage } from './use-cases/send-message.js'
 import { streamMessage } from './use-cases/stream-message.js'
 import { createAnswerStreams } from './workers/answer-streams.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
@@ -94,6 +94,7 @@ export function createService(options: ServiceOptions) {
   return {
     messages: {
       send: sendMessage(d),
+      enqueue: enqueueMessage(d),
       get: getMessage(d),
       list: listMessages(d),
       stream: streamMessage(d),

@@ -1,15 +1,14 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
-import type { Instant } from '../domain/instant.js'
 import { canonicalJson, isJsonObject, jsonProblem, type Json, type JsonObject } from '../domain/json.js'
 import type { Limits } from '../domain/limits.js'
 import type { Message } from '../domain/message.js'
 import { resolvePrincipal, type ExecutionPrincipal, type PrincipalError } from '../domain/principal.js'
 import { parseTrace } from '../domain/trace.js'
-import type { NewMessage } from '../ports/message-store.js'
+import type { AgentStore } from '../ports/agent-store.js'
+import type { Accepted, MessageStore, NewMessage } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/storage.js'
-import type { Slot } from '../workers/dispatcher.js'
 import type { Caller } from '../workers/waiting-room.js'
 import type { Deps } from './deps.js'
 import { broken, type Invalid, type Rule } from './invalid.js'
@@ -45,7 +44,11 @@ export type SendError =
   | NotRunning
   | { readonly kind: 'agent_not_found' | 'session_full' | 'idempotency_mismatch' }
 
-type SendDeps = Pick<Deps, 'storage' | 'dispatcher' | 'waitingRoom' | 'clock' | 'ids' | 'crypto' | 'telemetry' | 'policy'>
+type DraftDeps = Pick<Deps, 'clock' | 'ids' | 'crypto' | 'telemetry' | 'policy'>
+type SendDeps = DraftDeps & Pick<Deps, 'storage' | 'dispatcher' | 'waitingRoom'>
+
+/** What a message is accepted through: the storage, or what an adapter makes of a transaction of the host's own. */
+export type AcceptStores = { readonly agents: Pick<AgentStore, 'get'>; readonly messages: Pick<MessageStore, 'accept'> }
 
 /** Stores the message durably, once for a key, and waits a bounded time for its answer (S§4.1). */
 export const sendMessage =
@@ -53,62 +56,85 @@ export const sendMessage =
   (input: SendInput): ResultAsync<Sent, SendError> =>
     new ResultAsync(send(d, input))
 
+/**
+ * Accepts the message in a transaction of the host's own, such as the one that writes the order which the message is about: both are
+ * committed, or neither. It is born queued, and found by the next look of a process that runs the agent; nobody waits for its answer here.
+ */
+export const enqueueMessage =
+  (d: DraftDeps) =>
+  (input: Omit<SendInput, 'waitMs' | 'abort'>, transaction: AcceptStores): ResultAsync<Sent, SendError> =>
+    new ResultAsync(enqueue(d, input, transaction))
+
+async function enqueue(d: DraftDeps, input: SendInput, stores: AcceptStores): Promise<Result<Sent, SendError>> {
+  const drafted = await draft(d, input, stores.agents)
+  if (drafted.isErr()) return err(drafted.error)
+  const accepted = await stores.messages.accept(drafted.value.message)
+  return accepted.isErr() ? err(accepted.error) : sentOf(d, drafted.value, accepted.value)
+}
+
 /** Without `safeTry`: on this path its generators would cost as much as all the rest. */
 async function send(d: SendDeps, input: SendInput): Promise<Result<Sent, SendError>> {
-  const problem = broken(sendRules(input, d.policy.limits))
-  if (problem) return problem
-  const found = await d.storage.agents.get(input.projectId, input.agent)
-  if (found.isErr()) return err(found.error)
-  const agent = found.value
-  if (!agent) return fail('agent_not_found')
-  const principal = resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
-  if (principal.isErr()) return err(principal.error)
+  const drafted = await draft(d, input, d.storage.agents)
+  if (drafted.isErr()) return err(drafted.error)
+  const { agent, message: born } = drafted.value
 
   // Undefined when the agent does not run here or has no free slot: the message is then only queued.
   const slot = d.dispatcher.reserve(agent.id)
-  const now = d.clock.now()
-  const born = newMessage(d, input, agent, principal.value, now, slot)
-  const answered = await d.storage.messages.accept(born)
+  const answered = await d.storage.messages.accept(slot ? { ...born, claimUntil: born.now + d.policy.runLeaseMs } : born)
   if (answered.isErr() || answered.value.kind !== 'claimed') slot?.release()
   if (answered.isErr()) return err(answered.error)
   const accepted = answered.value
-  if (accepted.kind === 'agent_not_running') return err(notRunning(agent, now))
-  if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
-  if (accepted.kind === 'session_full') return fail('session_full')
+  const sent = sentOf(d, drafted.value, accepted)
+  if (sent.isErr()) return err(sent.error)
 
-  const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
-  const attached = accepted.kind === 'existing'
-  if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint) return fail('idempotency_mismatch')
-  d.telemetry.record({ name: 'message.accepted', messageId: message.id, agentId: agent.id, projectId: agent.projectId, attached })
-
+  const { attached, message } = sent.value
   const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
-  const answer = d.waitingRoom.wait(message, now + waitMs, input.abort) // listens from here on: before the run can end
+  const answer = d.waitingRoom.wait(message, born.now + waitMs, input.abort) // listens from here on: before the run can end
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
   if (accepted.kind === 'created') d.dispatcher.wake()
   return ok({ attached, message: await answer })
 }
 
-function newMessage(
-  d: SendDeps,
-  input: SendInput,
-  agent: Agent,
-  executionPrincipal: ExecutionPrincipal,
-  now: Instant,
-  slot: Slot | undefined,
-): NewMessage {
+type Draft = { readonly agent: Agent; readonly message: NewMessage }
+
+/** Checks the request, and makes of it a message that nothing has stored yet. */
+async function draft(d: DraftDeps, input: SendInput, agents: AcceptStores['agents']): Promise<Result<Draft, SendError>> {
+  const problem = broken(sendRules(input, d.policy.limits))
+  if (problem) return problem
+  const found = await agents.get(input.projectId, input.agent)
+  if (found.isErr()) return err(found.error)
+  const agent = found.value
+  if (!agent) return fail('agent_not_found')
+  const principal = resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
+  if (principal.isErr()) return err(principal.error)
+  return ok({ agent, message: newMessage(d, input, agent, principal.value) })
+}
+
+function sentOf(d: DraftDeps, { agent, message: born }: Draft, accepted: Accepted): Result<Sent, SendError> {
+  if (accepted.kind === 'agent_not_running') return err(notRunning(agent, born.now))
+  if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
+  if (accepted.kind === 'session_full') return fail('session_full')
+  const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
+  const attached = accepted.kind === 'existing'
+  if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint) return fail('idempotency_mismatch')
+  d.telemetry.record({ name: 'message.accepted', messageId: message.id, agentId: agent.id, projectId: agent.projectId, attached })
+  return ok({ attached, message })
+}
+
+function newMessage(d: DraftDeps, input: SendInput, agent: Agent, executionPrincipal: ExecutionPrincipal): NewMessage {
   const { projectId, sessionId, message, metadata, idempotencyKey } = input
+  const now = d.clock.now()
   const trace = parseTrace(input.traceparent, input.tracestate)
   return {
     ...{ id: d.ids.next(), projectId, agentId: agent.id, sessionId, message, executionPrincipal, now },
     ...(metadata && { metadata }),
     ...(trace && { trace }),
     ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
-    ...(slot && { claimUntil: now + d.policy.runLeaseMs }),
   }
 }
 
 /** Equal for equal requests, whatever the order of their keys. */
-function fingerprintOf(d: SendDeps, { sessionId, message, metadata, executionPrincipal }: SendInput): string {
+function fingerprintOf(d: DraftDeps, { sessionId, message, metadata, executionPrincipal }: SendInput): string {
   const asked: JsonObject = { sessionId, message, metadata: metadata ?? null, executionPrincipal: (executionPrincipal ?? null) as Json }
   return d.crypto.sha256(canonicalJson(asked))
 }

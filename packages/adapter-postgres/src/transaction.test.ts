@@ -1,0 +1,103 @@
+import { createService, type MessagingService } from '@org/agent-messaging-core'
+import { fakePlatform } from '@org/agent-messaging-core/testing'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { inTransaction, openPostgresStorage } from './index.js'
+
+let postgres: TestPostgres
+let pool: pg.Pool
+let service: MessagingService
+let projectId: string
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+beforeEach(async () => {
+  pool = new pg.Pool({ connectionString: await postgres.database() })
+  const storage = await openPostgresStorage({ pool })
+  const platform = fakePlatform({ handler: ({ message }) => ({ kind: 'answered', response: `re: ${message}` }) })
+  service = createService({ ...platform, storage })
+  await service.start()
+  projectId = (await service.projects.create({ name: 'test' }))._unsafeUnwrap().id
+  await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+  await pool.query('create table orders (id text primary key)')
+  return async () => {
+    await service.stop({ graceMs: 0 })
+    await storage.close()
+    await pool.end()
+  }
+})
+afterAll(() => postgres.close())
+
+const order = (message: string, more = {}) => ({ projectId, agent: 'bot', sessionId: 's', message, ...more })
+const messages = async () => (await service.messages.list({ projectId, agent: 'bot', page: { limit: 10 } }))._unsafeUnwrap().data
+const orders = async () => (await pool.query('select id from orders order by id')).rows.map(({ id }) => id as string)
+
+async function within(end: 'commit' | 'rollback', work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    await work(client)
+    await client.query(end)
+  } finally {
+    client.release()
+  }
+}
+
+describe("a message in a transaction of the host's own", () => {
+  it('is there when that is committed, queued, and is then run like any other', async () => {
+    await within('commit', async (client) => {
+      await client.query("insert into orders values ('o-1')")
+      const sent = (await service.messages.enqueue(order('o-1'), inTransaction(client)))._unsafeUnwrap()
+      expect(sent).toMatchObject({ attached: false, message: { state: { kind: 'queued' } } })
+      expect(await messages()).toEqual([])
+    })
+    expect(await orders()).toEqual(['o-1'])
+    await service.tick({ budgetMs: 0 })
+    await expect.poll(messages).toMatchObject([{ message: 'o-1', state: { kind: 'responded', response: 're: o-1' } }])
+  })
+
+  it('goes with it when that is rolled back, and its key is free', async () => {
+    const sent = order('o-1', { idempotencyKey: 'k' })
+    await within('rollback', async (client) => {
+      await client.query("insert into orders values ('o-1')")
+      expect((await service.messages.enqueue(sent, inTransaction(client))).isOk()).toBe(true)
+    })
+    expect([await orders(), await messages()]).toEqual([[], []])
+    await within('commit', async (client) => {
+      expect((await service.messages.enqueue(sent, inTransaction(client)))._unsafeUnwrap().attached).toBe(false)
+    })
+  })
+
+  it('is made once for a key, also by two transactions at once', async () => {
+    const both = ['o-1', 'o-2'].map((id) =>
+      within('commit', async (client) => {
+        await client.query('insert into orders values ($1)', [id])
+        expect((await service.messages.enqueue(order('same', { idempotencyKey: 'k' }), inTransaction(client))).isOk()).toBe(true)
+      }),
+    )
+    await Promise.all(both)
+    expect(await orders()).toEqual(['o-1', 'o-2'])
+    expect(await messages()).toHaveLength(1)
+  })
+
+  it('that is refused leaves the transaction as it was', async () => {
+    await within('commit', async (client) => {
+      await client.query("insert into orders values ('o-1')")
+      const stores = inTransaction(client)
+      expect((await service.messages.enqueue(order(''), stores))._unsafeUnwrapErr().kind).toBe('invalid')
+      expect((await service.messages.enqueue({ ...order('x'), agent: 'nobody' }, stores))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+    })
+    expect(await orders()).toEqual(['o-1'])
+  })
+
+  it('is unavailable in a transaction that would not see what others commit', async () => {
+    await within('commit', async (client) => {
+      await client.query('set transaction isolation level serializable')
+      await client.query("insert into orders values ('o-1')")
+      const refused = (await service.messages.enqueue(order('x'), inTransaction(client)))._unsafeUnwrapErr()
+      expect(refused).toMatchObject({ kind: 'unavailable', reason: expect.stringMatching(/read committed/i) })
+    })
+    expect(await orders()).toEqual(['o-1'])
+  })
+})

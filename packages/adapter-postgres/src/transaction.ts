@@ -1,0 +1,42 @@
+import type { AcceptStores, Stored } from '@org/agent-messaging-core'
+import { fromAsyncThrowable } from 'neverthrow'
+import type { ClientBase } from 'pg'
+import { acceptAll } from './accept-message.js'
+import { findAgent } from './agent-store.js'
+import { repeated } from './committer.js'
+import { queriesOn } from './database.js'
+import { unavailableBecause } from './unavailable.js'
+
+/**
+ * For `service.messages.enqueue`: messages are accepted in the transaction that is open on `client`, which has to be READ COMMITTED, and are
+ * there when the host commits it. The message's session waits for that commit: accept last. What fails leaves the transaction usable.
+ */
+export function inTransaction(client: ClientBase): AcceptStores {
+  const db = queriesOn(client)
+  return {
+    agents: { get: (projectId, idOrName) => stored(() => findAgent(db, projectId, idOrName)) },
+    messages: {
+      accept: (message) =>
+        stored(async () => {
+          const [accepted] = await repeated(() => undoable(client, () => acceptAll(db, [message])))
+          if (!accepted) throw new Error('PostgreSQL did not say what became of the message')
+          return accepted
+        }),
+    },
+  }
+}
+
+const stored = <T>(work: () => Promise<T>): Stored<T> => fromAsyncThrowable(work, unavailableBecause)()
+
+/** A statement that fails would end the host's transaction; to a savepoint it can go back. */
+async function undoable<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
+  await client.query('savepoint agent_messaging')
+  try {
+    const value = await work()
+    await client.query('release savepoint agent_messaging')
+    return value
+  } catch (error) {
+    await client.query('rollback to savepoint agent_messaging; release savepoint agent_messaging')
+    throw error
+  }
+}
