@@ -1,4 +1,4 @@
-import axe from 'axe-core'
+import axe, { type AxeResults } from 'axe-core'
 import { createConsole, type Console } from '@org/agent-messaging-console'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -81,7 +81,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
         for (const path of await screens()) {
           await page.goto(at(path))
           await page.evaluate(axe.source)
-          const { violations } = await page.evaluate(() => axe.run())
+          const { violations } = await page.evaluate<AxeResults>('axe.run()')
           faults.push(...violations.map(({ id, nodes }) => ({ path, id, nodes: nodes.map(({ html, any }) => [html, any[0]?.message]) })))
         }
       },
@@ -172,7 +172,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.goto(at('/sessions/support/order-4712'))
       await page.getByRole('button', { name: 'Retry' }).click()
       await page.getByText('end of its session’s queue').waitFor()
-      await page.getByText('context length exceeded').waitFor()
+      await page.getByRole('group', { name: 'Conversation' }).getByText('context length exceeded').waitFor()
     })
   })
 
