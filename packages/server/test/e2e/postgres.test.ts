@@ -55,7 +55,7 @@ async function twoServers(source: string, argsOfOther: readonly string[] = []): 
 const send = (server: RealServer, sessionId: string, message: string, headers = {}): Promise<Response> =>
   server.api('POST', '/v1/agents/worker/messages', { sessionId, message }, headers)
 
-describe('two processes on one PostgreSQL', () => {
+describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
   it('G2: make one message of 100 sends with one key, and give all of them its one answer', async () => {
     const servers = await twoServers("export default { work: ({ message }) => 're: ' + message }")
     const sends = Array.from({ length: 100 }, (_, n) => send(servers[n % 2 ? 0 : 1], 's', 'once', { 'idempotency-key': 'the-key' }))

@@ -13,6 +13,8 @@ export type Everywhere = {
   readonly port: number
   /** The addresses at which it was connected to. */
   readonly dialled: string[]
+  /** How many deliveries and runs it got; an agent is also asked how it is, now and then. */
+  readonly posts: () => number
   /** Those of them that no request of the service may ever go to. */
   readonly leaks: () => readonly string[]
   /** What it answers, in full. */
@@ -25,6 +27,7 @@ export const HI = http('200 OK', '{"response":"hi"}', 'connection: close')
 
 export async function listenEverywhere(scheme: 'http' | 'https'): Promise<Everywhere> {
   const dialled: string[] = []
+  let posts = 0
   const sockets = new Set<Socket>()
   const server = scheme === 'https' ? createTlsServer({ cert: certificate, key: certificateKey }) : createServer()
   server.on('connection', (socket: Socket) => {
@@ -36,7 +39,9 @@ export async function listenEverywhere(scheme: 'http' | 'https'): Promise<Everyw
     socket
       .on('error', () => undefined)
       .on('data', (data) => {
-        if (data.toString('latin1').includes('\r\n\r\n')) socket.end(everywhere.answer)
+        const text = data.toString('latin1')
+        if (text.startsWith('POST ')) posts++
+        if (text.includes('\r\n\r\n')) socket.end(everywhere.answer)
       })
   })
   server.listen(0, '::')
@@ -44,6 +49,7 @@ export async function listenEverywhere(scheme: 'http' | 'https'): Promise<Everyw
   const everywhere: Everywhere = {
     port: (server.address() as AddressInfo).port,
     dialled,
+    posts: () => posts,
     leaks: () => dialled.filter((address) => !isPublic(address)),
     answer: HI,
     async close() {
