@@ -1,6 +1,4 @@
 import { failedRun, type RunOutcome } from '@org/agent-messaging-core'
-import { APIError } from 'openai'
-import { ChatError } from './chat-reply.js'
 import { GIVEN_UP } from './exchange.js'
 import { Fault } from './fault.js'
 import { runOutcomeOf } from './run-answer.js'
@@ -19,10 +17,14 @@ export function chatFailure(thrown: unknown, signal: AbortSignal, secrets: reado
   if (signal.aborted) return runOutcomeOf(GIVEN_UP)
   if (error instanceof SyntaxError) return failedRun('RESPONSE_INVALID', "the server's answer is not JSON")
   const text = readable(error instanceof Error ? error.message : String(error), secrets)
-  const status = error instanceof APIError || error instanceof ChatError ? (error.status as number | undefined) : undefined
+  const status = statusOf(error)
   const isFinal = status !== undefined && status < 500 && !RETRYABLE_STATUS.has(status)
   return failedRun('RUNTIME_ERROR', `the server failed: ${text}`, !isFinal)
 }
+
+/** Of an answer that the server gave, as the SDK and our own errors have it. */
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined)
 

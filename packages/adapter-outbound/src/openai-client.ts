@@ -1,4 +1,4 @@
-import { OpenAI } from 'openai'
+import type { OpenAI } from 'openai'
 import type { OpenaiOptions } from './openai-options.js'
 
 /** Longer than any run; ours are ended by their signals. */
@@ -14,9 +14,11 @@ export function chatHeaders({ apiKey, headers }: Pick<OpenaiOptions, 'apiKey' | 
 
 /**
  * The client knows no key, and its headers stay here: it reads `OPENAI_*` from our environment, custom headers too, and
- * would send them to whatever server an agent names. Nothing is retried, as that is for the service to decide.
+ * would send them to whatever server an agent names. Nothing is retried, as that is for the service to decide. The SDK takes as long to
+ * load as all the rest of us: only who has such an agent waits for it.
  */
-export function openaiClient(baseURL: string, sent: Headers, fetch: typeof globalThis.fetch): OpenAI {
+export async function openaiClient(baseURL: string, sent: Headers, fetch: typeof globalThis.fetch): Promise<OpenAI> {
+  const { OpenAI } = await import('openai')
   return new OpenAI({
     ...{ baseURL, apiKey: 'not sent', adminAPIKey: null, organization: null, project: null, webhookSecret: null },
     ...{ maxRetries: 0, timeout: NO_TIMEOUT_MS, logLevel: 'off' },

@@ -1,6 +1,6 @@
 import type { AgentRuntime, Crypto, Json, JsonObject, RunningAgent, RunOutcome, RunRequest } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core'
-import type { Result } from 'neverthrow'
+import { err, ok, type Result } from 'neverthrow'
 import type { OpenAI } from 'openai'
 import { chatFailure } from './chat-failure.js'
 import { ChatReply } from './chat-reply.js'
@@ -48,16 +48,16 @@ export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
     parseOptions: async (input) => (await check(input)).map(partSecrets),
     start: async ({ agent, secrets }) => {
       const checked = await check({ ...agent.runtime.options, ...secrets })
-      return checked.map((model) => runningModel(settings, model)).mapErr((message) => ({ code: 'RUNTIME_EXITED', message }))
+      return checked.isOk() ? ok(await runningModel(settings, checked.value)) : err({ code: 'RUNTIME_EXITED', message: checked.error })
     },
   }
 }
 
 type Settings = Required<OpenaiRuntimeOptions>
 
-function runningModel({ fetch, crypto, maxAnswerLength }: Settings, options: OpenaiOptions): RunningAgent {
+async function runningModel({ fetch, crypto, maxAnswerLength }: Settings, options: OpenaiOptions): Promise<RunningAgent> {
   const headers = chatHeaders(options)
-  const client = openaiClient(options.baseUrl, headers, fetch)
+  const client = await openaiClient(options.baseUrl, headers, fetch)
   const secrets = [options.apiKey ?? '', ...Object.values(options.headers ?? {})].filter((secret) => secret !== '')
   const works = underWay()
 
