@@ -15,7 +15,8 @@ export const delivered: Invariant = function* (history) {
       if (!requests.some((request) => request.receipt === receipt && request.answer?.status === statusCode))
         yield { of: deliveryId, what: `attempt ${attemptNumber} records an answer that its receiver did not give` }
     const unrecorded = requests.filter((request) => !recorded.has(request.receipt) && wasAnsweredInTime(history, request))
-    yield* inexcusable(history, deliveryId, unrecorded)
+    // Of one that is cancelled while it is under way the result is refused.
+    yield* inexcusable(history, deliveryId, status === 'cancelled' ? unrecorded.slice(0, -1) : unrecorded)
   }
 }
 

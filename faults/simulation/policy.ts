@@ -8,7 +8,7 @@ export const POLICY: Policy = {
   ...{ syncWaitMs: 10 * SECOND, pollMs: 2 * SECOND, runLeaseMs: 6 * SECOND },
   dispatch: { backoffMs: [500, 2 * SECOND], jitter: 0.2, runTimeoutMs: 8 * SECOND, deferredTimeoutMs: 15 * SECOND },
   agentHealth: { intervalMs: 10 * SECOND, recheckMs: SECOND, timeoutMs: 2 * SECOND, strikes: 3 },
-  retry: { delaysMs: [SECOND, 2 * SECOND, 4 * SECOND, 8 * SECOND, 12 * SECOND], jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
+  retry: { delaysMs: [SECOND, 4 * SECOND, 12 * SECOND], jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
   webhookHealth: {
     ...{ failures: 4, openMs: 2 * SECOND, longestOpenMs: 8 * SECOND, jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
     ...{ disableAfterMs: 20 * SECOND, disableFailures: 6 },
