@@ -24,7 +24,9 @@ it('the examples for embedding and for a unit test have at most 25 lines', () =>
 
 it('the docs show programs as they are run', () => {
   const pages = readdirSync(new URL('../docs', import.meta.url)).filter((file) => file.endsWith('.md'))
-  const shown = pages.flatMap((page) => [...read(`docs/${page}`).matchAll(/<!-- (\S+) -->\n```\w+\n([\s\S]*?)```/g)])
+  const shown = ['README.md', ...pages.map((page) => `docs/${page}`)].flatMap((page) => [
+    ...read(page).matchAll(/<!-- (\S+) -->\n```\w+\n([\s\S]*?)```/g),
+  ])
   expect(shown.length).toBeGreaterThan(6)
   for (const [, file = '', text] of shown) expect(text, file).toBe(read(file))
 })

@@ -1,7 +1,7 @@
 import { failedRun, isJsonObject, type Json, type JsonObject, type RunOutcome } from '@org/agent-messaging-core'
 
 /** What a server says of a failure inside an answer that began well. `status` is that of HTTP, where it names one. */
-export class ChatError extends Error {
+class ChatError extends Error {
   readonly status: number | undefined
 
   constructor(message: string, status?: number) {

@@ -34,7 +34,7 @@ export type Dispatcher = {
 }
 
 /** Exactly one of the two is to be called, once. */
-export type Slot = { run(claimed: ClaimedMessage): void; release(): void }
+type Slot = { run(claimed: ClaimedMessage): void; release(): void }
 
 /** `starved`: something may be due that found no free slot. `whenIdle`: called once nothing runs or is about to. */
 type Lane = {

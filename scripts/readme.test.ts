@@ -1,0 +1,121 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+// The commands of the README and of the quick start, run in a shell as they stand there, but for the ports and for waiting where a person would.
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
+const folder = mkdtempSync(path.join(tmpdir(), 'readme-'))
+const started: ChildProcess[] = []
+let [port, receiverPort] = [0, 0]
+let key = ''
+
+type Block = { readonly language: string; readonly text: string }
+const blocksOf = (file: string): Block[] =>
+  [...read(file).matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(([, language = '', text = '']) => ({ language, text }))
+
+beforeAll(async () => {
+  ;[port, receiverPort] = [await freePort(), await freePort()]
+  const agents = blocksOf('README.md').find(({ text }) => text.includes('greeter:'))?.text ?? ''
+  writeFileSync(path.join(folder, 'my-agents.mjs'), agents)
+  const cli = path.join(ROOT, 'packages/server/dist/cli.js')
+  const said = start(process.execPath, [cli, 'dev', '--agents', 'my-agents.mjs'], { cwd: folder, env: { ...process.env, PORT: `${port}` } })
+  await until(() => said().includes('See the delivery'))
+  key = readFileSync(path.join(folder, 'data/api-key'), 'utf8').trim()
+}, 60_000)
+afterAll(() => {
+  for (const child of started) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Gives what it has printed so far. */
+function start(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): () => string {
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+  started.push(child)
+  let printed = ''
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()))
+  return () => printed
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (const end = Date.now() + 30_000; !isTrue(); await new Promise((resolve) => setTimeout(resolve, 50)))
+    if (Date.now() > end) throw new Error('it did not come true')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port: free } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return free
+}
+
+const here = (text: string): string =>
+  text.replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`).replaceAll('127.0.0.1:4000', `127.0.0.1:${receiverPort}`)
+
+/** With `pipefail` and `curl --fail`: a command that fails is not passed over. */
+async function shell(text: string, env: Record<string, string> = {}): Promise<string> {
+  const script = `set -euo pipefail\n${here(text).replaceAll(/\bcurl /g, 'curl --silent --show-error --fail-with-body ')}`
+  const options = { cwd: ROOT, env: { ...process.env, KEY: key, ...env } }
+  return (await promisify(execFile)('bash', ['-c', script], options)).stdout
+}
+
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(shapeOf)
+  if (typeof value !== 'object' || value === null) return typeof value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shapeOf(field)]))
+}
+
+describe('the README', () => {
+  const blocks = blocksOf('README.md')
+  const commands = blocks.flatMap(({ language, text }, at) =>
+    language === 'sh' && text.includes('curl') ? [{ text, shown: blocks[at + 1] }] : [],
+  )
+
+  it('names the two commands that there are', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    expect(blocks[0]?.text.match(/^npm \w+/gm)?.map((command) => command.slice(4))).toEqual(['start', 'test'])
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['start', 'test']))
+  })
+
+  it('has commands that do what it shows, one after the other', { timeout: 60_000 }, async () => {
+    expect(commands.length).toBeGreaterThanOrEqual(4)
+    for (const { text, shown } of commands) {
+      const answer = JSON.parse(await shell(text)) as object
+      if (shown?.language === 'json' && !text.includes('/v1/deliveries')) expect(shapeOf(answer)).toEqual(shapeOf(JSON.parse(shown.text)))
+    }
+  })
+
+  it('has a client that gets an answer', async () => {
+    const { text } = blocks.find((block) => block.text.includes('createClient(')) ?? { text: '' }
+    const options = { cwd: path.join(ROOT, 'examples/receive-webhooks'), env: { ...process.env, KEY: key } }
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', here(text)], options)
+    expect(stdout.trim()).toBe('responded Hello')
+  })
+
+  it('stays short', () => {
+    expect(read('README.md').split('\n').length).toBeLessThan(180)
+  })
+})
+
+describe('the quick start', () => {
+  it('leads to a verified webhook', { timeout: 60_000 }, async () => {
+    const [, receive, send] = blocksOf('docs/quick-start.md').map(({ text }) => text)
+    const secret = (await shell(`${/openssl.*(?=\))/.exec(receive ?? '')?.[0]}`)).trim()
+    const lines = (receive ?? '').trim().split('\n')
+    const program = lines.pop()?.match(/node (\S+)$/)?.[1] ?? ''
+    await shell(lines.slice(1).join('\n'), { SECRET: `whsec_${secret}` })
+    const env = { ...process.env, WEBHOOK_SECRET: `whsec_${secret}`, PORT: `${receiverPort}` }
+    const said = start(process.execPath, [program], { cwd: ROOT, env })
+    expect(JSON.parse(await shell(send ?? ''))).toMatchObject({ status: 'responded', response: 'Hello' })
+    await until(() => said().includes('first Hello'))
+  })
+})
