@@ -1,0 +1,55 @@
+// `node benchmarks/sizes.mjs [messages]`: what a message takes of the disk, with its answer (200 characters each), its event, one delivery and one
+// attempt, ten messages a session; and what it takes to purge all that again, in the steps of maintenance.
+import { statSync } from 'node:fs'
+import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import pg from 'pg'
+import { clearStage, onStage } from './stage.mjs'
+
+const messages = Number(process.argv[2] ?? 20_000)
+const tables = `select relname as name, pg_total_relation_size(c.oid) as bytes from pg_class c join pg_namespace n on n.oid = relnamespace
+  where nspname = 'agent_messaging' and relkind = 'r' order by bytes desc`
+const each = (bytes) => Math.round(Number(bytes) / messages)
+
+try {
+  for (const kind of ['sqlite', 'postgres']) {
+    await onStage(async ({ start, database }) => {
+      const at = await database(kind)
+      await (await start('fill', { database: at, messages })).ask('fill')
+      console.log(`\n${kind}, ${messages} messages, bytes a message:`)
+      console.table(kind === 'sqlite' ? { file: each(statSync(at).size) } : await tableSizes(at))
+      console.log(await purged(kind === 'sqlite' ? openSqliteStorage({ path: at }) : await openPostgresStorage({ connectionString: at })))
+    })
+  }
+} finally {
+  await clearStage()
+}
+
+async function purged({ deliveries, messages: stored, close }) {
+  const [before, since] = [Date.now() + 1, performance.now()]
+  const steps = [await stepsOf(deliveries, before), await stepsOf(stored, before)]
+  const ms = performance.now() - since
+  await close()
+  const slowest = Math.max(...steps.flat())
+  return `purging: ${((1_000 * ms) / messages).toFixed(0)} µs a message, the longest of ${steps.flat().length} steps ${slowest.toFixed(0)} ms`
+}
+
+/** How long each took, in ms. */
+async function stepsOf(store, before) {
+  const steps = []
+  for (let rows = 1; rows > 0;) {
+    const since = performance.now()
+    rows = (await store.purge({ finishedBefore: before, limit: 200 }))._unsafeUnwrap()
+    steps.push(performance.now() - since)
+  }
+  return steps
+}
+
+async function tableSizes(connectionString) {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  const { rows } = await client.query(tables)
+  await client.end()
+  const sizes = rows.map(({ name, bytes }) => [name, each(bytes)]).filter(([, size]) => size > 0)
+  return Object.fromEntries([...sizes, ['together', sizes.reduce((sum, [, size]) => sum + size, 0)]])
+}
