@@ -166,6 +166,21 @@ describe('what a key may not', () => {
     expect((await post(path, {}, { origin: ORIGIN, cookie: await signIn() })).status).toBe(403)
   })
 
+  it.each<[Permission, readonly string[]]>([
+    ['project:message', ['Failed messages']],
+    ['project:agents', ['Agents running']],
+    ['project:webhooks', ['Backlog', 'Answers of receivers', 'mine.example']],
+  ])('the overview shows only with %s', async (permission, words) => {
+    for (const isThere of [true, false]) {
+      const { get, signIn, service, projectId } = await scene({
+        permissions: PERMISSIONS.filter((one) => (one === permission) === isThere),
+      })
+      ;(await service.webhooks.create({ projectId, url: 'https://mine.example/hook', events: ['*'] }))._unsafeUnwrap()
+      const page = await (await get('/console', await signIn())).text()
+      expect(words.map((word) => page.includes(word))).toEqual(words.map(() => isThere))
+    }
+  })
+
   it('another project is not there', async () => {
     const { get, post, signIn, service } = await scene()
     const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
