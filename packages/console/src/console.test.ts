@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
@@ -336,6 +338,20 @@ describe('the catcher', () => {
     const page = await (await made.get('/console/catcher', await made.signIn())).text()
     expect(page.match(/class="card caught"/g)).toHaveLength(50)
     expect(page).not.toContain('&quot;n&quot;: 1\n')
+  })
+
+  it('keeps no more than the beginning of what is long', async () => {
+    const made = await scene()
+    const path = await place(made)
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const body = 'x'.repeat(300_000)
+    collect()
+    const before = process.memoryUsage().heapUsed
+    for (let i = 0; i < 30; i++) await made.pages.fetch(new Request(ORIGIN + path, { method: 'POST', body }))
+    collect()
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000)
+    expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain('x'.repeat(16_384))
   })
 
   it('is at no other address', async () => {
