@@ -294,6 +294,14 @@ describe('answers', () => {
     expect(thrown).toEqual([])
   })
 
+  it('are 400 for a form that is none', async () => {
+    const { post, pages, thrown } = await scene()
+    const headers = { origin: ORIGIN, 'content-type': 'multipart/form-data; boundary=x' }
+    const answer = await pages.fetch(new Request(`${ORIGIN}/console/sign-in`, { method: 'POST', headers, body: 'garbage' }))
+    expect([answer.status, thrown]).toEqual([400, []])
+    expect((await post('/console/sign-in', { key: 'x'.repeat(600_000) })).status).toBe(413)
+  })
+
   it('are 503 while the storage is away', async () => {
     const { get, signIn, storage } = await scene()
     const cookie = await signIn()
