@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import {
   ApiError,
@@ -84,10 +84,11 @@ function apiKeyOf(config: Config, { apiKey }: SendOptions): string {
   throw new OperatorError('there is no API key: give --api-key; `agent-messaging keys create` makes one', 2)
 }
 
-function messageOf(message: string, { session, endUser, service, metadata }: SendOptions): NewMessage {
+/** What is sent again with its key has to be the same, the session that it begins too. */
+function messageOf(message: string, { session, endUser, service, metadata, idempotencyKey }: SendOptions): NewMessage {
   const principal = endUser === undefined ? service && { type: 'service' as const } : { type: 'end_user' as const, endUserId: endUser }
   return {
-    ...{ sessionId: session ?? `cli-${randomUUID()}`, message },
+    ...{ sessionId: session ?? `cli-${idempotencyKey === undefined ? randomUUID() : hash('sha256', idempotencyKey)}`, message },
     ...(metadata && { metadata }),
     ...(principal && { executionPrincipal: principal }),
   }
