@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createCommitter } from './committer.js'
 
 /** A flush that ends when it is told to, with batches as it was given them. */
-function held(mostAtOnce = 10, maxQueued = 100) {
+function held(mostAtOnce = 10, maxQueued = 100, laneOf = (input: string) => input) {
   const batches: string[][] = []
   const ends: (() => void)[] = []
   const flush = async (inputs: readonly string[]) => {
@@ -10,7 +10,7 @@ function held(mostAtOnce = 10, maxQueued = 100) {
     await new Promise<void>((end) => ends.push(end))
     return inputs.map((input) => input.toUpperCase())
   }
-  const write = createCommitter<string, string>({ keyOf: (input) => input.slice(0, 1), mostAtOnce, flush }, maxQueued)
+  const write = createCommitter<string, string>({ keyOf: (input) => input.slice(0, 1), laneOf, mostAtOnce, flush }, maxQueued)
   return { write, batches, end: () => ends.shift()?.() }
 }
 
@@ -48,6 +48,29 @@ it('keeps two of one key apart, and a batch within its size', async () => {
     ['a1', 'b1'],
     ['a2', 'c1'],
   ])
+})
+
+it('goes on beside batches that wait for a lock, but for what would wait for the same one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { write, batches, end } = held(10, 100, (input) => input.slice(1))
+  const first = write('a1')
+  await turn()
+  const second = write('b2')
+  await turn()
+  const rest = ['c1', 'd3', 'e2'].map(write)
+  await turn()
+  expect(batches).toEqual([['a1'], ['b2']])
+  vi.advanceTimersByTime(500)
+  vi.useRealTimers()
+  await turn()
+  expect(batches.slice(2)).toEqual([['d3']])
+  for (let n = 0; n < 5; n++) {
+    end()
+    await turn()
+    await turn()
+  }
+  expect(batches.slice(3)).toEqual([['c1'], ['e2']])
+  expect(await Promise.all([first, second, ...rest])).toEqual(['A1', 'B2', 'C1', 'D3', 'E2'])
 })
 
 it('takes no more than may wait', async () => {

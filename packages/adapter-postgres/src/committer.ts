@@ -4,6 +4,8 @@ import { codeOf } from './error-code.js'
 export type Batching<In, Out> = {
   /** Two with one key are never in one batch: the second may have to find what the first wrote. */
   readonly keyOf: (input: In) => string
+  /** Those of one lane wait for the same lock. Each has one of its own, unless given. */
+  readonly laneOf?: (input: In) => string
   readonly mostAtOnce: number
   /** Makes them all durable, or none; gives what became of each, in their order. It may be repeated whatever came of it. */
   readonly flush: (inputs: readonly In[]) => Promise<readonly Out[]>
@@ -17,6 +19,10 @@ type Write<In, Out> = {
 
 /** One is on its way to the disk while the next is prepared; more at once would be smaller, and wait for each other's locks. */
 const MOST_IN_FLIGHT = 2
+/** A batch that takes so long waits for a lock of somebody's, such as of a host's open transaction: the others need not wait with it. */
+const STUCK_MS = 500
+/** Each has a connection, of which the host's pool may have few. */
+const MOST_STUCK = 2
 
 /** Serialization failure and deadlock: the whole is to be run again. Unique violation: another was first, and the next run finds its row. */
 const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
@@ -28,7 +34,9 @@ const MOST_RUNS = 5
  * wait already.
  */
 export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued: number): (input: In) => Promise<Out> {
-  const { keyOf, mostAtOnce, flush } = batching
+  const { keyOf, laneOf = keyOf, mostAtOnce, flush } = batching
+  /** The lanes of each batch that is stuck: what else is in one of them would only get stuck too. */
+  const stuck = new Set<ReadonlySet<string>>()
   let queue: Write<In, Out>[] = []
   let inFlight = 0
   let isAwake = false
@@ -38,7 +46,9 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
     isAwake = true
     setImmediate(() => {
       isAwake = false
-      void commit(nextBatch())
+      const batch = nextBatch()
+      if (batch.length === 0) return
+      void commit(batch)
       wake()
     })
   }
@@ -47,17 +57,30 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
     const batch = new Map<string, Write<In, Out>>()
     const left: Write<In, Out>[] = []
     for (const write of queue) {
-      if (batch.size < mostAtOnce && !batch.has(write.key)) batch.set(write.key, write)
+      if (batch.size < mostAtOnce && !batch.has(write.key) && !isHeldUp(write)) batch.set(write.key, write)
       else left.push(write)
     }
     queue = left
     return [...batch.values()]
   }
 
+  function isHeldUp({ input }: Write<In, Out>): boolean {
+    for (const lanes of stuck) if (lanes.has(laneOf(input))) return true
+    return false
+  }
+
   async function commit(batch: readonly Write<In, Out>[]): Promise<void> {
+    const lanes = new Set(batch.map(({ input }) => laneOf(input)))
     inFlight++
+    const patience = setTimeout(() => {
+      if (stuck.size === MOST_STUCK) return
+      stuck.add(lanes)
+      inFlight--
+      wake()
+    }, STUCK_MS)
     await settle(batch)
-    inFlight--
+    clearTimeout(patience)
+    if (!stuck.delete(lanes)) inFlight--
     wake()
   }
 

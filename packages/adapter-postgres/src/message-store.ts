@@ -32,6 +32,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
   return {
     accept: grouped<NewMessage, Accepted>({
       keyOf: ({ id }) => id,
+      laneOf: ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
       mostAtOnce: MOST_AT_ONCE,
       flush: async (db, messages) => {
         const accepted = await acceptAll(db, messages)

@@ -81,6 +81,25 @@ describe("a message in a transaction of the host's own", () => {
     expect(await messages()).toHaveLength(1)
   })
 
+  it('holds up its own session alone', async () => {
+    const waiting = async () => (await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).rowCount
+    const sent: string[] = []
+    const send = (sessionId: string) =>
+      service.messages.send({ ...order('x'), sessionId, waitMs: 0 }).map(() => void sent.push(sessionId)) as PromiseLike<unknown>
+    const held: PromiseLike<unknown>[] = []
+    await within('commit', async (client) => {
+      expect((await service.messages.enqueue(order('o-1'), inTransaction(client))).isOk()).toBe(true)
+      for (const count of [1, 2]) {
+        held.push(send('s'))
+        await expect.poll(waiting).toBe(count)
+      }
+      await send('another')
+      expect(sent).toEqual(['another'])
+    })
+    await Promise.all(held)
+    expect(sent).toEqual(['another', 's', 's'])
+  })
+
   it('that is refused leaves the transaction as it was', async () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { requireFittingDriver } from './driver-check.js'
@@ -19,10 +20,12 @@ const PAGES_A_STEP = 1_000
  */
 export async function backupSqlite({ path, to, onProgress = () => undefined }: BackupOptions): Promise<number> {
   if (!existsSync(path)) throw new SqliteOpenError(`${path}: there is no such file.`)
-  const draft = `${to}.partial`
+  // Of this call alone: what is removed in the end is nobody else's.
+  const draft = `${to}.${randomUUID()}.partial`
   if (existsSync(to)) throw alreadyThere(to)
   try {
     requireFittingDriver()
+    closeSync(openSync(draft, 'wx', 0o600)) // what people have said is for nobody else to read
     await copy(path, draft, onProgress)
     check(draft)
     keep(draft, to)

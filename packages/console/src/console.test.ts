@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
@@ -166,6 +168,21 @@ describe('what a key may not', () => {
     expect((await post(path, {}, { origin: ORIGIN, cookie: await signIn() })).status).toBe(403)
   })
 
+  it.each<[Permission, readonly string[]]>([
+    ['project:message', ['Failed messages']],
+    ['project:agents', ['Agents running']],
+    ['project:webhooks', ['Backlog', 'Answers of receivers', 'mine.example']],
+  ])('the overview shows only with %s', async (permission, words) => {
+    for (const isThere of [true, false]) {
+      const { get, signIn, service, projectId } = await scene({
+        permissions: PERMISSIONS.filter((one) => (one === permission) === isThere),
+      })
+      ;(await service.webhooks.create({ projectId, url: 'https://mine.example/hook', events: ['*'] }))._unsafeUnwrap()
+      const page = await (await get('/console', await signIn())).text()
+      expect(words.map((word) => page.includes(word))).toEqual(words.map(() => isThere))
+    }
+  })
+
   it('another project is not there', async () => {
     const { get, post, signIn, service } = await scene()
     const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
@@ -277,6 +294,14 @@ describe('answers', () => {
     expect(thrown).toEqual([])
   })
 
+  it('are 400 for a form that is none', async () => {
+    const { post, pages, thrown } = await scene()
+    const headers = { origin: ORIGIN, 'content-type': 'multipart/form-data; boundary=x' }
+    const answer = await pages.fetch(new Request(`${ORIGIN}/console/sign-in`, { method: 'POST', headers, body: 'garbage' }))
+    expect([answer.status, thrown]).toEqual([400, []])
+    expect((await post('/console/sign-in', { key: 'x'.repeat(600_000) })).status).toBe(413)
+  })
+
   it('are 503 while the storage is away', async () => {
     const { get, signIn, storage } = await scene()
     const cookie = await signIn()
@@ -321,6 +346,20 @@ describe('the catcher', () => {
     const page = await (await made.get('/console/catcher', await made.signIn())).text()
     expect(page.match(/class="card caught"/g)).toHaveLength(50)
     expect(page).not.toContain('&quot;n&quot;: 1\n')
+  })
+
+  it('keeps no more than the beginning of what is long', async () => {
+    const made = await scene()
+    const path = await place(made)
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const body = 'x'.repeat(300_000)
+    collect()
+    const before = process.memoryUsage().heapUsed
+    for (let i = 0; i < 30; i++) await made.pages.fetch(new Request(ORIGIN + path, { method: 'POST', body }))
+    collect()
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000)
+    expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain('x'.repeat(16_384))
   })
 
   it('is at no other address', async () => {

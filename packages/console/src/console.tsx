@@ -59,6 +59,15 @@ export function createConsole(options: ConsoleOptions): Console {
   })
   app.use(csrf({ origin: (origin, c) => [new URL(c.req.url).origin, originOf(publicUrl())].includes(origin) }))
   app.use(bodyLimit({ maxSize: MAX_BODY_BYTES }))
+  app.use(async (c, next) => {
+    try {
+      await c.req.parseBody()
+    } catch (error) {
+      if (error instanceof TypeError) return showProblem(c, 400, 'The form cannot be read')
+      throw error
+    }
+    return next()
+  })
   app.route('/', assetRoutes())
   app.route('/', signInRoutes(d))
   app.use(requireSession(d))

@@ -1,5 +1,5 @@
-import type { Activity, Agent, Instant, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
-import { ok, safeTry } from 'neverthrow'
+import type { Activity, Agent, Instant, Permission, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
+import { ok, okAsync, safeTry } from 'neverthrow'
 import { Hono } from 'hono'
 import { Chart, Sparkline } from './charts.js'
 import { show, showProblem } from './layout.js'
@@ -19,7 +19,9 @@ type Range = keyof typeof RANGES
 
 const isRange = (text: string | undefined): text is Range => text !== undefined && Object.hasOwn(RANGES, text)
 
+/** What the key may not see is empty here, and not shown. */
 type Seen = {
+  readonly may: Readonly<Record<'seeMessages' | 'seeAgents' | 'seeWebhooks', boolean>>
   readonly activity: Activity
   readonly agents: readonly Agent[]
   readonly webhooks: readonly Webhook[]
@@ -28,18 +30,26 @@ type Seen = {
 }
 
 const MOST = 100
+const NOTHING = okAsync({ data: [] })
+
+const whatMay = (permissions: readonly Permission[]): Seen['may'] => ({
+  seeMessages: permissions.includes('project:message'),
+  seeAgents: permissions.includes('project:agents'),
+  seeWebhooks: permissions.includes('project:webhooks'),
+})
 
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
   new Hono<Env>().get(BASE, async (c) => {
-    const { projectId } = c.get('apiKey')
+    const { projectId, permissions } = c.get('apiKey')
+    const may = whatMay(permissions)
     const asked = c.req.query('range')
     const range = isRange(asked) ? asked : '1h'
     const seen = await safeTry(async function* () {
       const activity = yield* service.activity({ projectId, ...RANGES[range] })
-      const agents = yield* service.agents.list(projectId, { limit: MOST })
-      const webhooks = yield* service.webhooks.list(projectId, { limit: MOST })
-      const open = yield* service.deliveries.list({ projectId, status: 'pending' }, { limit: MOST })
-      return ok<Seen>({ activity, agents: agents.data, webhooks: webhooks.data, open: open.data })
+      const agents = yield* may.seeAgents ? service.agents.list(projectId, { limit: MOST }) : NOTHING
+      const webhooks = yield* may.seeWebhooks ? service.webhooks.list(projectId, { limit: MOST }) : NOTHING
+      const open = yield* may.seeWebhooks ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MOST }) : NOTHING
+      return ok<Seen>({ may, activity, agents: agents.data, webhooks: webhooks.data, open: open.data })
     })
     if (seen.isErr()) return showProblem(c, problemStatus(seen.error), problemText(seen.error))
     return show(
@@ -52,8 +62,9 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
 type OverviewProps = { readonly seen: Seen; readonly range: Range; readonly path: string; readonly origin: string }
 
 function Overview({ seen, range, path, origin }: OverviewProps) {
+  const { may } = seen
   const numbers = numbersOf(seen.activity, RANGES[range])
-  const isNew = seen.webhooks.length === 0 && numbers.total.messages === 0
+  const isNew = may.seeMessages && may.seeWebhooks && seen.webhooks.length === 0 && numbers.total.messages === 0
   return (
     <>
       <div class="heading">
@@ -70,10 +81,14 @@ function Overview({ seen, range, path, origin }: OverviewProps) {
       <div {...refreshed('live', 5_000, path)}>
         <Tiles seen={seen} numbers={numbers} />
         <div class="charts">
-          <Chart title="Messages" at={numbers.at} series={numbers.messages} />
-          <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
-          <Chart title="Error rate of attempts" at={numbers.at} series={numbers.errorRate} most={100} unit=" %" />
-          <StatusCodes codes={numbers.codes} />
+          {may.seeMessages && <Chart title="Messages" at={numbers.at} series={numbers.messages} />}
+          {may.seeWebhooks && (
+            <>
+              <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
+              <Chart title="Error rate of attempts" at={numbers.at} series={numbers.errorRate} most={100} unit=" %" />
+              <StatusCodes codes={numbers.codes} />
+            </>
+          )}
         </div>
         <Webhooks webhooks={seen.webhooks} numbers={numbers} now={seen.activity.now} />
       </div>
@@ -81,37 +96,61 @@ function Overview({ seen, range, path, origin }: OverviewProps) {
   )
 }
 
-function Tiles({ seen: { agents, open, activity }, numbers: { total } }: { readonly seen: Seen; readonly numbers: Numbers }) {
-  const running = agents.filter(({ state }) => state.kind === 'running').length
-  const failing = agents.filter(({ state }) => state.kind === 'error').length
+function Tiles({ seen: { may, agents, open, activity }, numbers: { total } }: { readonly seen: Seen; readonly numbers: Numbers }) {
+  return (
+    <dl class="tiles">
+      {may.seeMessages && <MessageTiles total={total} />}
+      {may.seeWebhooks && <DeliveryTiles total={total} open={open} now={activity.now} />}
+      {may.seeAgents && <AgentTile agents={agents} />}
+    </dl>
+  )
+}
+
+type Total = Numbers['total']
+
+const MessageTiles = ({ total }: { readonly total: Total }) => (
+  <>
+    <Tile name="Messages" value={total.messages} note={total.unfinished > 0 ? `${total.unfinished} not answered yet` : 'all done'} />
+    <Tile
+      name="Failed messages"
+      value={total.failedMessages}
+      note="without an answer"
+      tone={total.failedMessages > 0 ? 'bad' : undefined}
+    />
+  </>
+)
+
+type DeliveryTilesProps = { readonly total: Total; readonly open: Seen['open']; readonly now: Instant }
+
+function DeliveryTiles({ total, open, now }: DeliveryTilesProps) {
   const dueAt = open.flatMap(({ state }) => (state.kind === 'pending' ? [state.nextAttemptAt] : []))
   const oldest = Math.min(...dueAt)
   const rate = total.attempts === 0 ? '–' : `${((100 * total.failed) / total.attempts).toFixed(1)} %`
   return (
-    <dl class="tiles">
-      <Tile name="Messages" value={total.messages} note={total.unfinished > 0 ? `${total.unfinished} not answered yet` : 'all done'} />
-      <Tile
-        name="Failed messages"
-        value={total.failedMessages}
-        note="without an answer"
-        tone={total.failedMessages > 0 ? 'bad' : undefined}
-      />
+    <>
       <Tile name="Delivery attempts" value={total.attempts} note={`${total.attempts - total.failed} accepted`} />
       <Tile name="Error rate" value={rate} note={`${total.failed} failed`} tone={total.failed > 0 ? 'bad' : undefined} />
       <Tile
         name="Backlog"
         value={open.length === MOST ? `${MOST}+` : open.length}
-        note={backlogNote(open.length, oldest, activity.now)}
+        note={backlogNote(open.length, oldest, now)}
         href={`${BASE}/deliveries?status=pending`}
       />
-      <Tile
-        name="Agents running"
-        value={`${running} of ${agents.length}`}
-        note={failing > 0 ? `${failing} in error` : 'none in error'}
-        tone={failing > 0 ? 'bad' : undefined}
-        href={`${BASE}/agents`}
-      />
-    </dl>
+    </>
+  )
+}
+
+function AgentTile({ agents }: Pick<Seen, 'agents'>) {
+  const running = agents.filter(({ state }) => state.kind === 'running').length
+  const failing = agents.filter(({ state }) => state.kind === 'error').length
+  return (
+    <Tile
+      name="Agents running"
+      value={`${running} of ${agents.length}`}
+      note={failing > 0 ? `${failing} in error` : 'none in error'}
+      tone={failing > 0 ? 'bad' : undefined}
+      href={`${BASE}/agents`}
+    />
   )
 }
 

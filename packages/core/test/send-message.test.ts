@@ -35,6 +35,20 @@ describe('sending a message', () => {
     expect((await long).isOk()).toBe(true)
   })
 
+  it('waits no longer when the clock is set back meanwhile', async () => {
+    const { send, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
+    const left: string[] = []
+    const sendAndTell = (message: string) => void send(message).then(() => left.push(message))
+    sendAndTell('before')
+    await clock.advance(1_200)
+    clock.set(clock.now() - 3_600_000)
+    sendAndTell('after')
+    await clock.advance(4_500)
+    expect(left).toEqual(['before'])
+    await clock.advance(500)
+    expect(left).toEqual(['before', 'after'])
+  })
+
   it('goes on when the caller leaves', async () => {
     const { send, clock, runtime, state } = await scene()
     const caller = new AbortController()

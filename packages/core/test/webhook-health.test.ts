@@ -49,6 +49,18 @@ describe('a receiver that fails', () => {
     expect(times).toEqual([1, 2, 4, 8])
     expect(telemetry.named('webhook.circuit').map(({ circuit }) => circuit)).toEqual(Array.from({ length: 5 }, () => 'open'))
   })
+  it('every other time, with many at once, is not left alone: no two failures are in a row', async () => {
+    const { send, clock, requests, heal, shown, sender } = await failingWebhook(accepted())
+    heal()
+    let n = 0
+    const { send: request } = sender
+    Object.assign(sender, { send: async (one: Parameters<typeof request>[0]) => (++n % 2 === 0 ? refused(500) : request(one)) })
+    await send('first')
+    await Promise.all(Array.from({ length: 16 }, (_, nth) => send('x', { sessionId: String(nth) })))
+    await clock.advance(0)
+    expect(requests()).toBeGreaterThan(5)
+    expect((await shown()).health.circuit).toEqual({ kind: 'closed' })
+  })
   it('gets one probe of a backlog, and all of it once that is accepted', async () => {
     const { send, clock, requests, heal, shown, telemetry } = await failingWebhook(unreachable('timeout'))
     for (let n = 0; n < 30; n++) await send(String(n))

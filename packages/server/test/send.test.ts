@@ -15,7 +15,9 @@ let env: Record<string, string>
 beforeEach(async () => {
   shop = workshop()
   const file = shop.write('agents.mjs', AGENTS)
-  const server = shop.cli(['start', '--agents', file], { ...ENV, PORT: '0', SERVICE_BOOTSTRAP_API_KEY: KEY })
+  const server = shop.cli(['start', '--agents', file], {
+    ...{ ...ENV, PORT: '0', SERVICE_BOOTSTRAP_API_KEY: KEY, SERVICE_IDEMPOTENCY_MISMATCH: 'reject' },
+  })
   const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
   env = { ...ENV, SERVICE_PUBLIC_URL: url, SERVICE_BOOTSTRAP_API_KEY: KEY }
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
@@ -57,6 +59,13 @@ describe('send', SLOWLY, () => {
       messageId: expect.any(String),
       status: 'pending',
     })
+  })
+
+  it('is one message when it is sent again with its key', async () => {
+    const ids = []
+    for (const _ of ['first', 'again'])
+      ids.push(JSON.parse((await cli('send echo Hello --idempotency-key k --json', env)).stdout).messageId)
+    expect(ids[1]).toBe(ids[0])
   })
 
   it('ends with a sentence when it cannot', async () => {

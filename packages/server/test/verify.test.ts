@@ -48,8 +48,10 @@ describe('verify', SLOWLY, () => {
       'verify body.json',
       `verify body.json --secret ${secret} -H nonsense`,
       `verify body.json --secret ${secret} --headers none.txt`,
+      `verify none.json --secret ${secret}`,
     ]) {
-      expect((await cli(line, {})).code).toBe(2)
+      const { code, stderr } = await cli(line, {})
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: /)])
     }
   })
 })

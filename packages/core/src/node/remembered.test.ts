@@ -40,3 +40,14 @@ it('forgets what is not asked for any more, by time and by number', () => {
   ask('a', 'x')
   expect(questions).toHaveLength(2_003)
 })
+
+it('remembers no longer when the clock is set back', () => {
+  const { ask, questions } = asked()
+  vi.setSystemTime(Date.now() + 3_600_000)
+  ask('a', 'x')
+  vi.setSystemTime(Date.now() - 3_600_000)
+  ask('b', 'x')
+  vi.advanceTimersByTime(120_000)
+  ask('a', 'x')
+  expect(questions).toEqual(['a', 'b', 'a'])
+})

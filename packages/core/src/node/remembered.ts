@@ -3,23 +3,25 @@ const MOST = 1_000
 const GENERATION_MS = 60_000
 
 /**
- * `ask`, which depends on nothing but its two texts, with its last answers at hand: 1,000 at least, and none for longer than
- * two minutes after it was last asked for. An `undefined` is asked for again.
+ * `ask`, which depends on nothing but its two texts, with its last answers at hand: 1,000 at least, and none given out
+ * later than two minutes after it was last asked for, also when the clock is set back. An `undefined` is asked for again.
  */
 export function remembered<A extends string, B>(ask: (what: A, of: string) => B | undefined): (what: A, of: string) => B | undefined {
   let young = new Map<string, B>()
   let old = new Map<string, B>()
   let turnsAt = 0
 
+  const isSetBack = (now: number): boolean => now < turnsAt - GENERATION_MS
+
   function turn(now: number): void {
-    old = now < turnsAt + GENERATION_MS ? young : new Map()
+    old = now < turnsAt + GENERATION_MS && !isSetBack(now) ? young : new Map()
     young = new Map()
     turnsAt = now + GENERATION_MS
   }
 
   return (what, of) => {
     const now = Date.now()
-    if (now >= turnsAt || young.size >= MOST) turn(now)
+    if (now >= turnsAt || isSetBack(now) || young.size >= MOST) turn(now)
     const key = `${of}\n${what}`
     const answer = young.get(key) ?? old.get(key) ?? ask(what, of)
     if (answer !== undefined) young.set(key, answer)

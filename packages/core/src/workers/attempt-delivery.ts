@@ -11,8 +11,8 @@ export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'rando
 /** An attempt that was made, and what is to be kept of it. */
 export type Made = { readonly claimed: ClaimedDelivery; readonly record: AttemptRecord }
 
-/** Signs, sends, decides. Never rejects. */
-export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery): Promise<Made> {
+/** Signs, sends, decides. `failing`: ids of webhooks that may be worse than as they were claimed. Never rejects. */
+export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery, failing: ReadonlySet<string>): Promise<Made> {
   const { delivery, lease, webhook } = claimed
   const startedAt = d.clock.now()
   const headers = requestHeaders(d, claimed)
@@ -21,7 +21,7 @@ export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery): Pro
   const durationMs = Math.max(0, now - startedAt)
   const state = decideNextState(delivery, outcome, d.policy.retry, now, d.random.next())
   const attempt = { startedAt, durationMs, ...(headers && { requestHeaders: headers.kept }), outcome }
-  const judge = judgeOf(d, webhook, outcome, now)
+  const judge = judgeOf(d, webhook, outcome, now, failing.has(webhook.id))
   return { claimed, record: { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge }) } }
 }
 

@@ -34,6 +34,8 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
   const turns = createTurns(d.policy.deliver)
   const attempts = new Set<Promise<void>>()
+  /** Webhooks that failed here and were not well again since. */
+  const failing = new Set<string>()
   /** Attempts that were made and have given up their slot. */
   let unrecorded = 0
   let pause: Promise<void> | undefined
@@ -74,18 +76,26 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     // It waited so long that its lease might end during the attempt: let go, it is due again by itself.
     const tooLate = claimed.lease.until < d.clock.now() + deadlineMs
     if (tooLate) turns.end(claimed)
-    else await record(await makeAttempt(d, claimed))
+    else await record(await makeAttempt(d, claimed, failing))
     done()
   }
 
   /** The next request need not wait for the record of the last, unless the webhook is to be judged: that may end what goes there. */
   async function record(made: Made): Promise<void> {
-    if (made.record.judge) return conclude(made, await recordAttempt(d, made))
+    if (made.record.judge) {
+      note(made.claimed, made.record.attempt.outcome.kind === 'accepted')
+      return conclude(made, await recordAttempt(d, made))
+    }
     turns.end(made.claimed)
     unrecorded++
     carryOn()
     await recordAttempt(d, made)
     unrecorded--
+  }
+
+  function note({ webhook }: ClaimedDelivery, isWell: boolean): void {
+    if (isWell) failing.delete(webhook.id)
+    else failing.add(webhook.id)
   }
 
   function conclude({ claimed }: Made, judged: Judged | undefined): void {
@@ -94,6 +104,7 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   }
 
   function drop(webhookId: string): void {
+    failing.delete(webhookId)
     for (const { done } of turns.drop(webhookId)) done()
   }
 

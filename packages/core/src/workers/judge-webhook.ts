@@ -8,18 +8,20 @@ import type { Platform } from '../use-cases/deps.js'
 
 /**
  * How the store is to judge the webhook in the commit of this attempt. Undefined, which spares the store a look, when the
- * webhook as it was claimed gives no reason to: what has changed since is seen by the next attempt.
+ * webhook as it was claimed gives no reason to: what has changed since is seen by the next attempt. `isFailing`: it is known to have
+ * failed since, and a success that was not written down would not come between two failures.
  */
 export function judgeOf(
   d: Pick<Platform, 'policy' | 'random' | 'ids'>,
   claimed: Webhook,
   outcome: Outcome,
   now: Instant,
+  isFailing: boolean,
 ): AttemptRecord['judge'] {
   const attempt = { outcome, isProbe: claimed.health.circuit.kind === 'open' }
   const random = d.random.next()
   const decide = (webhook: Webhook) => decideWebhookHealth(webhook, attempt, d.policy.webhookHealth, now, random)
-  if (!decide(claimed)) return undefined
+  if (!isFailing && !decide(claimed)) return undefined
   return (webhook) => {
     const decision = decide(webhook)
     return decision && verdictOf(d, webhook, decision, now)

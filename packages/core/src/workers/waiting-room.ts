@@ -20,7 +20,9 @@ export type Caller = { readonly aborted: boolean }
 
 type Waiter = {
   readonly messageId: string
-  readonly deadline: Instant
+  deadline: Instant
+  /** The time when it was looked at last. */
+  seenAt: Instant
   readonly caller: Caller | undefined
   readonly leave: (message?: Message) => void
 }
@@ -38,12 +40,22 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
       nap = { until: firstDeadline(nextLook), cut: new AbortController() }
       await d.clock.sleep(nap.until - d.clock.now(), nap.cut.signal)
       const now = d.clock.now()
-      for (const { deadline, caller, leave } of waiters) if (deadline <= now || caller?.aborted) leave()
+      for (const waiter of waiters) {
+        keepUp(waiter, now)
+        if (waiter.deadline <= now || waiter.caller?.aborted) waiter.leave()
+      }
+      nextLook = Math.min(nextLook, now + d.policy.pollMs)
       if (now < nextLook) continue
       void lookForAll()
       nextLook = now + d.policy.pollMs
     }
     nap = undefined
+  }
+
+  /** A clock that was set back would keep it here until the old time has come again: its deadline goes back with it. */
+  function keepUp(waiter: Waiter, now: Instant): void {
+    waiter.deadline -= Math.max(0, waiter.seenAt - now)
+    waiter.seenAt = now
   }
 
   const firstDeadline = (latest: Instant): Instant => [...waiters].reduce((first, { deadline }) => Math.min(first, deadline), latest)
@@ -75,7 +87,7 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
         stopListening()
         resolve(seen)
       }
-      const waiter: Waiter = { messageId: message.id, deadline, caller, leave }
+      const waiter: Waiter = { messageId: message.id, deadline, seenAt: d.clock.now(), caller, leave }
       const stopListening = d.signal.listen(message.id, (heard) => {
         if (!heard) void look([waiter])
         else if (isFinal(heard.state)) leave(heard)

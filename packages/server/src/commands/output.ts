@@ -5,8 +5,9 @@ export function print(json: boolean | undefined, value: unknown, text: string): 
 
 export type Row = Readonly<Record<string, string>>
 
-/** Columns as wide as what they hold, under the names of the fields. */
-export function table(rows: readonly Row[], nothing: string): string {
+/** Columns as wide as what they hold, under the names of the fields. What others wrote moves no cursor and sets no colour. */
+export function table(given: readonly Row[], nothing: string): string {
+  const rows = given.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, harmless(value)])))
   const [first] = rows
   if (!first) return nothing
   const names = Object.keys(first)
@@ -21,6 +22,8 @@ export function table(rows: readonly Row[], nothing: string): string {
     )
     .join('\n')
 }
+
+const harmless = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ')
 
 /** `CREATED AT` for `createdAt`. */
 const titled = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase()

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import {
   ApiError,
@@ -34,8 +34,10 @@ type Work = { readonly client: Client; readonly agent: string; readonly message:
 
 export function addSend(program: Command): void {
   program
-    .command('send <agent> <message>')
-    .description('send a message to an agent of a running server, and print its answer; the message - is read from stdin')
+    .command('send')
+    .argument('<agent>', 'its name or id')
+    .argument('<message>', 'what to say; - reads it from stdin', textOrStdin)
+    .description('send a message to an agent of a running server, and print its answer')
     .option('--session <id>', 'the conversation it belongs to (one of its own, unless given)')
     .option('--end-user <id>', 'on behalf of this end user')
     .option('--service', 'on behalf of the service itself')
@@ -57,13 +59,15 @@ export function addSend(program: Command): void {
     .action(send)
 }
 
+const textOrStdin = (text: string): string => (text === '-' ? fileOrStdin('-').toString().trimEnd() : text)
+
 async function send(agent: string, text: string, options: SendOptions): Promise<void> {
   if (options.endUser !== undefined && options.service) throw new OperatorError('--end-user and --service exclude each other', 2)
   if (options.stream && options.wait !== undefined) throw new OperatorError('--stream and --wait exclude each other', 2)
   const config = loadConfig()
   const baseUrl = options.url ?? config.publicUrl ?? `http://127.0.0.1:${config.port}`
   const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries: 1 })
-  const message = messageOf(text === '-' ? fileOrStdin('-').toString().trimEnd() : text, options)
+  const message = messageOf(text, options)
   try {
     await wayOf(options)({ client, agent, message, options })
   } catch (error) {
@@ -80,10 +84,11 @@ function apiKeyOf(config: Config, { apiKey }: SendOptions): string {
   throw new OperatorError('there is no API key: give --api-key; `agent-messaging keys create` makes one', 2)
 }
 
-function messageOf(message: string, { session, endUser, service, metadata }: SendOptions): NewMessage {
+/** What is sent again with its key has to be the same, the session that it begins too. */
+function messageOf(message: string, { session, endUser, service, metadata, idempotencyKey }: SendOptions): NewMessage {
   const principal = endUser === undefined ? service && { type: 'service' as const } : { type: 'end_user' as const, endUserId: endUser }
   return {
-    ...{ sessionId: session ?? `cli-${randomUUID()}`, message },
+    ...{ sessionId: session ?? `cli-${idempotencyKey === undefined ? randomUUID() : hash('sha256', idempotencyKey)}`, message },
     ...(metadata && { metadata }),
     ...(principal && { executionPrincipal: principal }),
   }

@@ -15,8 +15,9 @@ type VerifyOptions = {
 
 export function addVerify(program: Command): void {
   program
-    .command('verify <body>')
-    .description('check the signature of a webhook request, and say what is wrong with it; the body is a file, or - for stdin')
+    .command('verify')
+    .argument('<body>', 'the body as it came: a file, or - for stdin', fileOrStdin)
+    .description('check the signature of a webhook request, and say what is wrong with it')
     .requiredOption('--secret <secret>', "the webhook's secret, whsec_…")
     .option('--headers <file>', "the request's headers: a file with one a line, or a JSON object", headersFile, {})
     .option('-H, --header <header>', 'one header, as curl takes it; can be given several times', oneMore, {})
@@ -32,8 +33,8 @@ export function addVerify(program: Command): void {
     .action(verify)
 }
 
-async function verify(body: string, { secret, headers, header, tolerance, json }: VerifyOptions): Promise<void> {
-  const request = { body: fileOrStdin(body), headers: { ...headers, ...header }, secret, toleranceSeconds: tolerance, now: Date.now() }
+async function verify(body: Buffer, { secret, headers, header, tolerance, json }: VerifyOptions): Promise<void> {
+  const request = { body, headers: { ...headers, ...header }, secret, toleranceSeconds: tolerance, now: Date.now() }
   const report = await signatureReport(request)
   if (report.isGood) {
     const { deliveryId, event, signedAt } = report
