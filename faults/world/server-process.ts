@@ -12,7 +12,7 @@ import { sleep, until } from './until.js'
 
 const ARGUMENTS = ['--import', programs.hooks.href, fileURLToPath(programs.server), 'start', '--agents', fileURLToPath(programs.agents)]
 const START_LIMIT_MS = 120_000
-const STARTS = 20
+const STARTS = 60 // a database that was stopped at once may take half a minute to recover, on a machine with other things to do
 
 /** `agent-messaging start` as a process that can be told when to die. */
 export type ServerProcess = {
