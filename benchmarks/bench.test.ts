@@ -11,7 +11,7 @@ const RUN = fileURLToPath(new URL('run.mjs', import.meta.url))
 const ROWS = ['send', 'latency', 'deliver', 'deliver-postgres', 'send-postgres', 'first-byte', 'hanging', 'two-servers']
 const MORE_ROWS = ['pending-deliveries', 'waiting-callers', 'growth-send', 'growth-deliver', 'soak']
 const TINY = {
-  ...{ rounds: 1, seconds: 0.5, connections: 4, messages: 10, rate: 20, deliveries: 100 },
+  ...{ rounds: 1, seconds: 0.5, connections: 4, messages: 10, beside: 20, deliveries: 100 },
   ...{ pending: 100, waiting: 20, stored: 100, minutes: 0.05 },
 }
 

@@ -36,7 +36,7 @@ const SIZES = {
   seconds: 5, // of load
   connections: 50,
   messages: 2_000, // of one caller
-  rate: 200, // messages a second beside a hanging receiver
+  beside: 200, // messages a second beside a hanging receiver
   deliveries: 50_000,
   pending: 100_000,
   waiting: 5_000,

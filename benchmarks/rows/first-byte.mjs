@@ -23,7 +23,7 @@ export const firstByte = {
 export const hanging = {
   ...latency,
   ratio: ({ ours, floor }) => `p99 ${(ours.p99 / floor.p99).toFixed(2)} ×`,
-  measures: ({ rate }) => `the same to 9 receivers at ${rate} messages a second, with a hanging 10th`,
+  measures: ({ beside }) => `the same to 9 receivers at ${beside} messages a second, with a hanging 10th`,
   must: 'p99 ≤ 1.5 × without',
   aims: '1.1 ×',
   contenders: (sizes) => [
@@ -56,14 +56,14 @@ const measureIdle = ({ messages }) =>
   })
 
 /** `tenth`: where the receiver's process has the tenth webhook's path. */
-const measureBeside = ({ seconds, rate }, tenth) =>
+const measureBeside = ({ seconds, beside }, tenth) =>
   onStage(async ({ start, database }) => {
     const others = await start('receiver', { log: true })
     const one = await start('receiver')
     const webhooks = [...Array.from({ length: WEBHOOKS - 1 }, () => others.ready.url), one.ready[tenth]]
     const server = await start('server', { database: await database('sqlite'), log: true, webhooks })
     const load = await start('load')
-    const callers = { ...server.ready, connections: 10, rate }
+    const callers = { ...server.ready, connections: 10, rate: beside }
     await load.ask('load', { ...callers, seconds: seconds * WARM })
     const [before, { length: warm }] = [await server.ask('usage'), await server.ask('finished')]
     const { requests } = await load.ask('load', { ...callers, seconds })

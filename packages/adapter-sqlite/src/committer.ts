@@ -8,7 +8,7 @@ const LARGEST_BATCH = 256
 /** Between two tries while another process writes. Two that both write without a pause then wait a fifth of a second at the worst. */
 const BUSY_PAUSE_MS = 2
 /** The time between two commits, if nobody waits for the second. */
-const LINGER_MS = 20
+const LINGER_MS = 40
 /** So many writes that nobody waits for are worth a commit of their own. */
 const LINGERING = 128
 

@@ -78,7 +78,7 @@ export const defaultPolicy: Policy = {
   agentHealth: { intervalMs: 30_000, recheckMs: 2_000, timeoutMs: 5_000, strikes: 3 },
   retry: defaultRetryPolicy,
   webhookHealth: defaultWebhookHealthPolicy,
-  deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 256 },
+  deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 512 },
   retention: { deliveriesMs: 30 * DAY_MS, messagesMs: Infinity },
   disabledBacklog: { max: 10_000, maxAgeMs: 7 * DAY_MS },
   headerPrefix: 'X-Service',

@@ -28,7 +28,7 @@ export type DeliveryWorker = {
   stop(graceMs: number): Promise<void>
 }
 
-const CLAIM_PAUSE_MS = 20
+const CLAIM_PAUSE_MS = 40
 
 export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
@@ -40,6 +40,9 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   let unrecorded = 0
   let pause: Promise<void> | undefined
   let moreDue = false
+  let isClaiming = false
+  /** Something ended while a claim was under way. */
+  let hasEnded = false
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   const loop = createLoop(d, 'delivery worker', d.policy.pollMs, tick)
 
@@ -63,7 +66,8 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   /** Something has ended. */
   function carryOn(): void {
     startWaiting()
-    if (!moreDue || turns.waiting >= prefetch / 2) return
+    hasEnded ||= isClaiming // and a claim that is asked for now would find what this one is about to leave
+    if (isClaiming || !moreDue || turns.waiting >= prefetch / 2) return
     // Each claim is a commit: while enough waits here, the next one may come a little later and be larger.
     if (turns.waiting < maxInFlight / 2) return loop.wake()
     pause ??= d.clock.sleep(CLAIM_PAUSE_MS).then(() => {
@@ -118,18 +122,26 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   async function tick(): Promise<Promise<void>[]> {
     const limit = phase === 'draining' ? 0 : turns.room
     if (limit <= 0) return []
+    isClaiming = true
+    const claimed = await claim(limit)
+    isClaiming = false
+    moreDue = claimed.length > 0 || turns.full.size > 0 || hasEnded
+    const begun = claimed.map(enqueue)
+    if (hasEnded) carryOn()
+    else startWaiting()
+    hasEnded = false
+    return begun
+  }
+
+  async function claim(limit: number): Promise<ClaimedDelivery[]> {
     const now = d.clock.now()
     const claims = await d.storage.deliveries.claimDue({
-      ...{ now, until: now + leaseMs, limit, perWebhook: maxInFlightPerWebhook, except: turns.full },
+      ...{ now, until: now + leaseMs, limit, perWebhook: 2 * maxInFlightPerWebhook, except: turns.full },
       perProject: Math.ceil(prefetch / 4),
       retries: Math.max(0, retryShare(prefetch) - turns.waitingRetries),
     })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
-    const claimed = claims.unwrapOr([])
-    moreDue = claimed.length > 0 || turns.full.size > 0
-    const begun = claimed.map(enqueue)
-    startWaiting()
-    return begun
+    return claims.unwrapOr([])
   }
 
   return {
