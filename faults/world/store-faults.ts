@@ -87,6 +87,9 @@ const fsync =
     await sleep(FAILING_MS)
     tracer.kill('SIGTERM')
     await exit
+    // PostgreSQL panics at the first one, as it is to, and may have given up on its recovery too: somebody starts it again.
+    await postgres?.stopAtOnce()
+    await postgres?.start()
     return { kind: 'fsync fails', at }
   }
 
