@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
 import { build } from 'vite'
 import { describe, expect, it } from 'vitest'
@@ -15,7 +16,11 @@ async function bundled(entry: string): Promise<string> {
   const [built] = [
     await build({
       ...{ configFile: false, logLevel: 'silent' },
-      build: { write: false, minify: true, lib: { entry: new URL(entry, import.meta.url).pathname, formats: ['iife'], name: 'bundle' } },
+      build: {
+        write: false,
+        minify: true,
+        lib: { entry: fileURLToPath(new URL(entry, import.meta.url)), formats: ['iife'], name: 'bundle' },
+      },
     }),
   ].flat()
   const [chunk] = built && 'output' in built ? built.output : []

@@ -62,8 +62,10 @@ it('keeps the principal through a new try, a crash, a restart, a retry and a red
       ).toEqual(Array.from({ length: 4 }, () => PRINCIPALS[n]))
     }
 
-    expect(await until(() => hook.received.length === 2)).toBe(true)
-    const { data } = await json<{ data: { id: string }[] }>('GET', '/v1/deliveries')
+    // What the receiver has is recorded a moment later, and only then can it be asked for again.
+    const recorded = () => json<{ data: { id: string; status: string }[] }>('GET', '/v1/deliveries?status=delivered')
+    expect(await until(async () => (await recorded()).data.length === 2)).toBe(true)
+    const { data } = await recorded()
     for (const { id } of data) expect((await server.api('POST', `/v1/deliveries/${id}/redeliver`)).status).toBe(202)
     expect(await until(() => hook.received.length === 4)).toBe(true)
     for (const { body } of hook.received) {
