@@ -4,10 +4,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from './free-port.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const START_LIMIT_MS = 60_000
@@ -107,12 +107,4 @@ async function serve() {
 function settings() {
   const pairs = stepsOf(final, 'ENV').flatMap((rest) => rest.split(' '))
   return Object.fromEntries(pairs.map((pair) => pair.replace('/data/', `${data}/`).split(/=(.*)/s).slice(0, 2)))
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  return port
 }

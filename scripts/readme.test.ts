@@ -1,12 +1,11 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from './free-port.mjs'
 
 // The commands of the README and of the quick start, run in a shell as they stand there, but for the ports and for waiting where a person would.
 
@@ -47,15 +46,6 @@ function start(command: string, args: readonly string[], options: { cwd: string;
 async function until(isTrue: () => boolean): Promise<void> {
   for (const end = Date.now() + 30_000; !isTrue(); await new Promise((resolve) => setTimeout(resolve, 50)))
     if (Date.now() > end) throw new Error('it did not come true')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: free } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return free
 }
 
 const here = (text: string): string =>

@@ -2,11 +2,12 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import { createServer as createNetServer, type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { createServer, type RunningServer } from '@org/agent-messaging-server'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import { needs } from '../../scripts/test-needs.js'
 import worker from './worker.mjs'
 
@@ -24,15 +25,6 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end()
 })
 afterAll(() => service.stop())
-
-async function freePort(): Promise<number> {
-  const server = createNetServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** Starts the program as the docs say, and waits until it listens. */
 async function started(command: string, ...args: readonly string[]): Promise<{ url: string; output: () => string }> {

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { answering, freePort, unprivileged } from './postgres-server.mjs'
+import { freePort } from '../../../scripts/free-port.mjs'
+import { answering, unprivileged } from './postgres-server.mjs'
 
 /** A PgBouncer in transaction mode before the database of `url`, with few connections to share. */
 export async function testPgBouncer(url: string): Promise<{ readonly url: string; close(): Promise<void> }> {

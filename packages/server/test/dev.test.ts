@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { rmSync, statSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../../scripts/free-port.mjs'
 import { workshop, type Program, type Workshop } from './workshop.js'
 
 let shop: Workshop
@@ -33,15 +32,6 @@ const stateOfEcho = async (server: Dev): Promise<unknown> =>
 
 /** The commands as printed, their continued lines joined by the shell. */
 const commandsIn = (text: string): string[] => text.match(/^(?:curl|node) (?:.*\\\n)*.*$/gm) ?? []
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 describe('agent-messaging dev', () => {
   it('prints commands that work as they are: a receiver, a webhook, a message, its delivery', async () => {

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { contractOf, type Document } from '../../../adapter-http/test/contract.js'
+import { freePort } from '../../../../scripts/free-port.mjs'
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const START_LIMIT_MS = 15_000
@@ -108,12 +108,3 @@ const isUp = (url: string): Promise<boolean> =>
     (response) => response.ok,
     () => false,
   )
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
