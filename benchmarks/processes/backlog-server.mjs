@@ -1,5 +1,6 @@
 // Our server with a backlog: events of webhooks whose receivers are dead, or which are disabled until the backlog is to be drained.
-import { answer, usage } from './answer.mjs'
+import { answer } from './answer.mjs'
+import { drained } from './drained.mjs'
 import { must, openService } from './service.mjs'
 
 const { database, url, deliveries, enabled = false } = JSON.parse(process.argv[2])
@@ -22,10 +23,8 @@ async function fill() {
   }
 }
 
-async function drain() {
-  const before = usage()
+async function drain({ uncounted }) {
   await Promise.all(webhookIds.map((webhookId) => service.webhooks.update({ projectId, webhookId, change: { enabled: true } })))
-  while (delivered < deliveries) await new Promise((resolve) => setTimeout(resolve, 1))
-  return { before, after: usage() }
+  return drained(() => delivered, { uncounted, deliveries })
 }
 answer({}, { fill, drain })

@@ -1,5 +1,6 @@
 // A peer: BullMQ and `fetch`. It is no dependency of ours, so it is not named where tools look for those.
-import { answer, usage } from './answer.mjs'
+import { answer } from './answer.mjs'
+import { drained } from './drained.mjs'
 import { body, deliver, IN_FLIGHT } from './webhook.mjs'
 
 const { database: path, url, deliveries } = JSON.parse(process.argv[2])
@@ -16,14 +17,12 @@ async function fill() {
   }
 }
 
-async function drain() {
-  const before = usage()
+async function drain({ uncounted }) {
   const worker = new Worker('deliver', ({ data }) => deliver(data.url, data.body), {
     connection: { path, maxRetriesPerRequest: null },
     concurrency: IN_FLIGHT,
   })
   worker.on('completed', () => delivered++)
-  while (delivered < deliveries) await new Promise((resolve) => setTimeout(resolve, 1))
-  return { before, after: usage() }
+  return drained(() => delivered, { uncounted, deliveries })
 }
 answer({}, { fill, drain })

@@ -1,6 +1,7 @@
 // A peer: graphile-worker in its batched mode, and `fetch`.
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
-import { answer, usage } from './answer.mjs'
+import { answer } from './answer.mjs'
+import { drained } from './drained.mjs'
 import { body, deliver, IN_FLIGHT } from './webhook.mjs'
 
 const { database: connectionString, url, deliveries } = JSON.parse(process.argv[2])
@@ -17,8 +18,7 @@ async function fill() {
   }
 }
 
-async function drain() {
-  const before = usage()
+async function drain({ uncounted }) {
   const worker = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }
   const taskList = {
     deliver: async (job) => {
@@ -27,7 +27,6 @@ async function drain() {
     },
   }
   await run({ connectionString, logger, concurrency: IN_FLIGHT, maxPoolSize: 12, noHandleSignals: true, taskList, preset: { worker } })
-  while (delivered < deliveries) await new Promise((resolve) => setTimeout(resolve, 1))
-  return { before, after: usage() }
+  return drained(() => delivered, { uncounted, deliveries })
 }
 answer({}, { fill, drain })

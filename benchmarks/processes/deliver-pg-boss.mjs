@@ -1,6 +1,7 @@
 // A peer: pg-boss in batches, each asked for as soon as the one before is done, and `fetch`.
 import PgBoss from 'pg-boss'
-import { answer, usage } from './answer.mjs'
+import { answer } from './answer.mjs'
+import { drained } from './drained.mjs'
 import { body, deliver, IN_FLIGHT } from './webhook.mjs'
 
 const { database: connectionString, url, deliveries } = JSON.parse(process.argv[2])
@@ -36,10 +37,8 @@ async function startWorker() {
   })
 }
 
-async function drain() {
-  const before = usage()
+async function drain({ uncounted }) {
   await Promise.all(Array.from({ length: WORKERS }, startWorker))
-  while (delivered < deliveries) await new Promise((resolve) => setTimeout(resolve, 1))
-  return { before, after: usage() }
+  return drained(() => delivered, { uncounted, deliveries })
 }
 answer({}, { fill, drain })

@@ -1,7 +1,6 @@
 import { onStage } from '../stage.mjs'
 import { rate, taken } from './figures.mjs'
 
-const WARM_SECONDS = 1
 const ours = (kind) => ({ program: 'server', kind })
 
 /** Send → 200, whole: API key, idempotency key, one webhook subscribed and delivered meanwhile, every commit fsynced. */
@@ -34,10 +33,10 @@ const measureSend = (sizes, { program, kind }) =>
     return underLoad({ server, receiver, load: await start('load') }, sizes)
   })
 
-/** What a server does while all connections are kept busy. */
-export async function underLoad({ server, receiver, load }, { seconds, connections, rate: perSecond }) {
+/** What a server does while all connections are kept busy. It was busy for as long before: until then it compiles more than it serves. */
+export async function underLoad({ server, receiver, load }, { seconds, connections, rate: perSecond, isWarm = false }) {
   const callers = { ...server.ready, connections, ...(perSecond !== undefined && { rate: perSecond }) }
-  await load.ask('load', { ...callers, seconds: Math.min(WARM_SECONDS, seconds) })
+  if (!isWarm) await load.ask('load', { ...callers, seconds })
   const [before, receiverBefore] = [await server.ask('usage'), await receiver.ask('usage')]
   const { requests, seconds: took, p50, p99, ...failures } = await load.ask('load', { ...callers, seconds })
   const after = await server.ask('usage')

@@ -31,7 +31,7 @@ const soakFor = (sizes) =>
     const load = await start('load')
     const { perSecond } = await underLoad({ server, receiver, load }, sizes)
     const windows = []
-    const half = { connections: sizes.connections, rate: Math.ceil(perSecond / 2), seconds: (sizes.minutes * 60) / WINDOWS }
+    const half = { connections: sizes.connections, rate: Math.ceil(perSecond / 2), seconds: (sizes.minutes * 60) / WINDOWS, isWarm: true }
     for (let n = 0; n < WINDOWS; n++) {
       windows.push(await underLoad({ server, receiver, load }, half))
       console.error(`  ${n + 1} of ${WINDOWS}: ${soak.figure(windows[n])}`)

@@ -24,7 +24,7 @@ const measure = ({ seconds, connections }, processes) =>
     const loadAll = (of) =>
       Promise.all(loads.map((load, n) => load.ask('load', { ...servers[n].ready, seconds: of, connections: connections / processes })))
 
-    await loadAll(Math.min(1, seconds))
+    await loadAll(seconds)
     const before = await askAll(servers, 'usage')
     const results = await loadAll(seconds)
     const after = await askAll(servers, 'usage')
