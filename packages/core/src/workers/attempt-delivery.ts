@@ -22,7 +22,10 @@ export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery, fail
   const state = decideNextState(delivery, outcome, d.policy.retry, now, d.random.next())
   const attempt = { startedAt, durationMs, ...(headers && { requestHeaders: headers.kept }), outcome }
   const judge = judgeOf(d, webhook, outcome, now, failing.has(webhook.id))
-  return { claimed, record: { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge }) } }
+  return {
+    claimed,
+    record: { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge, webhookId: webhook.id }) },
+  }
 }
 
 /**
