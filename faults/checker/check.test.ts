@@ -241,6 +241,15 @@ describe('the checker, where users step in', () => {
     delivery(history, 'w2-m2').redeliveredAt = [20_650]
     expect(check(history)).toEqual([])
   })
+
+  it('allows a success that is told only after the attempt of another claim, over a fault', () => {
+    const history = validHistory() as Draft
+    attempt(history, 'w2-m2', 2).startedAt = 15_000
+    attempt(history, 'w2-m2', 2).durationMs = 7_000
+    expect(check(history)).not.toEqual([])
+    history.faults.push({ kind: 'a process is frozen', at: 17_000, until: 18_000 })
+    expect(check(history)).toEqual([])
+  })
 })
 
 describe('the figures of a run', () => {

@@ -24,6 +24,7 @@ function isEarly(history: History, before: FinalAttempt, next: FinalAttempt, rec
   const gap = next.startedAt - (before.startedAt + before.durationMs)
   // A clock that jumps between reading the time and storing it spoils both ends of the gap.
   if (gap + 2 * skewOf(history) >= wait) return false
-  // A success counts however late it is told, also when it belongs to a claim that another one superseded.
-  return next.outcome !== 'accepted' || faultsAround(history, before.startedAt, next.startedAt, deliveryLeaseMs).length === 0
+  // A success counts however late it is told, also when it belongs to a claim that another one superseded: which may have begun before it.
+  const [from, to] = [Math.min(before.startedAt, next.startedAt), Math.max(before.startedAt, next.startedAt)]
+  return next.outcome !== 'accepted' || faultsAround(history, from, to, deliveryLeaseMs).length === 0
 }

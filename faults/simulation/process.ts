@@ -8,6 +8,7 @@ import {
   type ResponseSignal,
   type Storage,
   type WebhookSender,
+  type WorkSignal,
 } from '@org/agent-messaging-core'
 import { fakeCrypto } from '@org/agent-messaging-core/testing'
 import type { Agents } from './agents.js'
@@ -28,6 +29,7 @@ export type Surroundings = {
   readonly senderOf: (owner: Owner) => WebhookSender
   readonly agents: Agents
   readonly signalOf: (owner: Owner) => ResponseSignal
+  readonly workSignalOf: (owner: Owner) => WorkSignal
   readonly ids: Ids
   readonly policy: Partial<Policy>
 }
@@ -60,6 +62,7 @@ export function startProcess(around: Surroundings, name: string): Process {
   const service = createService({
     storage: around.alter(storageOf({ ...around, name, owner })),
     signal: around.signalOf(owner),
+    workSignal: around.workSignalOf(owner),
     sender: around.senderOf(owner),
     runtimes: [around.agents.runtimeOf(owner, name)],
     clock: clockOf(world, owner),

@@ -1,4 +1,4 @@
-import type { ResponseSignal } from '@org/agent-messaging-core'
+import type { ResponseSignal, WaitingWork, WorkSignal } from '@org/agent-messaging-core'
 import { latency, type Weather } from './weather.js'
 import type { Owner, World } from './world.js'
 
@@ -18,6 +18,22 @@ export function sharedSignal(world: World, weather: Weather): (owner: Owner) => 
       const listener = { owner, hear }
       const all = listeners.get(messageId) ?? new Set()
       listeners.set(messageId, all.add(listener))
+      return () => void all.delete(listener)
+    },
+  })
+}
+
+/** Tells each process of work after a moment, or not at all. */
+export function sharedWorkSignal(world: World, weather: Weather): (owner: Owner) => WorkSignal {
+  const all = new Set<{ readonly owner: Owner; readonly hear: (work: WaitingWork) => void }>()
+  return (owner) => ({
+    announce: (work) => {
+      for (const { owner: other, hear } of all)
+        if (!world.dice.chance(weather.networkFails)) world.after(latency(world.dice, weather), () => hear(work), other)
+    },
+    onAnnounced: (hear) => {
+      const listener = { owner, hear }
+      all.add(listener)
       return () => void all.delete(listener)
     },
   })

@@ -14,7 +14,7 @@ import { startProcess, type Process, type Somebody, type Surroundings } from './
 import { createReceivers } from './receivers.js'
 import { createRecord } from './record.js'
 import { createSessionWatch } from './session-watch.js'
-import { sharedSignal } from './signal.js'
+import { sharedSignal, sharedWorkSignal } from './signal.js'
 import { createUsers } from './users.js'
 import { badWeather, fine } from './weather.js'
 import { createWorld, type World } from './world.js'
@@ -55,6 +55,7 @@ export async function simulate(seed: number, { store = asItIs, core = asItIs, se
     alter: core,
     senderOf: (owner) => sender(receivers.senderOf(owner)),
     signalOf: sharedSignal(world, weather),
+    workSignalOf: sharedWorkSignal(world, weather),
     witness: (...call) => {
       record.witness(...call)
       sessions.witness(...call)

@@ -5,9 +5,9 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Told } from '../inside/orders.js'
 import type { Order } from '../inside/points.js'
-import { freePort } from './ports.js'
 import { programs } from './programs.js'
 import { API_KEY, environment } from './settings.js'
+import { freePort } from './shared.js'
 import { sleep, until } from './until.js'
 
 const ARGUMENTS = ['--import', programs.hooks.href, fileURLToPath(programs.server), 'start', '--agents', fileURLToPath(programs.agents)]

@@ -44,9 +44,9 @@ const linkDelay = onPostgres('link delayed', async ({ link }, dice) => {
 const CHUNK = Buffer.alloc(1024 * 1024)
 const FULL_MS = 1_500
 
-/** A file takes all the room that is left on the small disk. */
+/** A file takes all the room that is left on the small disk. PostgreSQL may give up over it, and somebody starts it again once there is room. */
 const diskFull =
-  ({ smallDisk }: Store): Harm =>
+  ({ smallDisk, postgres }: Store): Harm =>
   async () => {
     if (smallDisk === undefined) return undefined
     const at = Date.now()
@@ -63,6 +63,10 @@ const diskFull =
     } finally {
       await file.close()
       await rm(ballast)
+    }
+    if (postgres && !(await postgres.answers())) {
+      await postgres.stopAtOnce()
+      await postgres.start()
     }
     return { kind: 'disk full', at }
   }
@@ -96,7 +100,6 @@ const fsync =
 /** The server of PostgreSQL and its backends. */
 async function familyOf({ pid }: Postgres): Promise<number[]> {
   const parent = pid()
-  if (parent === undefined) return []
   const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8')
   return [parent, ...children.trim().split(' ').filter(Boolean).map(Number)]
 }
@@ -109,7 +112,7 @@ export const storeFaults: Readonly<
   'pg-terminate': { of: ['postgres'], harm: pgTerminate },
   'link-cut': { of: ['postgres'], harm: linkCut },
   'link-delay': { of: ['postgres'], harm: linkDelay },
-  'disk-full': { of: ['sqlite'], harm: diskFull },
+  'disk-full': { of: ['sqlite', 'postgres'], harm: diskFull },
   fsync: { of: ['sqlite', 'postgres'], harm: fsync },
 }
 

@@ -14,35 +14,41 @@ export type Store = {
   freshUrl(name: string): Promise<string>
   /** There with PostgreSQL. */
   readonly postgres?: Postgres & { readonly link: Link }
-  /** There when the SQLite file lies on a small disk of its own: its folder. */
+  /** There when the data lies on a small disk of its own: its folder. */
   readonly smallDisk?: string
   close(): Promise<void>
 }
 
 const SMALL_DISK = 'size=256m'
+/** On the small disk the log is to be small too, so that it meets the end of it often. */
+const SMALL_LOG = ['max_wal_size=64MB', 'min_wal_size=32MB']
 const run = promisify(execFile)
+const mountSmallDisk = (folder: string) => run('mount', ['-t', 'tmpfs', '-o', SMALL_DISK, 'tmpfs', folder])
+const unmount = (folder: string) => run('umount', ['--lazy', folder])
 
 export const openStore = (kind: StoreKind, folder: string, wantsSmallDisk: boolean): Promise<Store> =>
-  kind === 'postgres' ? openPostgres(folder) : openSqlite(folder, wantsSmallDisk)
+  kind === 'postgres' ? openPostgres(folder, wantsSmallDisk) : openSqlite(folder, wantsSmallDisk)
 
 async function openSqlite(folder: string, wantsSmallDisk: boolean): Promise<Store> {
   const data = path.join(folder, 'data')
   await mkdir(data)
-  if (wantsSmallDisk) await run('mount', ['-t', 'tmpfs', '-o', SMALL_DISK, 'tmpfs', data])
+  if (wantsSmallDisk) await mountSmallDisk(data)
   const urlOf = (name: string): string => `file:${path.join(data, `${name}.db`)}`
   return {
     databaseUrl: urlOf('service'),
     freshUrl: async (name) => urlOf(name),
     ...(wantsSmallDisk && { smallDisk: data }),
-    close: async () => void (wantsSmallDisk && (await run('umount', ['--lazy', data]))),
+    close: async () => void (wantsSmallDisk && (await unmount(data))),
   }
 }
 
-async function openPostgres(folder: string): Promise<Store> {
+async function openPostgres(folder: string, wantsSmallDisk: boolean): Promise<Store> {
   const place = path.join(folder, 'postgres')
-  await mkdir(place)
+  const data = path.join(place, 'data')
+  await mkdir(data, { recursive: true })
   await run('chmod', ['755', folder])
-  const postgres = await startPostgres(place)
+  if (wantsSmallDisk) await mountSmallDisk(data)
+  const postgres = await startPostgres(place, wantsSmallDisk ? SMALL_LOG : [])
   const link = await openLink(postgres.port)
   const linked = (database: string): string => `postgres://postgres@127.0.0.1:${link.port}/${database}`
   const freshUrl = async (name: string): Promise<string> => {
@@ -53,9 +59,11 @@ async function openPostgres(folder: string): Promise<Store> {
     databaseUrl: await freshUrl('service'),
     freshUrl,
     postgres: { ...postgres, link },
+    ...(wantsSmallDisk && { smallDisk: data }),
     close: async () => {
       await link.close()
       await postgres.stopAtOnce()
+      if (wantsSmallDisk) await unmount(data)
     },
   }
 }

@@ -89,6 +89,26 @@ it.each(['22021', '23514', '54000', '55P03'])('fails the one that the database r
   expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
+it('makes the others while one waits for a lock, with nothing beside it that would wait for the same one', async () => {
+  const batches: (readonly string[])[] = []
+  let isLocked = true
+  const flush = (inputs: readonly string[]) => {
+    batches.push(inputs)
+    return isLocked && inputs.some((input) => input.endsWith(' locked')) ? Promise.reject(coded('55P03')) : Promise.resolve(inputs)
+  }
+  const laneOf = (input: string) => input.split(' ').at(-1) ?? ''
+  const write = createCommitter<string, string>({ keyOf: (input) => input, laneOf, mostAtOnce: 64, flush }, 200)
+  const first = write('first locked')
+  const others = Array.from({ length: 63 }, (_, n) => write(`${n}`))
+  await Promise.all(others)
+  expect(batches.filter((batch) => batch.includes('first locked')).map(({ length }) => length)).toEqual(expect.arrayContaining([64, 8, 1]))
+  const late = ['second locked', 'a', 'b'].map(write)
+  await Promise.all(late.slice(1))
+  expect(batches.flat()).not.toContain('second locked')
+  isLocked = false
+  expect(await Promise.all([first, late[0]])).toEqual(['first locked', 'second locked'])
+})
+
 it.each(['40001', '40P01', '23505'])('runs a batch again as it was after %s', async (code) => {
   const runs: (readonly string[])[] = []
   const flush = (inputs: readonly string[]) => (runs.push(inputs) < 3 ? Promise.reject(coded(code)) : Promise.resolve(inputs))

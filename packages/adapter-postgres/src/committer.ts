@@ -15,6 +15,10 @@ type Write<In, Out> = {
   readonly input: In
   readonly key: string
   readonly settle: { resolve(value: Out): void; reject(reason: unknown): void }
+  /** It may share a batch with so many, itself included: with fewer and fewer while one of them fails. */
+  readonly most: number
+  /** How often it met a lock when it was alone. */
+  readonly waits: number
 }
 
 /** One is on its way to the disk while the next is prepared; more at once would be smaller, and wait for each other's locks. */
@@ -27,6 +31,14 @@ const MOST_STUCK = 2
 /** Serialization failure and deadlock: the whole is to be run again. Unique violation: another was first, and the next run finds its row. */
 const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
 const MOST_RUNS = 5
+/** A batch of which one fails is parted by so many, and so on until that one is alone. */
+const PARTS = 8
+/**
+ * A lock that somebody does not let go within a second (`LOCK_PATIENCE`): none of a batch got anything. Who is alone with it tries
+ * again, behind the others, and so often in all.
+ */
+const LOCKED = '55P03'
+export const MOST_WAITS = 10
 
 /**
  * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while two batches are under way the next
@@ -37,6 +49,8 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   const { keyOf, laneOf = keyOf, mostAtOnce, flush } = batching
   /** The lanes of each batch that is stuck: what else is in one of them would only get stuck too. */
   const stuck = new Set<ReadonlySet<string>>()
+  /** The lanes of those that met a lock when they were alone, and are to try again. */
+  const locked = new Set<string>()
   let queue: Write<In, Out>[] = []
   let inFlight = 0
   let isAwake = false
@@ -56,16 +70,21 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   function nextBatch(): Write<In, Out>[] {
     const batch = new Map<string, Write<In, Out>>()
     const left: Write<In, Out>[] = []
+    let most = mostAtOnce
     for (const write of queue) {
-      if (batch.size < mostAtOnce && !batch.has(write.key) && !isHeldUp(write)) batch.set(write.key, write)
+      const fits = batch.size < Math.min(most, write.most) && !batch.has(write.key) && !isHeldUp(write)
+      if (fits) batch.set(write.key, write)
       else left.push(write)
+      if (fits) most = Math.min(most, write.most)
     }
     queue = left
     return [...batch.values()]
   }
 
-  function isHeldUp({ input }: Write<In, Out>): boolean {
-    for (const lanes of stuck) if (lanes.has(laneOf(input))) return true
+  function isHeldUp({ input, waits }: Write<In, Out>): boolean {
+    const lane = laneOf(input)
+    if (locked.has(lane) && waits === 0) return true
+    for (const lanes of stuck) if (lanes.has(lane)) return true
     return false
   }
 
@@ -87,30 +106,50 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   async function settle(batch: readonly Write<In, Out>[]): Promise<void> {
     try {
       const values = await repeated(() => flush(batch.map(({ input }) => input)))
-      batch.forEach(({ settle: { resolve } }, at) => resolve(values[at] as Out))
+      batch.forEach(({ input, settle: { resolve } }, at) => {
+        locked.delete(laneOf(input))
+        resolve(values[at] as Out)
+      })
     } catch (error) {
-      // One of them fails: that one alone shall. When the database itself is away, the rest need not wait for it one by one.
-      if (batch.length > 1 && isOfARow(error)) for (const write of batch) await settle([write])
-      else for (const write of batch) write.settle.reject(error)
+      // One of them fails: that one alone shall. When the database itself is away, the rest need not wait for it in parts.
+      if (batch.length > 1 && isOfARow(error)) part(batch)
+      else for (const write of batch) giveUp(write, error)
+    }
+  }
+
+  function part(batch: readonly Write<In, Out>[]): void {
+    const most = Math.ceil(batch.length / PARTS)
+    queue.unshift(...batch.map((write) => ({ ...write, most })))
+  }
+
+  function giveUp(write: Write<In, Out>, error: unknown): void {
+    const lane = laneOf(write.input)
+    if (codeOf(error) === LOCKED && write.waits < MOST_WAITS) {
+      locked.add(lane)
+      queue.push({ ...write, most: 1, waits: write.waits + 1 })
+    } else {
+      locked.delete(lane)
+      write.settle.reject(error)
     }
   }
 
   return (input) => {
     if (queue.length >= maxQueued) return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
     return new Promise((resolve, reject) => {
-      queue.push({ input, key: keyOf(input), settle: { resolve, reject } })
+      queue.push({ input, key: keyOf(input), settle: { resolve, reject }, most: mostAtOnce, waits: 0 })
       wake()
     })
   }
 }
 
-/** Runs it again when another one was in its way. */
-export async function repeated<T>(run: () => Promise<T>): Promise<T> {
-  for (let runs = 1; ; runs++) {
+/** Runs it again when another one was in its way, and so often when it met a lock. */
+export async function repeated<T>(run: () => Promise<T>, mostWaits = 0): Promise<T> {
+  for (let [runs, waits] = [1, 0]; ;) {
     try {
       return await run()
     } catch (error) {
-      if (runs === MOST_RUNS || !RUN_AGAIN.includes(codeOf(error))) throw error
+      if (codeOf(error) === LOCKED && waits++ < mostWaits) continue
+      if (runs++ === MOST_RUNS || !RUN_AGAIN.includes(codeOf(error))) throw error
     }
   }
 }

@@ -1,4 +1,13 @@
-import type { AttemptRecord, DeliveryAttempt, DeliveryDetail, DeliveryStore, Instant, RecordedAttempt } from '@org/agent-messaging-core'
+import type {
+  AttemptRecord,
+  DeliveryAttempt,
+  DeliveryDetail,
+  DeliveryStore,
+  Instant,
+  RecordedAttempt,
+  Unavailable,
+} from '@org/agent-messaging-core'
+import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
@@ -7,7 +16,8 @@ import type { Database, Queries } from './database.js'
 import { listDeliveries } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
 import { publishTo } from './fan-out.js'
-import { hasVerdict } from './judgement.js'
+import { inTurn } from './in-turn.js'
+import { hasVerdict, type Judge } from './judgement.js'
 import { headerNames, toHeaders } from './kept-headers.js'
 import { purgeDeliveries } from './purge.js'
 import { recordAttempts, recordJudged } from './record-attempt.js'
@@ -41,20 +51,27 @@ const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(
 const MOST_AT_ONCE = 256
 
 export function deliveryStore({ read, write, call, grouped }: Database): DeliveryStore {
-  const [claimDue, names] = [dueClaims(), headerNames()]
+  const [claimDue, names, turn] = [dueClaims(), headerNames(), inTurn()]
   const record = grouped<AttemptRecord, RecordedAttempt>({
     keyOf: ({ deliveryId }) => deliveryId,
     mostAtOnce: MOST_AT_ONCE,
     flush: (db, records) => recordAttempts(db, names, records),
   })
+  /** Undefined when there was nothing to judge, and nothing was done. */
+  const recordJudgement = (attempt: AttemptRecord, judge: Judge) => async (): Promise<Result<RecordedAttempt | undefined, Unavailable>> => {
+    // A failure always gives a verdict.
+    const isFailure = attempt.attempt.outcome.kind !== 'accepted'
+    const hasOne = isFailure ? ok(true) : await read((db) => hasVerdict(db, attempt.deliveryId, judge))
+    if (hasOne.isErr() || !hasOne.value) return hasOne.map(() => undefined)
+    return write((db) => recordJudged(db, names, attempt))
+  }
   return {
     claimDue: (query) => call((db) => claimDue(db, query)),
     recordAttempt: (attempt) => {
-      const { deliveryId, judge } = attempt
+      const { deliveryId, webhookId = deliveryId, judge } = attempt
       if (!judge) return record(attempt)
-      return read((db) => hasVerdict(db, deliveryId, judge)).andThen((hasOne) =>
-        hasOne ? write((db) => recordJudged(db, names, attempt)) : record(attempt),
-      )
+      const judged = new ResultAsync(turn(webhookId, recordJudgement(attempt, judge)))
+      return judged.andThen((recorded) => (recorded ? okAsync(recorded) : record(attempt)))
     },
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {

@@ -4,7 +4,7 @@ import { fanOut } from './fan-out.js'
 import { sql } from './sql.js'
 import { selectWebhook, toWebhook, updateWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
 
-type Judge = NonNullable<AttemptRecord['judge']>
+export type Judge = NonNullable<AttemptRecord['judge']>
 type Judged = { readonly before: Webhook; readonly after: Webhook }
 
 const lockSql = sql<{ readonly seq: number }, WebhookRow>(`${selectWebhook} where w.seq = @seq and not w.is_deleted for no key update`)
@@ -13,8 +13,8 @@ const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
   ${selectWebhook} join agent_messaging.deliveries d on d.webhook_seq = w.seq where d.id = @deliveryId and not w.is_deleted`)
 
 /**
- * Whether there is anything to judge, without the lock: of all that were claimed while a webhook had long had no success, the first one
- * says so, and the rest need not wait for its row one after the other.
+ * Whether a success is worth a verdict, without a commit: of all that were claimed while a webhook had long had none, the first one says so,
+ * and the rest are recorded with whatever else is.
  */
 export async function hasVerdict(db: Queries, deliveryId: string, judge: Judge): Promise<boolean> {
   const row = await db.one(ofDeliverySql, { deliveryId })

@@ -68,6 +68,22 @@ async function publish(agent: Agent, webhooks: number): Promise<void> {
   await done(storage.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
 }
 
+it('sends that share a commit with one whose session is locked are made while it is, and that one afterwards', async () => {
+  const agent = await newAgent()
+  const send = (sessionId: string) => done(storage.messages.accept(newMessage(agent, { sessionId })))
+  await send('locked')
+  const host = await pool.connect()
+  await host.query('begin')
+  await host.query('select 1 from agent_messaging.sessions where agent_id = $1 for update', [agent.id])
+  let isFree = false
+  const waiting = send('locked').then(() => isFree)
+  await Promise.all(Array.from({ length: 63 }, (_, n) => send(`${n}`)))
+  isFree = true
+  await host.query('commit')
+  host.release()
+  expect(await waiting).toBe(true)
+})
+
 it('of sends with a key that an erased message still holds one gets it', async () => {
   const agent = await newAgent()
   await finished(agent, 'old', 'key')

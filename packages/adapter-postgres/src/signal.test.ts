@@ -1,3 +1,4 @@
+import { describeWorkSignalContract } from '@org/agent-messaging-core/contract'
 import { fakeIds } from '@org/agent-messaging-core/testing'
 import type { Message } from '@org/agent-messaging-core'
 import pg from 'pg'
@@ -65,6 +66,11 @@ it('wakes every listener of a thousand messages that end at once', async () => {
   for (const { id } of told) to.listen(id, () => woken.add(id))
   for (const one of told) from.notify(one)
   await vi.waitFor(() => expect(woken.size).toBe(1_000), { timeout: 10_000 })
+})
+
+describeWorkSignalContract('NOTIFY', async () => {
+  const [from, to] = [open(), open()]
+  return { from, to, close: async () => undefined }
 })
 
 it('says what was still to be said before it closes', async () => {

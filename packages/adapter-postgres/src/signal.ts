@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Message, ResponseSignal } from '@org/agent-messaging-core'
+import type { Message, ResponseSignal, WaitingWork, WorkSignal } from '@org/agent-messaging-core'
 import pg from 'pg'
 import { unavailableBecause } from './unavailable.js'
 
@@ -12,31 +12,36 @@ export type PostgresSignalOptions = (
   readonly onError?: (reason: string) => void
 }
 
-export type PostgresSignal = ResponseSignal & {
-  /** Sends what waits to be sent, and closes the connection. */
-  close(): Promise<void>
-}
+export type PostgresSignal = ResponseSignal &
+  WorkSignal & {
+    /** Sends what waits to be sent, and closes the connection. */
+    close(): Promise<void>
+  }
 
 type Hear = Parameters<ResponseSignal['listen']>[1]
 
+/** Carries topics, with commas between them: the id of a message that ended, or work that waits. */
 const CHANNEL = 'agent_messaging_final'
+const DELIVERIES = 'deliveries'
+const MESSAGES_OF = 'messages:'
 /**
- * A NOTIFY takes a lock over all databases at its commit: the first one goes off at once, and the next is for all that ended within this
+ * A NOTIFY takes a lock over all databases at its commit: the first one goes off at once, and the next is for all that came within this
  * time after it; never in a transaction of the stores.
  */
 const PAUSE_MS = 10
-/** A payload holds less than 8,000 bytes, and an id takes 36 and a comma. */
-const IDS_OF_ONE = 200
+/** A payload holds less than 8,000 bytes, and a topic takes 46 with its comma. */
+const TOPICS_OF_ONE = 170
 const QUERY_TIMEOUT_MS = 5_000
 const BACKOFF_MS = { first: 100, longest: 5_000 }
 
 /**
- * Wakes the listeners of every process on the database by NOTIFY, and those of its own at once with the message at hand. While the
- * connection is away nothing is kept for the others: they poll.
+ * Wakes the listeners of every process on the database by NOTIFY, and those of its own at once with the message at hand; tells them of work
+ * that waits in the same way. While the connection is away nothing is kept for the others: they poll.
  */
 export function postgresSignal({ onError = () => undefined, ...place }: PostgresSignalOptions): PostgresSignal {
   const where = 'pool' in place ? place.pool.options : { connectionString: place.connectionString }
   const listeners = new Map<string, Set<Hear>>()
+  const workers = new Set<{ hear(work: WaitingWork): void }>()
   const untold = new Set<string>()
   const over = new AbortController()
   let client: pg.Client | undefined
@@ -45,6 +50,12 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
 
   function wake(messageId: string, message?: Message): void {
     for (const hear of listeners.get(messageId) ?? []) hear(message)
+  }
+
+  function heed(topic: string): void {
+    const work = workOf(topic)
+    if (!work) return wake(topic)
+    for (const { hear } of workers) hear(work)
   }
 
   async function connect(): Promise<void> {
@@ -65,7 +76,7 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
     })
     next.on('error', () => lose(next)).on('end', () => lose(next))
     next.on('notification', ({ payload = '' }) => {
-      for (const messageId of payload.split(',')) wake(messageId)
+      for (const topic of payload.split(',')) heed(topic)
     })
     try {
       await next.connect()
@@ -85,6 +96,12 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
     if (!over.signal.aborted) connecting = connect()
   }
 
+  function say(topic: string): void {
+    if (over.signal.aborted) return
+    untold.add(topic)
+    tellSoon()
+  }
+
   function tellSoon(): void {
     if (telling) return
     telling = true
@@ -98,10 +115,10 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
   }
 
   async function tell(): Promise<void> {
-    const [ids, told] = [[...untold], client]
+    const [topics, told] = [[...untold], client]
     untold.clear()
-    for (let at = 0; told && at < ids.length; at += IDS_OF_ONE) {
-      const payload = ids.slice(at, at + IDS_OF_ONE).join(',')
+    for (let at = 0; told && at < topics.length; at += TOPICS_OF_ONE) {
+      const payload = topics.slice(at, at + TOPICS_OF_ONE).join(',')
       await told.query('select pg_notify($1, $2)', [CHANNEL, payload]).catch(() => lose(told))
     }
   }
@@ -109,9 +126,7 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
   return {
     notify: (message) => {
       wake(message.id, message)
-      if (over.signal.aborted) return
-      untold.add(message.id)
-      tellSoon()
+      say(message.id)
     },
     listen: (messageId, hear) => {
       const hearers = listeners.get(messageId) ?? new Set()
@@ -120,6 +135,12 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
         hearers.delete(hear)
         if (hearers.size === 0) listeners.delete(messageId)
       }
+    },
+    announce: (work) => say(work.kind === 'deliveries' ? DELIVERIES : MESSAGES_OF + work.agentId),
+    onAnnounced: (hear) => {
+      const worker = { hear }
+      workers.add(worker)
+      return () => void workers.delete(worker)
     },
     close: async () => {
       over.abort()
@@ -130,4 +151,10 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
       await last?.end()
     },
   }
+}
+
+/** Undefined when the topic is a message. */
+function workOf(topic: string): WaitingWork | undefined {
+  if (topic === DELIVERIES) return { kind: 'deliveries' }
+  return topic.startsWith(MESSAGES_OF) ? { kind: 'messages', agentId: topic.slice(MESSAGES_OF.length) } : undefined
 }

@@ -69,6 +69,22 @@ describe("a message in a transaction of the host's own", () => {
     })
   })
 
+  it('waits for another of its session, for longer than a batch would', async () => {
+    let isOver = false
+    let second: Promise<void> | undefined
+    await within('commit', async (client) => {
+      await service.messages.enqueue(order('o-1'), inTransaction(client))
+      second = within('commit', async (other) => {
+        expect((await service.messages.enqueue(order('o-2'), inTransaction(other))).isOk()).toBe(true)
+        expect(isOver).toBe(true)
+      })
+      await client.query('select pg_sleep(1.5)')
+      isOver = true
+    })
+    await second
+    expect(await messages()).toHaveLength(2)
+  })
+
   it('is made once for a key, also by two transactions at once', async () => {
     const both = ['o-1', 'o-2'].map((id) =>
       within('commit', async (client) => {

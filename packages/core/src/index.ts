@@ -95,6 +95,7 @@ export type { Lease, Page, PageOf, Purge, Storage, Stored, Unavailable } from '.
 export type { Fact, Telemetry } from './ports/telemetry.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { SecretRotation, WebhookStore } from './ports/webhook-store.js'
+export type { WaitingWork, WorkSignal } from './ports/work-signal.js'
 export type { AgentFunction, FunctionRuntimeOptions } from './runtimes/function-runtime.js'
 export { functionRuntime } from './runtimes/function-runtime.js'
 export type { MessagingService, ServiceOptions } from './service.js'

@@ -9,6 +9,7 @@ import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
 import type { Telemetry } from './ports/telemetry.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
+import type { WorkSignal } from './ports/work-signal.js'
 import { answerRun, isRunToken } from './use-cases/answer-run.js'
 import { cancelMessage, retryMessage } from './use-cases/change-messages.js'
 import { createAgent } from './use-cases/create-agent.js'
@@ -54,6 +55,8 @@ export type ServiceOptions = {
   readonly crypto: Crypto
   /** Wakes callers in this process when absent. */
   readonly signal?: ResponseSignal
+  /** Without one, work that another process is to take is found by its next poll. */
+  readonly workSignal?: WorkSignal
   /** Without one, leases are extended by the dispatcher's loop alone: a run that blocks it for longer than its lease may run twice. */
   readonly pacemaker?: Pacemaker
   /** Records nothing when absent. */
@@ -177,6 +180,7 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
     ...options,
     runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
     signal: options.signal ?? localSignal(),
+    workSignal: options.workSignal ?? { announce: () => undefined, onAnnounced: () => () => undefined },
     pacemaker: options.pacemaker ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
     policy: { ...defaultPolicy, ...options.policy },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { failedRun, type RunOutcome } from '@org/agent-messaging-core'
+import { createService, failedRun, type RunOutcome } from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
 
 const UNKNOWN = '01890000-0000-7000-8000-00000000dead'
@@ -33,6 +33,23 @@ describe('cancelling a message', () => {
     await clock.advance(0)
     expect(await state(messageId)).toMatchObject({ kind: 'cancelled' })
     expect(telemetry.facts.map(({ name }) => name)).toContain('run.refused')
+  })
+
+  it('ends a run in another process at once where that is woken', async () => {
+    const fakes = await scene({ idle: true })
+    let ring = (): void => undefined
+    const listen = (_: string, hear: (message: undefined) => void) => ((ring = () => hear(undefined)), () => undefined)
+    const runner = createService({ ...fakes, storage: fakes.storage.reopen(), signal: { notify: () => undefined, listen } })
+    await runner.start()
+    const { id: messageId } = await fakes.post()
+    await fakes.clock.until(() => fakes.runtime.openRuns.length === 1)
+    ring() // of something else
+    await fakes.clock.advance(0)
+    expect(fakes.runtime.openRuns).toEqual([messageId])
+    await fakes.service.messages.cancel({ ...fakes.ref, messageId })
+    ring()
+    await fakes.clock.advance(0)
+    expect(fakes.runtime.openRuns).toEqual([])
   })
 
   it('ends a run in another process when its next beat finds the lease lost', async () => {

@@ -42,6 +42,16 @@ describe('redelivering', () => {
     expect(new Set(sender.requests.map(({ body, headers }) => `${headers['X-Service-Delivery']} ${body}`)).size).toBe(1)
     expect(await state()).toMatchObject({ kind: 'delivered' })
   })
+  it('counts a success once whose record was made but not confirmed', async () => {
+    const { service, ref, sender, clock, state, storage, deliveries } = await failedOnce()
+    storage.fail('deliveries.recordAttempt', { takesEffect: true })
+    await clock.advance(60_000)
+    sender.script(refused(500))
+    await service.deliveries.redeliver(ref)
+    await clock.advance(1_000)
+    expect((await deliveries())[0]?.attempts.map(({ outcome }) => outcome.kind)).toEqual(['refused', 'accepted', 'refused'])
+    expect(await state()).toMatchObject({ kind: 'pending' })
+  })
   it('is refused while it is being sent, without its webhook, and for nothing', async () => {
     const { service, ref, sender, clock, webhook } = await failedOnce()
     sender.hold()

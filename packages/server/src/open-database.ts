@@ -1,4 +1,4 @@
-import type { Pacemaker, ResponseSignal, Storage } from '@org/agent-messaging-core'
+import type { Pacemaker, ResponseSignal, Storage, WorkSignal } from '@org/agent-messaging-core'
 import { openPostgresStorage, postgresPacemaker, postgresSignal } from '@org/agent-messaging-postgres'
 import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
 import { isPostgresUrl } from './database-url.js'
@@ -18,6 +18,7 @@ export type Database = {
   readonly storage: Storage
   readonly pacemaker?: Pacemaker
   readonly signal?: ResponseSignal
+  readonly workSignal?: WorkSignal
   close(): Promise<void>
 }
 
@@ -38,6 +39,7 @@ async function openPostgres(url: string, { directUrl: connectionString = url, le
     storage,
     pacemaker,
     signal,
+    workSignal: signal,
     close: async () => {
       await pacemaker.close()
       await signal.close()

@@ -34,6 +34,8 @@ import { webhookHealthSuite } from './webhook-health.js'
 import { webhooksSuite } from './webhooks.js'
 
 export type { OpenStorage, StorageUnderTest } from './storage-test.js'
+export type { WorkSignalsUnderTest } from './work-signal.js'
+export { describeWorkSignalContract } from './work-signal.js'
 
 /**
  * What every storage must do, as vitest tests: call it at the top of a test file. `open` gives an empty storage for each

@@ -73,6 +73,26 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
   })
 
+  it('judges in the order in which it is told, however many at once', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const { id: webhookId } = await scene.webhook()
+    for (let n = 0; n < 25; n++) await scene.publish(agent)
+    const told = (await claimDue(storage)).map(({ delivery, lease }, n) => {
+      const isFailure = n % 2 === 0
+      return storage.deliveries.recordAttempt({
+        ...{ deliveryId: delivery.id, token: lease.token, webhookId },
+        attempt: { startedAt: NOW, durationMs: 1, outcome: isFailure ? refused() : accepted() },
+        state: isFailure ? { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 } : { kind: 'delivered', deliveredAt: NOW },
+        judge: ({ health: { consecutiveFailures, circuit }, updatedAt }) => {
+          if (!isFailure && consecutiveFailures === 0) return undefined
+          return { change: { health: { consecutiveFailures: isFailure ? consecutiveFailures + 1 : 0, circuit }, updatedAt } }
+        },
+      })
+    })
+    expect(await Promise.all(told)).toHaveLength(25)
+    expect((await storage.webhooks.get(PROJECT_ID, webhookId))?.health.consecutiveFailures).toBe(1)
+  })
+
   it('does not judge a webhook that was deleted', async ({ storage, scene }) => {
     const { id } = await scene.webhook()
     const claimed = await claimOne(storage, scene)

@@ -91,6 +91,8 @@ export type AttemptRecord = {
   readonly state: AfterAttempt
   /** Called with the webhook as it is in that commit; perhaps more than once, so it has no effects. Absent: it stays as it is. */
   readonly judge?: (webhook: Webhook) => Verdict | undefined
+  /** Beside `judge`: whose it is. What one instance is told of a webhook is judged in the order of the calls, so that results count as they came. */
+  readonly webhookId?: string
 }
 
 /** What an attempt makes of its webhook. The deliveries of its event are born due, for it is rare. */

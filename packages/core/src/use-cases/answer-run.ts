@@ -46,7 +46,7 @@ export const answerRun =
       if (problem !== undefined) return invalid('response', problem)
       const recorded = yield* await settleRun(d)({ held: { messageId, token }, message, run, maxAttempts: agent.maxAttempts })
       if (recorded.kind === 'lease_lost') return fail('run_superseded')
-      if (recorded.sessionWaits) d.dispatcher.wake()
+      if (recorded.sessionWaits) d.dispatcher.wake(message.agentId)
       return ok(recorded.message)
     })
 

@@ -31,7 +31,7 @@ export const cancelMessage =
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
       d.signal.notify(cancelled.message)
       d.deliveryWorker.take(cancelled.deliveries)
-      if (cancelled.sessionWaits) d.dispatcher.wake()
+      if (cancelled.sessionWaits) d.dispatcher.wake(agentId)
       return ok(cancelled.message)
     })
 
@@ -55,6 +55,6 @@ export const retryMessage =
         return agent ? err(notRunning(agent, d.clock.now())) : fail('agent_not_found')
       }
       d.telemetry.record({ name: 'message.retried', messageId, agentId })
-      d.dispatcher.wake()
+      d.dispatcher.wake(agentId)
       return ok(retried.message)
     })

@@ -9,6 +9,7 @@ import type { ResponseSignal } from '../ports/response-signal.js'
 import type { Storage } from '../ports/storage.js'
 import type { Telemetry } from '../ports/telemetry.js'
 import type { WebhookSender } from '../ports/webhook-sender.js'
+import type { WorkSignal } from '../ports/work-signal.js'
 import type { AnswerStreams } from '../workers/answer-streams.js'
 import type { DeliveryWorker } from '../workers/delivery-worker.js'
 import type { Dispatcher } from '../workers/dispatcher.js'
@@ -22,6 +23,7 @@ export type Platform = {
   readonly sender: WebhookSender
   readonly runtimes: ReadonlyMap<string, AgentRuntime>
   readonly signal: ResponseSignal
+  readonly workSignal: WorkSignal
   readonly pacemaker: Pacemaker
   readonly clock: Clock
   readonly random: Random

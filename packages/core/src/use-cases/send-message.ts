@@ -91,7 +91,7 @@ async function send(d: SendDeps, input: SendInput): Promise<Result<Sent, SendErr
   const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
   const answer = d.waitingRoom.wait(message, born.now + waitMs, input.abort) // listens from here on: before the run can end
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
-  if (accepted.kind === 'created') d.dispatcher.wake()
+  if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
   return ok({ attached, message: await answer })
 }
 

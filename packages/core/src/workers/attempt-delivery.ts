@@ -1,6 +1,8 @@
+import { okAsync } from 'neverthrow'
 import { decideNextState, type Outcome } from '../domain/delivery.js'
 import { traceIdOf } from '../domain/trace.js'
-import type { AttemptRecord, ClaimedDelivery } from '../ports/delivery-store.js'
+import type { AttemptRecord, ClaimedDelivery, DeliveryDetail, RecordedAttempt } from '../ports/delivery-store.js'
+import type { Stored } from '../ports/storage.js'
 import type { Platform } from '../use-cases/deps.js'
 import { insist } from './insist.js'
 import { judgeOf, tellOf, type Judged } from './judge-webhook.js'
@@ -22,7 +24,10 @@ export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery, fail
   const state = decideNextState(delivery, outcome, d.policy.retry, now, d.random.next())
   const attempt = { startedAt, durationMs, ...(headers && { requestHeaders: headers.kept }), outcome }
   const judge = judgeOf(d, webhook, outcome, now, failing.has(webhook.id))
-  return { claimed, record: { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge }) } }
+  return {
+    claimed,
+    record: { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge, webhookId: webhook.id }) },
+  }
 }
 
 /**
@@ -30,13 +35,32 @@ export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery, fail
  * Never rejects.
  */
 export async function recordAttempt(d: AttemptDeps, made: Made): Promise<Judged | undefined> {
-  const recorded = await insist(d, () => d.storage.deliveries.recordAttempt(made.record))
+  const recorded = await insist(d, recording(d, made))
   if (recorded.isErr()) return undefined
   d.telemetry.record({ name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused', ...factsOf(made) })
   const judged = recorded.value.kind === 'recorded' ? recorded.value.webhook : undefined
   if (judged) tellOf(d, judged)
   return judged
 }
+
+/**
+ * Again only after a look whether the answer alone was lost: a success counts whatever came since, and would count twice once somebody has
+ * asked for the delivery to be made anew.
+ */
+function recording({ storage: { deliveries } }: AttemptDeps, { claimed: { delivery }, record }: Made): () => Stored<RecordedAttempt> {
+  let isRepeat = false
+  return () => {
+    if (isRepeat)
+      return deliveries
+        .get(delivery.projectId, delivery.id)
+        .andThen((found) => (isOnRecord(found, record) ? okAsync({ kind: 'recorded' } as const) : deliveries.recordAttempt(record)))
+    isRepeat = true
+    return deliveries.recordAttempt(record)
+  }
+}
+
+const isOnRecord = (found: DeliveryDetail | undefined, { attempt: { startedAt, durationMs, outcome } }: AttemptRecord): boolean =>
+  found?.attempts.some((one) => one.startedAt === startedAt && one.durationMs === durationMs && one.outcome.kind === outcome.kind) ?? false
 
 function factsOf({ claimed: { delivery, webhook, trace }, record: { attempt, state } }: Made) {
   const { durationMs, outcome } = attempt

@@ -1,5 +1,6 @@
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
+import type { Platform } from '../use-cases/deps.js'
 import { makeAttempt, recordAttempt, type AttemptDeps, type Made } from './attempt-delivery.js'
 import type { Judged } from './judge-webhook.js'
 import { createLoop } from './loop.js'
@@ -18,6 +19,7 @@ export type DeliveryWorker = {
   renew(webhook: Webhook): void
   /** The webhook was deleted: what waits here for it is not sent. */
   drop(webhookId: string): void
+  /** Something is due: it is looked for here if this process sends, else the others are told. */
   wake(): void
   /** Requests under way. */
   readonly inFlight: number
@@ -30,7 +32,7 @@ export type DeliveryWorker = {
 
 const CLAIM_PAUSE_MS = 40
 
-export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
+export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal'>): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
   const turns = createTurns(d.policy.deliver)
   const attempts = new Set<Promise<void>>()
@@ -44,9 +46,15 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
   /** Something ended while a claim was under way. */
   let hasEnded = false
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
+  let stopHearing = (): void => undefined
   const loop = createLoop(d, 'delivery worker', d.policy.pollMs, tick)
 
   const enqueue = (claimed: ClaimedDelivery): Promise<void> => new Promise((done) => turns.add({ claimed, done }))
+
+  function wake(): void {
+    if (phase === 'started') loop.wake()
+    else d.workSignal.announce({ kind: 'deliveries' })
+  }
 
   function startWaiting(): void {
     // What is full now may have turned something away that was being committed.
@@ -154,24 +162,30 @@ export function createDeliveryWorker(d: AttemptDeps): DeliveryWorker {
     take(claimed) {
       for (const one of claimed) void enqueue(one)
       startWaiting()
+      // What was committed just now was not born claimed here, and there may have been something.
+      if (phase !== 'started') wake()
     },
     renew(webhook) {
       if (webhook.status.kind === 'disabled') drop(webhook.id)
       else turns.renew(webhook)
     },
     drop,
-    wake: loop.wake,
+    wake,
     get inFlight() {
       return turns.inFlight
     },
     tick,
     start() {
-      if (phase === 'draining') return
+      if (phase !== 'stopped') return
       phase = 'started'
+      stopHearing = d.workSignal.onAnnounced(({ kind }) => {
+        if (kind === 'deliveries') loop.wake()
+      })
       loop.start()
     },
     async stop(graceMs) {
       phase = 'draining'
+      stopHearing()
       await loop.stop()
       const ended = new AbortController()
       void Promise.all(attempts).then(() => ended.abort('ended'))

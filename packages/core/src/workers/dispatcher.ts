@@ -9,8 +9,9 @@ import { createRun, type Run } from './run.js'
 
 /**
  * Runs messages on the agents of this process. An agent that it runs is a lane with `concurrency` slots. It claims due
- * sessions when woken, at every poll, and when a slot frees of a lane that had none left; and it extends the leases of what
- * it runs, as does the pacemaker. Order within a session is the store's affair: it hands out one message of it at a time.
+ * sessions when woken, here or by another process, at every poll, and when a slot frees of a lane that had none left; and it
+ * extends the leases of what it runs, as does the pacemaker. Order within a session is the store's affair: it hands out one
+ * message of it at a time.
  */
 export type Dispatcher = {
   /** Opens the agent's lane, or takes over its changed settings. Runs of before that have not ended keep their slots. */
@@ -21,7 +22,8 @@ export type Dispatcher = {
   isBusy(agentId: string): boolean
   /** A slot for a message that is about to be accepted; undefined when it cannot be run here and now. */
   reserve(agentId: string): Slot | undefined
-  wake(): void
+  /** Work waits for this agent: it is looked for here if there is room for it, else the other processes are told. */
+  wake(agentId: string): void
   /** Runs under way. */
   readonly running: number
   /** Extends the leases of what runs and ends what is overdue. */
@@ -47,12 +49,13 @@ type Lane = {
   readonly whenIdle: (() => void)[]
 }
 
-export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platform, 'pacemaker'>): Dispatcher {
+export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platform, 'pacemaker' | 'workSignal'>): Dispatcher {
   const lanes = new Map<string, Lane>()
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   let beatenAt: Instant = -Infinity
   let keeping: AbortController | undefined
   let runsUnderWay = 0
+  let stopHearing = (): void => undefined
   const loop = createLoop(d, 'dispatcher', d.policy.pollMs, tick)
 
   const allRuns = (): Run[] => [...lanes.values()].flatMap((lane) => [...lane.runs])
@@ -62,6 +65,16 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     const free = Math.max(0, lane.agent.concurrency - lane.runs.size - lane.reserved)
     lane.starved ||= free === 0
     return free
+  }
+
+  function hasRoom(agentId: string): boolean {
+    const lane = lanes.get(agentId)
+    return phase === 'started' && lane !== undefined && freeSlots(lane) > 0
+  }
+
+  function wake(agentId: string): void {
+    if (hasRoom(agentId)) loop.wake()
+    else d.workSignal.announce({ kind: 'messages', agentId })
   }
 
   function unreserve(lane: Lane, slots: number): void {
@@ -91,7 +104,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     lane.runs.delete(run)
     runsUnderWay--
     if (runsUnderWay === 0) endKeeping()
-    if (sessionWaits || lane.starved) loop.wake()
+    if (sessionWaits || lane.starved) wake(lane.agent.id)
     unreserve(lane, 0)
   }
 
@@ -184,19 +197,23 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
       lane.reserved++
       return { run: (claimed) => void begin(lane, claimed), release: () => unreserve(lane, 1) }
     },
-    wake: loop.wake,
+    wake,
     get running() {
       return runsUnderWay
     },
     tend,
     tick,
     start() {
-      if (phase === 'draining') return
+      if (phase !== 'stopped') return
       phase = 'started'
+      stopHearing = d.workSignal.onAnnounced((work) => {
+        if (work.kind === 'messages' && hasRoom(work.agentId)) loop.wake()
+      })
       loop.start()
     },
     async stop(graceMs) {
       phase = 'draining'
+      stopHearing()
       await loop.stop()
       const end = d.clock.now() + graceMs
       const ended = new AbortController()

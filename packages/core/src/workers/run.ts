@@ -1,5 +1,6 @@
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
+import type { Message } from '../domain/message.js'
 import { failedRun, type FinishedRun, type RunOutcome } from '../domain/run.js'
 import { childTrace } from '../domain/trace.js'
 import type { RunningAgent, RunRequest } from '../ports/agent-runtime.js'
@@ -57,6 +58,10 @@ export function createRun(
     aborter.abort(new Error(`run aborted: ${why}`, { cause: why }))
   }
 
+  function endIfCancelled({ state }: Message): void {
+    if (state.kind === 'cancelled') abort('cancelled')
+  }
+
   async function execute(): Promise<{ sessionWaits: boolean }> {
     const nothingWaits = { sessionWaits: false }
     const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([guarded(), givenUp])
@@ -101,9 +106,10 @@ export function createRun(
     await insist(d, () => d.storage.messages.defer({ ...held, state }))
   }
 
-  // Somebody cancelled the message by this very process: no need to wait for the beat that finds the lease lost.
+  // Somebody cancelled the message: no need to wait for the beat that finds the lease lost. Another process's signal does not say so itself.
   const stopListening = d.signal.listen(message.id, (heard) => {
-    if (heard?.state.kind === 'cancelled') abort('cancelled')
+    if (heard) endIfCancelled(heard)
+    else void d.storage.messages.findFinal([message.id]).map(([found]) => found && endIfCancelled(found))
   })
 
   return {
