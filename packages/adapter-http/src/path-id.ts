@@ -9,5 +9,8 @@ export const idIn = (segment: string): string => (isUuid(segment) ? segment.toLo
 /** Any text may name a session, but for the empty one: that names none. */
 export const sessionIn = (segment: string): string => (isStorableText(segment) ? segment : '')
 
+/** As of a session: what no end user can be called has no name here. */
+export const endUserIn = sessionIn
+
 /** An agent goes by its id or by its name. */
 export const agentIn = (segment: string): string => (isAgentName(segment) ? segment : idIn(segment))
