@@ -24,7 +24,7 @@ type MessageRow = {
 }
 type DeliveryRow = { readonly seq: number; readonly eventSeq: number; readonly body: string }
 
-/** `MessageStore.erasePrincipal`, within a transaction unless it only counts. What is erased already is left to the sweep. */
+/** `MessageStore.erasePrincipal`, within a transaction. What is erased already is left to the sweep. */
 export function principalMessages(db: Database, sessions: SessionRows): (step: MessageStep) => ErasedMessages {
   const lastOf = db
     .prepare<[MessageStep], number>(
@@ -56,7 +56,7 @@ export function principalMessages(db: Database, sessions: SessionRows): (step: M
   }
 }
 
-/** `DeliveryStore.erasePrincipal`, within a transaction unless it only counts. */
+/** `DeliveryStore.erasePrincipal`, within a transaction. */
 export function principalDeliveries(db: Database): (step: DeliveryStep) => ErasedDeliveries {
   const lastOf = db
     .prepare<[DeliveryStep], number>(

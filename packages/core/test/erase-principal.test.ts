@@ -4,7 +4,8 @@ import { scene as open } from './scene.js'
 
 const endUser = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } })
 const u = endUser('u')
-const ANSWERS = { handler: () => 'Hi' }
+const HI = { kind: 'answered', response: 'Hi' } as const
+const ANSWERS = { handler: () => HI }
 
 async function scene(...options: Parameters<typeof open>) {
   const scene = await open(...options)
@@ -33,7 +34,7 @@ describe('an end user', () => {
     const { service, ref, project, clock, count, erase, send, post, hook, deliveries } = await scene({
       handler: ({ message }) => {
         if (message === 'fail') throw new Error('it broke')
-        return message === 'wait' ? new Promise<string>(() => undefined) : 'Hi'
+        return message === 'wait' ? new Promise(() => undefined) : HI
       },
     })
     await hook()

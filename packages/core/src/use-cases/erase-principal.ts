@@ -16,7 +16,7 @@ export type PrincipalTraces = {
   readonly nextCursor: string | null
 }
 
-/** Rows of one step, which is a commit of its own: a few milliseconds, so that everybody else's writes come between. */
+/** Rows of one step, which is a commit of its own: everybody else's writes come between two. */
 const STEP = 200
 /** Of one call: ten thousand rows. */
 const MOST_STEPS = 50
