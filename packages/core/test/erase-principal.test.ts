@@ -80,13 +80,13 @@ describe('an end user', () => {
 
   it('is erased in bounded calls, each of which goes on where the one before came to', async () => {
     const { storage, bot, project, eraseAll } = await scene()
-    const [messages, deliveries] = [countdown(120), countdown(70)]
+    const [messages, deliveries] = [countdown(220), countdown(170)]
     Object.assign(storage.messages, { erasePrincipal: messages.step(storage.messages.erasePrincipal) })
     Object.assign(storage.deliveries, { erasePrincipal: deliveries.step(storage.deliveries.erasePrincipal) })
-    expect(await eraseAll()).toBe(4) // 1 agent, 120 steps, no more agents, 70 steps: of fifty each
-    expect(messages.places).toEqual(Array.from({ length: 120 }, (_, n) => n))
-    expect(deliveries.places).toEqual(Array.from({ length: 70 }, (_, n) => n))
-    expect(messages.last).toMatchObject({ agentId: bot.id, projectId: project.id, limit: 200 })
+    expect(await eraseAll()).toBe(4) // 1 agent, 220 steps, no more agents, 170 steps: of a hundred each
+    expect(messages.places).toEqual(Array.from({ length: 220 }, (_, n) => n))
+    expect(deliveries.places).toEqual(Array.from({ length: 170 }, (_, n) => n))
+    expect(messages.last).toMatchObject({ agentId: bot.id, projectId: project.id, limit: 100 })
   })
 
   it('takes a cursor from between two agents, and one of the beginning', async () => {
@@ -99,7 +99,7 @@ describe('an end user', () => {
 
   it('stops between two agents as anywhere else', async () => {
     const { storage, bot, erase } = await scene()
-    Object.assign(storage.messages, { erasePrincipal: countdown(49).step(storage.messages.erasePrincipal) })
+    Object.assign(storage.messages, { erasePrincipal: countdown(99).step(storage.messages.erasePrincipal) })
     expect((await erase())._unsafeUnwrap().nextCursor).toBe(`${bot.id}.`)
   })
 

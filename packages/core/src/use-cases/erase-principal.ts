@@ -17,9 +17,9 @@ export type PrincipalTraces = {
 }
 
 /** Rows of one step, which is a commit of its own: everybody else's writes come between two. */
-const STEP = 200
+const STEP = 100
 /** Of one call: ten thousand rows. */
-const MOST_STEPS = 50
+const MOST_STEPS = 100
 
 /**
  * The walk goes from agent to agent, over the messages of each, and then over the project's deliveries: what was published when a message
