@@ -136,7 +136,7 @@ function countdown(steps: number) {
       return seen.last
     },
     step:
-      <Step extends { readonly after: number }, R extends { map(found: (value: object) => object): unknown }>(erase: (step: Step) => R) =>
+      <Step extends { readonly after: number }>(erase: (step: Step) => { map(found: (value: object) => object): unknown }) =>
       (step: Step) => {
         seen.places.push(step.after)
         seen.last = step

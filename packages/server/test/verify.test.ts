@@ -89,7 +89,7 @@ describe('listen', SLOWLY, () => {
   ])('checks with a secret that is on no command line: %j', async (given, env) => {
     shop.write('secret.txt', secret)
     const port = await freePort()
-    const program = shop.cli(`listen --port ${port} ${given}`.trim().split(' '), env as Record<string, string>)
+    const program = shop.cli(`listen --port ${port} ${given}`.trim().split(' '), env)
     await program.find(/Listening/)
     const { body, headers } = await signTestEvent(event, secret)
     const send = (sent: string) => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: sent })

@@ -7,7 +7,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
-import { endUserIn } from '../path-id.js'
+import { textIn } from '../path-id.js'
 import { forced, text } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import type { BodyOf } from '../wire/body.js'
@@ -32,7 +32,7 @@ export const principalRoutes = ({ service }: HttpDeps) => {
 
 const principalIn = (c: Context<Env, '/v1/principals/:endUserId'>) => ({
   projectId: c.get('projectId'),
-  endUserId: endUserIn(c.req.param('endUserId')),
+  endUserId: textIn(c.req.param('endUserId')),
 })
 
 const tracesBody = (traces: PrincipalTraces): BodyOf<typeof principalTracesSchema> => traces
