@@ -39,6 +39,7 @@ describe('paths and methods', () => {
     ['GET', `/v1/agents/a/messages/${UNKNOWN_ID}/cancel`, ['POST']],
     ['PUT', '/v1/agents/a/sessions', ['GET', 'HEAD']],
     ['GET', '/v1/agents/a/sessions/s', ['DELETE']],
+    ['POST', '/v1/principals/u', ['DELETE', 'GET', 'HEAD']],
     ['OPTIONS', '/v1/webhooks', ['GET', 'HEAD', 'POST']],
     ['PUT', `/v1/webhooks/${UNKNOWN_ID}`, ['DELETE', 'GET', 'HEAD', 'PATCH']],
     ['POST', '/v1/deliveries', ['GET', 'HEAD']],

@@ -13,6 +13,7 @@ import { messageStreamRoutes } from './routes/message-stream.js'
 import { messageRoutes } from './routes/messages.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { openApiRoutes } from './routes/openapi.js'
+import { principalRoutes } from './routes/principals.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sessionRoutes } from './routes/sessions.js'
 import { webhookRoutes } from './routes/webhooks.js'
@@ -47,6 +48,7 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', agentRoutes(d))
     .route('/', webhookRoutes(d))
     .route('/', deliveryRoutes(d))
+    .route('/', principalRoutes(d))
     .route('/', keyRoutes(d))
     .route('/', cronRoutes(d))
     .route('/', healthRoutes(d))

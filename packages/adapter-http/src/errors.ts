@@ -9,7 +9,7 @@ import { statuses, type ErrorBody, type ErrorCode } from './wire/error.js'
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
 type ErrorsIn<Group> = Group extends unknown ? { [Name in keyof Group]: ErrorOf<Group[Name]> }[keyof Group] : never
 type ServiceError = ErrorsIn<
-  MessagingService[Extract<keyof MessagingService, 'messages' | 'sessions' | 'agents' | 'webhooks' | 'deliveries' | 'keys'>]
+  MessagingService[Extract<keyof MessagingService, 'messages' | 'sessions' | 'principals' | 'agents' | 'webhooks' | 'deliveries' | 'keys'>]
 >
 
 /** What is refused before any use case is asked. */

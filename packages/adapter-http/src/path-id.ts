@@ -6,8 +6,8 @@ const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 export const idIn = (segment: string): string => (isUuid(segment) ? segment.toLowerCase() : NOBODY)
 
-/** Any text may name a session, but for the empty one: that names none. */
-export const sessionIn = (segment: string): string => (isStorableText(segment) ? segment : '')
+/** Any text may name a session or an end user, but for the empty one: that names none. */
+export const textIn = (segment: string): string => (isStorableText(segment) ? segment : '')
 
 /** An agent goes by its id or by its name. */
 export const agentIn = (segment: string): string => (isAgentName(segment) ? segment : idIn(segment))

@@ -15,6 +15,7 @@ import { dueClaims } from './claim-due.js'
 import type { Database, Queries } from './database.js'
 import { listDeliveries } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
+import { erasePrincipalDeliveries } from './erase-principal.js'
 import { publishTo } from './fan-out.js'
 import { inTurn } from './in-turn.js'
 import { hasVerdict, type Judge } from './judgement.js'
@@ -91,6 +92,7 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     cancelOrphans: (query) => write((db) => db.run(cancelOrphansSql, query)),
     cancelStale: (query) => write((db) => cancelStale(db, query)),
     purge: (query) => write((db) => purgeDeliveries(db, query)),
+    erasePrincipal: (step) => (step.countOnly ? read : write)((db) => erasePrincipalDeliveries(db, step)),
     backlog: (now) => read((db) => deliveryBacklog(db, now)),
     activity: (query) => read((db) => attemptActivity(db, query)),
   }

@@ -5,6 +5,7 @@ import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
 import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
+import { erasePrincipalMessages } from './erase-principal.js'
 import { addErasure, sweep } from './erasure.js'
 import { defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
@@ -66,6 +67,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     backlog: (now) => read((db) => messageBacklog(db, now)),
     listSessions: (agent, page) => read((db) => listSessions(db, agent, page)),
     erase: (session) => write((db) => erase(db, session)),
+    erasePrincipal: (step) => (step.countOnly ? read : write)((db) => erasePrincipalMessages(db, step)),
     sweep: ({ limit }) => write((db) => sweep(db, limit)),
   }
 }

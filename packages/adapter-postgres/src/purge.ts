@@ -3,10 +3,10 @@ import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
 type Seqs = { readonly seqs: readonly number[] }
-type FinishedDelivery = { readonly seq: number; readonly eventSeq: number }
+type RemovedDelivery = { readonly seq: number; readonly eventSeq: number }
 type FinishedMessage = { readonly seq: number; readonly sessionSeq: number }
 
-export const finishedDeliveriesSql = sql<Purge, FinishedDelivery>(`
+export const finishedDeliveriesSql = sql<Purge, RemovedDelivery>(`
   select seq, event_seq as "eventSeq" from agent_messaging.deliveries
   where finished_at < @finishedBefore order by finished_at limit @limit for update skip locked`)
 /** Of two that delete the last deliveries of an event, the later one sees that they were the last. */
@@ -20,12 +20,17 @@ const deleteEventsSql = sql<Seqs>(`
 /** `DeliveryStore.purge`, within a transaction. */
 export async function purgeDeliveries(db: Queries, purge: Purge): Promise<number> {
   const rows = await db.all(finishedDeliveriesSql, purge)
+  await removeDeliveries(db, rows)
+  return rows.length
+}
+
+/** With their attempts, and an event with the last of its deliveries. They are locked. */
+export async function removeDeliveries(db: Queries, rows: readonly RemovedDelivery[]): Promise<void> {
   const [deliveries, events] = [{ seqs: rows.map(({ seq }) => seq) }, { seqs: rows.map(({ eventSeq }) => eventSeq) }]
   await db.run(lockEventsSql, events)
   await db.run(deleteAttemptsSql, deliveries)
   await db.run(deleteDeliveriesSql, deliveries)
   await db.run(deleteEventsSql, events)
-  return rows.length
 }
 
 export const finishedMessagesSql = sql<Purge, FinishedMessage>(`

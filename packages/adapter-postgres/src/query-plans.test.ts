@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { deliveryListSql } from './delivery-list.js'
+import { principalDeliveriesSql, principalMessagesSql } from './erase-principal.js'
 import { openPostgresStorage } from './index.js'
 import { messageListSql } from './message-list.js'
 import { messageById } from './message-row.js'
@@ -77,6 +78,8 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     { ...ofProject, status: 'exhausted' },
   ],
   ['purge deliveries', 'deliveries_finished', finishedDeliveriesSql, { finishedBefore: 5, limit: 100 }],
+  ["erase an end user's messages", 'messages_agent', principalMessagesSql, { ...filter, mark: 'u', after: 0, last: 100 }],
+  ["erase an end user's deliveries", 'deliveries_project', principalDeliveriesSql, { projectId: 'p1', mark: 'u', after: 0, last: 100 }],
   ['purge messages', 'messages_finished', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],
 ])('to %s it goes by %s, and reads no table from end to end', async (_, index, statement, parameters) => {
   const plan = await planOf(statement, parameters)

@@ -1,4 +1,12 @@
-import type { Agent, ClaimedDelivery, Message, MessageRef, Storage, Stored } from '@org/agent-messaging-core'
+import {
+  freezeEvent,
+  type Agent,
+  type ClaimedDelivery,
+  type Message,
+  type MessageRef,
+  type Storage,
+  type Stored,
+} from '@org/agent-messaging-core'
 import {
   anAgent,
   anEvent,
@@ -129,6 +137,81 @@ it('a failed message is retried or purged, not both', async () => {
 const cancelledNow = (agent: Agent) => ({
   state: { kind: 'cancelled', cancelledAt: NOW } as const,
   outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
+})
+
+it('an end user is erased by force while others send, answer and purge: who is left is next, in order', async () => {
+  const of = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } }) as const
+  const agent = await newAgent()
+  const step = { projectId: PROJECT_ID, agentId: agent.id, endUserId: 'u', force: true, countOnly: false, now: NOW, limit: 1_000, after: 0 }
+  for (const round of ROUNDS) {
+    const sessionId = `${round}`
+    const first = await done(storage.messages.accept(newMessage(agent, { sessionId, claimUntil: NOW + 1_000, ...of('u') })))
+    if (first.kind !== 'claimed') throw new Error(first.kind)
+    const { message, lease } = first.claimed
+    for (const who of ['v', 'u', 'v']) await done(storage.messages.accept(newMessage(agent, { sessionId, ...of(who) })))
+    const answered = { kind: 'responded', response: 'r', respondedAt: NOW, responseTimeMs: 1 } as const
+    const [recorded] = await Promise.all([
+      done(storage.messages.recordRun({ messageId: message.id, token: lease.token, state: answered, now: NOW })),
+      done(storage.messages.accept(newMessage(agent, { sessionId, ...of('v') }))),
+      done(storage.messages.erasePrincipal(step)),
+      done(storage.messages.purge({ finishedBefore: NOW + 1, limit: 100 })),
+      done(storage.messages.erasePrincipal({ ...step, limit: 2 })),
+    ])
+    expect(['recorded', 'lease_lost']).toContain(recorded.kind)
+    await done(storage.messages.erasePrincipal(step))
+    const places: string[] = []
+    for (;;) {
+      const [claimed] = await done(
+        storage.messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 1 }], now: NOW, until: NOW + 1_000 }),
+      )
+      if (!claimed) break
+      expect(claimed.message.executionPrincipal).toEqual({ type: 'end_user', endUserId: 'v' })
+      places.push(claimed.message.id)
+      const run = { messageId: claimed.message.id, token: claimed.lease.token, state: answered, now: NOW }
+      expect(await done(storage.messages.recordRun(run))).toMatchObject({ kind: 'recorded' })
+    }
+    expect(places).toEqual(places.toSorted())
+    expect(places).toHaveLength(3)
+  }
+  const astray = await pool.query(
+    `
+    select 1 from agent_messaging.sessions s where s.agent_id = $1 and (s.due_at is not null or s.open_count <> 0
+      or not exists (select 1 from agent_messaging.messages m where m.session_seq = s.seq))`,
+    [agent.id],
+  )
+  expect(astray.rows).toEqual([])
+})
+
+it('deliveries of an end user are erased while they are attempted and purged: nothing is left behind, and nothing fails', async () => {
+  const agent = await newAgent()
+  const data = {
+    agentId: agent.id,
+    error: { code: 'RUNTIME_ERROR', message: 'it broke' },
+    executionPrincipal: { type: 'end_user', endUserId: 'u' },
+  } as const
+  for (let n = 0; n < 4; n++) await done(storage.webhooks.create(aWebhook({ id: ids.next(), agentId: agent.id }), 1_000))
+  const before = await rows('events')
+  for (const _ of ROUNDS) {
+    const { body } = freezeEvent({ event: 'agent.error', data }, ids.next(), PROJECT_ID, NOW)
+    const outgoing = { event: anEvent(agent, { createdAt: NOW, body }), nextDeliveryId: ids.next }
+    await done(storage.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
+    const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+    const attempt = { startedAt: NOW, durationMs: 1, outcome: refused() }
+    const step = { projectId: PROJECT_ID, endUserId: 'u', countOnly: false, limit: 1_000, after: 0 }
+    await Promise.all([
+      ...claims.map(({ delivery, lease }) =>
+        done(
+          storage.deliveries.recordAttempt({
+            ...{ deliveryId: delivery.id, token: lease.token, attempt, state: { kind: 'exhausted', exhaustedAt: NOW } },
+          }),
+        ),
+      ),
+      done(storage.deliveries.erasePrincipal(step)),
+      done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 2 })),
+      done(storage.deliveries.erasePrincipal(step)),
+    ])
+  }
+  expect(await rows('events')).toBe(before)
 })
 
 it('an agent is deleted or takes a message, not both', async () => {

@@ -103,6 +103,22 @@ const findSql = sql<{ readonly agentId: string; readonly sessionId: string }, { 
 /** Locks the session, if there is one; gives how many of its messages are open. */
 export const lockSession = (db: Queries, agentId: string, sessionId: string) => db.one(findSql, { agentId, sessionId })
 
+const removeEmptySql = sql<Session>(`
+  delete from agent_messaging.sessions s where seq = @sessionSeq
+    and not exists (select 1 from agent_messaging.messages m where m.session_seq = s.seq)`)
+const forgetStateSql = sql<Session>('update agent_messaging.sessions set state = null where seq = @sessionSeq')
+const renewLastSql = sql<Session>(`
+  update agent_messaging.sessions s set (last_message_id, last_message_at) =
+    (select id, created_at from agent_messaging.messages m where m.session_seq = s.seq order by m.position desc limit 1)
+  where seq = @sessionSeq and not exists (select 1 from agent_messaging.messages m where m.id = s.last_message_id)`)
+
+/** Of somebody in it nothing is kept any more, nor what was remembered, which may be of them. A session without messages is gone. */
+export async function forget(db: Queries, sessionSeq: number): Promise<void> {
+  if ((await db.run(removeEmptySql, { sessionSeq })) > 0) return
+  await db.run(forgetStateSql, { sessionSeq })
+  await db.run(renewLastSql, { sessionSeq })
+}
+
 const disownSql = sql<Session & { readonly owner: string }>(
   'update agent_messaging.sessions set agent_id = @owner, due_at = null where seq = @sessionSeq',
 )

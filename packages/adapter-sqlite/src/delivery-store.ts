@@ -7,6 +7,7 @@ import { dueClaims } from './claim-due.js'
 import type { Committer } from './committer.js'
 import { deliveryList } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
+import { principalDeliveries } from './erase-principal.js'
 import { publisherOf, type FanOut } from './fan-out.js'
 import { toHeaders } from './kept-headers.js'
 import { attemptRecords } from './record-attempt.js'
@@ -27,6 +28,7 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
   const publishTo = publisherOf(db)
   const cancelStale = staleDeliveries(db)
   const purge = deliveryPurge(db)
+  const erasePrincipal = principalDeliveries(db)
   const activity = attemptActivity(db)
   const backlog = deliveryBacklog(db)
   const one = db.prepare<[string, string], DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`)
@@ -66,6 +68,8 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     cancelOrphans: (query) => write(() => cancelOrphans.run(query).changes),
     cancelStale: (query) => write(() => cancelStale(query)),
     purge: (query) => write(() => purge(query)),
+    // Between two writes everybody else has a turn, which reads one after the other leave to nobody.
+    erasePrincipal: (step) => write(() => erasePrincipal(step)),
     backlog: (now) => read(() => backlog(now)),
     activity: (query) => read(() => activity(query)),
   }

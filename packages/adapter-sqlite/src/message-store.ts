@@ -5,6 +5,7 @@ import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { runnableClaims } from './claim-runnable.js'
 import type { Committer } from './committer.js'
+import { principalMessages } from './erase-principal.js'
 import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { heldRuns } from './held-runs.js'
@@ -26,6 +27,7 @@ export function messageStore(db: Database, { read, write }: Committer, { session
   const history = sessionHistory(db)
   const list = messageList(db)
   const purge = messagePurge(db)
+  const erasePrincipal = principalMessages(db, sessions)
   const activity = messageActivity(db)
   const backlog = messageBacklog(db)
   const listSessions = sessionList(db)
@@ -73,6 +75,8 @@ export function messageStore(db: Database, { read, write }: Committer, { session
     backlog: (now) => read(() => backlog(now)),
     listSessions: (agent, page) => read(() => listSessions(agent, page)),
     erase: (session) => write(() => erase(session)),
+    // Between two writes everybody else has a turn, which reads one after the other leave to nobody.
+    erasePrincipal: (step) => write(() => erasePrincipal(step)),
     sweep: ({ limit }) => write(() => erasure.sweep(limit)),
   }
 }

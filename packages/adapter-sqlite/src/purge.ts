@@ -1,28 +1,36 @@
 import type { Purge } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
 
-type FinishedDelivery = { readonly seq: number; readonly eventSeq: number }
+type RemovedDelivery = { readonly seq: number; readonly eventSeq: number }
 type FinishedMessage = { readonly seq: number; readonly sessionSeq: number }
 
 const THESE = '(select value from json_each(?))'
 
 /** `DeliveryStore.purge`, within a transaction. */
 export function deliveryPurge(db: Database): (purge: Purge) => number {
-  const finished = db.prepare<[Purge], FinishedDelivery>(
+  const finished = db.prepare<[Purge], RemovedDelivery>(
     'select seq, event_seq as eventSeq from deliveries where finished_at < @finishedBefore order by finished_at limit @limit',
   )
+  const remove = deliveryRemoval(db)
+  return (purge) => {
+    const rows = finished.all(purge)
+    remove(rows)
+    return rows.length
+  }
+}
+
+/** Of deliveries with their attempts, and of an event with the last of its deliveries. */
+export function deliveryRemoval(db: Database): (deliveries: readonly RemovedDelivery[]) => void {
   const deleteAttempts = db.prepare<[string]>(`delete from attempts where delivery_seq in ${THESE}`)
   const deleteDeliveries = db.prepare<[string]>(`delete from deliveries where seq in ${THESE}`)
   const deleteEvents = db.prepare<[string]>(
     `delete from events where seq in ${THESE} and not exists (select 1 from deliveries d where d.event_seq = events.seq)`,
   )
-  return (purge) => {
-    const rows = finished.all(purge)
-    const seqs = JSON.stringify(rows.map(({ seq }) => seq))
+  return (deliveries) => {
+    const seqs = JSON.stringify(deliveries.map(({ seq }) => seq))
     deleteAttempts.run(seqs)
     deleteDeliveries.run(seqs)
-    deleteEvents.run(JSON.stringify(rows.map(({ eventSeq }) => eventSeq)))
-    return rows.length
+    deleteEvents.run(JSON.stringify(deliveries.map(({ eventSeq }) => eventSeq)))
   }
 }
 

@@ -41,6 +41,8 @@ export type SessionRows = {
   hasOpen(agentId: string): boolean
   /** The session, if there is one, and how many of its messages are open. */
   find(agentId: string, sessionId: string): { readonly seq: number; readonly openCount: number } | undefined
+  /** Of somebody in it nothing is kept any more, nor what was remembered, which may be of them. A session without messages is gone. */
+  forget(sessionSeq: number): void
   /** Hands the session over to an owner that is no agent; whoever comes under its old name begins a new one. Gives that owner. */
   disown(sessionSeq: number): string
 }
@@ -91,6 +93,14 @@ export function sessionRows(db: Database): SessionRows {
   const find = db.prepare<[string, string], { seq: number; openCount: number }>(
     'select seq, open_count as openCount from sessions where agent_id = ? and session_id = ?',
   )
+  const removeEmpty = db.prepare<[number]>(
+    'delete from sessions where seq = ? and not exists (select 1 from messages m where m.session_seq = sessions.seq)',
+  )
+  const forgetState = db.prepare<[number]>('update sessions set state = null where seq = ?')
+  const renewLast = db.prepare<[number]>(`
+    update sessions set (last_message_id, last_message_at) =
+      (select id, created_at from messages m where m.session_seq = sessions.seq order by position desc limit 1)
+    where seq = ? and not exists (select 1 from messages m where m.id = sessions.last_message_id)`)
   const disown = db.prepare<[string, number]>('update sessions set agent_id = ?, due_at = null where seq = ?')
 
   return {
@@ -111,6 +121,11 @@ export function sessionRows(db: Database): SessionRows {
     remember: (sessionSeq, sessionState) => void remember.run(sessionState, sessionSeq),
     hasOpen: (agentId) => open.get(agentId) !== undefined,
     find: (agentId, sessionId) => find.get(agentId, sessionId),
+    forget: (sessionSeq) => {
+      if (removeEmpty.run(sessionSeq).changes > 0) return
+      forgetState.run(sessionSeq)
+      renewLast.run(sessionSeq)
+    },
     disown: (sessionSeq) => {
       const owner = `erased session ${sessionSeq}`
       disown.run(owner, sessionSeq)

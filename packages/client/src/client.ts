@@ -1,6 +1,7 @@
 import { createHttp, type ClientOptions } from './http.js'
 import { messagesOf } from './messages.js'
 import { rowsOf } from './pages.js'
+import { principalsOf } from './principals.js'
 import type {
   Agent,
   CreatedAgent,
@@ -47,6 +48,7 @@ export function createClient(options: ClientOptions) {
       erase: (idOrName: string, sessionId: string, { force = false } = {}): Promise<void> =>
         http.json({ method: 'DELETE', path: agent(idOrName, `/sessions/${encodeURIComponent(sessionId)}`), query: { force } }),
     },
+    principals: principalsOf(http),
     webhooks: {
       create: (settings: NewWebhook): Promise<CreatedWebhook> => http.json({ method: 'POST', path: '/v1/webhooks', body: settings }),
       get: (id: string): Promise<Webhook> => http.json({ method: 'GET', path: webhook(id) }),

@@ -38,6 +38,22 @@ async function service(replies: readonly Reply[], options: Partial<ClientOptions
 const responded = { status: 200, body: { messageId: 'm', status: 'responded', response: 'hi' } }
 const hello = { sessionId: 's', message: 'hello' }
 
+describe('the erasure of an end user', () => {
+  it('goes on until nothing is left to look at, over a lost answer too, and adds up', async () => {
+    const part = (messages: number, nextCursor: string | null) => ({
+      ...{ status: 200, body: { messages, openMessages: 1, deliveries: 2, nextCursor } },
+    })
+    const { client, asked } = await service([part(1, 'a.1'), 'reset', part(3, '.7'), part(5, null)])
+    expect(await client.principals.erase('a/b', { force: true })).toEqual({ messages: 9, openMessages: 3, deliveries: 6 })
+    expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'DELETE /v1/principals/a%2Fb?force=true',
+      'DELETE /v1/principals/a%2Fb?force=true&cursor=a.1',
+      'DELETE /v1/principals/a%2Fb?force=true&cursor=a.1',
+      'DELETE /v1/principals/a%2Fb?force=true&cursor=.7',
+    ])
+  })
+})
+
 describe('a request', () => {
   it('carries the key, and the query without what is absent', async () => {
     const { asked, client } = await service([{ status: 200, body: { data: [], nextCursor: null } }])

@@ -17,6 +17,7 @@ export type {
   NewAgent,
   NewMessage,
   NewWebhook,
+  PrincipalTraces,
   Sent,
   Session,
   Webhook,

@@ -41,6 +41,9 @@ export type Session = {
   readonly lastMessageAt: string
 }
 
+/** Numbers of what was done on behalf of one end user. `openMessages` are not final. */
+export type PrincipalTraces = { readonly messages: number; readonly openMessages: number; readonly deliveries: number }
+
 export type Agent = {
   readonly id: string
   readonly name: string

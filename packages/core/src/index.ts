@@ -18,7 +18,7 @@ export type {
 } from './domain/delivery.js'
 export { decideNextState, decideRedelivery, defaultRetryPolicy, deliveryStatusOf } from './domain/delivery.js'
 export type { EventName, EventPayload, SubscribableEvent, WebhookEvent } from './domain/event.js'
-export { EVENT_NAMES, freezeEvent } from './domain/event.js'
+export { EVENT_NAMES, freezeEvent, isForEndUser } from './domain/event.js'
 export { fail } from './domain/fail.js'
 export type { HistoryLimit, Turn } from './domain/history.js'
 export { newestThatFit } from './domain/history.js'
@@ -40,7 +40,7 @@ export type {
 } from './domain/message.js'
 export { decideAfterRun, defaultDispatchPolicy, errorOf, isFinal, isRetryable, statusOf } from './domain/message.js'
 export type { DefaultExecutionPrincipal, ExecutionPrincipal, PrincipalError } from './domain/principal.js'
-export { defaultPrincipalProblem, principalProblem, resolvePrincipal } from './domain/principal.js'
+export { defaultPrincipalProblem, endUserMark, principalProblem, resolvePrincipal } from './domain/principal.js'
 export type { FinishedRun, RunError, RunOutcome } from './domain/run.js'
 export { failedRun } from './domain/run.js'
 export type { Sealed } from './domain/sealed.js'
@@ -64,6 +64,7 @@ export type {
   DeliveryDetail,
   DeliveryFilter,
   DeliveryStore,
+  ErasedDeliveries,
   Outgoing,
   RecordedAttempt,
   Redelivered,
@@ -75,6 +76,7 @@ export type {
   Accepted,
   Cancelled,
   ClaimedMessage,
+  ErasedMessages,
   Held,
   HistoryOf,
   Lane,
@@ -91,7 +93,7 @@ export type {
 export type { Pacemaker } from './ports/pacemaker.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 export type { ResponseSignal } from './ports/response-signal.js'
-export type { Lease, Page, PageOf, Purge, Storage, Stored, Unavailable } from './ports/storage.js'
+export type { Lease, Page, PageOf, PrincipalStep, Purge, Storage, Stored, Unavailable } from './ports/storage.js'
 export type { Fact, Telemetry } from './ports/telemetry.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { SecretRotation, WebhookStore } from './ports/webhook-store.js'
@@ -119,6 +121,7 @@ export type { DeliveryRef, RecoverInput } from './use-cases/manage-deliveries.js
 export type { Activity, ReadActivityInput } from './use-cases/read-activity.js'
 export type { Backlog } from './use-cases/read-backlog.js'
 export type { GetMessageError, GetMessageInput, ListMessagesInput } from './use-cases/read-messages.js'
+export type { CountPrincipalInput, ErasePrincipalInput, PrincipalTraces } from './use-cases/erase-principal.js'
 export type { EraseSessionError, EraseSessionInput, ListSessionsInput } from './use-cases/manage-sessions.js'
 export type { CancelMessageError, RetryMessageError } from './use-cases/change-messages.js'
 export type { StreamMessageError, StreamMessageInput } from './use-cases/stream-message.js'

@@ -29,6 +29,7 @@ import {
   sendTestEvent,
   updateWebhook,
 } from './use-cases/manage-webhooks.js'
+import { countPrincipal, erasePrincipal } from './use-cases/erase-principal.js'
 import { eraseSession, listSessions } from './use-cases/manage-sessions.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { readActivity } from './use-cases/read-activity.js'
@@ -107,6 +108,7 @@ export function createService(options: ServiceOptions) {
       isRunToken: isRunToken(d),
     },
     sessions: { list: listSessions(d), erase: eraseSession(d) },
+    principals: { count: countPrincipal(d), erase: erasePrincipal(d) },
     agents: {
       create: createAgent(d),
       get: getAgent(d),

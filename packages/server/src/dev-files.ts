@@ -26,9 +26,10 @@ export function keptOrMade({ databasePath, masterKey, bootstrapApiKey }: Config)
   }
 }
 
-/** For the commands: the database and the key of an earlier `dev` in this directory, if there was one. */
-export function keptIfMade(config: Config): Kept | undefined {
-  return existsSync(devFiles.database) ? keptOrMade(config) : undefined
+/** For the commands: the database and the key of an earlier `dev` in this directory, if there was one. Makes nothing. */
+export function keptIfMade({ masterKey }: Config): Omit<Kept, 'apiKey'> | undefined {
+  const databasePath = devFiles.database
+  return existsSync(databasePath) ? { databasePath, masterKey: masterKey ?? keptMasterKey(databasePath) } : undefined
 }
 
 function keptMasterKey(databasePath: string): Uint8Array {

@@ -19,7 +19,7 @@ export function createReceiver({ secret, status = 200, print }: ReceiverOptions)
     buffer(request).then(
       (body) => {
         const { event, delivery } = namedHeaders(request.headers)
-        const verdict = secret === undefined ? 'signature not checked (no --secret)' : verdictOn(request.headers, body, secret)
+        const verdict = secret === undefined ? 'signature not checked (no secret is given)' : verdictOn(request.headers, body, secret)
         const isForged = verdict === WRONG
         print(`${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${pretty(body.toString())}\n`)
         response.writeHead(isForged ? 401 : status).end()

@@ -62,7 +62,7 @@ const events: { readonly [Name in EventName]: Fields<EventData[Name]> } = {
   'agent.stopped': { agentId: 'required', runtime: 'required', stoppedAt: 'required' },
   'agent.error': {
     ...{ agentId: 'required', error: 'required', messageId: 'optional', sessionId: 'optional' },
-    ...{ metadata: 'optional', channel: 'optional', correlationId: 'optional' },
+    ...{ executionPrincipal: 'optional', metadata: 'optional', channel: 'optional', correlationId: 'optional' },
   },
   'webhook.disabled': {
     ...{ webhookId: 'required', reason: 'required', disabledAt: 'required', consecutiveFailures: 'required', failingSince: 'required' },

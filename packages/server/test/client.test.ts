@@ -90,6 +90,15 @@ describe('the client, with a real server', () => {
     await client.sessions.erase('words', 'c', { force: true })
     await expect(client.messages.get('words', messageId)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
+  it('counts and erases what was done on behalf of an end user', async () => {
+    const executionPrincipal = { type: 'end_user', endUserId: 'a/b' } as const
+    await client.messages.send('words', { sessionId: 'of a/b', message: 'go', executionPrincipal }, { waitSeconds: 0 })
+    await client.messages.send('words', { sessionId: 'of a/b', message: 'go', executionPrincipal }, { waitSeconds: 0 })
+    expect(await client.principals.count('a/b')).toMatchObject({ messages: 0, openMessages: 2 })
+    expect(await client.principals.erase('a/b')).toMatchObject({ messages: 0, openMessages: 2 })
+    expect(await client.principals.erase('a/b', { force: true })).toMatchObject({ messages: 2, openMessages: 0 })
+    expect(await client.principals.count('a/b')).toEqual({ messages: 0, openMessages: 0, deliveries: 0 })
+  })
   it('registers a receiver that verifies what it gets, while its secret is rotated too', async () => {
     const got: string[] = []
     const secrets: string[] = []

@@ -40,7 +40,7 @@ describe('the commands on the database', SLOWLY, () => {
     const statusOf = async () =>
       (await fetch(`${url}/v1/agents/none/messages`, { headers: { authorization: `Bearer ${String(key)}` } })).status
     expect(await statusOf()).toBe(404)
-    expect(await cli(`keys revoke ${String(shown['id'])}`)).toMatchObject({ code: 0 })
+    expect(await json(`keys revoke ${String(shown['id'])}`)).toEqual({ id: shown['id'], revoked: true })
     expect(await statusOf()).toBe(401)
     expect((await cli('keys list')).stdout).toContain('revoked 2')
   })
@@ -59,8 +59,29 @@ describe('the commands on the database', SLOWLY, () => {
     await become('stopped')
     expect(await json('agents start shout')).toMatchObject({ desiredState: 'running' })
     await become('running')
-    expect((await cli('agents delete shout')).stdout).toBe('Deleted the agent shout.\n')
+    expect(await json('agents delete shout')).toEqual({ agent: 'shout', deleted: true })
     expect((await cli('agents list')).stdout).toBe('There is no agent yet.\n')
+  })
+
+  it('show and change agents', async () => {
+    await cli('projects create default')
+    const made = await json('agents create first --handler echo --max-queued 7')
+    expect(made).toMatchObject({ defaultExecutionPrincipal: { type: 'service' }, maxQueued: 7, onBusy: 'queue' })
+    const change = '--name second --principal end_user --concurrency 2 --max-attempts 5 --on-busy reject --a2a http://127.0.0.1:9/'
+    const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
+    const changed = await json(`agents update first ${change}`, env)
+    expect(changed).toMatchObject({
+      ...{ id: made['id'], name: 'second', defaultExecutionPrincipal: { type: 'end_user' }, concurrency: 2, maxAttempts: 5 },
+      ...{ maxQueued: 0, onBusy: 'reject', runtime: { kind: 'a2a' } },
+    })
+    expect(await json('agents show second')).toEqual(changed)
+    const { stdout } = await cli('agents show second')
+    expect(stdout).toMatch(/^defaultExecutionPrincipal {2}{"type":"end_user"}$/m)
+    expect(stdout).toMatch(/^state +stopped$/m)
+    const signed = await json('agents update second --url http://127.0.0.1:9/', env)
+    expect(signed).toMatchObject({ runtime: { kind: 'http' }, signingSecret: expect.stringMatching(/^whsec_/) })
+    expect(await cli('agents update second')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^there is nothing to change/) })
+    expect(await cli('agents show first')).toMatchObject({ code: 1, stderr: 'there is no agent first: agent not found\n' })
   })
 
   it('never run an agent themselves', async () => {
@@ -146,7 +167,7 @@ describe('the commands on the database', SLOWLY, () => {
     expect(secret).toMatch(/^whsec_/)
     expect(shown).toMatchObject({ url: 'http://127.0.0.1:9/', events: ['message.responded', 'agent.error'], enabled: true })
     expect(await json('webhooks list')).toEqual([shown])
-    await cli(`webhooks delete ${String(shown['id'])}`)
+    expect(await json(`webhooks delete ${String(shown['id'])}`)).toEqual({ id: shown['id'], deleted: true })
     expect((await cli('webhooks list')).stdout).toBe('There is no webhook yet.\n')
   })
 

@@ -27,7 +27,7 @@ beforeEach(async () => {
   }
 })
 afterEach(() => shop.dispose())
-const { cli } = commandLine(() => shop)
+const { cli, json } = commandLine(() => shop)
 
 describe('send', SLOWLY, () => {
   it('prints the answer', async () => {
@@ -87,5 +87,27 @@ describe('send', SLOWLY, () => {
   it('erases the session that it made', async () => {
     await cli('send echo Hello --session s1', env)
     expect((await cli('erase session echo s1', env)).stdout).toBe('Erased the session s1 of the agent echo.\n')
+  })
+  it('erases the end user for whom it was sent, beside the server', async () => {
+    for (const line of [
+      'echo Hello --end-user u',
+      'fail Hello --end-user u',
+      'echo Hello --end-user v',
+      'slow Hello --end-user u --wait 0',
+    ]) {
+      await cli(`send ${line}`, env)
+    }
+    const found = { endUserId: 'u', messages: 2, openMessages: 1, deliveries: 0 }
+    expect(await json('erase principal u --dry-run', env)).toEqual({ ...found, dryRun: true })
+    expect((await cli('erase principal u --dry-run', env)).stdout).toBe(
+      'Kept: 2 messages and 0 deliveries of u. 1 more message is not final.\n',
+    )
+    expect(await cli('erase principal u', env)).toEqual({
+      code: 1,
+      stdout: 'Erased 2 messages and 0 deliveries of u.\n',
+      stderr: '1 more message is not final, and kept: repeat this later, or with --force\n',
+    })
+    expect(await json('erase principal u --force', env)).toEqual({ ...found, messages: 1, openMessages: 0, dryRun: false })
+    expect(await json('erase principal v --dry-run', env)).toMatchObject({ messages: 1 })
   })
 })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -91,6 +91,21 @@ describe('doctor', SLOWLY, () => {
     expect(all.stdout.trimEnd().split('\n')).toSatisfy(
       (lines: string[]) => lines.length >= 9 && lines.every((line) => line.startsWith('✓ ')),
     )
+  })
+
+  it('makes nothing in the folder of dev, and says what of it is missing', async () => {
+    const dev = shop.cli(['dev'], { PORT: '0' })
+    await dev.find(/See the delivery/)
+    dev.signal('SIGTERM')
+    await dev.ended
+    const data = path.join(shop.directory, 'data')
+    for (const file of ['api-key', 'master-key']) {
+      rmSync(path.join(data, file))
+      const before = readdirSync(data)
+      const found = await notOk({})
+      expect(found.map(({ check }) => check)).toEqual(file === 'api-key' ? [] : ['master key'])
+      expect(readdirSync(data)).toEqual(before)
+    }
   })
 
   it('says what to do about each thing that is wrong', async () => {

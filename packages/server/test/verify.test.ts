@@ -1,5 +1,6 @@
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../../scripts/free-port.mjs'
 import { commandLine, SLOWLY } from './command-line.js'
 import { workshop, type Workshop } from './workshop.js'
 
@@ -33,6 +34,22 @@ describe('verify', SLOWLY, () => {
     expect([await program.ended, JSON.parse(program.stdout())]).toEqual([0, expect.objectContaining({ verified: true, deliveryId: 'd-1' })])
   })
 
+  it('takes the secret from a file or from WEBHOOK_SECRET, what is named before what is around', async () => {
+    const { body, headers } = await signTestEvent(event, secret)
+    shop.write('body.json', body)
+    shop.write('headers.json', JSON.stringify(headers))
+    shop.write('secret.txt', `${secret}\n`)
+    const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+    for (const [given, env] of [
+      ['--secret-file secret.txt', { WEBHOOK_SECRET: other }],
+      ['', { WEBHOOK_SECRET: secret }],
+      [`--secret ${secret}`, { WEBHOOK_SECRET: other }],
+    ] as const) {
+      expect((await cli(`verify body.json --headers headers.json ${given}`.trim(), env)).code, given).toBe(0)
+    }
+    expect((await cli('verify body.json --headers headers.json', { WEBHOOK_SECRET: other })).code).toBe(1)
+  })
+
   it('says what is wrong, and ends with 1', async () => {
     const { body, headers } = await signTestEvent(event, secret)
     shop.write('body.json', `${body}\n`)
@@ -44,8 +61,17 @@ describe('verify', SLOWLY, () => {
 
   it('ends with 2 when it is not given what it needs', async () => {
     shop.write('body.json', '{}')
+    shop.write('empty.txt', '\n')
+    shop.write('secret.txt', secret)
+    expect(await cli('verify body.json', { WEBHOOK_SECRET: '' })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^there is no secret/),
+    })
     for (const line of [
-      'verify body.json',
+      'verify body.json --secret-file none.txt',
+      'verify body.json --secret-file empty.txt',
+      'verify - --secret-file -',
+      `verify body.json --secret ${secret} --secret-file secret.txt`,
       `verify body.json --secret ${secret} -H nonsense`,
       `verify body.json --secret ${secret} --headers none.txt`,
       `verify none.json --secret ${secret}`,
@@ -53,5 +79,21 @@ describe('verify', SLOWLY, () => {
       const { code, stderr } = await cli(line, {})
       expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: /)])
     }
+  })
+})
+
+describe('listen', SLOWLY, () => {
+  it.each([
+    ['--secret-file secret.txt', {}],
+    ['', { WEBHOOK_SECRET: secret }],
+  ])('checks with a secret that is on no command line: %j', async (given, env) => {
+    shop.write('secret.txt', secret)
+    const port = await freePort()
+    const program = shop.cli(`listen --port ${port} ${given}`.trim().split(' '), env)
+    await program.find(/Listening/)
+    const { body, headers } = await signTestEvent(event, secret)
+    const send = (sent: string) => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: sent })
+    expect([(await send(body)).status, (await send(`${body} `)).status]).toEqual([200, 401])
+    await program.find(/signature valid[^]*SIGNATURE WRONG/)
   })
 })

@@ -62,6 +62,7 @@ const answerObject = ({ description, body, mediaType = 'application/json', heade
 const named: Record<string, string> = {
   agents: 'The agent: its id or its name.',
   sessions: 'The session, as its first message named it.',
+  principals: 'The end user: the `endUserId` of messages.',
   events: 'The event’s name and `.json`, such as `message.responded.json`.',
 }
 

@@ -51,6 +51,29 @@ describe('the API reference', () => {
   })
 })
 
+describe('who has one of these already', () => {
+  it.each(['/docs', '/docs/style.css', '/openapi.json', '/schemas/events/agent.error.json'])('%s is told so', async (path) => {
+    const first = await scene.ask('GET', path, { key: '' })
+    const tag = first.headers.get('etag') ?? ''
+    expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'no-cache'])
+    for (const known of [tag, `W/${tag}`, `"other", ${tag}`]) {
+      const again = await scene.ask('GET', path, { key: '', headers: { 'If-None-Match': known } })
+      expect([again.status, again.text, again.headers.get('etag'), again.headers.get('cache-control')]).toEqual([304, '', tag, 'no-cache'])
+      expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
+    }
+    const other = await scene.ask('GET', path, { key: '', headers: { 'If-None-Match': '"other"' } })
+    expect([other.status, other.text]).toEqual([200, first.text])
+  })
+
+  it('gets another document where a host mounts the app elsewhere', async () => {
+    const host = new Hono().route('/messaging', scene.app as unknown as Hono)
+    const tags = [await host.request('/messaging/openapi.json'), await scene.app.request('/openapi.json')].map(({ headers }) =>
+      headers.get('etag'),
+    )
+    expect(new Set(tags).size).toBe(2)
+  })
+})
+
 describe('the JSON Schema of an event', () => {
   it.each(eventSchemas)('$name stands by itself, and takes the example', async ({ name, schema }) => {
     const { status, headers, text } = await scene.ask('GET', `/schemas/events/${name}.json`, { key: '' })

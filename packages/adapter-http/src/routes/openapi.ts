@@ -1,8 +1,9 @@
 import { Hono, type Context } from 'hono'
+import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import type { RouterRoute } from 'hono/types'
 import { z } from 'zod'
 import { reply } from '../answer.js'
-import { describeRoute } from '../document/describe-route.js'
+import { describeRoute, type DescribedAnswer } from '../document/describe-route.js'
 import { openApiDocument } from '../document/document.js'
 import { eventJsonSchemas } from '../document/event-json-schemas.js'
 import { refuse } from '../errors.js'
@@ -20,14 +21,14 @@ export const openApiRoutes = ({ service }: HttpDeps, routes: () => readonly Rout
   )
   const schemas = once(eventJsonSchemas)
   return new Hono<Env>()
-    .get('/openapi.json', about.document, (c) => {
+    .get('/openapi.json', about.document, revalidated, (c) => {
       // Wherever the host has mounted the app.
       const url = c.req.path.slice(0, -'/openapi.json'.length) || '/'
-      return reply(c, 200, { ...document(), servers: [{ url }] })
+      return reply(c, 200, { ...document(), servers: [{ url }] }, { 'Cache-Control': 'no-cache' })
     })
-    .get('/docs', about.page, async (c) => shown(c, 'text/html; charset=utf-8', await page()))
-    .get('/docs/style.css', about.style, (c) => shown(c, 'text/css; charset=utf-8', style))
-    .get('/schemas/events/:file', about.schema, (c) => {
+    .get('/docs', about.page, revalidated, async (c) => shown(c, 'text/html; charset=utf-8', await page()))
+    .get('/docs/style.css', about.style, revalidated, (c) => shown(c, 'text/css; charset=utf-8', style))
+    .get('/schemas/events/:file', about.schema, revalidated, (c) => {
       const schema = schemas().get(c.req.param('file').replace(/\.json$/, ''))
       return schema ? shown(c, 'application/schema+json', JSON.stringify(schema, null, 2)) : refuse(c, { kind: 'event_not_found' })
     })
@@ -37,6 +38,9 @@ function once<T extends object>(make: () => T): () => T {
   let made: T | undefined
   return () => (made ??= make())
 }
+
+/** Nothing of it changes before the next release, and it is long: who has it is told so, and is not sent it again. */
+const revalidated = etag({ retainedHeaders: [...RETAINED_304_HEADERS, 'X-Request-Id'] })
 
 /** Nothing on our pages runs, and nothing comes from elsewhere. */
 const CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -51,25 +55,32 @@ const shown = (c: Context<Env>, contentType: string, text: string) =>
 
 const tag = 'Operations'
 
+/** With its tag the caller learns that it has not changed. */
+const unlessKnown = (answer: DescribedAnswer) =>
+  ({
+    requestHeaders: ['If-None-Match'],
+    answers: { 200: { ...answer, headers: ['ETag'] }, 304: { description: 'It is what you have', headers: ['ETag'] } },
+  }) as const
+
 const about = {
   document: describeRoute({
     ...{ tag, operationId: 'getOpenApiDocument', summary: 'Read this document' },
-    answers: { 200: { description: 'An OpenAPI 3.1 document', body: z.looseObject({ openapi: z.string() }) } },
+    ...unlessKnown({ description: 'An OpenAPI 3.1 document', body: z.looseObject({ openapi: z.string() }) }),
   }),
   page: describeRoute({
     ...{ tag, operationId: 'getReference', summary: 'Read this document as a page' },
-    answers: { 200: { description: 'A page without scripts', body: z.string(), mediaType: 'text/html' } },
+    ...unlessKnown({ description: 'A page without scripts', body: z.string(), mediaType: 'text/html' }),
   }),
   style: describeRoute({
     ...{ tag, operationId: 'getReferenceStyle', summary: 'What that page looks like' },
-    answers: { 200: { description: 'Its style sheet', body: z.string(), mediaType: 'text/css' } },
+    ...unlessKnown({ description: 'Its style sheet', body: z.string(), mediaType: 'text/css' }),
   }),
   schema: describeRoute({
     ...{ tag, operationId: 'getEventSchema', summary: 'Read the JSON Schema of a webhook event' },
     description: 'Whole in itself: what it refers to is in it.',
     errors: ['event_not_found'],
-    answers: {
-      200: { description: 'JSON Schema 2020-12', body: z.looseObject({ $schema: z.string() }), mediaType: 'application/schema+json' },
-    },
+    ...unlessKnown({
+      ...{ description: 'JSON Schema 2020-12', body: z.looseObject({ $schema: z.string() }), mediaType: 'application/schema+json' },
+    }),
   }),
 }

@@ -6,7 +6,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
 import type { HttpDeps } from '../options.js'
-import { agentIn, sessionIn } from '../path-id.js'
+import { agentIn, textIn } from '../path-id.js'
 import { forced, pageOf, paging } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
@@ -24,7 +24,7 @@ export const sessionRoutes = ({ service }: HttpDeps) => {
     .delete('/v1/agents/:id/sessions/:sessionId', about.erase, maySend, validQuery(forced), async (c) => {
       const { id, sessionId } = c.req.param()
       const force = c.req.valid('query').force === 'true'
-      const ref = { projectId: c.get('projectId'), agent: agentIn(id), sessionId: sessionIn(sessionId) }
+      const ref = { projectId: c.get('projectId'), agent: agentIn(id), sessionId: textIn(sessionId) }
       const erased = await service.sessions.erase({ ...ref, force })
       return erased.isErr() ? refuse(c, erased.error) : replyEmpty(c)
     })

@@ -22,7 +22,7 @@ const data = {
   'agent.error': z.object({
     ...{ agentId, error: runErrorSchema },
     messageId: uuid.optional().meta({ description: 'When a message caused it, with those below.' }),
-    ...{ sessionId: z.string().optional(), ...echo, metadata: metadata.optional() },
+    ...{ sessionId: z.string().optional(), executionPrincipal: principalSchema.optional(), ...echo, metadata: metadata.optional() },
   }),
   'webhook.disabled': z.object({
     ...{ webhookId: uuid, reason: z.enum(['failing', 'gone']), disabledAt: at, consecutiveFailures: count, failingSince: at },
@@ -51,7 +51,7 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
   },
   'agent.error': {
     ...{ agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d', error: { code: 'RUNTIME_ERROR', message: 'the model is busy' } },
-    ...{ messageId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d', sessionId: 'first', metadata: {} },
+    ...{ messageId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d', sessionId: 'first', executionPrincipal: { type: 'service' }, metadata: {} },
   },
   'webhook.disabled': {
     ...{ webhookId: '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d', reason: 'failing', disabledAt: '2026-11-06T12:00:00.000Z' },

@@ -21,12 +21,13 @@ export type EventData = {
   }
   'agent.started': { readonly agentId: string; readonly runtime: string; readonly startedAt: string }
   'agent.stopped': { readonly agentId: string; readonly runtime: string; readonly stoppedAt: string }
-  /** `messageId` and `sessionId` are there when a message caused it, and then what is echoed of it. */
+  /** `messageId`, `sessionId` and `executionPrincipal` are there when a message caused it, and then what is echoed of it. */
   'agent.error': Partial<Echo> & {
     readonly agentId: string
     readonly error: RunError
     readonly messageId?: string
     readonly sessionId?: string
+    readonly executionPrincipal?: ExecutionPrincipal
   }
   'webhook.disabled': {
     readonly webhookId: string

@@ -12,6 +12,7 @@ import { credentialsSuite } from './credentials.js'
 import { deletedWebhooksSuite } from './deleted-webhooks.js'
 import { deliveryListsSuite } from './delivery-lists.js'
 import { disabledWebhooksSuite } from './disabled-webhooks.js'
+import { erasePrincipalSuite } from './erase-principal.js'
 import { fencingSuite } from './fencing.js'
 import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
@@ -54,6 +55,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('cancelling messages', () => cancelSuite(it))
     describe('retrying messages', () => retrySuite(it))
     describe('sessions', () => sessionsSuite(it))
+    describe('erasing an end user', () => erasePrincipalSuite(it))
     describe('what a session has behind it', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
     describe('the outbox', () => outboxSuite(it))

@@ -1,7 +1,7 @@
 import type { Instant } from './instant.js'
 import { toIso } from './instant.js'
 import type { Json, JsonObject } from './json.js'
-import type { ExecutionPrincipal } from './principal.js'
+import { endUserMark, isEndUser, type ExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
 import type { TraceContext } from './trace.js'
 
@@ -35,9 +35,10 @@ export type EventPayload =
       readonly data: Partial<Echo> & {
         readonly agentId: string
         readonly error: RunError
-        /** These two are there when a message caused it. */
+        /** These three are there when a message caused it. */
         readonly messageId?: string
         readonly sessionId?: string
+        readonly executionPrincipal?: ExecutionPrincipal
       }
     }
   | {
@@ -77,4 +78,11 @@ export function freezeEvent(payload: EventPayload, id: string, projectId: string
   const body = JSON.stringify({ event: payload.event, id, createdAt: toIso(now), data: payload.data })
   const agent = 'agentId' in payload.data ? { agentId: payload.data.agentId } : {}
   return { id, projectId, ...agent, name: payload.event, body, createdAt: now }
+}
+
+/** Whether the body of an event says that it was on behalf of this end user. What metadata says of anybody does not count. */
+export function isForEndUser(body: string, endUserId: string): boolean {
+  if (!body.includes(endUserMark(endUserId))) return false
+  const { data } = JSON.parse(body) as { readonly data: { readonly executionPrincipal?: ExecutionPrincipal } }
+  return data.executionPrincipal !== undefined && isEndUser(data.executionPrincipal, endUserId)
 }

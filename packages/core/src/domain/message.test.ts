@@ -20,6 +20,8 @@ const running = (attempt: number, metadata?: JsonObject): RunningMessage => ({
   ...(metadata && { metadata }),
 })
 
+const OF_MESSAGE = { messageId: 'm', sessionId: 's', executionPrincipal: { type: 'end_user', endUserId: 'u' } }
+
 describe('what becomes of a message after a run', () => {
   it('is responded when answered, and tells the receivers with metadata, channel and correlationId (S§6)', () => {
     const metadata = { source: 'x', channel: 'C1', correlationId: { any: ['json'] } }
@@ -60,7 +62,7 @@ describe('what becomes of a message after a run', () => {
     expect(state).toEqual(expected)
     expect(event).toEqual({
       event: 'agent.error',
-      data: { agentId: 'a', error: expected.error, messageId: 'm', sessionId: 's', metadata: { channel: 'c' }, channel: 'c' },
+      data: { agentId: 'a', error: expected.error, ...OF_MESSAGE, metadata: { channel: 'c' }, channel: 'c' },
     })
   })
   it('retries at once when no backoff is configured', () => {
@@ -89,7 +91,7 @@ it('is cancelled with the reason in the event, and a final message without an an
   const error = { code: 'CANCELLED', message: 'the message was cancelled' }
   expect(event).toEqual({
     event: 'agent.error',
-    data: { agentId: 'a', error, messageId: 'm', sessionId: 's', metadata: { channel: 'c' }, channel: 'c' },
+    data: { agentId: 'a', error, ...OF_MESSAGE, metadata: { channel: 'c' }, channel: 'c' },
   })
   expect(errorOf(state)).toEqual(error)
   expect(errorOf({ kind: 'failed', error: { code: 'RUNTIME_LOST', message: 'gone' }, failedAt: 0 })).toMatchObject({ code: 'RUNTIME_LOST' })

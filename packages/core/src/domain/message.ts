@@ -98,9 +98,9 @@ export const decideCancellation = (message: Message, now: Instant): { state: Can
   event: endedWithout(message, CANCELLED),
 })
 
-const endedWithout = ({ agentId, id: messageId, sessionId, metadata }: Message, error: RunError): EventPayload => ({
+const endedWithout = ({ agentId, id: messageId, sessionId, executionPrincipal, metadata }: Message, error: RunError): EventPayload => ({
   event: 'agent.error',
-  data: { agentId, error, messageId, sessionId, ...echoOf(metadata) },
+  data: { agentId, error, messageId, sessionId, executionPrincipal, ...echoOf(metadata) },
 })
 
 function responded(message: RunningMessage, response: string, now: Instant): { state: AfterRun; event: EventPayload } {

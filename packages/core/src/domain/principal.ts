@@ -12,7 +12,7 @@ export type PrincipalError =
   | { readonly kind: 'end_user_id_required' }
   | { readonly kind: 'principal_invalid'; readonly reason: string; readonly endUserIdMissing: boolean }
 
-const MAX_END_USER_ID = 256
+export const MAX_END_USER_ID = 256
 
 /**
  * S§4.1 rules 1–3 whole. `sent` is what the request held, unparsed; undefined means that it was omitted.
@@ -48,5 +48,11 @@ export function defaultPrincipalProblem(value: unknown): string | undefined {
   const isBareEndUser = isJsonObject(value) && value['type'] === 'end_user' && Object.keys(value).length === 1
   return isBareEndUser ? undefined : principalProblem(value)
 }
+
+export const isEndUser = (principal: ExecutionPrincipal, endUserId: string): boolean =>
+  principal.type === 'end_user' && principal.endUserId === endUserId
+
+/** Stands in the JSON of every principal that is this end user, and in that of no other. */
+export const endUserMark = (endUserId: string): string => `"endUserId":${JSON.stringify(endUserId)}`
 
 const hasOnlyPrincipalKeys = (value: object): boolean => Object.keys(value).every((key) => key === 'type' || key === 'endUserId')

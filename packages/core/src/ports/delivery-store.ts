@@ -4,7 +4,7 @@ import type { Instant } from '../domain/instant.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import type { ActivityQuery, AttemptCount } from './activity.js'
-import type { Lease, Page, PageOf, Purge, Stored } from './storage.js'
+import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './storage.js'
 
 /** Deliveries and their attempts. A fact's deliveries are born in the commit of the fact, one per subscribed webhook. */
 export interface DeliveryStore {
@@ -47,6 +47,11 @@ export interface DeliveryStore {
   cancelStale(query: CancelStale): Stored<number>
   /** Deletes final deliveries with their attempts, and with the last delivery of an event the event. Answers how many deliveries. */
   purge(purge: Purge): Stored<number>
+  /**
+   * Deletes the deliveries whose event says that it was on behalf of an end user, whatever their state, with their attempts and that event.
+   * One that is being sent may still arrive. With `next` there may be more from that place on.
+   */
+  erasePrincipal(step: PrincipalStep): Stored<ErasedDeliveries>
   /** What is open at this moment, over all projects. */
   backlog(now: Instant): Stored<DeliveryBacklog>
   /** Attempts of late, in any order: those of the project's `newest` deliveries. */
@@ -103,6 +108,9 @@ export type RecordedAttempt =
   | { readonly kind: 'lease_lost' }
 
 export type CancelStale = { readonly now: Instant; readonly dueBefore: Instant; readonly keep: number; readonly limit: number }
+
+/** They were erased, or would be. */
+export type ErasedDeliveries = { readonly deliveries: number; readonly next?: number }
 
 /** Numbers of deliveries, and of webhooks that are not deleted. */
 export type DeliveryBacklog = {

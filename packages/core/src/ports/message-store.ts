@@ -3,7 +3,7 @@ import type { Instant } from '../domain/instant.js'
 import type { AfterRun, CancelledState, DeferredState, Message, MessageStateKind, RunningMessage } from '../domain/message.js'
 import type { ActivityQuery, MessageCount } from './activity.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
-import type { Lease, Page, PageOf, Purge, Stored } from './storage.js'
+import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './storage.js'
 
 /**
  * Messages, and the sessions that they queue in. A session is the queue and the lock: it hands out one message at a time,
@@ -63,9 +63,18 @@ export interface MessageStore {
    * session begins afresh. Refuses with `busy` while messages are open, unless `force`: those are then gone, unanswered.
    */
   erase(session: SessionsOf & { readonly sessionId: string; readonly force: boolean }): Stored<'erased' | 'busy' | undefined>
+  /**
+   * Erases an agent's messages of an end user with their keys, and what their sessions remembered; a session without others goes whole.
+   * Those that are not final are counted and kept, unless `force`: then their runs have lost their leases, and who is behind them is next.
+   * With `next` there may be more from that place on. A store may look at so many rows a call as it likes, up to all.
+   */
+  erasePrincipal(step: PrincipalStep & { readonly agentId: string; readonly force: boolean; readonly now: Instant }): Stored<ErasedMessages>
   /** Frees the room of what was erased, and of what deleted agents had: at most `limit` rows. Gives how many. */
   sweep(query: { readonly limit: number }): Stored<number>
 }
+
+/** `messages` were erased, or would be; `openMessages` were kept. */
+export type ErasedMessages = { readonly messages: number; readonly openMessages: number; readonly next?: number }
 
 /** Numbers of messages. `oldestDueAt`: since when the one that waits longest could run; agents that do not run have none. */
 export type MessageBacklog = {

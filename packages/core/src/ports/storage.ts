@@ -35,5 +35,17 @@ export type PageOf = { readonly limit: number; readonly cursor?: string }
 /** Up to `limit` of what became final before `finishedBefore`, the oldest first. */
 export type Purge = { readonly finishedBefore: Instant; readonly limit: number }
 
+/**
+ * One step over all that a project has, for what was done on behalf of one end user: looks at up to `limit` rows behind the place `after`,
+ * 0 at first, in the order in which they came. With `countOnly` it changes nothing.
+ */
+export type PrincipalStep = {
+  readonly projectId: string
+  readonly endUserId: string
+  readonly countOnly: boolean
+  readonly after: number
+  readonly limit: number
+}
+
 /** The time-bounded right to work on a row. The token is the row's claim count: a write under an older one is refused. */
 export type Lease = { readonly token: number; readonly until: number }

@@ -1,4 +1,5 @@
 import { decideRedelivery, deliveryStatusOf, type DeliveryState, type WebhookDelivery } from '../domain/delivery.js'
+import { isForEndUser } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
 import { changeWebhook, type Webhook } from '../domain/webhook.js'
 import { circuitAt, heldByProbe, readyToProbe } from '../domain/webhook-health.js'
@@ -121,10 +122,15 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   purge({ finishedBefore, limit }) {
     const rows = [...memory.deliveries.values()].map(({ delivery }) => delivery).filter(({ state }) => finishedAt(state) < finishedBefore)
     const purged = rows.sort((a, b) => finishedAt(a.state) - finishedAt(b.state)).slice(0, limit)
-    for (const { id } of purged) memory.deliveries.delete(id)
-    const left = new Set([...memory.deliveries.values()].map(({ delivery }) => delivery.eventId))
-    for (const { eventId } of purged) if (!left.has(eventId)) memory.events.delete(eventId)
+    remove(memory, purged)
     return purged.length
+  },
+
+  erasePrincipal({ projectId, endUserId, countOnly }) {
+    const ours = [...memory.deliveries.values()].filter(({ delivery }) => delivery.projectId === projectId)
+    const theirs = ours.filter((row) => isForEndUser(bodyOf(memory, row), endUserId)).map(({ delivery }) => delivery)
+    if (!countOnly) remove(memory, theirs)
+    return { deliveries: theirs.length }
   },
 
   activity: (query) => countAttempts(memory, query),
@@ -146,6 +152,13 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     }
   },
 })
+
+/** And an event with the last of its deliveries. */
+function remove(memory: Memory, deliveries: readonly WebhookDelivery[]): void {
+  for (const { id } of deliveries) memory.deliveries.delete(id)
+  const left = new Set([...memory.deliveries.values()].map(({ delivery }) => delivery.eventId))
+  for (const { eventId } of deliveries) if (!left.has(eventId)) memory.events.delete(eventId)
+}
 
 const isReady = (webhook: Webhook | undefined, now: Instant): boolean =>
   webhook?.status.kind === 'enabled' && circuitAt(webhook.health, now) !== 'open'

@@ -1,11 +1,12 @@
 import type { Instant } from '../domain/instant.js'
 import { isFinal, isRetryable, type MessageState } from '../domain/message.js'
+import { isEndUser } from '../domain/principal.js'
 import type { Held, MessageRef, MessageStore, NewMessage } from '../ports/message-store.js'
 import { countMessages } from './memory-activity.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { history, listMessages, listSessions } from './memory-conversations.js'
 import { publish } from './memory-outbox.js'
-import { append, claimHead, dueSessions, findSession, removeOpen, removeSession, sessionOf } from './memory-sessions.js'
+import { append, claimHead, dueSessions, findSession, removeMessage, removeOpen, removeSession, sessionOf } from './memory-sessions.js'
 
 export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
   accept(message) {
@@ -106,6 +107,14 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     if (session.open.length > 0 && !force) return 'busy'
     removeSession(memory, session)
     return 'erased'
+  },
+
+  erasePrincipal({ projectId, agentId, endUserId, force, countOnly, now }) {
+    const agents = [...memory.messages.values()].filter(({ message }) => message.projectId === projectId && message.agentId === agentId)
+    const theirs = agents.filter(({ message }) => isEndUser(message.executionPrincipal, endUserId))
+    const erased = force ? theirs : theirs.filter(({ message }) => isFinal(message.state))
+    if (!countOnly) for (const row of erased) removeMessage(memory, row, now)
+    return { messages: erased.length, openMessages: theirs.length - erased.length }
   },
 
   /** Nothing is left behind here. */

@@ -2,7 +2,7 @@ import type { MessagingService } from '@org/agent-messaging-core'
 import { loadAgents, noAgentsFile } from '../agents-file.js'
 import type { Config } from '../config.js'
 import { devAddresses } from '../dev.js'
-import { keptIfMade, type Kept } from '../dev-files.js'
+import { keptIfMade } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { wire } from '../wiring.js'
@@ -29,7 +29,7 @@ export async function onDatabase(work: (service: MessagingService) => Promise<vo
 }
 
 /** What `dev` keeps here, when the configuration names no database of its own. */
-export const devOf = (config: Config): Kept | undefined => (config.databasePath === undefined ? keptIfMade(config) : undefined)
+export const devOf = (config: Config): ReturnType<typeof keptIfMade> => (config.databasePath === undefined ? keptIfMade(config) : undefined)
 
 /** The database that commands work on. */
 export function databaseOf(config: Config): string {

@@ -1,52 +1,23 @@
-import type { Agent, AgentSettings, DefaultExecutionPrincipal, JsonObject, MessagingService } from '@org/agent-messaging-core'
+import type { Agent, AgentChanges, AgentSettings, CreatedAgent, MessagingService } from '@org/agent-messaging-core'
 import { agentBody, createdAgentBody } from '@org/agent-messaging-http'
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { agentsOption, example, jsonFile, jsonOption, projectOption, wholeNumber } from './options.js'
-import { print, table } from './output.js'
+import { runtimeOf, settingsOf, withRuntime, withSettings, type RuntimeOptions, type SettingOptions } from './agent-settings.js'
+import { example, jsonOption, projectOption } from './options.js'
+import { fieldTable, print, table } from './output.js'
 
 type Common = { readonly project: string; readonly json?: true }
-type CreateOptions = Common & {
-  readonly handler?: string
-  readonly program?: string
-  readonly url?: string
-  readonly openai?: string
-  readonly model?: string
-  readonly acp?: string
-  readonly a2a?: string
-  readonly runtime?: JsonObject
-  readonly agents?: string
-  readonly principal: DefaultExecutionPrincipal['type']
-  readonly concurrency?: number
-  readonly maxAttempts?: number
-  readonly start?: true
-}
+type CreateOptions = Common & RuntimeOptions & SettingOptions & { readonly start?: true }
+type UpdateOptions = Common & RuntimeOptions & SettingOptions & { readonly name?: string }
 
 export function addAgents(program: Command): void {
-  const agents = program.command('agents').description('create, list, start, stop and delete agents')
+  const agents = program.command('agents').description('create, list, show, change, start, stop and delete agents')
 
-  agents
-    .command('create <name>')
+  withSettings(withRuntime(agents.command('create <name>')))
     .description('create an agent; one of --handler, --program, --url, --openai, --acp, --a2a and --runtime says what runs it')
-    .addOption(new Option('--handler <name>', 'a function of this server: echo, or one of --agents').conflicts(othersThan('handler')))
-    .addOption(new Option('--program <name>', 'a child process: a program of --agents').conflicts(othersThan('program')))
-    .addOption(new Option('--url <url>', 'a service over HTTP, where it takes its messages').conflicts(othersThan('url')))
-    .addOption(new Option('--openai <baseUrl>', 'a model behind an OpenAI-compatible API; needs --model').conflicts(othersThan('openai')))
-    .option('--model <name>', 'the model of --openai')
-    .addOption(new Option('--acp <name>', 'a program of --agents that speaks the Agent Client Protocol').conflicts(othersThan('acp')))
-    .addOption(new Option('--a2a <url>', 'an agent of the A2A protocol, by the URL of its card').conflicts(othersThan('a2a')))
-    .addOption(
-      new Option('--runtime <file>', 'its kind and all options as the HTTP API takes them: a JSON file, - for stdin')
-        .argParser(jsonFile)
-        .conflicts(othersThan('runtime')),
-    )
-    .addOption(agentsOption())
-    .addOption(new Option('--principal <type>', 'on whose behalf it runs by default').choices(['service', 'end_user']).default('service'))
-    .option('--concurrency <number>', 'runs at once in each process', wholeNumber)
-    .option('--max-attempts <number>', 'runs of one message at most', wholeNumber)
     .option('--start', 'ask for it to run too')
     .addOption(projectOption())
     .addOption(jsonOption())
@@ -61,6 +32,7 @@ export function addAgents(program: Command): void {
     )
     .action((name: string, options: CreateOptions) => {
       const runtime = runtimeOf(options)
+      if (!runtime) throw new OperatorError('an agent needs one of --handler, --program, --url, --openai, --acp, --a2a and --runtime', 2)
       return onDatabase((service) => createAgent(service, name, runtime, options), options.agents)
     })
 
@@ -78,6 +50,31 @@ export function addAgents(program: Command): void {
       }),
     )
 
+  agents
+    .command('show <agent>')
+    .description('show an agent with all its settings, and what is the matter with it')
+    .addOption(projectOption())
+    .addOption(jsonOption())
+    .addHelpText('after', example('agent-messaging agents show support', 'agent-messaging agents show support --json | jq .lastError'))
+    .action((name: string, options: Common) => onDatabase((service) => showAgent(service, name, options)))
+
+  withSettings(withRuntime(agents.command('update <agent>')))
+    .description('change what is given of an agent; the rest stays as it is. What runs it can only be changed while it is stopped')
+    .option('--name <name>', 'what it is called from now on')
+    .addOption(projectOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      example(
+        'agent-messaging agents update support --concurrency 8 --max-queued 20',
+        'agent-messaging agents stop support && agent-messaging agents update support --url https://agents.example.com/v2',
+      ),
+    )
+    .action((agent: string, options: UpdateOptions) => {
+      const change = changeOf(options)
+      return onDatabase((service) => updateAgent(service, agent, change, options), options.agents)
+    })
+
   addSwitch(agents, 'start', 'ask for the agent to run, from now on')
   addSwitch(agents, 'stop', 'ask for the agent to stop; what it runs may finish, queued messages wait')
 
@@ -86,12 +83,13 @@ export function addAgents(program: Command): void {
     .description('delete an agent with its sessions and messages')
     .option('--force', 'even if messages are open: they stay unanswered')
     .addOption(projectOption())
+    .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging agents delete support'))
-    .action((agent: string, { project, force }: Common & { force?: true }) =>
+    .action((agent: string, { project, force, json }: Common & { force?: true }) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         await orFail(service.agents.delete({ projectId, agent, force }), `the agent ${agent} cannot be deleted`)
-        console.log(`Deleted the agent ${agent}.`)
+        print(json, { agent, deleted: true }, `Deleted the agent ${agent}.`)
       }),
     )
 }
@@ -116,45 +114,42 @@ function addSwitch(agents: Command, verb: 'start' | 'stop', description: string)
     )
 }
 
-const KINDS = ['handler', 'program', 'url', 'openai', 'acp', 'a2a', 'runtime'] as const
-const othersThan = (kind: (typeof KINDS)[number]): string[] => KINDS.filter((other) => other !== kind)
-
-function runtimeOf({ handler, program, url, openai, model, acp, a2a, runtime }: CreateOptions): AgentSettings['runtime'] {
-  if (model !== undefined && openai === undefined) throw new OperatorError('--model is of an agent with --openai', 2)
-  if (handler !== undefined) return { kind: 'function', handler }
-  if (program !== undefined) return { kind: 'process', program }
-  if (url !== undefined) return { kind: 'http', url }
-  if (openai !== undefined) return { kind: 'openai', baseUrl: openai, ...(model !== undefined && { model }) }
-  if (acp !== undefined) return { kind: 'acp', program: acp }
-  if (a2a !== undefined) return { kind: 'a2a', url: a2a }
-  if (runtime !== undefined) return withKind(runtime)
-  throw new OperatorError('an agent needs one of --handler, --program, --url, --openai, --acp, --a2a and --runtime', 2)
-}
-
-function withKind({ kind, ...options }: JsonObject): AgentSettings['runtime'] {
-  if (typeof kind === 'string') return { kind, ...options }
-  throw new OperatorError('--runtime needs a "kind", such as {"kind":"http","url":"https://…"}', 2)
-}
-
 async function createAgent(
   service: MessagingService,
   name: string,
   runtime: AgentSettings['runtime'],
   options: CreateOptions,
 ): Promise<void> {
-  const { concurrency, maxAttempts, json } = options
   const { id: projectId } = await projectNamed(service, options.project)
   const created = await orFail(
     service.agents.create({
-      ...{ projectId, name, runtime, concurrency, maxAttempts },
-      defaultExecutionPrincipal: { type: options.principal },
+      ...{ projectId, name, runtime, ...settingsOf(options) },
       desiredState: options.start ? 'running' : 'stopped',
     }),
     `the agent ${name} cannot be created`,
   )
-  const { agent, signingSecret } = created
-  const secret = signingSecret === undefined ? '' : `\nIts requests are signed with ${signingSecret}\nKeep that now: it is not shown again.`
-  print(json, createdAgentBody(created), `Created the agent ${name} with the id ${agent.id}.${secret}`)
+  print(options.json, createdAgentBody(created), `Created the agent ${name} with the id ${created.agent.id}.${secretIn(created)}`)
+}
+
+const secretIn = ({ signingSecret }: CreatedAgent): string =>
+  signingSecret === undefined ? '' : `\nIts requests are signed with ${signingSecret}\nKeep that now: it is not shown again.`
+
+async function showAgent(service: MessagingService, name: string, { project, json }: Common): Promise<void> {
+  const { id: projectId } = await projectNamed(service, project)
+  const body = agentBody(await orFail(service.agents.get({ projectId, agent: name }), `there is no agent ${name}`))
+  print(json, body, fieldTable(body))
+}
+
+function changeOf(options: UpdateOptions): AgentChanges {
+  const change = { name: options.name, runtime: runtimeOf(options), ...settingsOf(options) }
+  if (Object.values(change).some((value) => value !== undefined)) return change
+  throw new OperatorError('there is nothing to change: --help tells what can be', 2)
+}
+
+async function updateAgent(service: MessagingService, name: string, change: AgentChanges, { project, json }: UpdateOptions): Promise<void> {
+  const { id: projectId } = await projectNamed(service, project)
+  const updated = await orFail(service.agents.update({ projectId, agent: name, change }), `the agent ${name} cannot be changed`)
+  print(json, createdAgentBody(updated), `Changed the agent ${updated.agent.name}.${secretIn(updated)}`)
 }
 
 const agentRow = ({ id, name, runtime, desiredState, state }: Agent) => ({

@@ -14,7 +14,7 @@ import { projectNamed } from '../find.js'
 import { orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
 import { example, instant, jsonOption, projectOption, wholeNumber } from './options.js'
-import { print, progress, table } from './output.js'
+import { fieldTable, print, progress, table } from './output.js'
 
 type Common = { readonly project: string; readonly json?: true }
 type Filters = { readonly status?: DeliveryStatus; readonly event?: EventName; readonly after?: number; readonly before?: number }
@@ -112,12 +112,11 @@ async function show(service: MessagingService, deliveryId: string, { project, js
   const { id: projectId } = await projectNamed(service, project)
   const found = deliveryDetailBody(await orFail(service.deliveries.get({ projectId, deliveryId }), `there is no delivery ${deliveryId}`))
   const { attempts, body, ...delivery } = found
-  const facts = Object.entries(delivery).map(([name, value]) => ({ field: name, value: String(value) }))
   const tries = attempts.map(({ attemptNumber, startedAt, durationMs, outcome, statusCode, error, detail, responseBody = '' }) => ({
     ...{ attempt: String(attemptNumber), startedAt, took: `${durationMs} ms`, outcome },
     why: statusCode === undefined ? `${error}: ${detail}` : `${statusCode} ${responseBody.slice(0, 60).replaceAll(/\s+/g, ' ')}`.trim(),
   }))
-  print(json, found, `${table(facts, '')}\n\n${table(tries, 'It was not attempted yet.')}\n\n${body}`)
+  print(json, found, `${fieldTable(delivery)}\n\n${table(tries, 'It was not attempted yet.')}\n\n${body}`)
 }
 
 async function recover(service: MessagingService, webhookId: string, { project, json, ...filters }: Common & Filters): Promise<void> {

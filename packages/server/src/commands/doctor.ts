@@ -34,7 +34,16 @@ async function examine(): Promise<Finding[]> {
 }
 
 async function examineServer(config: Config): Promise<Finding[]> {
-  const made = devOf(config)
+  try {
+    return await examineParts(config, devOf(config))
+  } catch (error) {
+    // What `dev` made here is not whole.
+    if (error instanceof OperatorError) return [bad('master key', error.message, 'Nothing else can be looked at before.')]
+    throw error
+  }
+}
+
+async function examineParts(config: Config, made: ReturnType<typeof devOf>): Promise<Finding[]> {
   const { databasePath: database, masterKey } = made ?? config
   const file = database === undefined || isPostgresUrl(database) ? undefined : database
   return [

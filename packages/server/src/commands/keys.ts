@@ -42,12 +42,13 @@ export function addKeys(program: Command): void {
     .command('revoke <id>')
     .description('end an API key, at once and for good')
     .addOption(projectOption())
+    .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging keys revoke 0198c2f4-7a3b-7cde-8f01-23456789abcd'))
-    .action((keyId: string, { project }: Common) =>
+    .action((keyId: string, { project, json }: Common) =>
       onDatabase(async (service) => {
         const { id } = await projectNamed(service, project)
         await orFail(service.keys.revoke(id, keyId), `the key ${keyId} cannot be revoked`)
-        console.log(`Revoked the key ${keyId}.`)
+        print(json, { id: keyId, revoked: true }, `Revoked the key ${keyId}.`)
       }),
     )
 }

@@ -32,8 +32,12 @@ export function instant(text: string): number {
   return at
 }
 
-/** The bytes of a file, or of stdin for `-`. */
+let isStdinTaken = false
+
+/** The bytes of a file, or of stdin for `-`, which can be had once. */
 export function fileOrStdin(file: string): Buffer {
+  if (file === '-' && isStdinTaken) throw new InvalidArgumentError('Stdin is read for something else already.')
+  isStdinTaken ||= file === '-'
   try {
     return readFileSync(file === '-' ? 0 : file)
   } catch (error) {

@@ -23,6 +23,15 @@ export function table(given: readonly Row[], nothing: string): string {
     .join('\n')
 }
 
+/** A field a line; what is within one as JSON. */
+export const fieldTable = (value: object): string =>
+  table(
+    Object.entries(value).map(([field, inner]: [string, unknown]) => ({
+      ...{ field, value: typeof inner === 'string' ? inner : JSON.stringify(inner) },
+    })),
+    '',
+  )
+
 const harmless = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ')
 
 /** `CREATED AT` for `createdAt`. */

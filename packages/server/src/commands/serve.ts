@@ -12,6 +12,7 @@ import { createReceiver } from '../receiver.js'
 import { startServer } from '../start.js'
 import { shellWord } from '../shell-word.js'
 import { agentsOption, example, wholeNumber } from './options.js'
+import { secretOf, withSecret, type SecretOptions } from './secret.js'
 
 type ServeOptions = { readonly agents?: string }
 
@@ -31,13 +32,14 @@ export function addServe(program: Command): void {
     .addHelpText('after', example('SERVICE_DATABASE_URL=file:data.db SERVICE_MASTER_KEY=$(cat key) agent-messaging start'))
     .action(start)
 
-  program
-    .command('listen')
+  withSecret(program.command('listen'), "the webhook's secret, to check signatures with (WEBHOOK_SECRET, unless given)")
     .description('run a receiver of webhooks that prints what it gets')
     .option('--port <port>', 'where to listen', port, 4000)
-    .option('--secret <secret>', "the webhook's secret, to check signatures with")
     .option('--status <code>', 'what to answer', wholeNumber, 200)
-    .addHelpText('after', example('agent-messaging listen --secret whsec_…'))
+    .addHelpText(
+      'after',
+      example('agent-messaging listen --secret-file secret.txt', 'WEBHOOK_SECRET=$(cat secret.txt) agent-messaging listen --port 4001'),
+    )
     .action(listen)
 
   program
@@ -71,8 +73,8 @@ async function start({ agents: file, worker }: ServeOptions & { readonly worker:
   logger.info({ url: server.url, metricsUrl: server.metricsUrl, worker }, 'listening')
 }
 
-async function listen({ port: number, secret, status }: { port: number; secret?: string; status: number }): Promise<void> {
-  const server = createReceiver({ secret, status, print: (lines) => console.log(lines) }).listen(number, '127.0.0.1')
+async function listen({ port: number, status, ...given }: SecretOptions & { port: number; status: number }): Promise<void> {
+  const server = createReceiver({ secret: secretOf(given), status, print: (lines) => console.log(lines) }).listen(number, '127.0.0.1')
   await once(server, 'listening').catch((error: Error) => {
     throw new OperatorError(`cannot listen on port ${number}: ${error.message}`)
   })

@@ -3,10 +3,10 @@ import { OperatorError } from '../operator-error.js'
 import { signatureReport } from '../signature-report.js'
 import { example, fileOrStdin, jsonOption, wholeNumber } from './options.js'
 import { print } from './output.js'
+import { requireSecret, withSecret, type SecretOptions } from './secret.js'
 
 type Headers = Readonly<Record<string, string>>
-type VerifyOptions = {
-  readonly secret: string
+type VerifyOptions = SecretOptions & {
   readonly headers: Headers
   readonly header: Headers
   readonly tolerance: number
@@ -14,11 +14,9 @@ type VerifyOptions = {
 }
 
 export function addVerify(program: Command): void {
-  program
-    .command('verify')
+  withSecret(program.command('verify'), "the webhook's secret, whsec_… (WEBHOOK_SECRET, unless given)")
     .argument('<body>', 'the body as it came: a file, or - for stdin', fileOrStdin)
     .description('check the signature of a webhook request, and say what is wrong with it')
-    .requiredOption('--secret <secret>', "the webhook's secret, whsec_…")
     .option('--headers <file>', "the request's headers: a file with one a line, or a JSON object", headersFile, {})
     .option('-H, --header <header>', 'one header, as curl takes it; can be given several times', oneMore, {})
     .option('--tolerance <seconds>', 'how old it may be', wholeNumber, 300)
@@ -26,14 +24,15 @@ export function addVerify(program: Command): void {
     .addHelpText(
       'after',
       example(
-        'agent-messaging verify body.json --headers headers.txt --secret whsec_…',
-        "agent-messaging verify - --secret whsec_… -H 'webhook-id: …' -H 'webhook-timestamp: …' -H 'webhook-signature: v1,…' < body.json",
+        'agent-messaging verify body.json --headers headers.txt --secret-file secret.txt',
+        "WEBHOOK_SECRET=$(cat secret.txt) agent-messaging verify - -H 'webhook-id: …' -H 'webhook-timestamp: …' -H 'webhook-signature: v1,…' < body.json",
       ),
     )
     .action(verify)
 }
 
-async function verify(body: Buffer, { secret, headers, header, tolerance, json }: VerifyOptions): Promise<void> {
+async function verify(body: Buffer, { headers, header, tolerance, json, ...given }: VerifyOptions): Promise<void> {
+  const secret = requireSecret(given)
   const request = { body, headers: { ...headers, ...header }, secret, toleranceSeconds: tolerance, now: Date.now() }
   const report = await signatureReport(request)
   if (report.isGood) {

@@ -7,6 +7,7 @@ import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
 import { duration, example, jsonOption, projectOption, repeatable } from './options.js'
 import { print, table } from './output.js'
+import { withSecret, type SecretOptions } from './secret.js'
 
 type Common = { readonly project: string; readonly json?: true }
 type Settings = {
@@ -14,22 +15,22 @@ type Settings = {
   readonly agent?: string
   readonly description?: string
 }
-type CreateOptions = Common & Settings & { readonly secret?: string }
+type CreateOptions = Common & Settings & SecretOptions
 type UpdateOptions = Common & Settings & { readonly url?: string }
-type RotateOptions = Common & { readonly secret?: string; readonly grace?: number }
+type RotateOptions = Common & SecretOptions & { readonly grace?: number }
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
+const OWN_SECRET = 'your own: whsec_ and base64 of 24 to 64 bytes (made, unless given)'
 const events = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
 
 export function addWebhooks(program: Command): void {
   const webhooks = program.command('webhooks').description('create, change, test and delete webhooks')
 
-  withCommon(webhooks.command('create <url>'))
+  withSecret(withCommon(webhooks.command('create <url>')), OWN_SECRET)
     .description('register a receiver; its secret is shown this once')
     .addOption(events('what it is sent, all unless given'))
     .option('--agent <agent>', 'only the events of this agent, by name or id')
     .option('--description <text>', 'for people')
-    .option('--secret <secret>', 'your own: whsec_ and base64 of 24 to 64 bytes (made, unless given)')
     .addHelpText('after', example('agent-messaging webhooks create https://example.com/hooks --event message.responded'))
     .action((url: string, options: CreateOptions) => onDatabase((service) => createWebhook(service, url, options)))
 
@@ -72,9 +73,8 @@ export function addWebhooks(program: Command): void {
       }),
     )
 
-  withCommon(webhooks.command('rotate <id>'))
+  withSecret(withCommon(webhooks.command('rotate <id>')), OWN_SECRET)
     .description('replace the secret; the new one is shown this once, and both sign for a while')
-    .option('--secret <secret>', 'your own: whsec_ and base64 of 24 to 64 bytes (made, unless given)')
     .option('--grace <duration>', 'so long the old one signs too, such as 1h; 24h unless given, 0s for not at all', duration)
     .addHelpText('after', example(`agent-messaging webhooks rotate ${ID}`, `agent-messaging webhooks rotate ${ID} --grace 0s`))
     .action((id: string, options: RotateOptions) => onDatabase((service) => rotate(service, id, options)))
@@ -91,16 +91,14 @@ export function addWebhooks(program: Command): void {
       }),
     )
 
-  webhooks
-    .command('delete <id>')
+  withCommon(webhooks.command('delete <id>'))
     .description('delete a webhook; its open deliveries are cancelled')
-    .addOption(projectOption())
     .addHelpText('after', example(`agent-messaging webhooks delete ${ID}`))
-    .action((webhookId: string, { project }: Common) =>
+    .action((webhookId: string, { project, json }: Common) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         await orFail(service.webhooks.delete({ projectId, webhookId }), `the webhook ${webhookId} cannot be deleted`)
-        console.log(`Deleted the webhook ${webhookId}.`)
+        print(json, { id: webhookId, deleted: true }, `Deleted the webhook ${webhookId}.`)
       }),
     )
 }
@@ -121,10 +119,10 @@ function addSwitch(webhooks: Command, verb: 'enable' | 'disable', description: s
 }
 
 async function createWebhook(service: MessagingService, url: string, options: CreateOptions): Promise<void> {
-  const { project, json, event: subscribed = ['*'], agent, description, secret: ownSecret } = options
+  const { project, json, event: subscribed = ['*'], agent, description } = options
   const { id: projectId } = await projectNamed(service, project)
   const agentId = agent === undefined ? undefined : await agentIdOf(service, projectId, agent)
-  const input = { projectId, url, events: subscribed, description, secret: ownSecret, agentId }
+  const input = { projectId, url, events: subscribed, description, secret: options.secret ?? options.secretFile, agentId }
   const { webhook, secret } = await orFail(service.webhooks.create(input), 'the webhook cannot be created')
   print(json, { ...webhookBody(webhook, service.now()), secret }, `Created the webhook ${webhook.id}. ${shownOnce(secret)}`)
 }
@@ -143,16 +141,20 @@ async function updateWebhook(service: MessagingService, webhookId: string, optio
   print(json, webhookBody(webhook, service.now()), `Changed the webhook ${webhookId}.`)
 }
 
-async function rotate(service: MessagingService, webhookId: string, { project, json, secret: own, grace }: RotateOptions): Promise<void> {
+async function rotate(
+  service: MessagingService,
+  webhookId: string,
+  { project, json, secret, secretFile, grace }: RotateOptions,
+): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
-  const rotation = { projectId, webhookId, secret: own, graceMs: grace }
-  const { webhook, secret } = await orFail(
+  const rotation = { projectId, webhookId, secret: secret ?? secretFile, graceMs: grace }
+  const { webhook, secret: newSecret } = await orFail(
     service.webhooks.rotateSecret(rotation),
     `the secret of the webhook ${webhookId} cannot be replaced`,
   )
-  const body = { ...webhookBody(webhook, service.now()), secret }
+  const body = { ...webhookBody(webhook, service.now()), secret: newSecret }
   const until = body.previousSecretUntil === undefined ? '' : ` The old one signs too until ${body.previousSecretUntil}.`
-  print(json, body, `Replaced the secret of the webhook ${webhookId}.${until} ${shownOnce(secret)}`)
+  print(json, body, `Replaced the secret of the webhook ${webhookId}.${until} ${shownOnce(newSecret)}`)
 }
 
 const agentIdOf = async (service: MessagingService, projectId: string, agent: string): Promise<string> =>

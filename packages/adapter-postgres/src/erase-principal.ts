@@ -1,0 +1,81 @@
+import {
+  endUserMark,
+  isForEndUser,
+  type DeliveryStore,
+  type ErasedDeliveries,
+  type ErasedMessages,
+  type MessageStore,
+} from '@org/agent-messaging-core'
+import type { Queries } from './database.js'
+import { removeDeliveries } from './purge.js'
+import { advance, forget, forgo, lockSessionsOf } from './session-row.js'
+import { sql } from './sql.js'
+
+type MessageStep = Parameters<MessageStore['erasePrincipal']>[0]
+type DeliveryStep = Parameters<DeliveryStore['erasePrincipal']>[0]
+/** The rows behind `after` up to `last` are looked at. */
+type Bounds = { readonly last: number; readonly mark: string }
+type Skipped = { readonly skipped: number }
+
+type Seq = { readonly seq: number }
+type MessageRow = Seq & {
+  readonly sessionSeq: number
+  readonly position: number
+  readonly headPosition: number
+  readonly isOpen: boolean
+}
+type DeliveryRow = Seq & { readonly eventSeq: number; readonly body: string }
+
+const lastMessageSql = sql<MessageStep & Skipped, Seq>(`
+  select seq from agent_messaging.messages where agent_id = @agentId and seq > @after order by seq limit 1 offset @skipped`)
+export const principalMessagesSql = sql<MessageStep & Bounds, { readonly id: string }>(`
+  select m.id
+  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id
+  where m.agent_id = @agentId and m.seq > @after and m.seq <= @last and a.project_id = @projectId and position(@mark in m.principal) > 0`)
+const foundSql = sql<{ readonly ids: readonly string[] }, MessageRow>(`
+  select m.seq, m.session_seq as "sessionSeq", m.position, s.head_position as "headPosition", m.finished_at is null as "isOpen"
+  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id
+  where m.id = any(@ids::text[])`)
+const removeSql = sql<Seq>('delete from agent_messaging.messages where seq = @seq')
+
+/** `MessageStore.erasePrincipal`, within a transaction. What is erased already is left to the sweep. */
+export async function erasePrincipalMessages(db: Queries, step: MessageStep): Promise<ErasedMessages> {
+  const next = (await db.one(lastMessageSql, { ...step, skipped: step.limit - 1 }))?.seq
+  const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
+  const ids = (await db.all(principalMessagesSql, { ...step, ...bounds })).map(({ id }) => id)
+  if (!step.countOnly) await lockSessionsOf(db, ...ids)
+  const rows = await db.all(foundSql, { ids })
+  const erased = step.force ? rows : rows.filter(({ isOpen }) => !isOpen)
+  if (!step.countOnly) {
+    // A session's head goes last: by then nobody behind it is called who is about to go.
+    for (const row of erased.toSorted((a, b) => b.position - a.position)) await erase(db, row, step.now)
+    for (const sessionSeq of new Set(erased.map((row) => row.sessionSeq))) await forget(db, sessionSeq)
+  }
+  return { messages: erased.length, openMessages: rows.length - erased.length, ...(next !== undefined && { next }) }
+}
+
+async function erase(db: Queries, { seq, sessionSeq, position, headPosition, isOpen }: MessageRow, now: number): Promise<void> {
+  await db.run(removeSql, { seq })
+  if (isOpen && position === headPosition) await advance(db, sessionSeq, now)
+  else if (isOpen) await forgo(db, sessionSeq)
+}
+
+const lastDeliverySql = sql<DeliveryStep & Skipped, Seq>(`
+  select seq from agent_messaging.deliveries where project_id = @projectId and seq > @after order by seq limit 1 offset @skipped`)
+const marked = `
+  select d.seq, d.event_seq as "eventSeq", e.body
+  from agent_messaging.deliveries d join agent_messaging.events e on e.seq = d.event_seq
+  where d.project_id = @projectId and d.seq > @after and d.seq <= @last and position(@mark in e.body) > 0`
+export const principalDeliveriesSql = sql<DeliveryStep & Bounds, DeliveryRow>(marked)
+/** Locks in the order in which attempts are recorded. */
+const lockedSql = sql<DeliveryStep & Bounds, DeliveryRow>(`${marked} order by d.seq desc for update of d`)
+
+/** `DeliveryStore.erasePrincipal`, within a transaction. */
+export async function erasePrincipalDeliveries(db: Queries, step: DeliveryStep): Promise<ErasedDeliveries> {
+  const next = (await db.one(lastDeliverySql, { ...step, skipped: step.limit - 1 }))?.seq
+  const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
+  const rows = await db.all(step.countOnly ? principalDeliveriesSql : lockedSql, { ...step, ...bounds })
+  const theirs = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
+  if (!step.countOnly) await removeDeliveries(db, theirs)
+  return { deliveries: theirs.length, ...(next !== undefined && { next }) }
+}

@@ -1,0 +1,78 @@
+import {
+  endUserMark,
+  isForEndUser,
+  type DeliveryStore,
+  type ErasedDeliveries,
+  type ErasedMessages,
+  type MessageStore,
+} from '@org/agent-messaging-core'
+import type { Database } from 'better-sqlite3'
+import { deliveryRemoval } from './purge.js'
+import type { SessionRows } from './session-row.js'
+
+type MessageStep = Parameters<MessageStore['erasePrincipal']>[0]
+type DeliveryStep = Parameters<DeliveryStore['erasePrincipal']>[0]
+/** The rows behind `after` up to `last` are looked at. */
+type Bounds = { readonly last: number; readonly mark: string }
+
+type MessageRow = {
+  readonly seq: number
+  readonly sessionSeq: number
+  readonly position: number
+  readonly headPosition: number
+  readonly isOpen: 0 | 1
+}
+type DeliveryRow = { readonly seq: number; readonly eventSeq: number; readonly body: string }
+
+/** `MessageStore.erasePrincipal`, within a transaction. What is erased already is left to the sweep. */
+export function principalMessages(db: Database, sessions: SessionRows): (step: MessageStep) => ErasedMessages {
+  const lastOf = db
+    .prepare<[MessageStep], number>(
+      'select seq from messages where agent_id = @agentId and seq > @after order by seq limit 1 offset @limit - 1',
+    )
+    .pluck()
+  const theirs = db.prepare<[MessageStep & Bounds], MessageRow>(`
+    select m.seq, m.session_seq as sessionSeq, m.position, s.head_position as headPosition, m.finished_at is null as isOpen
+    from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id
+    where m.agent_id = @agentId and m.seq > @after and m.seq <= @last and +a.project_id = @projectId and instr(m.principal, @mark) > 0`)
+  const remove = db.prepare<[number]>('delete from messages where seq = ?')
+
+  function erase({ seq, sessionSeq, position, headPosition, isOpen }: MessageRow, now: number): void {
+    remove.run(seq)
+    if (isOpen && position === headPosition) sessions.advance(sessionSeq, now)
+    else if (isOpen) sessions.forgo(sessionSeq)
+  }
+
+  return (step) => {
+    const next = lastOf.get(step)
+    const rows = theirs.all({ ...step, mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER })
+    const erased = step.force ? rows : rows.filter(({ isOpen }) => !isOpen)
+    if (!step.countOnly) {
+      // A session's head goes last: by then nobody behind it is called who is about to go.
+      for (const row of erased.toSorted((a, b) => b.position - a.position)) erase(row, step.now)
+      for (const sessionSeq of new Set(erased.map((row) => row.sessionSeq))) sessions.forget(sessionSeq)
+    }
+    return { messages: erased.length, openMessages: rows.length - erased.length, ...(next !== undefined && { next }) }
+  }
+}
+
+/** `DeliveryStore.erasePrincipal`, within a transaction. */
+export function principalDeliveries(db: Database): (step: DeliveryStep) => ErasedDeliveries {
+  const lastOf = db
+    .prepare<[DeliveryStep], number>(
+      'select seq from deliveries where project_id = @projectId and seq > @after order by seq limit 1 offset @limit - 1',
+    )
+    .pluck()
+  const marked = db.prepare<[DeliveryStep & Bounds], DeliveryRow>(`
+    select d.seq, d.event_seq as eventSeq, e.body from deliveries d join events e on e.seq = d.event_seq
+    where d.project_id = @projectId and d.seq > @after and d.seq <= @last and instr(e.body, @mark) > 0`)
+  const remove = deliveryRemoval(db)
+
+  return (step) => {
+    const next = lastOf.get(step)
+    const rows = marked.all({ ...step, mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER })
+    const theirs = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
+    if (!step.countOnly) remove(theirs)
+    return { deliveries: theirs.length, ...(next !== undefined && { next }) }
+  }
+}

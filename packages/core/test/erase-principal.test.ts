@@ -1,0 +1,146 @@
+import type { PrincipalTraces } from '@org/agent-messaging-core'
+import { describe, expect, it } from 'vitest'
+import { scene as open } from './scene.js'
+
+const endUser = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } })
+const u = endUser('u')
+const HI = { kind: 'answered', response: 'Hi' } as const
+const ANSWERS = { handler: () => HI }
+
+async function scene(...options: Parameters<typeof open>) {
+  const scene = await open(...options)
+  const { principals } = scene.service
+  const input = { projectId: scene.project.id, endUserId: 'u' }
+  type More = { readonly force?: boolean; readonly cursor?: string; readonly endUserId?: string }
+  return {
+    ...scene,
+    count: async (more: More = {}) => principals.count({ ...input, ...more }),
+    erase: async (more: More = {}) => principals.erase({ ...input, ...more }),
+    /** Until there is nothing to go on with; gives how many calls that took. */
+    eraseAll: async () => {
+      let [calls, cursor]: [number, string | null] = [0, null]
+      do {
+        const erased: PrincipalTraces = (await principals.erase({ ...input, ...(cursor !== null && { cursor }) }))._unsafeUnwrap()
+        cursor = erased.nextCursor
+        calls++
+      } while (cursor !== null)
+      return calls
+    },
+  }
+}
+
+describe('an end user', () => {
+  it('is counted, and then erased from all agents with the deliveries of what was answered, failed and cancelled', async () => {
+    const { service, ref, project, clock, count, erase, send, post, hook, deliveries } = await scene({
+      handler: ({ message }) => {
+        if (message === 'fail') throw new Error('it broke')
+        return message === 'wait' ? new Promise(() => undefined) : HI
+      },
+    })
+    await hook()
+    const another = { projectId: project.id, name: 'another', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    await service.agents.create(another)
+    await clock.advance(0)
+    await send('hello', u)
+    await send('hello', { ...endUser('v'), sessionId: 'v' })
+    await send('hello', { ...u, agent: 'another' })
+    await send('fail', { ...u, sessionId: 'fails' })
+    const { id: messageId } = await post('wait', { ...u, sessionId: 'waits' })
+    await service.messages.cancel({ ...ref, messageId })
+
+    const found = { messages: 4, openMessages: 0, deliveries: 4, nextCursor: null }
+    expect((await count())._unsafeUnwrap()).toEqual(found)
+    expect((await erase())._unsafeUnwrap()).toEqual(found)
+    expect((await erase())._unsafeUnwrap()).toEqual({ messages: 0, openMessages: 0, deliveries: 0, nextCursor: null })
+    const left = (await service.messages.list({ ...ref, page: { limit: 9 } }))._unsafeUnwrap().data
+    expect(left.map(({ sessionId }) => sessionId)).toEqual(['v'])
+    expect(JSON.stringify(await deliveries())).not.toContain('"endUserId\\":\\"u')
+  })
+
+  it('keeps what is not final unless forced; then a run is aborted, and the next one of its session runs', async () => {
+    const { clock, runtime, count, erase, post, state } = await scene({ policy: { runLeaseMs: 3_000 } })
+    await post('mine', u)
+    const { id } = await post('not mine', endUser('v'))
+    await clock.until(() => runtime.openRuns.length === 1)
+    const open = { messages: 0, openMessages: 1, deliveries: 0, nextCursor: null }
+    expect([(await count())._unsafeUnwrap(), (await erase())._unsafeUnwrap()]).toEqual([open, open])
+    expect((await erase({ force: true }))._unsafeUnwrap()).toEqual({ ...open, messages: 1, openMessages: 0 })
+    await clock.until(() => runtime.requests.length === 2)
+    expect((await state(id)).kind).toBe('running')
+  })
+
+  it('who writes again is kept again', async () => {
+    const { erase, count, send } = await scene(ANSWERS)
+    await send('first', { ...u, idempotencyKey: 'k' })
+    await erase()
+    const again = (await send('second', { ...u, idempotencyKey: 'k' }))._unsafeUnwrap()
+    expect(again.message.message).toBe('second')
+    expect((await count())._unsafeUnwrap().messages).toBe(1)
+  })
+
+  it('is erased in bounded calls, each of which goes on where the one before came to', async () => {
+    const { storage, bot, project, eraseAll } = await scene()
+    const [messages, deliveries] = [countdown(220), countdown(170)]
+    Object.assign(storage.messages, { erasePrincipal: messages.step(storage.messages.erasePrincipal) })
+    Object.assign(storage.deliveries, { erasePrincipal: deliveries.step(storage.deliveries.erasePrincipal) })
+    expect(await eraseAll()).toBe(4) // 1 agent, 220 steps, no more agents, 170 steps: of a hundred each
+    expect(messages.places).toEqual(Array.from({ length: 220 }, (_, n) => n))
+    expect(deliveries.places).toEqual(Array.from({ length: 170 }, (_, n) => n))
+    expect(messages.last).toMatchObject({ agentId: bot.id, projectId: project.id, limit: 100 })
+  })
+
+  it('takes a cursor from between two agents, and one of the beginning', async () => {
+    const { bot, count, send } = await scene(ANSWERS)
+    await send('hello', u)
+    expect((await count({ cursor: '.' }))._unsafeUnwrap().messages).toBe(1)
+    expect((await count({ cursor: `${bot.id}.` }))._unsafeUnwrap().messages).toBe(0)
+    expect((await count({ cursor: `${bot.id}.0` }))._unsafeUnwrap().messages).toBe(1)
+  })
+
+  it('stops between two agents as anywhere else', async () => {
+    const { storage, bot, erase } = await scene()
+    Object.assign(storage.messages, { erasePrincipal: countdown(99).step(storage.messages.erasePrincipal) })
+    expect((await erase())._unsafeUnwrap().nextCursor).toBe(`${bot.id}.`)
+  })
+
+  it('is refused without an id, with one that nobody can have, and with a cursor of somebody else', async () => {
+    const { erase, count } = await scene()
+    for (const endUserId of ['', 'x'.repeat(257), 'a\0b']) {
+      expect((await erase({ endUserId }))._unsafeUnwrapErr()).toMatchObject({ kind: 'invalid', issues: [{ path: 'endUserId' }] })
+    }
+    for (const cursor of ['', 'x', '1', 'x.1', '.1e9']) {
+      expect((await count({ cursor }))._unsafeUnwrapErr()).toMatchObject({ kind: 'invalid', issues: [{ path: 'cursor' }] })
+    }
+  })
+
+  it('hears when the storage is away half-way; repeated, the rest is erased', async () => {
+    const { storage, erase, eraseAll, count, send, hook } = await scene(ANSWERS)
+    await hook()
+    await send('hello', u)
+    storage.fail('deliveries.erasePrincipal')
+    expect((await erase())._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
+    expect((await count())._unsafeUnwrap()).toMatchObject({ messages: 0, deliveries: 1 })
+    await eraseAll()
+    expect((await count())._unsafeUnwrap()).toMatchObject({ messages: 0, deliveries: 0 })
+  })
+})
+
+/** A store that takes so many steps, one row each. */
+function countdown(steps: number) {
+  const seen = { places: [] as number[], last: {} as object }
+  return {
+    get places() {
+      return seen.places
+    },
+    get last() {
+      return seen.last
+    },
+    step:
+      <Step extends { readonly after: number }>(erase: (step: Step) => { map(found: (value: object) => object): unknown }) =>
+      (step: Step) => {
+        seen.places.push(step.after)
+        seen.last = step
+        return erase(step).map((found) => ({ ...found, ...(step.after < steps - 1 && { next: step.after + 1 }) }))
+      },
+  }
+}
