@@ -130,10 +130,26 @@ describe('a session', () => {
     for (const forged of ['', 'agent_messaging_console=x', `${cookie.slice(0, -4)}AAAA`]) await isOver(await get('/console/agents', forged))
   })
 
-  it('ends by signing out', async () => {
-    const { post } = await scene()
-    const answer = await post('/console/sign-out', {})
+  it('ends by signing out, for a copy of its cookie too and in every process, while others go on', async () => {
+    const { get, post, signIn, service, crypto } = await scene()
+    const [cookie, other] = [await signIn(), await signIn()]
+    const answer = await post('/console/sign-out', {}, { origin: ORIGIN, cookie })
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/sign-in'])
     expect(answer.headers.get('set-cookie')).toMatch(/^agent_messaging_console=; Max-Age=0; Path=\/console/)
+    await isOver(await get('/console/agents', cookie))
+    const elsewhere = createConsole({ service, crypto })
+    await isOver(await elsewhere.fetch(new Request(`${ORIGIN}/console/agents`, { headers: { cookie } })))
+    expect((await get('/console/agents', other)).status).toBe(200)
+    expect((await post('/console/sign-out', {})).status).toBe(303)
+  })
+
+  it('is left in this browser alone while the storage is away, which is said', async () => {
+    const { post, signIn, storage } = await scene()
+    const cookie = await signIn()
+    storage.fail('credentials.endSignIn')
+    const answer = await post('/console/sign-out', {}, { origin: ORIGIN, cookie })
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([503, expect.stringContaining('Max-Age=0')])
+    expect(await answer.text()).toContain('signed out in this browser')
   })
 
   it('has htmx leave the page as a whole when it is over', async () => {
