@@ -99,7 +99,8 @@ function signInPage(c: Context<Env>, problem?: string, status: 200 | 401 | 503 =
       <input type="hidden" name="to" value={to} />
       <button class="primary">Sign in</button>
       <p class="muted small">
-        No key at hand? <code>npm start</code> prints one, and a link that signs in once.
+        No key at hand? <code>npm start</code> prints one, and a link that signs in once; elsewhere <code>agent-messaging keys create</code>{' '}
+        makes one.
       </p>
     </form>,
   )
