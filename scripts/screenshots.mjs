@@ -25,12 +25,15 @@ const failed = open.toSorted((a, b) => b.attemptCount - a.attemptCount)[0]
 const screens = {
   overview: '',
   agents: '/agents',
+  'delete-agent': '/agents/translator/delete',
   sessions: '/sessions?agent=support',
-  conversation: '/sessions/support/order-4711',
-  'conversation-failed': '/sessions/support/order-4712',
+  conversation: '/sessions/support?session=order-4711',
+  'conversation-failed': '/sessions/support?session=order-4712',
   webhooks: '/webhooks',
   webhook: `/webhooks/${demo.webhooks[2].id}`,
   'webhook-gone': `/webhooks/${demo.webhooks[3].id}`,
+  'delete-webhook': `/webhooks/${demo.webhooks[3].id}/delete`,
+  recover: `/webhooks/${demo.webhooks[2].id}/recover`,
   deliveries: '/deliveries',
   'deliveries-filtered': `/deliveries?answer=5xx&webhook=${demo.webhooks[1].id}`,
   delivery: `/deliveries/${failed.id}`,
@@ -50,6 +53,7 @@ const looks = isReadme
       ['light', 1280, all],
       ['dark', 1280, all],
       ['light', 360, all],
+      ['dark', 360, all],
     ]
 
 const caught = await signedIn('light', 1280)

@@ -1,4 +1,4 @@
-import type { ApiKey, CredentialStore, Page, PageOf, Project } from '@org/agent-messaging-core'
+import { toIso, type ApiKey, type CredentialStore, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
 import type { Database, Queries } from './database.js'
 import { pageStart, toPage } from './page.js'
 import { sql } from './sql.js'
@@ -10,6 +10,9 @@ type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
 }
 type Id = { readonly id: string }
 type Setting = { readonly name: string }
+
+/** Sign-ins that were ended are few, and soon forgotten: they are settings, by their id, with the time when they may be forgotten. */
+const ENDED_SIGN_IN = 'ended-sign-in/'
 
 const selectProject = 'select id, name, created_at as "createdAt" from agent_messaging.projects'
 const selectKey = `
@@ -39,6 +42,12 @@ const initSettingSql = sql<Setting & { readonly value: string }>(
   'insert into agent_messaging.settings (name, value) values (@name, @value) on conflict do nothing',
 )
 
+const endSignInSql = sql<Setting & { readonly value: string }>(`
+  insert into agent_messaging.settings (name, value) values (@name, @value) on conflict (name) do update set value = excluded.value`)
+const forgetSignInsSql = sql<{ readonly names: string; readonly now: string }>(
+  'delete from agent_messaging.settings where name like @names and value <= @now',
+)
+
 const start = pageStart('api_keys')
 
 export function credentialStore({ read, write }: Database): CredentialStore {
@@ -54,6 +63,12 @@ export function credentialStore({ read, write }: Database): CredentialStore {
       }),
     listKeys: (projectId, page) => read((db) => pageOfKeys(db, projectId, page)),
     revokeKey: (projectId, id, now) => write(async (db) => (await db.run(revokeSql, { projectId, id, now })) === 1),
+    endSignIn: ({ id, until }, now) =>
+      write(async (db) => {
+        await db.run(forgetSignInsSql, { names: `${ENDED_SIGN_IN}%`, now: toIso(now) })
+        await db.run(endSignInSql, { name: ENDED_SIGN_IN + id, value: toIso(until) })
+      }),
+    isSignInEnded: (id) => read(async (db) => (await db.one(settingSql, { name: ENDED_SIGN_IN + id })) !== undefined),
     readSetting: (name) => read(async (db) => (await db.one(settingSql, { name }))?.value),
     initSetting: (name, value) =>
       write(async (db) => {

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { ApiKey, CredentialStore, Page, PageOf, Project } from '@org/agent-messaging-core'
+import { toIso, type ApiKey, type CredentialStore, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
 import { versionedCache } from './versioned-cache.js'
@@ -9,6 +9,9 @@ type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
   readonly expiresAt: number | null
   readonly revokedAt: number | null
 }
+
+/** Sign-ins that were ended are few, and soon forgotten: they are settings, by their id, with the time when they may be forgotten. */
+const ENDED_SIGN_IN = 'ended-sign-in/'
 
 const selectProject = 'select id, name, created_at as createdAt from projects'
 const selectKey = `
@@ -34,6 +37,10 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
     'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? and project_id = ?',
   )
   const cache = versionedCache<ApiKey>(db)
+  const endSignIn = db.prepare<[string, string]>(
+    'insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
+  )
+  const forgetSignIns = db.prepare<[string, string]>('delete from settings where name like ? and value <= ?')
   const setting = db.prepare<[string], string>('select value from settings where name = ?').pluck()
   const initSetting = db.prepare<[string, string]>('insert into settings (name, value) values (?, ?) on conflict do nothing')
 
@@ -72,6 +79,12 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
     findByDigest: (digest) => read(() => cache.get(digest, () => findByDigest(digest))),
     listKeys: (projectId, page) => read(() => pageOfKeys(projectId, page)),
     revokeKey: (projectId, id, now) => write(() => revokeKey(projectId, id, now)),
+    endSignIn: ({ id, until }, now) =>
+      write(() => {
+        forgetSignIns.run(`${ENDED_SIGN_IN}%`, toIso(now))
+        endSignIn.run(ENDED_SIGN_IN + id, toIso(until))
+      }),
+    isSignInEnded: (id) => read(() => setting.get(ENDED_SIGN_IN + id) !== undefined),
     readSetting: (name) => read(() => setting.get(name)),
     initSetting: (name, value) =>
       write(() => {

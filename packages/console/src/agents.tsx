@@ -75,7 +75,7 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
   const action = desiredState === 'running' && !isGivenUp(agent) ? 'stop' : 'start'
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" class="nowrap">
         <a href={`${BASE}/sessions?agent=${name}`}>{name}</a>
         <div>
           <Id id={id} />
@@ -101,6 +101,9 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
       <td class="actions">
         <form method="post" action={`${BASE}/agents/${id}/${action}`}>
           <button id={`${action}-${id}`}>{action === 'start' ? 'Start' : 'Stop'}</button>
+          <a class="button quiet" href={`${BASE}/agents/${id}/delete`} aria-label={`Delete ${name}`}>
+            Delete
+          </a>
         </form>
       </td>
     </tr>

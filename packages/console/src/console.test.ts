@@ -9,7 +9,9 @@ const ORIGIN = 'http://127.0.0.1:3000'
 const HOUR = 3_600_000
 
 async function scene({ permissions = PERMISSIONS, publicUrl }: { permissions?: readonly Permission[]; publicUrl?: string } = {}) {
-  const platform = fakePlatform({ handler: ({ message }) => ({ kind: 'answered', response: message }) })
+  const platform = fakePlatform({
+    handler: ({ message }) => (message === 'never' ? new Promise(() => undefined) : { kind: 'answered', response: message }),
+  })
   const service = createService(platform)
   await service.start()
   const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
@@ -130,10 +132,26 @@ describe('a session', () => {
     for (const forged of ['', 'agent_messaging_console=x', `${cookie.slice(0, -4)}AAAA`]) await isOver(await get('/console/agents', forged))
   })
 
-  it('ends by signing out', async () => {
-    const { post } = await scene()
-    const answer = await post('/console/sign-out', {})
+  it('ends by signing out, for a copy of its cookie too and in every process, while others go on', async () => {
+    const { get, post, signIn, service, crypto } = await scene()
+    const [cookie, other] = [await signIn(), await signIn()]
+    const answer = await post('/console/sign-out', {}, { origin: ORIGIN, cookie })
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/sign-in'])
     expect(answer.headers.get('set-cookie')).toMatch(/^agent_messaging_console=; Max-Age=0; Path=\/console/)
+    await isOver(await get('/console/agents', cookie))
+    const elsewhere = createConsole({ service, crypto })
+    await isOver(await elsewhere.fetch(new Request(`${ORIGIN}/console/agents`, { headers: { cookie } })))
+    expect((await get('/console/agents', other)).status).toBe(200)
+    expect((await post('/console/sign-out', {})).status).toBe(303)
+  })
+
+  it('is left in this browser alone while the storage is away, which is said', async () => {
+    const { post, signIn, storage } = await scene()
+    const cookie = await signIn()
+    storage.fail('credentials.endSignIn')
+    const answer = await post('/console/sign-out', {}, { origin: ORIGIN, cookie })
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([503, expect.stringContaining('Max-Age=0')])
+    expect(await answer.text()).toContain('signed out in this browser')
   })
 
   it('has htmx leave the page as a whole when it is over', async () => {
@@ -149,6 +167,9 @@ describe('what a key may not', () => {
     ['/console/sessions', 'project:message'],
     ['/console/webhooks', 'project:webhooks'],
     ['/console/deliveries', 'project:webhooks'],
+    ['/console/agents/bot/delete', 'project:agents'],
+    ['/console/webhooks/00000000-0000-7000-8000-000000000000/delete', 'project:webhooks'],
+    ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
     ['/console/catcher', 'project:webhooks'],
   ])('%s does not show without %s', async (path, permission) => {
     const { get, signIn } = await scene({ permissions: PERMISSIONS.filter((one) => one !== permission) })
@@ -159,7 +180,9 @@ describe('what a key may not', () => {
 
   it.each([
     ['/console/agents/bot/stop', 'project:agents'],
-    ['/console/sessions/bot/s', 'project:message'],
+    ['/console/sessions/bot?session=s', 'project:message'],
+    ['/console/agents/bot/delete', 'project:agents'],
+    ['/console/webhooks/00000000-0000-7000-8000-000000000000/delete', 'project:webhooks'],
     ['/console/webhooks', 'project:webhooks'],
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/redeliver', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
@@ -193,7 +216,42 @@ describe('what a key may not', () => {
     expect((await get(`/console/webhooks/${webhook.id}`, cookie)).status).toBe(404)
     expect((await post(`/console/webhooks/${webhook.id}/pause`, {}, { origin: ORIGIN, cookie })).status).toBe(404)
     expect((await post(`/console/agents/${agent.id}/start`, {}, { origin: ORIGIN, cookie })).status).toBe(404)
+    for (const path of [`webhooks/${webhook.id}/delete`, `agents/${agent.id}/delete`]) {
+      expect((await get(`/console/${path}`, cookie)).status).toBe(404)
+      expect((await post(`/console/${path}`, { name: 'theirs' }, { origin: ORIGIN, cookie })).status).toBe(404)
+    }
+    expect((await get(`/console/webhooks/${webhook.id}/recover`, cookie)).status).toBe(404)
     expect(await (await get('/console', cookie)).text()).not.toContain('theirs.example')
+  })
+})
+
+describe('a key that may send messages and no more', () => {
+  const only = { permissions: ['project:message'] } as const
+  const send = async ({ service, projectId, clock }: Awaited<ReturnType<typeof scene>>) => {
+    ;(await service.messages.send({ projectId, agent: 'bot', sessionId: 'first', message: 'hello', waitMs: 0 }))._unsafeUnwrap()
+    await clock.advance(100)
+  }
+
+  it('is told of no agent, and sees the sessions of one that it names', async () => {
+    const made = await scene(only)
+    await send(made)
+    const cookie = await made.signIn()
+    const page = await (await made.get('/console/sessions', cookie)).text()
+    expect(page).toContain('With which agent?')
+    expect(page).not.toContain('bot')
+    expect(await (await made.get('/console/sessions?agent=bot', cookie)).text()).toContain('/console/sessions/bot?session=first')
+  })
+
+  it('does not learn the name of an agent that it knows by its id', async () => {
+    const made = await scene(only)
+    await send(made)
+    const { id } = (await made.service.agents.get({ projectId: made.projectId, agent: 'bot' }))._unsafeUnwrap()
+    const cookie = await made.signIn()
+    for (const path of [`?agent=${id}`, `/${id}?session=first`]) {
+      const page = await made.get(`/console/sessions${path}`, cookie)
+      expect(page.status).toBe(200)
+      expect(await page.text()).not.toContain('bot')
+    }
   })
 })
 
@@ -206,8 +264,10 @@ describe('requests from other sites', () => {
     ['what the browser calls same-site', { 'sec-fetch-site': 'same-site' }],
   ])('change nothing with %s', async (_, headers) => {
     const { post, signIn, service, projectId } = await scene()
-    const answer = await post('/console/agents/bot/stop', {}, { ...headers, cookie: await signIn() })
+    const cookie = await signIn()
+    const answer = await post('/console/agents/bot/stop', {}, { ...headers, cookie })
     expect(answer.status).toBe(403)
+    expect((await post('/console/agents/bot/delete', { name: 'bot' }, { ...headers, cookie })).status).toBe(403)
     expect((await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap().desiredState).toBe('running')
   })
 
@@ -257,9 +317,9 @@ describe('answers', () => {
     const { get, post, signIn, clock } = await scene()
     const cookie = await signIn()
     const evil = '<script>alert(1)</script>"\''
-    await post(`/console/sessions/bot/${encodeURIComponent(evil)}`, { message: evil }, { origin: ORIGIN, cookie })
+    await post(`/console/sessions/bot?session=${encodeURIComponent(evil)}`, { message: evil }, { origin: ORIGIN, cookie })
     await clock.advance(100)
-    for (const path of ['/console/sessions', `/console/sessions/bot/${encodeURIComponent(evil)}`]) {
+    for (const path of ['/console/sessions', `/console/sessions/bot?session=${encodeURIComponent(evil)}`]) {
       const page = await (await get(path, cookie)).text()
       expect(page).toContain('&lt;script&gt;alert(1)')
       expect(page).not.toContain('<script>alert')
@@ -267,8 +327,14 @@ describe('answers', () => {
   })
 
   it.each([
-    '/console/sessions/bot/no-such-session',
-    '/console/sessions/nobody/s',
+    '/console/sessions/bot?session=no-such-session',
+    '/console/sessions/bot?session=%00',
+    '/console/sessions/bot',
+    '/console/sessions/nobody?session=s',
+    '/console/sessions?agent=nobody',
+    '/console/agents/nobody/delete',
+    '/console/webhooks/not-an-id/delete',
+    '/console/webhooks/not-an-id/recover',
     '/console/webhooks/not-an-id',
     '/console/deliveries/00000000-0000-7000-8000-000000000000',
     '/console/deliveries/%00',
@@ -315,6 +381,110 @@ describe('answers', () => {
       expect((await get(`/console${path}`, cookie)).status).toBe(503)
     }
   })
+})
+
+describe('deleting an agent', () => {
+  const path = '/console/agents/bot/delete'
+  const isThere = async ({ service, projectId }: Awaited<ReturnType<typeof scene>>) =>
+    (await service.agents.get({ projectId, agent: 'bot' })).isOk()
+
+  it('takes its name, typed', async () => {
+    const made = await scene()
+    const headers = { origin: ORIGIN, cookie: await made.signIn() }
+    for (const name of ['', 'BOT', 'another']) {
+      const answer = await made.post(path, { name }, headers)
+      expect([answer.status, await isThere(made)]).toEqual([400, true])
+    }
+    const answer = await made.post(path, { name: ' bot ' }, headers)
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/agents?notice=agentDeleted'])
+    expect(await isThere(made)).toBe(false)
+  })
+
+  it('takes one word more while messages of it are open', async () => {
+    const made = await scene()
+    const headers = { origin: ORIGIN, cookie: await made.signIn() }
+    ;(
+      await made.service.messages.send({ projectId: made.projectId, agent: 'bot', sessionId: 's', message: 'never', waitMs: 0 })
+    )._unsafeUnwrap()
+    const answer = await made.post(path, { name: 'bot' }, headers)
+    expect([answer.status, await isThere(made)]).toEqual([400, true])
+    expect(await answer.text()).toContain('Messages of it are waiting or running')
+    expect((await made.post(path, { name: 'bot', force: 'yes' }, headers)).status).toBe(303)
+    expect(await isThere(made)).toBe(false)
+  })
+})
+
+it('deletes a webhook', async () => {
+  const { get, post, signIn, service, projectId } = await scene()
+  const made = await service.webhooks.create({ projectId, url: 'https://mine.example/hook', events: ['*'] })
+  const ref = { projectId, webhookId: made._unsafeUnwrap().webhook.id }
+  const cookie = await signIn()
+  const path = `/console/webhooks/${ref.webhookId}/delete`
+  expect(await (await get(path, cookie)).text()).toContain('https://mine.example/hook')
+  expect((await service.webhooks.get(ref)).isOk()).toBe(true)
+  expect((await post(path, {}, { origin: ORIGIN, cookie })).headers.get('location')).toBe('/console/webhooks?notice=webhookDeleted')
+  expect((await service.webhooks.get(ref)).isErr()).toBe(true)
+})
+
+describe('recovering', () => {
+  async function withDelivered(count: number) {
+    const made = await scene()
+    const created = await made.service.webhooks.create({ projectId: made.projectId, url: 'https://mine.example/hook', events: ['*'] })
+    const ref = { projectId: made.projectId, webhookId: created._unsafeUnwrap().webhook.id }
+    for (let i = 0; i < count; i++) (await made.service.webhooks.sendTestEvent(ref))._unsafeUnwrap()
+    await made.clock.advance(1_000)
+    return { ...made, path: `/console/webhooks/${ref.webhookId}/recover`, cookie: await made.signIn() }
+  }
+  const hidden = (page: string): Record<string, string> =>
+    Object.fromEntries(
+      [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]),
+    )
+
+  it('counts first, in whatever way it was asked for, and sends nothing yet', async () => {
+    const { get, path, cookie, sender } = await withDelivered(3)
+    const sent = sender.requests.length
+    expect(await (await get(`${path}?status=delivered&event=webhook.test`, cookie)).text()).toContain('3 deliveries match')
+    expect(await (await get(`${path}?status=delivered&to=2001-01-01T00:00`, cookie)).text()).toContain('No delivery matches')
+    expect(await (await get(path, cookie)).text()).toContain('Status exhausted.')
+    expect(sender.requests).toHaveLength(sent)
+  })
+
+  it('says how far it has come, of how many', async () => {
+    const { get, post, path, cookie } = await withDelivered(450)
+    const headers = { origin: ORIGIN, cookie }
+    let page = await (await get(`${path}?status=delivered`, cookie)).text()
+    const seen: unknown[] = []
+    while (page.includes('name="status"')) {
+      page = await (await post(path, hidden(page), headers)).text()
+      seen.push(/<progress max="(\d+)" value="(\d+)"/.exec(page)?.slice(1))
+    }
+    expect(seen).toEqual([
+      ['450', '200'],
+      ['450', '400'],
+      ['450', '450'],
+    ])
+    expect(page).toContain('450 deliveries are sent again')
+  })
+})
+
+describe('the conversation of a session', () => {
+  it.each(['..', '.', 'a/b', '../../webhooks', '100%', '%2F', '?x=1&y#z', "it's (1)!*", 'ü 漢', '+'])(
+    '%s is reached by its link',
+    async (sessionId) => {
+      const { get, post, signIn, clock, key } = await scene()
+      const headers = { origin: ORIGIN, cookie: await signIn() }
+      await post('/console/sessions', { agent: 'bot', sessionId, message: 'hello' }, headers)
+      await clock.advance(100)
+      const list = await (await get('/console/sessions', headers.cookie)).text()
+      const [, link = ''] = /href="(\/console\/sessions\/bot[^"]*)"/.exec(list) ?? []
+      // As a browser reads the link.
+      const { pathname, search } = new URL(link.replaceAll('&amp;', '&'), ORIGIN)
+      expect((await get(pathname + search, headers.cookie)).status).toBe(200)
+      const signedOut = await get(pathname + search)
+      const form = { key, to: new URL(signedOut.headers.get('location') ?? '', ORIGIN).searchParams.get('to') ?? '' }
+      expect((await post('/console/sign-in', form)).headers.get('location')).toBe(pathname + search)
+    },
+  )
 })
 
 describe('the catcher', () => {

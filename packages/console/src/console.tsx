@@ -6,6 +6,7 @@ import { agentRoutes } from './agents.js'
 import { assetRoutes } from './assets.js'
 import { createCatcher } from './catcher.js'
 import { catcherRoutes } from './catcher-page.js'
+import { deletionRoutes } from './deletion.js'
 import { deliveryRoutes } from './deliveries.js'
 import { showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type ConsoleOptions, type Env } from './options.js'
@@ -74,6 +75,7 @@ export function createConsole(options: ConsoleOptions): Console {
   app.route('/', overviewRoutes(d))
   app.route('/', agentRoutes(d))
   app.route('/', sessionRoutes(d))
+  app.route('/', deletionRoutes(d))
   app.route('/', webhookRoutes(d))
   app.route('/', recoverRoutes(d))
   app.route('/', deliveryRoutes(d))

@@ -1,17 +1,16 @@
 import type { DeliveryDetail, Instant, Page, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { ok, ResultAsync, safeTry } from 'neverthrow'
+import { ok, safeTry } from 'neverthrow'
 import { DeliveryPage } from './delivery-page.js'
-import { ANSWERS, deliveryFilter, EVENTS, fieldTime, filterIn, STATUSES, type Filter } from './filter.js'
+import { DeliveryTable, detailsOf } from './delivery-table.js'
+import { ANSWERS, deliveryFilter, EVENTS, fieldsOf, fieldTime, filterIn, STATUSES, type Filter } from './filter.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
-import { NextAttempt } from './next-attempt.js'
-import { Empty, Id, Next, pathOf, refreshed, Status, Time } from './parts.js'
+import { Empty, Next, pathOf, refreshed } from './parts.js'
 import { idIn, pageOf } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
 import { need } from './sign-in.js'
-import { deliveryWords, outcomeWords } from './wording.js'
 
 const WEBHOOKS = 100
 
@@ -49,8 +48,7 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
   const filter = filterIn(c.req.query())
   const found = await safeTry(async function* () {
     const page = yield* service.deliveries.list(deliveryFilter(projectId, filter), pageOf(c))
-    // A page of a list does not say what the last attempt came to.
-    const details = yield* ResultAsync.combine(page.data.map(({ id }) => service.deliveries.get({ projectId, deliveryId: id })))
+    const details = yield* detailsOf(service, page.data)
     const webhooks = yield* service.webhooks.list(projectId, { limit: WEBHOOKS })
     return ok({ page, details, webhooks: webhooks.data })
   })
@@ -144,86 +142,21 @@ function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
       </Empty>
     )
   }
-  const byId = new Map(webhooks.map((webhook) => [webhook.id, webhook]))
   return (
     <div class="scroll card flush" role="region" aria-label="Deliveries" tabindex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Delivery</th>
-            <th scope="col">Event</th>
-            <th scope="col">Status</th>
-            <th scope="col">Last answer</th>
-            <th scope="col" class="number">
-              Attempts
-            </th>
-            <th scope="col">Webhook</th>
-            <th scope="col">Created</th>
-            <th scope="col">Next attempt</th>
-          </tr>
-        </thead>
-        <tbody>
-          {details.map((detail) => (
-            <DeliveryRow detail={detail} webhook={byId.get(detail.delivery.webhookId)} now={now} />
-          ))}
-        </tbody>
-      </table>
+      <DeliveryTable details={details} webhooks={webhooks} now={now} showsWebhook />
     </div>
   )
 }
 
-function DeliveryRow({
-  detail: { delivery, attempts },
-  webhook,
-  now,
-}: {
-  readonly detail: DeliveryDetail
-  readonly webhook: Webhook | undefined
-  readonly now: Instant
-}) {
-  const { id, event, state, attemptCount, createdAt } = delivery
-  const status = deliveryWords(state)
-  const answer = outcomeWords(attempts.at(-1)?.outcome)
-  return (
-    <tr>
-      <th scope="row">
-        <Id id={id} href={`${BASE}/deliveries/${id}`} />
-      </th>
-      <td>
-        <code>{event}</code>
-      </td>
-      <td>
-        <Status tone={status.tone}>{status.words}</Status>
-      </td>
-      <td>
-        <span class={`answer ${answer.tone}`}>{answer.words}</span>
-      </td>
-      <td class="number">{attemptCount}</td>
-      <td>
-        {webhook === undefined ? (
-          <span class="muted">deleted</span>
-        ) : (
-          <a class="url" href={`${BASE}/webhooks/${webhook.id}`}>
-            {webhook.url}
-          </a>
-        )}
-      </td>
-      <td>
-        <Time at={createdAt} now={now} />
-      </td>
-      <td class="nowrap">{state.kind === 'pending' ? <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} /> : '–'}</td>
-    </tr>
-  )
-}
-
 const RecoverAll = ({ filter, webhook }: { readonly filter: Filter; readonly webhook: string }) => (
-  <form method="post" action={`${BASE}/webhooks/${webhook}/recover`} class="card buttons">
-    <input type="hidden" name="status" value={filter.status ?? 'exhausted'} />
-    <input type="hidden" name="event" value={filter.event ?? ''} />
-    <input type="hidden" name="answer" value={filter.answer ?? ''} />
-    <input type="hidden" name="from" value={fieldTime(filter.from)} />
-    <input type="hidden" name="to" value={fieldTime(filter.to)} />
-    <button>Recover what matches</button>
-    <span class="muted">Sends all of these again that are {filter.status ?? 'exhausted'}, page by page.</span>
-  </form>
+  <p class="card buttons">
+    <a
+      class="button"
+      href={`${BASE}/webhooks/${webhook}/recover?${new URLSearchParams(fieldsOf({ ...filter, webhook: undefined })).toString()}`}
+    >
+      Recover what matches
+    </a>
+    <span class="muted">Says first how many are {filter.status ?? 'exhausted'}, then sends them again.</span>
+  </p>
 )

@@ -122,8 +122,10 @@ function Attempt({
   return (
     <li class={tone}>
       <p>
-        <strong>Attempt {attemptNumber}</strong> <Status tone={tone}>{words}</Status> <Time at={startedAt} now={now} />{' '}
-        <span class="muted">{durationMs.toLocaleString('en')} ms</span>
+        <strong>Attempt {attemptNumber}</strong>
+        <Status tone={tone}>{words}</Status>
+        <Time at={startedAt} now={now} />
+        <span class="muted nowrap">{durationMs.toLocaleString('en')} ms</span>
       </p>
       {answer !== '' && <pre tabindex={0}>{answer}</pre>}
       {requestHeaders && (

@@ -1,4 +1,4 @@
-import { EVENT_NAMES, isUuid } from '@org/agent-messaging-core'
+import { EVENT_NAMES, isUuid, toIso } from '@org/agent-messaging-core'
 import type { DeliveryFilter } from '@org/agent-messaging-core'
 import { z } from 'zod'
 
@@ -37,6 +37,12 @@ export const deliveryFilter = (projectId: string, { status, webhook, event, answ
   ...(from !== undefined && { createdAfter: from }),
   ...(to !== undefined && { createdBefore: to }),
 })
+
+/** The fields that say the same again, in a form or an address. */
+export function fieldsOf({ from, to, ...words }: Filter): Readonly<Record<string, string>> {
+  const fields = { ...words, from: from === undefined ? undefined : toIso(from), to: to === undefined ? undefined : toIso(to) }
+  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined))
+}
 
 /** As a `datetime-local` field takes it. */
 export const fieldTime = (at: number | undefined): string => (at === undefined ? '' : new Date(at).toISOString().slice(0, 16))

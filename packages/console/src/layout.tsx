@@ -1,3 +1,4 @@
+import type { ApiKey, Permission } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
@@ -9,14 +10,20 @@ import { BASE, type Env } from './options.js'
 /** `section`: of the navigation, that which the page belongs to. */
 export type Page = { readonly title: string; readonly section?: string; readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 500 | 503 }
 
-const SECTIONS = [
+type Section = { readonly name: string; readonly path: string; readonly needs?: Permission }
+
+const SECTIONS: readonly Section[] = [
   { name: 'Overview', path: BASE },
-  { name: 'Agents', path: `${BASE}/agents` },
-  { name: 'Sessions', path: `${BASE}/sessions` },
-  { name: 'Webhooks', path: `${BASE}/webhooks` },
-  { name: 'Deliveries', path: `${BASE}/deliveries` },
+  { name: 'Agents', path: `${BASE}/agents`, needs: 'project:agents' },
+  { name: 'Sessions', path: `${BASE}/sessions`, needs: 'project:message' },
+  { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
+  { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },
 ]
-const CATCHER = { name: 'Catcher', path: `${BASE}/catcher` }
+const CATCHER: Section = { name: 'Catcher', path: `${BASE}/catcher`, needs: 'project:webhooks' }
+
+/** What the key may open. */
+const sectionsFor = ({ permissions }: ApiKey, hasCatcher: boolean): readonly Section[] =>
+  [...SECTIONS, ...(hasCatcher ? [CATCHER] : [])].filter(({ needs }) => needs === undefined || permissions.includes(needs))
 
 /** htmx may ask this server alone, evaluates nothing and brings no styles: that is what the content security policy allows. */
 const HTMX = JSON.stringify({ allowEval: false, includeIndicatorStyles: false, selfRequestsOnly: true, historyCacheSize: 0 })
@@ -93,7 +100,7 @@ function Header({
       </a>
       {apiKey && (
         <nav aria-label="Main">
-          {[...SECTIONS, ...(c.get('hasCatcher') ? [CATCHER] : [])].map(({ name, path }) => (
+          {sectionsFor(apiKey, c.get('hasCatcher')).map(({ name, path }) => (
             <a href={path} aria-current={name === section ? 'page' : undefined}>
               {name}
             </a>

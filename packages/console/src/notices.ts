@@ -1,6 +1,8 @@
 const notices: Readonly<Record<string, string>> = {
   started: 'The agent is being started.',
   stopped: 'The agent is being stopped: what it runs may finish, what waits will wait.',
+  agentDeleted: 'The agent is deleted, with its sessions and messages.',
+  webhookDeleted: 'The webhook is deleted: what waited for it is cancelled.',
   tested: 'A test event is on its way to this webhook.',
   paused: 'The webhook is paused. What it would get is kept until it is enabled.',
   enabled: 'The webhook is enabled. What was kept is sent: one delivery first, then the rest.',

@@ -1,4 +1,4 @@
-import { isUuid, type PageOf } from '@org/agent-messaging-core'
+import { isAgentName, isUuid, type PageOf } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 
 const LENGTH = 25
@@ -11,3 +11,6 @@ export function pageOf(c: Context): PageOf {
 
 /** What can be no id is looked up as the one that nothing has. */
 export const idIn = (segment: string): string => (isUuid(segment) ? segment.toLowerCase() : '00000000-0000-0000-0000-000000000000')
+
+/** An agent's name, or its id. */
+export const agentIn = (segment: string): string => (isAgentName(segment) ? segment : idIn(segment))

@@ -1,85 +1,75 @@
-import { isUuid } from '@org/agent-messaging-core'
+import { isUuid, type DeliveryFilter, type MessagingService } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import { deliveryFilter, filterIn } from './filter.js'
+import { ok, safeTry } from 'neverthrow'
+import { deliveryFilter, filterIn, type Filter } from './filter.js'
 import { textIn } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { idIn } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
+import { Asking, Progress, type Matching } from './recover-page.js'
 import { need } from './sign-in.js'
 
 /** So many are looked at in one step: between two of them the page shows how far it has come. */
 const STEP = 200
+const COUNTED_AT_ONCE = 1_000
+const MOST_COUNTS = 10
 
 const countOf = (value: unknown): number => Math.max(0, Math.trunc(Number(value)) || 0)
 
-/** Redelivers what matches a filter, page by page; the page goes on by itself, or by a button where there is no script. */
-export const recoverRoutes = ({ service }: ConsoleDeps) =>
-  new Hono<Env>().post(`${BASE}/webhooks/:id/recover`, need('project:webhooks'), async (c) => {
-    const form = await c.req.parseBody()
-    const webhookId = idIn(c.req.param('id'))
-    const { projectId, ...filter } = deliveryFilter(c.get('apiKey').projectId, filterIn({ ...form, webhook: undefined }))
-    const cursor = textIn(form, 'cursor')
-    const page = { limit: STEP, ...(isUuid(cursor) && { cursor }) }
-    const done = await service.deliveries.recover({ projectId, webhookId, filter, page })
-    if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
-    const { count, nextCursor } = done.value
-    const step = { steps: countOf(form['steps']) + 1, count: countOf(form['count']) + count, nextCursor }
-    const fields = {
-      ...Object.fromEntries(FIELDS.map((name) => [name, textIn(form, name)])),
-      steps: String(step.steps),
-      count: String(step.count),
+/**
+ * Redelivers what matches a filter. First a page that counts what matches; then page by page, with how far it has come: by itself,
+ * or by a button where there is no script.
+ */
+export const recoverRoutes = ({ service }: ConsoleDeps) => {
+  const mayManage = need('project:webhooks')
+  return new Hono<Env>()
+    .get(`${BASE}/webhooks/:id/recover`, mayManage, async (c) => {
+      const { projectId } = c.get('apiKey')
+      const filter = recoverFilter(c.req.query())
+      const found = await safeTry(async function* () {
+        const webhook = yield* service.webhooks.get({ projectId, webhookId: idIn(c.req.param('id')) })
+        return ok({ webhook, matching: yield* countMatching(service, { ...deliveryFilter(projectId, filter), webhookId: webhook.id }) })
+      })
+      if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+      return show(c, { title: 'Recover', section: 'Webhooks' }, <Asking {...found.value} filter={filter} />)
+    })
+
+    .post(`${BASE}/webhooks/:id/recover`, mayManage, async (c) => {
+      const form = await c.req.parseBody()
+      const webhookId = idIn(c.req.param('id'))
+      const filter = recoverFilter(form)
+      const { projectId, ...which } = deliveryFilter(c.get('apiKey').projectId, filter)
+      const cursor = textIn(form, 'cursor')
+      const page = { limit: STEP, ...(isUuid(cursor) && { cursor }) }
+      const done = await service.deliveries.recover({ projectId, webhookId, filter: which, page })
+      if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
+      const { count, nextCursor } = done.value
+      const progress = {
+        ...{ webhookId, filter, nextCursor, total: countOf(form['total']) },
+        ...{ looked: countOf(form['looked']) + STEP, count: countOf(form['count']) + count },
+      }
+      return show(c, { title: 'Recover', section: 'Webhooks' }, <Progress {...progress} />)
+    })
+}
+
+/** Which webhook is in the address; those that were given up are meant unless told otherwise. */
+const recoverFilter = (fields: Readonly<Record<string, unknown>>): Filter => {
+  const filter = filterIn({ ...fields, webhook: undefined })
+  return { ...filter, status: filter.status ?? 'exhausted' }
+}
+
+/** Up to ten thousand of them, a thousand at a time. */
+const countMatching = (service: MessagingService, filter: DeliveryFilter) =>
+  safeTry(async function* () {
+    let count = 0
+    let cursor: string | undefined
+    for (let counts = 0; counts < MOST_COUNTS; counts++) {
+      const page = { limit: COUNTED_AT_ONCE, ...(cursor !== undefined && { cursor }) }
+      const { data, nextCursor } = yield* service.deliveries.list(filter, page)
+      count += data.length
+      if (nextCursor === null) return ok<Matching>({ count, isAll: true })
+      cursor = nextCursor
     }
-    return show(c, { title: 'Recover', section: 'Webhooks' }, <Progress webhookId={webhookId} {...step} fields={fields} />)
+    return ok<Matching>({ count, isAll: false })
   })
-
-const FIELDS = ['status', 'event', 'answer', 'from', 'to']
-
-type ProgressProps = {
-  readonly webhookId: string
-  readonly steps: number
-  readonly count: number
-  readonly nextCursor: string | null
-  readonly fields: Readonly<Record<string, string>>
-}
-
-function Progress({ webhookId, steps, count, nextCursor, fields }: ProgressProps) {
-  const address = `${BASE}/webhooks/${webhookId}`
-  const goesOn = {
-    'hx-post': `${address}/recover`,
-    'hx-trigger': 'load delay:200ms',
-    'hx-select': '#recover',
-    'hx-target': '#recover',
-    'hx-swap': 'outerHTML',
-  }
-  return (
-    <div class="narrow card" id="recover" data-address={address}>
-      <h1>Recover</h1>
-      <p role="status" class="big">
-        {count.toLocaleString('en')} {count === 1 ? 'delivery is' : 'deliveries are'} sent again
-      </p>
-      {nextCursor === null ? (
-        <>
-          <p class="muted">
-            {count === 0
-              ? 'Nothing matched, or all of it was being sent already.'
-              : 'That was all. The webhook is sent to no faster than ever.'}
-          </p>
-          <p>
-            <a class="button" href={address}>
-              Go to the webhook
-            </a>
-          </p>
-        </>
-      ) : (
-        <form method="post" action={`${address}/recover`} {...goesOn}>
-          {Object.entries({ ...fields, cursor: nextCursor }).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
-          <p class="muted">{steps * STEP} looked at so far; there are more.</p>
-          <button>Go on</button>
-        </form>
-      )}
-    </div>
-  )
-}

@@ -1,7 +1,7 @@
-import type { Sealed } from '@org/agent-messaging-core'
+import type { Sealed, SignIn } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { errAsync } from 'neverthrow'
+import { errAsync, okAsync } from 'neverthrow'
 import { z } from 'zod'
 import { BASE, type ConsoleDeps } from './options.js'
 
@@ -10,7 +10,8 @@ const SEALED_FOR = 'console/session'
 /** A session ends so long after its sign-in, whatever happened meanwhile. */
 const SESSION_MS = 12 * 3_600_000
 
-const contents = z.object({ key: z.string(), until: z.number() })
+const contents = z.object({ id: z.string(), key: z.string(), until: z.number() })
+type Session = SignIn & { readonly key: string }
 
 type Parts = Pick<ConsoleDeps, 'service' | 'crypto' | 'publicUrl'>
 
@@ -19,23 +20,38 @@ type Parts = Pick<ConsoleDeps, 'service' | 'crypto' | 'publicUrl'>
  * can, and each request asks anew what the key may do, so that revoking it ends its sessions.
  */
 export function beginSession(c: Context, { service, crypto, publicUrl }: Parts, key: string): void {
-  const sealed = crypto.seal(JSON.stringify({ key, until: service.now() + SESSION_MS }), SEALED_FOR)
+  const id = Buffer.from(crypto.randomBytes(16)).toString('base64url')
+  const session: Session = { id, key, until: service.now() + SESSION_MS }
+  const sealed = crypto.seal(JSON.stringify(session), SEALED_FOR)
   setCookie(c, NAME, Buffer.from(sealed).toString('base64url'), { ...cookieOptions(c, publicUrl()), maxAge: SESSION_MS / 1_000 })
 }
 
-export const endSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'>): void => {
+/** For this browser by taking the cookie away, and for whoever has a copy of it by a note in the storage, which every process reads. */
+export function endSession(c: Context, d: Parts): ReturnType<Parts['service']['signIns']['end']> {
+  const session = sessionIn(c, d)
+  forgetSession(c, d)
+  return session === undefined ? okAsync() : d.service.signIns.end(session)
+}
+
+/** For this browser alone. */
+export const forgetSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'>): void => {
   deleteCookie(c, NAME, cookieOptions(c, publicUrl()))
 }
 
-/** Whose session it is, if there is one and its key still opens anything. */
-export function keyOfSession(c: Context, { service, crypto }: Parts): ReturnType<Parts['service']['keys']['authenticate']> {
-  const sealed = Buffer.from(getCookie(c, NAME) ?? '', 'base64url').toString()
-  const session = readSession(crypto.unseal(sealed as Sealed, SEALED_FOR))
-  const isOver = session === undefined || session.until <= service.now()
-  return isOver ? errAsync({ kind: 'unauthorized' as const }) : service.keys.authenticate(session.key)
+/** Whose session it is, if there is one that is not over, and its key still opens anything. */
+export function keyOfSession(c: Context, d: Parts): ReturnType<Parts['service']['keys']['authenticate']> {
+  const session = sessionIn(c, d)
+  if (session === undefined) return errAsync({ kind: 'unauthorized' })
+  return d.service.signIns
+    .isOver(session)
+    .andThen((isOver) => (isOver ? errAsync({ kind: 'unauthorized' as const }) : d.service.keys.authenticate(session.key)))
 }
 
-const readSession = (text: string | undefined) => (text === undefined ? undefined : contents.parse(JSON.parse(text)))
+function sessionIn(c: Context, { crypto }: Pick<Parts, 'crypto'>): Session | undefined {
+  const sealed = Buffer.from(getCookie(c, NAME) ?? '', 'base64url').toString()
+  const text = crypto.unseal(sealed as Sealed, SEALED_FOR)
+  return text === undefined ? undefined : contents.safeParse(JSON.parse(text)).data
+}
 
 const cookieOptions = (c: Context, publicUrl = c.req.url) =>
   ({ path: BASE, httpOnly: true, sameSite: 'Lax', secure: publicUrl.startsWith('https:') }) as const

@@ -6,10 +6,12 @@ import { textIn } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { problemText } from './problem.js'
-import { beginSession, endSession, keyOfSession } from './session.js'
+import { beginSession, endSession, forgetSession, keyOfSession } from './session.js'
 
 const THEMES = ['auto', 'light', 'dark']
 const A_YEAR_S = 31_536_000
+const HALF_OUT =
+  'You are signed out in this browser. The storage could not be reached, so a copy of the cookie, if there is one, is good until it ends by itself.'
 
 /** Signing in and out, and what needs no session. */
 export const signInRoutes = (d: ConsoleDeps) =>
@@ -40,9 +42,9 @@ export const signInRoutes = (d: ConsoleDeps) =>
       return c.redirect(BASE, 303)
     })
 
-    .post(`${BASE}/sign-out`, (c) => {
-      endSession(c, d)
-      return c.redirect(`${BASE}/sign-in`, 303)
+    .post(`${BASE}/sign-out`, async (c) => {
+      const ended = await endSession(c, d)
+      return ended.isOk() ? c.redirect(`${BASE}/sign-in`, 303) : signInPage(c, HALF_OUT, 503)
     })
 
     .post(`${BASE}/theme`, async (c) => {
@@ -62,7 +64,7 @@ export const requireSession =
       return next()
     }
     if (found.error.kind === 'unavailable') return showProblem(c, 503, problemText(found.error))
-    endSession(c, d)
+    forgetSession(c, d)
     const signIn = c.req.method === 'GET' ? `${BASE}/sign-in?to=${encodeURIComponent(pathOf(c))}` : `${BASE}/sign-in`
     // What htmx asked for is a part of a page: it has to leave the page as a whole.
     if (c.req.header('hx-request') !== undefined) return c.body(null, 200, { 'HX-Redirect': `${BASE}/sign-in` })
@@ -97,7 +99,8 @@ function signInPage(c: Context<Env>, problem?: string, status: 200 | 401 | 503 =
       <input type="hidden" name="to" value={to} />
       <button class="primary">Sign in</button>
       <p class="muted small">
-        No key at hand? <code>npm start</code> prints one, and a link that signs in once.
+        No key at hand? <code>npm start</code> prints one, and a link that signs in once; elsewhere <code>agent-messaging keys create</code>{' '}
+        makes one.
       </p>
     </form>,
   )

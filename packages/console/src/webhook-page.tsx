@@ -1,11 +1,12 @@
-import { EVENT_NAMES, type Instant, type Webhook, type WebhookDelivery } from '@org/agent-messaging-core'
+import { EVENT_NAMES, type DeliveryDetail, type Instant, type Webhook } from '@org/agent-messaging-core'
+import { DeliveryTable } from './delivery-table.js'
 import { BASE } from './options.js'
 import { Empty, Id, refreshed, Status, Time } from './parts.js'
-import { deliveryWords, healthOf } from './wording.js'
+import { healthOf } from './wording.js'
 
 type WebhookPageProps = {
   readonly webhook: Webhook
-  readonly deliveries: readonly WebhookDelivery[]
+  readonly deliveries: readonly DeliveryDetail[]
   readonly now: Instant
   readonly path: string
 }
@@ -26,7 +27,7 @@ export function WebhookPage({ webhook, deliveries, now, path }: WebhookPageProps
           <h2 id="recent">
             Recent deliveries <a href={`${BASE}/deliveries?webhook=${id}`}>See all</a>
           </h2>
-          <Deliveries deliveries={deliveries} now={now} />
+          <Deliveries webhook={webhook} deliveries={deliveries} now={now} />
         </section>
       </div>
       <section class="card" aria-labelledby="recover">
@@ -51,12 +52,15 @@ function Actions({ webhook: { id, status, previousSecret }, now }: Pick<WebhookP
       {isEnabled && post('pause', 'Pause')}
       {post('rotate', 'Rotate the secret')}
       {inGrace && post('finish', 'Finish the rotation')}
+      <a class="button quiet" href={`${BASE}/webhooks/${id}/delete`}>
+        Delete
+      </a>
     </div>
   )
 }
 
 function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
-  const { id, events, description, health, status, previousSecret, createdAt } = webhook
+  const { id, agentId, events, description, headers, disableOnGone, health, status, previousSecret, createdAt } = webhook
   const { tone, words, why } = healthOf(webhook, now)
   return (
     <dl class="facts-list card">
@@ -73,6 +77,26 @@ function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
       )}
       <dt>Events</dt>
       <dd>{events.includes('*') ? 'all' : events.join(', ')}</dd>
+      {agentId !== undefined && (
+        <>
+          <dt>Only of agent</dt>
+          <dd>
+            <Id id={agentId} />
+          </dd>
+        </>
+      )}
+      {headers && (
+        <>
+          <dt>Headers of its own</dt>
+          <dd>{headers.names.join(', ')}</dd>
+        </>
+      )}
+      {disableOnGone && (
+        <>
+          <dt>On 410 Gone</dt>
+          <dd>it is disabled</dd>
+        </>
+      )}
       <dt>Last accepted</dt>
       <dd>{health.lastSuccessAt === undefined ? 'never' : <Time at={health.lastSuccessAt} now={now} />}</dd>
       <dt>Last failed</dt>
@@ -97,7 +121,7 @@ function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
   )
 }
 
-function Deliveries({ deliveries, now }: Pick<WebhookPageProps, 'deliveries' | 'now'>) {
+function Deliveries({ webhook, deliveries, now }: Omit<WebhookPageProps, 'path'>) {
   if (deliveries.length === 0) {
     return (
       <Empty title="Nothing was sent yet">
@@ -107,48 +131,14 @@ function Deliveries({ deliveries, now }: Pick<WebhookPageProps, 'deliveries' | '
   }
   return (
     <div class="scroll" role="group" aria-labelledby="recent" tabindex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Delivery</th>
-            <th scope="col">Event</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="number">
-              Attempts
-            </th>
-            <th scope="col">Created</th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map(({ id, event, state, attemptCount, createdAt }) => {
-            const { tone, words } = deliveryWords(state)
-            return (
-              <tr>
-                <th scope="row">
-                  <Id id={id} href={`${BASE}/deliveries/${id}`} />
-                </th>
-                <td>
-                  <code>{event}</code>
-                </td>
-                <td>
-                  <Status tone={tone}>{words}</Status>
-                </td>
-                <td class="number">{attemptCount}</td>
-                <td>
-                  <Time at={createdAt} now={now} />
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
+      <DeliveryTable details={deliveries} webhooks={[webhook]} now={now} showsWebhook={false} />
     </div>
   )
 }
 
 const RecoverForm = ({ webhookId }: { readonly webhookId: string }) => (
-  <form method="post" action={`${BASE}/webhooks/${webhookId}/recover`} class="filters">
-    <p class="muted">Sends again what was given up, once the receiver is mended. What matches is taken a page at a time.</p>
+  <form method="get" action={`${BASE}/webhooks/${webhookId}/recover`} class="filters">
+    <p class="muted">Sends again what was given up, once the receiver is mended. First it says how many match.</p>
     <div>
       <label for="status">Status</label>
       <select id="status" name="status">

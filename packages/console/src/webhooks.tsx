@@ -2,6 +2,7 @@ import { EVENT_NAMES, type CreateWebhookInput, type Instant, type Webhook } from
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
+import { detailsOf } from './delivery-table.js'
 import { textIn, type Form } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
@@ -36,7 +37,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       const found = await safeTry(async function* () {
         const webhook = yield* service.webhooks.get(ref)
         const { data } = yield* service.deliveries.list(ref, { limit: RECENT })
-        return ok({ webhook, deliveries: data })
+        return ok({ webhook, deliveries: yield* detailsOf(service, data) })
       })
       if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
       const { webhook } = found.value

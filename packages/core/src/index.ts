@@ -54,7 +54,7 @@ export { circuitAt, decideWebhookHealth, defaultWebhookHealthPolicy } from './do
 export type { ActivityQuery, AttemptCount, MessageCount } from './ports/activity.js'
 export type { AgentRuntime, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent } from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from './ports/agent-store.js'
-export type { CredentialStore, Project } from './ports/credential-store.js'
+export type { CredentialStore, Project, SignIn } from './ports/credential-store.js'
 export type {
   AttemptRecord,
   CancelStale,

@@ -15,7 +15,16 @@ import { cancelMessage, retryMessage } from './use-cases/change-messages.js'
 import { createAgent } from './use-cases/create-agent.js'
 import type { Deps, Platform, Policy } from './use-cases/deps.js'
 import { deleteAgent, getAgent, listAgents, startAgent, stopAgent, updateAgent } from './use-cases/manage-agents.js'
-import { authenticate, createKey, createProject, listKeys, listProjects, revokeKey } from './use-cases/manage-credentials.js'
+import {
+  authenticate,
+  createKey,
+  createProject,
+  endSignIn,
+  isSignInOver,
+  listKeys,
+  listProjects,
+  revokeKey,
+} from './use-cases/manage-credentials.js'
 import { cancelDelivery, getDelivery, listDeliveries, recoverDeliveries, redeliver } from './use-cases/manage-deliveries.js'
 import {
   createWebhook,
@@ -139,6 +148,7 @@ export function createService(options: ServiceOptions) {
     },
     projects: { create: createProject(d), list: listProjects(d) },
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
+    signIns: { end: endSignIn(d), isOver: isSignInOver(d) },
     policy: d.policy,
     ping: () => d.storage.ping(),
     backlog: readBacklog(d),

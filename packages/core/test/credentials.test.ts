@@ -56,6 +56,20 @@ describe('an API key', () => {
   })
 })
 
+describe('a sign-in', () => {
+  it('is over when it was ended, or by its time', async () => {
+    const { service, clock } = await scene()
+    const signIn = { id: 'mine', until: clock.now() + 1_000 }
+    const isOver = async () => (await service.signIns.isOver(signIn))._unsafeUnwrap()
+    const another = { ...signIn, id: 'another' }
+    expect(await isOver()).toBe(false)
+    await service.signIns.end(another)
+    expect([await isOver(), (await service.signIns.isOver(another))._unsafeUnwrap()]).toEqual([false, true])
+    await clock.advance(1_000)
+    expect(await isOver()).toBe(true)
+  })
+})
+
 describe('projects', () => {
   it('have a name and are listed', async () => {
     const { service, project } = await scene()

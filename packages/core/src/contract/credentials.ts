@@ -57,6 +57,23 @@ export function credentialsSuite(it: StorageTest): void {
     expect(await credentials.findByDigest(DIGEST)).toMatchObject({ revokedAt: NOW + 9 })
   })
 
+  it('knows a sign-in that was ended in every process, until it would have ended by itself', async ({ storage, second }) => {
+    const [short, long] = [
+      { id: 'short', until: NOW + MINUTE },
+      { id: 'long', until: NOW + 2 * MINUTE },
+    ]
+    expect(await storage.credentials.isSignInEnded('long')).toBe(false)
+    await storage.credentials.endSignIn(short, NOW)
+    await storage.credentials.endSignIn(long, NOW)
+    await second.credentials.endSignIn(long, NOW)
+    expect(await second.credentials.isSignInEnded('short')).toBe(true)
+    expect(await second.credentials.isSignInEnded('long')).toBe(true)
+    expect(await second.credentials.isSignInEnded('lon')).toBe(false)
+    await storage.credentials.endSignIn({ id: 'third', until: NOW + 2 * MINUTE }, NOW + MINUTE)
+    expect(await second.credentials.isSignInEnded('short')).toBe(false)
+    expect(await second.credentials.isSignInEnded('long')).toBe(true)
+  })
+
   it('a setting keeps the first value that it was given', async ({ storage, second }) => {
     expect(await storage.credentials.readSetting('canary')).toBeUndefined()
     const values = Array.from({ length: 6 }, (_, i) => (i % 2 ? storage : second).credentials.initSetting('canary', `value ${i}`))

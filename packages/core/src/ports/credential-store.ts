@@ -4,6 +4,9 @@ import type { Page, PageOf, Stored } from './storage.js'
 
 export type Project = { readonly id: string; readonly name: string; readonly createdAt: Instant }
 
+/** A person's visit to the operator's pages, begun with an API key. `until`: when it ends by itself. */
+export type SignIn = { readonly id: string; readonly until: Instant }
+
 /** Projects and API keys; a key is known by its digest (SHA-256, hex) only. */
 export interface CredentialStore {
   createProject(project: Project): Stored<void>
@@ -17,6 +20,10 @@ export interface CredentialStore {
   /** Newest first. */
   listKeys(projectId: string, page: PageOf): Stored<Page<ApiKey>>
   revokeKey(projectId: string, id: string, now: Instant): Stored<boolean>
+  /** Ends it before its time: known to every process, and kept until it would have ended by itself. */
+  endSignIn(signIn: SignIn, now: Instant): Stored<void>
+  /** Whether it was ended before its time. */
+  isSignInEnded(id: string): Stored<boolean>
   /** Something that the service keeps about itself, such as the canary that tells a wrong master key. */
   readSetting(name: string): Stored<string | undefined>
   /** Sets it only if it has no value yet; answers the value that holds. */

@@ -34,6 +34,12 @@ export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> =>
     return true
   },
 
+  endSignIn({ id, until }, now) {
+    for (const [ended, end] of memory.endedSignIns) if (end <= now) memory.endedSignIns.delete(ended)
+    memory.endedSignIns.set(id, until)
+  },
+  isSignInEnded: (id) => memory.endedSignIns.has(id),
+
   readSetting: (name) => memory.settings.get(name),
 
   initSetting(name, value) {

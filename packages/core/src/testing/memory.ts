@@ -12,6 +12,7 @@ import type { Stored } from '../ports/storage.js'
 export type Memory = {
   readonly projects: Map<string, Project>
   readonly apiKeys: Map<string, { key: ApiKey; readonly digest: string }>
+  readonly endedSignIns: Map<string, Instant>
   readonly settings: Map<string, string>
   readonly agents: Map<string, Agent>
   readonly owners: Map<string, { readonly owner: string; readonly until: Instant }>
@@ -47,6 +48,7 @@ export type DeliveryRow = { delivery: WebhookDelivery; token: number; readonly a
 export const newMemory = (): Memory => ({
   projects: new Map(),
   apiKeys: new Map(),
+  endedSignIns: new Map(),
   settings: new Map(),
   agents: new Map(),
   owners: new Map(),

@@ -1,7 +1,7 @@
-import { err, errAsync, ok, ResultAsync, safeTry, type Result } from 'neverthrow'
+import { err, errAsync, ok, okAsync, ResultAsync, safeTry, type Result } from 'neverthrow'
 import { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS, type ApiKey, type Permission } from '../domain/api-key.js'
 import { fail } from '../domain/fail.js'
-import type { Project } from '../ports/credential-store.js'
+import type { Project, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
 import type { Deps } from './deps.js'
 import { broken, type Invalid, type Rule } from './invalid.js'
@@ -82,6 +82,18 @@ async function authenticated(d: AuthenticateDeps, key: string): Promise<Result<A
   const isGood = apiKey && apiKey.revokedAt === undefined && (apiKey.expiresAt ?? Infinity) > d.clock.now()
   return isGood ? ok(apiKey) : fail('unauthorized')
 }
+
+/** Ends a person's visit to the operator's pages before its time, for every process. */
+export const endSignIn =
+  (d: Pick<Deps, 'storage' | 'clock'>) =>
+  (signIn: SignIn): Stored<void> =>
+    d.storage.credentials.endSignIn(signIn, d.clock.now())
+
+/** Whether it is over, by its time or because it was ended. */
+export const isSignInOver =
+  (d: Pick<Deps, 'storage' | 'clock'>) =>
+  ({ id, until }: SignIn): Stored<boolean> =>
+    until <= d.clock.now() ? okAsync(true) : d.storage.credentials.isSignInEnded(id)
 
 function keyRules({ name, permissions, expiresAt, key }: CreateKeyInput, now: number): Record<string, Rule> {
   const known = permissions.length > 0 && permissions.every((permission) => PERMISSIONS.includes(permission))

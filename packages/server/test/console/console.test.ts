@@ -47,11 +47,22 @@ async function newestDelivery(webhookId: string, filter: object = {}): Promise<s
   return found._unsafeUnwrap().data[0]?.id ?? ''
 }
 
+async function anotherWebhook() {
+  const made = await demo.service.webhooks.create({
+    projectId: demo.projectId,
+    url: 'https://crm.example.com/third',
+    events: ['agent.stopped'],
+  })
+  return made._unsafeUnwrap().webhook
+}
+
 const webhook = (n: number): string => demo.webhooks[n]?.id ?? ''
 
 const screens = async (): Promise<string[]> => [
-  ...['', '?range=24h', '/agents', '/sessions?agent=support', '/sessions/support/order-4711', '/sessions/support/order-4712'],
+  ...['', '?range=24h', '/agents', '/sessions?agent=support', '/sessions/support?session=order-4711'],
+  ...['/sessions/support?session=order-4712', '/agents/triage/delete', `/webhooks/${webhook(1)}/delete`],
   ...['/webhooks', `/webhooks/${webhook(0)}`, `/webhooks/${webhook(3)}`, '/deliveries', `/deliveries?answer=5xx&webhook=${webhook(1)}`],
+  ...[`/webhooks/${webhook(0)}/recover?status=delivered&answer=2xx`, `/webhooks/${webhook(0)}/recover`],
   ...[
     `/deliveries/${await newestDelivery(webhook(2), { lastAnswer: '5xx' })}`,
     '/deliveries?event=webhook.disabled',
@@ -90,15 +101,15 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     expect(faults).toEqual([])
   })
 
-  it('fits a screen of 360 pixels, whatever it shows', async () => {
+  it.each([360, 830])('fits a screen of %i pixels, whatever it shows', async (width) => {
     await signedIn(
       async (page) => {
         for (const path of await screens()) {
           await page.goto(at(path))
-          expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(360)
+          expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(width)
         }
       },
-      { viewport: { width: 360, height: 640 } },
+      { viewport: { width, height: 640 } },
     )
   })
 
@@ -107,8 +118,12 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     const link = listener.url + pages.signInPath(demo.key)
     await page.goto(link)
     expect(page.url()).toBe(at(''))
+    const cookies = await page.context().cookies()
     await page.click('text=Sign out')
     expect(page.url()).toBe(at('/sign-in'))
+    await page.context().addCookies(cookies)
+    await page.goto(at('/agents'))
+    expect(page.url()).toContain(at('/sign-in'))
     await page.goto(link)
     expect(await text(page)).toContain('This link was used before')
     expect(complaints.splice(0)).toEqual([expect.stringContaining('401')])
@@ -131,6 +146,72 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     })
   })
 
+  it('deletes an agent whose name is typed, by the keyboard alone', async () => {
+    const ref = { projectId: demo.projectId, agent: 'short-lived' }
+    ;(await demo.service.agents.create({ projectId: demo.projectId, name: ref.agent, runtime: { kind: 'http' } }))._unsafeUnwrap()
+    await signedIn(async (page) => {
+      await page.goto(at('/agents'))
+      await page.getByRole('link', { name: 'Delete short-lived' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Delete the agent short-lived?' }).waitFor()
+      await page.keyboard.press('Enter')
+      expect((await demo.service.agents.get(ref)).isOk()).toBe(true)
+      await page.keyboard.type('short-lived')
+      await page.keyboard.press('Enter')
+      await page.getByText('The agent is deleted').waitFor()
+      expect((await demo.service.agents.get(ref)).isErr()).toBe(true)
+    })
+  })
+
+  it('asks once more before it deletes an agent with open messages, and finds no fault with that page', async () => {
+    const agent = 'doomed'
+    const { projectId } = demo
+    ;(await demo.service.agents.create({ projectId, name: agent, runtime: { kind: 'http' }, desiredState: 'running' }))._unsafeUnwrap()
+    const send = async () => (await demo.service.messages.send({ projectId, agent, sessionId: 's', message: 'Think', waitMs: 0 })).isOk()
+    await expect.poll(send, { timeout: PATIENCE_MS }).toBe(true)
+    // One after another, so that they are open for as long as this takes on a busy machine.
+    for (let i = 0; i < 9; i++) await send()
+    const { page, complaints } = await visit()
+    await page.goto(listener.url + pages.signInPath(demo.key))
+    await page.goto(at(`/agents/${agent}/delete`))
+    await page.fill('#name', agent)
+    await page.getByRole('button', { name: 'Delete the agent' }).click()
+    await page.getByRole('alert').getByText('waiting or running').waitFor()
+    await page.evaluate(axe.source)
+    expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
+    await page.getByLabel('Delete it all the same').check()
+    await page.getByRole('button', { name: 'Delete the agent' }).click()
+    await page.getByText('The agent is deleted').waitFor()
+    expect(complaints).toEqual([expect.stringContaining('400')])
+    await page.close()
+  })
+
+  it('shows who may not list agents the sessions of one that is named', async () => {
+    const made = await demo.service.keys.create({ projectId: demo.projectId, name: 'shop', permissions: ['project:message'] })
+    const { page, complaints } = await visit()
+    await page.goto(listener.url + pages.signInPath(made._unsafeUnwrap().key))
+    expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe('OverviewSessions')
+    await page.getByRole('link', { name: 'Sessions' }).click()
+    expect(await text(page)).not.toContain('translator')
+    await page.evaluate(axe.source)
+    expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
+    await page.getByLabel('Agent').fill('support')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'order-4711' }).click()
+    await page.getByText('Where is my order 4711?').waitFor()
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
+  it.each(['..', '100%/a', '%2e%2e'])('opens the session %s by its link', async (sessionId) => {
+    await demo.service.messages.send({ projectId: demo.projectId, agent: 'support', sessionId, message: 'x', waitMs: 0 })
+    await signedIn(async (page) => {
+      await page.goto(at('/sessions?agent=support'))
+      await page.getByRole('link', { name: sessionId, exact: true }).click()
+      expect(await page.textContent('h1')).toBe(sessionId)
+    })
+  })
+
   it('sends a message on behalf of an end user, and shows the answer when it comes', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/sessions?agent=support'))
@@ -140,7 +221,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.click('text=Metadata')
       await page.fill('#metadata', '{"channel":"test"}')
       await page.getByRole('button', { name: 'Send' }).click()
-      await page.waitForURL(at('/sessions/support/a%2Fb%20session%3F'))
+      await page.waitForURL(at('/sessions/support?session=a%2Fb+session%3F'))
       await page.locator('.answered', { hasText: 'It left our warehouse' }).waitFor()
       expect(await text(page)).toContain('for customer-7')
       await page.fill('#message', 'Thanks! And the invoice?')
@@ -169,14 +250,14 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
 
   it('retries a message that failed', async () => {
     await signedIn(async (page) => {
-      await page.goto(at('/sessions/support/order-4712'))
+      await page.goto(at('/sessions/support?session=order-4712'))
       await page.getByRole('button', { name: 'Retry' }).click()
       await page.getByText('end of its session’s queue').waitFor()
       await page.getByRole('group', { name: 'Conversation' }).getByText('context length exceeded').waitFor()
     })
   })
 
-  it('registers a webhook, shows its secret once, tests, pauses and enables it, and rotates the secret', async () => {
+  it('registers a webhook, shows its secret once, tests, pauses and enables it, rotates the secret, and deletes it', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/webhooks'))
       await page.fill('#url', 'https://crm.example.com/second')
@@ -196,6 +277,12 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.click('text=I have copied it')
       await page.getByRole('button', { name: 'Finish the rotation' }).click()
       await page.getByText('The old secret signs nothing any more').waitFor()
+      await page.getByRole('link', { name: 'Delete' }).click()
+      await page.getByRole('link', { name: 'Keep it' }).click()
+      await page.getByRole('link', { name: 'Delete' }).click()
+      await page.getByRole('button', { name: 'Delete the webhook' }).click()
+      await page.getByText('The webhook is deleted').waitFor()
+      expect(await text(page)).not.toContain('crm.example.com/second')
     })
   })
 
@@ -230,9 +317,22 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.goto(at(`/webhooks/${webhook(0)}`))
       await page.selectOption('#status', 'delivered')
       await page.getByRole('button', { name: 'Recover' }).click()
+      const figure = async (words: RegExp) => Number(words.exec((await text(page)).replaceAll(',', ''))?.[1])
+      const total = await figure(/(\d+) deliveries match/)
+      expect(total).toBeGreaterThan(200)
+      // The next step waits until this one was seen.
+      let goOn = (): void => undefined
+      const seen = new Promise<void>((resolve) => (goOn = resolve))
+      await page.route('**/recover', async (route) => {
+        if (route.request().headers()['hx-request'] !== undefined) await seen
+        await route.continue()
+      })
+      await page.getByRole('button', { name: `Send ${total} again` }).click()
+      await page.getByText(`200 of ${total} looked at`).waitFor()
+      goOn()
       await page.getByText('That was all').waitFor()
-      const [, count = ''] = /([\d,]+) deliveries are sent again/.exec(await text(page)) ?? []
-      expect(Number(count.replace(',', ''))).toBeGreaterThan(190)
+      expect(await figure(/(\d+) deliveries are sent again/)).toBeGreaterThan(190)
+      expect(await page.getAttribute('progress', 'value')).toBe(String(total))
     })
   })
 
@@ -292,13 +392,19 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
   it('works without a script: forms, links and filters are plain ones', async () => {
     await signedIn(
       async (page) => {
-        await page.goto(at('/sessions/support/order-4713'))
+        await page.goto(at('/sessions/support?session=order-4713'))
         await page.fill('#message', 'Can it be delivered to a neighbour?')
         await page.getByRole('button', { name: 'Send' }).click()
         await expect.poll(async () => (await page.reload(), text(page)), { timeout: PATIENCE_MS }).toContain('Hansen, second floor')
         await page.goto(at(`/webhooks/${webhook(0)}`))
+        await page.selectOption('#status', 'delivered')
         await page.getByRole('button', { name: 'Recover' }).click()
-        expect(await text(page)).toContain('0 deliveries are sent again')
+        await page.getByRole('button', { name: /^Send/ }).click()
+        await page.getByRole('button', { name: 'Go on' }).click()
+        await page.getByText('That was all').waitFor()
+        await page.goto(at(`/webhooks/${(await anotherWebhook()).id}/delete`))
+        await page.getByRole('button', { name: 'Delete the webhook' }).click()
+        expect(await text(page)).toContain('The webhook is deleted')
       },
       { javaScriptEnabled: false },
     )

@@ -1,0 +1,83 @@
+// Builds the app with the real framework, runs it, and looks whether it answers and ends as it should. All that this makes is in build/: the
+// framework too, for it is larger than all else in this repository together, and nobody who runs `npm start` here should wait for it.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../../scripts/free-port.mjs'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const app = path.join(here, 'build/app')
+const modules = path.join(app, 'node_modules')
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(path.join(here, 'package.json'), 'utf8'))
+const EXAMPLE_KEY = 'a-key-of-the-check-alone'
+const env = { ...process.env, EXAMPLE_KEY, NEXT_TELEMETRY_DISABLED: '1', NEXT_MANUAL_SIG_HANDLE: 'true' }
+const PATIENCE_MS = 180_000
+
+layOut()
+run(process.execPath, [path.join(modules, 'next/dist/bin/next'), 'build'])
+await tryOut()
+
+function layOut() {
+  mkdirSync(app, { recursive: true })
+  rmSync(path.join(app, '.next'), { recursive: true, force: true })
+  for (const part of ['app', 'lib', 'instrumentation.js', 'next.config.js'])
+    cpSync(path.join(here, part), path.join(app, part), { recursive: true })
+  const manifest = JSON.stringify({ private: true, type: 'module', dependencies: peerDependencies })
+  const place = path.join(app, 'package.json')
+  if (!existsSync(place) || readFileSync(place, 'utf8') !== manifest) {
+    writeFileSync(place, manifest)
+    run('npm', ['install', '--ignore-scripts', '--no-package-lock', '--loglevel=error'])
+  }
+  // As npm would install them. In this repository they are links to folders that are in no node_modules, and such the framework bundles.
+  for (const name of Object.keys(dependencies)) {
+    const home = realpathSync(path.join(here, '../../node_modules', name))
+    rmSync(path.join(modules, name), { recursive: true, force: true })
+    for (const part of ['package.json', 'dist']) cpSync(path.join(home, part), path.join(modules, name, part), { recursive: true })
+  }
+}
+
+function run(command, args) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: app, env, encoding: 'utf8', timeout: PATIENCE_MS })
+  assert.equal(status, 0, `${command} ${args.join(' ')}: ${error?.message ?? ''}\n${stdout}${stderr}`)
+}
+
+async function tryOut() {
+  const port = String(await freePort())
+  const args = [path.join(modules, 'next/dist/bin/next'), 'start', '--hostname', '127.0.0.1', '--port', port]
+  const server = spawn(process.execPath, args, { cwd: app, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(server, 'close')
+  let printed = ''
+  server.stdout.setEncoding('utf8').on('data', (text) => (printed += text))
+  try {
+    await until(() => printed.includes('Ready'))
+    const base = `http://127.0.0.1:${port}`
+    assert.equal(await (await fetch(base)).text(), 'a page of the host')
+    const response = await fetch(`${base}/v1/agents/greeter/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${EXAMPLE_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ sessionId: 's1', message: 'ada' }),
+    })
+    const { status, response: answer } = await response.json()
+    assert.deepEqual([response.status, status, answer], [200, 'responded', 'Hello ada'])
+    assert.equal((await fetch(`${base}/v1/agents/greeter/messages`)).status, 401)
+    server.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null])
+    assert.match(printed, /the service has stopped/)
+  } catch (error) {
+    console.error(printed)
+    throw error
+  } finally {
+    server.kill('SIGKILL')
+  }
+}
+
+async function until(isSo) {
+  const end = Date.now() + PATIENCE_MS
+  while (!isSo()) {
+    assert.ok(Date.now() < end, 'it is not ready')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
