@@ -12,6 +12,8 @@ type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
 
 /** Sign-ins that were ended are few, and soon forgotten: they are settings, by their id, with the time when they may be forgotten. */
 const ENDED_SIGN_IN = 'ended-sign-in/'
+/** No name that begins with it comes after this. */
+const AFTER_ENDED_SIGN_INS = 'ended-sign-in0'
 
 const selectProject = 'select id, name, created_at as createdAt from projects'
 const selectKey = `
@@ -40,7 +42,7 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
   const endSignIn = db.prepare<[string, string]>(
     'insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
   )
-  const forgetSignIns = db.prepare<[string, string]>('delete from settings where name like ? and value <= ?')
+  const forgetSignIns = db.prepare<[string, string, string]>('delete from settings where name > ? and name < ? and value <= ?')
   const setting = db.prepare<[string], string>('select value from settings where name = ?').pluck()
   const initSetting = db.prepare<[string, string]>('insert into settings (name, value) values (?, ?) on conflict do nothing')
 
@@ -81,7 +83,7 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
     revokeKey: (projectId, id, now) => write(() => revokeKey(projectId, id, now)),
     endSignIn: ({ id, until }, now) =>
       write(() => {
-        forgetSignIns.run(`${ENDED_SIGN_IN}%`, toIso(now))
+        forgetSignIns.run(ENDED_SIGN_IN, AFTER_ENDED_SIGN_INS, toIso(now))
         endSignIn.run(ENDED_SIGN_IN + id, toIso(until))
       }),
     isSignInEnded: (id) => read(() => setting.get(ENDED_SIGN_IN + id) !== undefined),
