@@ -51,7 +51,7 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
       const { id, agentId, sessionId, idempotencyKey, now, claimUntil } = message
       const model = modelOf(agentId)
       const isNew = !owners.has(id)
-      expect(`accepting ${id}`, accepted.kind, model.accept(id, sessionId, idempotencyKey ?? id, now, claimUntil !== undefined))
+      expect(`accepting ${id}`, accepted.kind, model.accept({ id, sessionId }, idempotencyKey ?? id, now, claimUntil !== undefined))
       if (isNew && model.messages.has(id)) owners.set(id, model)
       if (accepted.kind === 'claimed') begin(model, accepted.claimed)
     },

@@ -61,7 +61,7 @@ describe('the receiver', () => {
   })
 
   it('prints what is not signed, what is not JSON, and what it cannot check', async () => {
-    expect((await receive({}, signed(SECRET))).printed).toContain('signature not checked (no --secret)')
+    expect((await receive({}, signed(SECRET))).printed).toContain('signature not checked (no secret is given)')
     expect((await receive({ secret: SECRET }, {}, 'plain text')).printed).toMatch(
       /\(none\) {2}delivery \(none\) {2}SIGNATURE WRONG.*\nplain text\n/,
     )

@@ -120,7 +120,9 @@ describe('the commands on the database', SLOWLY, () => {
   it('change, test, rotate, disable and enable webhooks', async () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo')
-    const { id, secret } = await json('webhooks create https://93.184.216.34/')
+    const own = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
+    const { id, secret } = await json(`webhooks create https://93.184.216.34/ --secret-file ${shop.write('secret.txt', `${own}\n`)}`)
+    expect(secret).toBe(own)
     const on = (verb: string, rest = '') => json(`webhooks ${verb} ${String(id)}${rest}`)
     expect(await on('update', ' --url https://93.184.216.34/new --event agent.error --agent echo --description mine')).toMatchObject({
       ...{ url: 'https://93.184.216.34/new', events: ['agent.error'], agentId: expect.any(String), description: 'mine' },

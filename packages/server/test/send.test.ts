@@ -100,7 +100,7 @@ describe('send', SLOWLY, () => {
     const found = { endUserId: 'u', messages: 2, openMessages: 1, deliveries: 0 }
     expect(await json('erase principal u --dry-run', env)).toEqual({ ...found, dryRun: true })
     expect((await cli('erase principal u --dry-run', env)).stdout).toBe(
-      'Kept: 2 messages and 0 deliveries of u. 1 more message is not final.\n',
+      'Would erase 2 messages and 0 deliveries of u. 1 more message is not final: only --force would erase it.\n',
     )
     expect(await cli('erase principal u', env)).toEqual({
       code: 1,

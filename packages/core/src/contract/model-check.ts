@@ -55,12 +55,13 @@ async function expectSameEnd({ model, store, agent }: World): Promise<void> {
 }
 
 const accept =
-  (session: number, key: number, claims: boolean): Step =>
+  (session: number, user: number, key: number, claims: boolean): Step =>
   async ({ model, store, agent, now, claims: held }) => {
     const sent = { sessionId: `s${session}`, idempotencyKey: `k${key}`, now, ...(claims && { claimUntil: now + LEASE_MS }) }
-    const message = newMessage(agent, sent)
+    const endUserId = `u${user}`
+    const message = newMessage(agent, { ...sent, executionPrincipal: { type: 'end_user', endUserId } })
     const accepted = await store.accept(message)
-    expect(accepted.kind).toBe(model.accept(message.id, message.sessionId, sent.idempotencyKey, now, claims))
+    expect(accepted.kind).toBe(model.accept({ ...message, endUserId }, sent.idempotencyKey, now, claims))
     if (accepted.kind !== 'claimed') return
     held.push(heldBy(accepted.claimed))
     model.claim(messageOf(model, message.id), accepted.claimed.lease.token, now + LEASE_MS)
@@ -135,6 +136,13 @@ const erase =
     if (force) await store.sweep({ limit: 2 })
   }
 
+const erasePrincipal =
+  (user: number, force: boolean): Step =>
+  async ({ model, store, agent: { projectId, id: agentId }, now }) => {
+    const step = { projectId, agentId, endUserId: `u${user}`, force, countOnly: false, now, after: 0, limit: 1_000 }
+    expect(await store.erasePrincipal(step)).toEqual(model.erasePrincipal(step.endUserId, force, now))
+  }
+
 /** The process forgets what it held: nobody answers, and the lease has to end. */
 const crash =
   (pick: number): Step =>
@@ -155,11 +163,12 @@ const step = <A extends unknown[]>(name: string, act: (...args: A) => Step, ...o
   }))
 
 const session = fc.nat(1)
+const user = fc.nat(1)
 const pick = fc.nat(20)
 const wait = fc.nat(2 * LEASE_MS)
 /** What everything else needs. */
 const often = [
-  step('accept', accept, session, fc.nat(30), fc.boolean()),
+  step('accept', accept, session, user, fc.nat(30), fc.boolean()),
   step('claim', claim, fc.integer({ min: 1, max: 2 })),
   step('record', record, pick, fc.constantFrom('responded', 'failed', 'queued'), wait),
 ]
@@ -171,6 +180,7 @@ const steps = [
   step('cancel', cancel, pick),
   step('retry', retry, pick),
   step('erase', erase, session, fc.boolean()),
+  step('erasePrincipal', erasePrincipal, user, fc.boolean()),
   step('crash', crash, pick),
   step('jump', jump, fc.integer({ min: -LEASE_MS, max: 2 * LEASE_MS })),
 ]

@@ -3,7 +3,14 @@ import type { MessageStateKind } from '../domain/message.js'
 import type { Held } from '../ports/message-store.js'
 
 /** `token` is that of the newest claim: what a result must show. */
-export type ModelMessage = { readonly id: string; readonly sessionId: string; kind: MessageStateKind; attempt: number; token: number }
+export type ModelMessage = {
+  readonly id: string
+  readonly sessionId: string
+  readonly endUserId?: string | undefined
+  kind: MessageStateKind
+  attempt: number
+  token: number
+}
 /** `all` by their places; `open` is the queue, head first. `dueAt`: when its head may be claimed. */
 export type ModelSession = { readonly all: ModelMessage[]; readonly open: ModelMessage[]; dueAt: Instant }
 
@@ -32,16 +39,20 @@ export function createSessionModel(maxQueued: number) {
     message.kind = kind
   }
 
+  function forgetKeys(): void {
+    for (const [key, id] of keys) if (!messages.has(id)) keys.delete(key)
+  }
+
   return {
     ...{ sessions, messages },
     due: (now: Instant) => [...sessions.values()].flatMap(({ open, dueAt }) => (open[0] && dueAt <= now ? [open[0]] : [])),
-    accept(id: string, sessionId: string, key: string, now: Instant, claims: boolean) {
+    accept({ id, sessionId, endUserId }: Pick<ModelMessage, 'id' | 'sessionId' | 'endUserId'>, key: string, now: Instant, claims: boolean) {
       const existing = keys.get(key)
       if (existing !== undefined) return 'existing'
       const { open } = sessionOf({ sessionId })
       if (open.length > maxQueued) return 'session_full'
       const isClaimed = claims && open.length === 0
-      const message: ModelMessage = { id, sessionId, kind: 'queued', attempt: 0, token: 0 }
+      const message: ModelMessage = { id, sessionId, endUserId, kind: 'queued', attempt: 0, token: 0 }
       messages.set(id, message)
       keys.set(key, id)
       enqueue(message, now)
@@ -77,9 +88,22 @@ export function createSessionModel(maxQueued: number) {
       if (!session) return undefined
       if (session.open.length > 0 && !force) return 'busy'
       for (const { id } of session.all) messages.delete(id)
-      for (const [key, id] of keys) if (!messages.has(id)) keys.delete(key)
+      forgetKeys()
       sessions.delete(sessionId)
       return 'erased'
+    },
+    erasePrincipal(endUserId: string, force: boolean, now: Instant) {
+      const theirs = [...messages.values()].filter((message) => message.endUserId === endUserId)
+      const erased = theirs.filter((message) => force || !sessionOf(message).open.includes(message))
+      for (const message of erased) {
+        const session = sessionOf(message)
+        if (session.open.includes(message)) end(message, 'cancelled', now)
+        remove(session.all, message)
+        messages.delete(message.id)
+        if (session.all.length === 0) sessions.delete(message.sessionId)
+      }
+      forgetKeys()
+      return { messages: erased.length, openMessages: theirs.length - erased.length }
     },
   }
 }

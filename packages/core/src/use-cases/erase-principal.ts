@@ -26,7 +26,7 @@ const MOST_STEPS = 100
  * became final is there by the time its turn comes.
  */
 type Place =
-  | { readonly kind: 'agents'; readonly behind?: string }
+  | { readonly kind: 'agents'; readonly behind: string }
   | { readonly kind: 'messages'; readonly agentId: string; readonly after: number }
   | { readonly kind: 'deliveries'; readonly after: number }
 
@@ -69,14 +69,14 @@ const walk = (d: WalkDeps, { cursor, ...of }: Walk): ResultAsync<PrincipalTraces
     return ok({ ...sum, nextCursor: place ? cursorOf(place) : null })
   })
 
-const start: Place = { kind: 'agents' }
+const start: Place = { kind: 'agents', behind: '' }
 
 function stepFrom({ storage, clock }: WalkDeps, { projectId, endUserId, countOnly, force }: Omit<Walk, 'cursor'>, place: Place) {
   const step = (after: number): PrincipalStep => ({ projectId, endUserId, countOnly, after, limit: STEP })
   switch (place.kind) {
     case 'agents':
       return storage.agents
-        .list(projectId, { limit: 1, ...(place.behind !== undefined && { cursor: place.behind }) })
+        .list(projectId, { limit: 1, ...(place.behind !== '' && { cursor: place.behind }) })
         .map(({ data: [agent] }): Found => ({ place: agent ? messagesOf(agent.id) : { kind: 'deliveries', after: 0 } }))
     case 'messages':
       return storage.messages
@@ -98,14 +98,14 @@ const behindMessages = (agentId: string, next: number | undefined): Place =>
 const CURSOR = /^([0-9a-f-]{36})?\.(\d{1,15})?$/
 
 function cursorOf(place: Place): string {
-  if (place.kind === 'agents') return `${place.behind ?? ''}.`
+  if (place.kind === 'agents') return `${place.behind}.`
   return `${place.kind === 'messages' ? place.agentId : ''}.${place.after}`
 }
 
 function placeAt(cursor: string): Place | undefined {
   const found = CURSOR.exec(cursor)
   if (!found) return undefined
-  const [, agentId, after] = found
-  if (after === undefined) return { kind: 'agents', ...(agentId !== undefined && { behind: agentId }) }
-  return agentId === undefined ? { kind: 'deliveries', after: Number(after) } : messagesOf(agentId, Number(after))
+  const [, agentId = '', after] = found
+  if (after === undefined) return { kind: 'agents', behind: agentId }
+  return agentId === '' ? { kind: 'deliveries', after: Number(after) } : messagesOf(agentId, Number(after))
 }

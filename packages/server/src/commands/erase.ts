@@ -58,11 +58,9 @@ async function erasePrincipal(service: MessagingService, endUserId: string, opti
   )
   const { messages, openMessages, deliveries } = found
   const much = `${counted(messages, 'message')} and ${counted(deliveries, 'delivery', 'deliveries')} of ${endUserId}`
-  print(
-    json,
-    { endUserId, dryRun, ...found },
-    dryRun ? `Kept: ${much}.${openMessages > 0 ? ` ${notFinal(openMessages)}.` : ''}` : `Erased ${much}.`,
-  )
+  const rest =
+    dryRun && openMessages > 0 ? ` ${notFinal(openMessages)}: only --force would erase ${openMessages === 1 ? 'it' : 'them'}.` : ''
+  print(json, { endUserId, dryRun, ...found }, `${dryRun ? 'Would erase' : 'Erased'} ${much}.${rest}`)
   if (dryRun || openMessages === 0) return
   throw new OperatorError(`${notFinal(openMessages)}, and kept: repeat this later, or with --force`)
 }
