@@ -1,9 +1,9 @@
 import { codeOf } from './error-code.js'
 
-/** How writes of one kind are made together. */
+/** How writes of one kind are made together, or reads. */
 export type Batching<In, Out> = {
-  /** Two with one key are never in one batch: the second may have to find what the first wrote. */
-  readonly keyOf: (input: In) => string
+  /** Two with one key are never in one batch: the second may have to find what the first wrote. Reads have none. */
+  readonly keyOf?: (input: In) => string
   /** Those of one lane wait for the same lock. Each has one of its own, unless given. */
   readonly laneOf?: (input: In) => string
   readonly mostAtOnce: number
@@ -13,7 +13,7 @@ export type Batching<In, Out> = {
 
 type Write<In, Out> = {
   readonly input: In
-  readonly key: string
+  readonly key: unknown
   readonly settle: { resolve(value: Out): void; reject(reason: unknown): void }
 }
 
@@ -36,7 +36,7 @@ const MOST_RUNS = 5
 export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued: number): (input: In) => Promise<Out> {
   const { keyOf, laneOf = keyOf, mostAtOnce, flush } = batching
   /** The lanes of each batch that is stuck: what else is in one of them would only get stuck too. */
-  const stuck = new Set<ReadonlySet<string>>()
+  const stuck = new Set<ReadonlySet<string | undefined>>()
   let queue: Write<In, Out>[] = []
   let inFlight = 0
   let isAwake = false
@@ -54,7 +54,7 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   }
 
   function nextBatch(): Write<In, Out>[] {
-    const batch = new Map<string, Write<In, Out>>()
+    const batch = new Map<unknown, Write<In, Out>>()
     const left: Write<In, Out>[] = []
     for (const write of queue) {
       if (batch.size < mostAtOnce && !batch.has(write.key) && !isHeldUp(write)) batch.set(write.key, write)
@@ -65,12 +65,12 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   }
 
   function isHeldUp({ input }: Write<In, Out>): boolean {
-    for (const lanes of stuck) if (lanes.has(laneOf(input))) return true
+    for (const lanes of stuck) if (lanes.has(laneOf?.(input))) return true
     return false
   }
 
   async function commit(batch: readonly Write<In, Out>[]): Promise<void> {
-    const lanes = new Set(batch.map(({ input }) => laneOf(input)))
+    const lanes = new Set(batch.map(({ input }) => laneOf?.(input)))
     inFlight++
     const patience = setTimeout(() => {
       if (stuck.size === MOST_STUCK) return
@@ -98,7 +98,7 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   return (input) => {
     if (queue.length >= maxQueued) return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
     return new Promise((resolve, reject) => {
-      queue.push({ input, key: keyOf(input), settle: { resolve, reject } })
+      queue.push({ input, key: keyOf?.(input) ?? Symbol('its own'), settle: { resolve, reject } })
       wake()
     })
   }
