@@ -7,6 +7,8 @@ export type Batching<In, Out> = {
   /** Those of one lane wait for the same lock. Each has one of its own, unless given. */
   readonly laneOf?: (input: In) => string
   readonly mostAtOnce: number
+  /** Batches under way, 2 unless given. One is on its way to the disk while the next is prepared; more would be smaller, and wait for each other's locks. */
+  readonly mostInFlight?: number
   /** Makes them all durable, or none; gives what became of each, in their order. It may be repeated whatever came of it. */
   readonly flush: (inputs: readonly In[]) => Promise<readonly Out[]>
 }
@@ -17,8 +19,6 @@ type Write<In, Out> = {
   readonly settle: { resolve(value: Out): void; reject(reason: unknown): void }
 }
 
-/** One is on its way to the disk while the next is prepared; more at once would be smaller, and wait for each other's locks. */
-const MOST_IN_FLIGHT = 2
 /** A batch that takes so long waits for a lock of somebody's, such as of a host's open transaction: the others need not wait with it. */
 const STUCK_MS = 500
 /** Each has a connection, of which the host's pool may have few. */
@@ -29,12 +29,12 @@ const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
 const MOST_RUNS = 5
 
 /**
- * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while two batches are under way the next
+ * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while as many batches as may be are under way the next
  * one is collected. So one caller waits for nobody, and a thousand share a commit. Rejects with what the database says, or when `maxQueued`
  * wait already.
  */
 export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued: number): (input: In) => Promise<Out> {
-  const { keyOf, laneOf = keyOf, mostAtOnce, flush } = batching
+  const { keyOf, laneOf = keyOf, mostAtOnce, mostInFlight = 2, flush } = batching
   /** The lanes of each batch that is stuck: what else is in one of them would only get stuck too. */
   const stuck = new Set<ReadonlySet<string | undefined>>()
   let queue: Write<In, Out>[] = []
@@ -42,7 +42,7 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   let isAwake = false
 
   function wake(): void {
-    if (isAwake || queue.length === 0 || inFlight === MOST_IN_FLIGHT) return
+    if (isAwake || queue.length === 0 || inFlight === mostInFlight) return
     isAwake = true
     setImmediate(() => {
       isAwake = false

@@ -1,10 +1,10 @@
 import { acceptMessages } from './0004/accept-messages.js'
 import { claimDue, claimRunnable, dueLanes } from './0004/claims.js'
 import { recordAttempts } from './0004/record-attempts.js'
-import { recordRuns } from './0004/record-runs.js'
+import { recordRuns, settleRuns } from './0004/record-runs.js'
 
 /**
  * The functions of 0002 in words that leave the planner no choice. They take, do and give what they did, so the release before goes on
  * with them, and gains as much.
  */
-export const plansForAnySize = [acceptMessages, recordRuns, recordAttempts, claimRunnable, dueLanes, claimDue].join('')
+export const plansForAnySize = [acceptMessages, settleRuns, recordRuns, recordAttempts, claimRunnable, dueLanes, claimDue].join('')

@@ -2,14 +2,17 @@ import { HOT } from './functions.js'
 
 /**
  * Records what runs came to, each with its event and that one's deliveries, which come as an array of each run. First the sessions are
- * locked, in the order in which accepts lock them; then it reads.
+ * locked, in the order in which accepts lock them; then it reads. Gives of those that it recorded what else their messages are, which
+ * never changes.
  */
-export const recordRuns = `
-create or replace function agent_messaging.record_runs(
+export const settleRuns = `
+create function agent_messaging.settle_runs(
   message_ids text[], tokens bigint[], states text[], not_befores bigint[], finished_ats bigint[], response_times bigint[], responses text[],
   errors text[], nows bigint[], event_ids text[], event_names text[], bodies text[], traces text[], told_ats bigint[], project_ids text[],
   delivery_ids text[], webhook_seqs text[], due_ats text[], leases text[])
-returns table (place bigint, "sessionWaits" boolean) ${HOT} as $$
+returns table (
+  place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text, "sessionId" text, message text, metadata text,
+  principal text, fingerprint text, trace text, attempt integer, "createdAt" bigint) ${HOT} as $$
 #variable_conflict use_column
 begin
   perform agent_messaging.require_read_committed();
@@ -18,7 +21,8 @@ begin
     order by s.agent_id, s.session_id for update;
   return query
     with held as materialized (
-      select g.*, m.seq, m.session_seq,
+      select g.*, m.seq, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message, m.metadata, m.principal, m.fingerprint,
+        m.trace as message_trace, m.attempt, m.created_at,
         case when g.event_id is not null then nextval('agent_messaging.events_seq_seq') end as event_seq
       from unnest(message_ids, tokens, states, not_befores, finished_ats, response_times, responses, errors, nows, event_ids, event_names,
           bodies, traces, told_ats, project_ids, delivery_ids, webhook_seqs, due_ats, leases)
@@ -40,7 +44,7 @@ begin
           (select m.position from agent_messaging.messages m
             where m.session_seq = s.seq and m.position > s.head_position and m.state = 'queued' order by m.position limit 1) end
       from held h where s.seq = h.session_seq
-      returning h.place, s.due_at is not null as waits),
+      returning s.due_at is not null as waits, h.*),
     told as (
       insert into agent_messaging.events (seq, id, name, body, trace, created_at) overriding system value
       select event_seq, event_id, event_name, body, trace, told_at from held where event_seq is not null),
@@ -50,6 +54,20 @@ begin
       from held h cross join lateral unnest(h.delivery_ids::text[], h.webhook_seqs::bigint[], h.due_ats::bigint[], h.leases::bigint[])
         with ordinality as b (id, webhook_seq, due_at, lease, place)
       where h.event_seq is not null order by h.place, b.place)
-    select moved.place, moved.waits from moved;
+    select h.place, h.waits, h.message_id, h.owner, h.agent_id, h.session_id, h.message, h.metadata, h.principal, h.fingerprint,
+      h.message_trace, h.attempt, h.created_at
+    from moved h;
 end $$;
+`
+
+/** As the release before calls it. */
+export const recordRuns = `
+create or replace function agent_messaging.record_runs(
+  message_ids text[], tokens bigint[], states text[], not_befores bigint[], finished_ats bigint[], response_times bigint[], responses text[],
+  errors text[], nows bigint[], event_ids text[], event_names text[], bodies text[], traces text[], told_ats bigint[], project_ids text[],
+  delivery_ids text[], webhook_seqs text[], due_ats text[], leases text[])
+returns table (place bigint, "sessionWaits" boolean) language sql as $$
+  select place, "sessionWaits" from agent_messaging.settle_runs(message_ids, tokens, states, not_befores, finished_ats, response_times,
+    responses, errors, nows, event_ids, event_names, bodies, traces, told_ats, project_ids, delivery_ids, webhook_seqs, due_ats, leases)
+$$;
 `
