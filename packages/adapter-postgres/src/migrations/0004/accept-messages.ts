@@ -13,7 +13,7 @@ returns table (place bigint, kind text, "existingSeq" bigint, token bigint, "ses
 declare
   given record;
   agent agent_messaging.agents;
-  known bigint;
+  known record;
   queue record;
   is_claimed boolean;
 begin
@@ -27,20 +27,22 @@ begin
     "existingSeq" := null;
     token := null;
     "sessionState" := null;
-    known := coalesce(
-      case when given.key is not null then (
-        select m.seq from agent_messaging.messages m
-        where m.idempotency_key is not null and (m.agent_id, m.idempotency_key) >= (given.agent_id, given.key)
+    select * into known from (
+      (select m.id, m.seq, m.session_seq from agent_messaging.messages m
+        where given.key is not null and m.idempotency_key is not null
+          and (m.agent_id, m.idempotency_key) >= (given.agent_id, given.key)
           and (m.agent_id, m.idempotency_key) <= (given.agent_id, given.key)
-        order by m.agent_id, m.idempotency_key limit 1) end,
+        order by m.agent_id, m.idempotency_key limit 1)
+      union all
       -- Apart, for by its agent it would be looked for among all messages of that.
-      (select m.seq from (select * from agent_messaging.messages where id = given.id offset 0) m where m.agent_id = given.agent_id));
-    if known is not null and given.project_id = (select a.project_id from agent_messaging.agents a where a.id =
-      (select s.agent_id from agent_messaging.sessions s where s.seq =
-        (select m.session_seq from agent_messaging.messages m where m.seq = known)))
+      (select m.id, m.seq, m.session_seq from (select * from agent_messaging.messages where id = given.id offset 0) m
+        where m.agent_id = given.agent_id)) found
+    limit 1;
+    if found and given.project_id = (select a.project_id from agent_messaging.agents a where a.id =
+      (select s.agent_id from agent_messaging.sessions s where s.seq = known.session_seq))
     then
       kind := 'existing';
-      "existingSeq" := known;
+      "existingSeq" := known.seq;
       return next;
       continue;
     end if;
@@ -74,10 +76,10 @@ begin
       continue;
     end if;
 
-    if known is not null then
+    if known.id is not null then
       -- What is erased holds its key until it is swept; nobody finds it there.
       update agent_messaging.messages m set idempotency_key = null
-        where m.seq = known and m.idempotency_key = given.key and not exists
+        where m.id = known.id and m.idempotency_key = given.key and not exists
           (select 1 from agent_messaging.sessions s join agent_messaging.agents a on a.id = s.agent_id where s.seq = m.session_seq);
     end if;
     is_claimed := given.claim_until is not null and queue.is_head;

@@ -16,18 +16,18 @@ begin
       select q.seq, q.due_at from agent_messaging.sessions q where q.agent_id = lane.agent_id and q.due_at <= at
       order by q.due_at limit lane.free for update skip locked) s),
   claimed as (
-    update agent_messaging.sessions s set due_at = until, lease = s.lease + 1 from due where s.seq = due.seq
+    update agent_messaging.sessions s set due_at = until, lease = s.lease + 1 from due where s.seq = any(array[due.seq])
     returning s.seq, due.place, due.due_at)
   select array_agg(c.seq order by c.place, c.due_at, c.seq) into sessions from claimed c;
   -- Only now: the head may have been accepted after the statement above began, and before it had the lock.
   return query
     with heads as materialized (
-      select m.seq, s.lease, s.state as session_state, m.state, claimed.place
-      from unnest(sessions) with ordinality as claimed (seq, place) join agent_messaging.sessions s on s.seq = claimed.seq
-        join agent_messaging.messages m on m.session_seq = s.seq and m.position = s.head_position),
+      select m.id, m.seq, s.lease, s.state as session_state, m.state, claimed.place
+      from unnest(sessions) with ordinality as claimed (seq, place) join agent_messaging.sessions s on s.seq = any(array[claimed.seq])
+        join agent_messaging.messages m on m.session_seq = any(array[s.seq]) and m.position = any(array[s.head_position])),
     started as (
       update agent_messaging.messages m set state = 'running', attempt = m.attempt + 1, started_at = at, not_before = null, deadline_at = null
-      from heads where m.seq = heads.seq)
+      from heads where m.id = any(array[heads.id]))
     select heads.seq, heads.lease, heads.session_state, heads.state from heads order by heads.place;
 end $$;
 `
@@ -93,20 +93,20 @@ begin
     with probed as materialized (
       select w.seq from agent_messaging.webhooks w where w.seq = any(half_open) and w.circuit_until <= at for no key update skip locked),
     taken as materialized (
-      select d.seq, d.due_at from unnest(lanes, are_retries, counts, floors) as share (lane, is_retry, count, floor)
+      select d.id, d.due_at from unnest(lanes, are_retries, counts, floors) as share (lane, is_retry, count, floor)
       cross join lateral (
-        select q.seq, q.due_at from agent_messaging.deliveries q
+        select q.id, q.due_at from agent_messaging.deliveries q
         where q.webhook_seq = share.lane and (q.attempt_count > 0) = share.is_retry and q.due_at between share.floor and at
         order by q.due_at limit share.count for update skip locked) d
       where share.lane <> all(half_open) or share.lane in (select p.seq from probed p)),
     claimed as (
-      update agent_messaging.deliveries d set state = 'sending', due_at = until, lease = d.lease + 1 from taken where d.seq = taken.seq
+      update agent_messaging.deliveries d set state = 'sending', due_at = until, lease = d.lease + 1 from taken where d.id = any(array[taken.id])
       returning d.*, taken.due_at as was_due_at),
     held as (
       update agent_messaging.webhooks w set circuit_until = until
       where w.seq = any(half_open) and w.seq in (select c.webhook_seq from claimed c))
     select c.seq, c.id, c.project_id, c.webhook_seq, e.id, e.name, c.attempt_count, c.step, c.resume_at, c.lease, c.created_at, e.body,
       e.trace, c.was_due_at
-    from claimed c join agent_messaging.events e on e.seq = c.event_seq;
+    from claimed c join agent_messaging.events e on e.seq = any(array[c.event_seq]);
 end $$;
 `

@@ -12,7 +12,8 @@ returns table (place bigint, "webhookSeq" bigint) ${HOT} as $$
 #variable_conflict use_column
 begin
   perform agent_messaging.require_read_committed();
-  perform 1 from agent_messaging.deliveries d where d.id = any(delivery_ids) order by d.seq desc for update;
+  perform 1 from unnest(delivery_ids) as g (delivery_id) join agent_messaging.deliveries d on d.id = any(array[g.delivery_id])
+    order by -d.seq for update of d;
   return query
     with counted as materialized (
       select g.*, d.seq, d.webhook_seq, d.attempt_count + 1 as attempt_number
@@ -20,7 +21,7 @@ begin
           finished_ats)
         with ordinality as g (delivery_id, token, is_accepted, started_at, duration, outcome, header_names_seq, header_values, state, step,
           due_at, finished_at, place)
-        -- Apart, or it might be looked for among all that are not delivered yet.
+        -- Apart, for by its state it would be looked for among all that are not delivered yet.
         cross join lateral (select * from agent_messaging.deliveries where id = g.delivery_id offset 0) d
       where d.state in ('sending', 'pending') and (g.is_accepted or (d.state = 'sending' and d.lease = g.token))),
     kept as (
@@ -29,7 +30,7 @@ begin
     moved as (
       update agent_messaging.deliveries d set state = c.state, step = coalesce(c.step, d.step), due_at = c.due_at, resume_at = null,
         finished_at = c.finished_at, attempt_count = c.attempt_number
-      from counted c where d.seq = c.seq)
+      from counted c where d.id = any(array[c.delivery_id]))
     select counted.place, counted.webhook_seq from counted;
 end $$;
 `

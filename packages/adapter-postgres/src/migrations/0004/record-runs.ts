@@ -16,25 +16,26 @@ returns table (
 #variable_conflict use_column
 begin
   perform agent_messaging.require_read_committed();
-  perform 1 from agent_messaging.sessions s
-    where s.seq = any(array(select m.session_seq from agent_messaging.messages m where m.id = any(message_ids)))
-    order by s.agent_id, s.session_id for update;
+  perform 1 from unnest(message_ids) as g (message_id) join agent_messaging.messages m on m.id = any(array[g.message_id])
+      join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
+    order by s.agent_id || '', s.session_id for update of s;
   return query
     with held as materialized (
-      select g.*, m.seq, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message, m.metadata, m.principal, m.fingerprint,
+      select g.*, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message, m.metadata, m.principal, m.fingerprint,
         m.trace as message_trace, m.attempt, m.created_at,
         case when g.event_id is not null then nextval('agent_messaging.events_seq_seq') end as event_seq
       from unnest(message_ids, tokens, states, not_befores, finished_ats, response_times, responses, errors, nows, event_ids, event_names,
           bodies, traces, told_ats, project_ids, delivery_ids, webhook_seqs, due_ats, leases)
         with ordinality as g (message_id, token, state, not_before, finished_at, response_time, response, error, now, event_id, event_name,
           body, trace, told_at, project_id, delivery_ids, webhook_seqs, due_ats, leases, place)
-        join agent_messaging.messages m on m.id = g.message_id join agent_messaging.sessions s on s.seq = m.session_seq
-        join agent_messaging.agents a on a.id = s.agent_id
+        join agent_messaging.messages m on m.id = any(array[g.message_id])
+        join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
+        join agent_messaging.agents a on a.id = any(array[s.agent_id])
       where s.lease = g.token and s.head_position = m.position and m.state in ('running', 'deferred')),
     written as (
       update agent_messaging.messages m set state = h.state, not_before = h.not_before, started_at = null, deadline_at = null,
         finished_at = h.finished_at, response_time_ms = h.response_time, response = h.response, error = h.error
-      from held h where m.seq = h.seq),
+      from held h where m.id = any(array[h.message_id])),
     moved as (
       update agent_messaging.sessions s set
         open_count = s.open_count - (h.state <> 'queued')::int,
@@ -43,7 +44,7 @@ begin
           -- Steps over the messages that were cancelled, or retried and so moved. Behind the head all open ones are queued.
           (select m.position from agent_messaging.messages m
             where m.session_seq = s.seq and m.position > s.head_position and m.state = 'queued' order by m.position limit 1) end
-      from held h where s.seq = h.session_seq
+      from held h where s.seq = any(array[h.session_seq])
       returning s.due_at is not null as waits, h.*),
     told as (
       insert into agent_messaging.events (seq, id, name, body, trace, created_at) overriding system value
