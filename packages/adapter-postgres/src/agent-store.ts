@@ -27,6 +27,9 @@ const lockSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id
 /** Waits for the accepts that are under way, and holds up the next ones: see `keepAgent`. */
 const lockAloneSql = sql<Ref>(`${selectAgent} where id = @id and project_id = @projectId for update`)
 const byNameSql = sql<Named, AgentRow>(`${selectAgent} where name = @name and project_id = @projectId`)
+const namedSql = sql<{ readonly projectIds: readonly string[]; readonly names: readonly string[] }, AgentRow>(
+  `${selectAgent} where id = any(@names::text[]) or (project_id = any(@projectIds::text[]) and name = any(@names::text[]))`,
+)
 const activeSql = sql<object, AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
 const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, AgentRow>(
   `${selectAgent} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
@@ -55,10 +58,11 @@ const removeSql = sql<Ref>('delete from agent_messaging.agents where id = @id')
 
 const start = pageStart('agents')
 
-export function agentStore({ read, write }: Database): AgentStore {
+export function agentStore({ read, write, gathered }: Database): AgentStore {
+  const find = gathered(findAgents)
   return {
     create: (agent) => write((db) => create(db, agent)),
-    get: (projectId, idOrName) => read((db) => findAgent(db, projectId, idOrName)),
+    get: (projectId, idOrName) => find({ projectId, idOrName }),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
     delete: (projectId, id, { force }) => write((db) => remove(db, { projectId, id }, force)),
@@ -69,10 +73,18 @@ export function agentStore({ read, write }: Database): AgentStore {
   }
 }
 
-export async function findAgent(db: Queries, projectId: string, idOrName: string): Promise<Agent | undefined> {
-  const row = (await db.one(byIdSql, { id: idOrName, projectId })) ?? (await db.one(byNameSql, { name: idOrName, projectId }))
-  return row && toAgent(row)
+type Asked = { readonly projectId: string; readonly idOrName: string }
+
+/** Of many requests at once, most of them of one agent. What is an id is not looked for as a name. */
+export async function findAgents(db: Queries, all: readonly Asked[]): Promise<(Agent | undefined)[]> {
+  const projectIds = [...new Set(all.map(({ projectId }) => projectId))]
+  const rows = await db.all(namedSql, { projectIds, names: [...new Set(all.map(({ idOrName }) => idOrName))] })
+  const agents = new Map(rows.map((row) => [keyOf(row.projectId, row.name), toAgent(row)]))
+  for (const row of rows) agents.set(keyOf(row.projectId, row.id), toAgent(row))
+  return all.map(({ projectId, idOrName }) => agents.get(keyOf(projectId, idOrName)))
 }
+
+const keyOf = (projectId: string, idOrName: string): string => `${projectId} ${idOrName}`
 
 /** Of two that take one name at once, the second violates its unique index, runs again and finds it taken. So it is with a change. */
 async function create(db: Queries, agent: Agent): Promise<'created' | 'name_taken'> {

@@ -13,18 +13,21 @@ const FLOOR = { lastsMs: 1_000, marginMs: 60_000 }
 
 /** A webhook with something due: since when its first attempts and its retries are, the oldest of each. */
 type Lane = WebhookRow & { readonly firsts: readonly Instant[]; readonly retries: readonly Instant[] }
-type LaneQuery = { readonly now: Instant; readonly most: number; readonly except: readonly string[] }
-type Stretch = { readonly after: number; readonly upTo: number; readonly mostLanes: number }
+type LaneQuery = { readonly now: Instant; readonly most: number; readonly mostLanes: number; readonly except: readonly string[] }
+/** Lanes behind the one and up to the other, stretch by stretch. */
+type Stretches = { readonly afters: readonly number[]; readonly upTos: readonly number[] }
 type Floors = { readonly floorLanes: readonly number[]; readonly floors: readonly Instant[] }
 /** So many of one lane, and of one kind, the oldest of which is due since `floor`. */
 type Share = { readonly lane: Lane; readonly isRetry: boolean; readonly count: number; readonly floor: Instant }
 /** What the call may still claim. */
 type Room = { left: number; retries: number; readonly ofProject: Map<string, number> }
 
-const lanesSql = sql<LaneQuery & Stretch & Floors, Lane>(`
+const lanesSql = sql<LaneQuery & Stretches & Floors, Lane>(`
   ${selectWebhook.replace('select', 'select lane.firsts, lane.retries,')}
-    join agent_messaging.due_lanes(@after, @upTo, @now, @mostLanes, @most, @except, @floorLanes, @floors) lane on lane.seq = w.seq
-  order by w.seq`)
+    join (select stretch.place, due.* from unnest(@afters::bigint[], @upTos::bigint[]) with ordinality as stretch (after, up_to, place)
+      cross join lateral agent_messaging.due_lanes(after, up_to, @now, @mostLanes, @most, @except, @floorLanes, @floors) due
+      limit @mostLanes) lane on lane.seq = w.seq
+  order by lane.place, w.seq`)
 
 type Shares = {
   readonly lanes: readonly number[]
@@ -67,23 +70,18 @@ export function dueClaims(): (db: Queries, query: ClaimDue) => Promise<ClaimedDe
     const asked = { now: query.now, most: Math.min(query.perWebhook, query.limit), except: [...query.except], ...floors.at(query.now) }
     const start = lastLane
     const shared: Share[] = []
-    let looks = 0
-    for (const [from, upTo] of [
-      [start, Number.MAX_SAFE_INTEGER],
-      [0, start],
-    ] as const) {
-      let after: number | undefined = from
-      while (after !== undefined && room.left > 0 && looks < MOST_LANES) {
-        const mostLanes = Math.max(LANES_AT_ONCE, room.left)
-        const lanes: readonly Lane[] = await db.all(lanesSql, { ...asked, after, upTo, mostLanes })
-        for (const lane of lanes) {
-          if (room.left <= 0) break
-          lastLane = lane.seq
-          shared.push(...shareOf(lane, query, room))
-        }
-        looks += lanes.length
-        after = lanes.length < mostLanes ? undefined : lanes.at(-1)?.seq
+    let isRound = false
+    for (let [last, looks] = [start, 0]; !isRound && room.left > 0 && looks < MOST_LANES;) {
+      const mostLanes = Math.max(LANES_AT_ONCE, room.left)
+      const lanes: readonly Lane[] = await db.all(lanesSql, { ...asked, ...stretchesFrom(last, start), mostLanes })
+      for (const lane of lanes) {
+        if (room.left <= 0) break
+        lastLane = lane.seq
+        shared.push(...shareOf(lane, query, room))
       }
+      looks += lanes.length
+      last = lanes.at(-1)?.seq ?? start
+      isRound = lanes.length < mostLanes || last === start
     }
     return shared
   }
@@ -93,6 +91,12 @@ export function dueClaims(): (db: Queries, query: ClaimDue) => Promise<ClaimedDe
     floors.set(shared, query.now)
     return claimShares(db, shared, query)
   }
+}
+
+/** On from `last` round to `start`. */
+function stretchesFrom(last: number, start: number): Stretches {
+  if (last < start) return { afters: [last], upTos: [start] }
+  return { afters: [last, 0], upTos: [Number.MAX_SAFE_INTEGER, start] }
 }
 
 /** Where the open deliveries of a few lanes began at their last look, and for how long that is to be believed. */

@@ -1,19 +1,21 @@
 import { codeOf } from './error-code.js'
 
-/** How writes of one kind are made together. */
+/** How writes of one kind are made together, or reads. */
 export type Batching<In, Out> = {
-  /** Two with one key are never in one batch: the second may have to find what the first wrote. */
-  readonly keyOf: (input: In) => string
+  /** Two with one key are never in one batch: the second may have to find what the first wrote. Reads have none. */
+  readonly keyOf?: (input: In) => string
   /** Those of one lane wait for the same lock. Each has one of its own, unless given. */
   readonly laneOf?: (input: In) => string
   readonly mostAtOnce: number
+  /** Batches under way, 2 unless given. One is on its way to the disk while the next is prepared; more would be smaller, and wait for each other's locks. */
+  readonly mostInFlight?: number
   /** Makes them all durable, or none; gives what became of each, in their order. It may be repeated whatever came of it. */
   readonly flush: (inputs: readonly In[]) => Promise<readonly Out[]>
 }
 
 type Write<In, Out> = {
   readonly input: In
-  readonly key: string
+  readonly key: unknown
   readonly settle: { resolve(value: Out): void; reject(reason: unknown): void }
   /** It may share a batch with so many, itself included: with fewer and fewer while one of them fails. */
   readonly most: number
@@ -21,8 +23,6 @@ type Write<In, Out> = {
   readonly waits: number
 }
 
-/** One is on its way to the disk while the next is prepared; more at once would be smaller, and wait for each other's locks. */
-const MOST_IN_FLIGHT = 2
 /** A batch that takes so long waits for a lock of somebody's, such as of a host's open transaction: the others need not wait with it. */
 const STUCK_MS = 500
 /** Each has a connection, of which the host's pool may have few. */
@@ -41,22 +41,22 @@ const LOCKED = '55P03'
 export const MOST_WAITS = 10
 
 /**
- * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while two batches are under way the next
+ * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while as many batches as may be are under way the next
  * one is collected. So one caller waits for nobody, and a thousand share a commit. Rejects with what the database says, or when `maxQueued`
  * wait already.
  */
 export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued: number): (input: In) => Promise<Out> {
-  const { keyOf, laneOf = keyOf, mostAtOnce, flush } = batching
+  const { keyOf, laneOf = keyOf, mostAtOnce, mostInFlight = 2, flush } = batching
   /** The lanes of each batch that is stuck: what else is in one of them would only get stuck too. */
-  const stuck = new Set<ReadonlySet<string>>()
+  const stuck = new Set<ReadonlySet<string | undefined>>()
   /** The lanes of those that met a lock when they were alone, and are to try again. */
-  const locked = new Set<string>()
+  const locked = new Set<string | undefined>()
   let queue: Write<In, Out>[] = []
   let inFlight = 0
   let isAwake = false
 
   function wake(): void {
-    if (isAwake || queue.length === 0 || inFlight === MOST_IN_FLIGHT) return
+    if (isAwake || queue.length === 0 || inFlight === mostInFlight) return
     isAwake = true
     setImmediate(() => {
       isAwake = false
@@ -68,7 +68,7 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   }
 
   function nextBatch(): Write<In, Out>[] {
-    const batch = new Map<string, Write<In, Out>>()
+    const batch = new Map<unknown, Write<In, Out>>()
     const left: Write<In, Out>[] = []
     let most = mostAtOnce
     for (const write of queue) {
@@ -82,14 +82,15 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   }
 
   function isHeldUp({ input, waits }: Write<In, Out>): boolean {
-    const lane = laneOf(input)
+    const lane = laneOf?.(input)
+    if (lane === undefined) return false
     if (locked.has(lane) && waits === 0) return true
     for (const lanes of stuck) if (lanes.has(lane)) return true
     return false
   }
 
   async function commit(batch: readonly Write<In, Out>[]): Promise<void> {
-    const lanes = new Set(batch.map(({ input }) => laneOf(input)))
+    const lanes = new Set(batch.map(({ input }) => laneOf?.(input)))
     inFlight++
     const patience = setTimeout(() => {
       if (stuck.size === MOST_STUCK) return
@@ -107,7 +108,7 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
     try {
       const values = await repeated(() => flush(batch.map(({ input }) => input)))
       batch.forEach(({ input, settle: { resolve } }, at) => {
-        locked.delete(laneOf(input))
+        locked.delete(laneOf?.(input))
         resolve(values[at] as Out)
       })
     } catch (error) {
@@ -123,7 +124,7 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   }
 
   function giveUp(write: Write<In, Out>, error: unknown): void {
-    const lane = laneOf(write.input)
+    const lane = laneOf?.(write.input)
     if (codeOf(error) === LOCKED && write.waits < MOST_WAITS) {
       locked.add(lane)
       queue.push({ ...write, most: 1, waits: write.waits + 1 })
@@ -136,7 +137,7 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   return (input) => {
     if (queue.length >= maxQueued) return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
     return new Promise((resolve, reject) => {
-      queue.push({ input, key: keyOf(input), settle: { resolve, reject }, most: mostAtOnce, waits: 0 })
+      queue.push({ input, key: keyOf?.(input) ?? Symbol('its own'), settle: { resolve, reject }, most: mostAtOnce, waits: 0 })
       wake()
     })
   }

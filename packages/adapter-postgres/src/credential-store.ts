@@ -31,6 +31,9 @@ const insertKeySql = sql<KeyRow & { readonly digest: string }>(`
   values (@id, @projectId, @digest, @name, @permissions, @createdAt, @expiresAt, @revokedAt)`)
 const keyByIdSql = sql<Id, KeyRow>(`${selectKey} where id = @id`)
 const keyByDigestSql = sql<{ readonly digest: string }, KeyRow>(`${selectKey} where digest = @digest`)
+const keysByDigestsSql = sql<{ readonly digests: readonly string[] }, KeyRow & { readonly digest: string }>(
+  `${selectKey.replace('select', 'select digest,')} where digest = any(@digests::text[])`,
+)
 const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, KeyRow>(
   `${selectKey} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
 )
@@ -50,17 +53,13 @@ const forgetSignInsSql = sql<{ readonly names: string; readonly now: string }>(
 
 const start = pageStart('api_keys')
 
-export function credentialStore({ read, write }: Database): CredentialStore {
+export function credentialStore({ read, write, gathered }: Database): CredentialStore {
   return {
     createProject: (row) => write(async (db) => void (await db.run(insertProjectSql, row))),
     getProject: (id) => read((db) => db.one(projectSql, { id })),
     listProjects: (page) => read((db) => pageOfProjects(db, page)),
     createKey: (key, digest) => write((db) => createKey(db, key, digest)),
-    findByDigest: (digest) =>
-      read(async (db) => {
-        const row = await db.one(keyByDigestSql, { digest })
-        return row && toKey(row)
-      }),
+    findByDigest: gathered(findKeys),
     listKeys: (projectId, page) => read((db) => pageOfKeys(db, projectId, page)),
     revokeKey: (projectId, id, now) => write(async (db) => (await db.run(revokeSql, { projectId, id, now })) === 1),
     endSignIn: ({ id, until }, now) =>
@@ -76,6 +75,13 @@ export function credentialStore({ read, write }: Database): CredentialStore {
         return (await db.one(settingSql, { name }))?.value ?? value
       }),
   }
+}
+
+/** Of many requests at once, most with one and the same key. */
+async function findKeys(db: Queries, digests: readonly string[]): Promise<(ApiKey | undefined)[]> {
+  const rows = await db.all(keysByDigestsSql, { digests: [...new Set(digests)] })
+  const keys = new Map(rows.map(({ digest, ...row }) => [digest, toKey(row)]))
+  return digests.map((digest) => keys.get(digest))
 }
 
 type Created = 'created' | 'digest_taken' | 'project_not_found'

@@ -24,6 +24,8 @@ export type Database = {
   grouped<In, Out>(batching: Grouping<In, Out>): (input: In) => Stored<Out>
   /** Statements on what is committed, each on its own snapshot. */
   read<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
+  /** As `read`, of many at once: what each is answered was committed when it was asked, or later. */
+  gathered<In, Out>(look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>): (input: In) => Stored<Out>
   close(): Promise<void>
 }
 
@@ -33,6 +35,8 @@ type Grouping<In, Out> = Omit<Batching<In, Out>, 'flush'> & {
 
 /** Of one kind. With the largest message each it is a lot of memory, but not all of it. */
 const MOST_WAITING = 10_000
+/** Each may bring a row. */
+const MOST_ASKED = 256
 /** `require_read_committed` says so: the host's default is another level, under which a function sees nothing new. */
 const WRONG_ISOLATION = '25000'
 /**
@@ -95,6 +99,10 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
       return (input) => tracked(() => commit(input))
     },
     read: (operation) => tracked(() => operation(queriesOn(pool))),
+    gathered: <In, Out>(look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>) => {
+      const ask = createCommitter<In, Out>({ mostAtOnce: MOST_ASKED, flush: (inputs) => look(queriesOn(pool), inputs) }, MOST_WAITING)
+      return (input: In) => tracked(() => ask(input))
+    },
     close: () => {
       isClosed = true
       return (ended ??= end())

@@ -56,6 +56,7 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
   const record = grouped<AttemptRecord, RecordedAttempt>({
     keyOf: ({ deliveryId }) => deliveryId,
     mostAtOnce: MOST_AT_ONCE,
+    mostInFlight: 1, // nobody waits for these: the more in one the better
     flush: (db, records) => recordAttempts(db, names, records),
   })
   /** Undefined when there was nothing to judge, and nothing was done. */

@@ -3,17 +3,12 @@ import type { Queries } from './database.js'
 import { sql } from './sql.js'
 import { toTrace } from './trace.js'
 
-/** A message with its session's lease and its agent's project. */
-export type MessageRow = StateColumns & {
-  readonly seq: number
+/** What a message is beside its state, which changes. */
+export type MessageFacts = {
   readonly id: string
   readonly projectId: string
   readonly agentId: string
-  readonly sessionSeq: number
   readonly sessionId: string
-  readonly position: number
-  readonly headPosition: number
-  readonly lease: number
   readonly message: string
   readonly metadata: string | null
   readonly principal: string
@@ -22,6 +17,16 @@ export type MessageRow = StateColumns & {
   readonly attempt: number
   readonly createdAt: number
 }
+
+/** A message with its session's lease and its agent's project. */
+export type MessageRow = MessageFacts &
+  StateColumns & {
+    readonly seq: number
+    readonly sessionSeq: number
+    readonly position: number
+    readonly headPosition: number
+    readonly lease: number
+  }
 
 /** Of each state its own, and null for the rest. */
 export type StateColumns = {
@@ -49,7 +54,9 @@ export const messageByRef = sql<MessageRef, MessageRow>(
   `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
 )
 
-export const toMessage = (row: MessageRow): Message => ({
+export const toMessage = (row: MessageRow): Message => ({ ...toFacts(row), state: toState(row) })
+
+export const toFacts = (row: MessageFacts): Omit<Message, 'state'> => ({
   id: row.id,
   projectId: row.projectId,
   agentId: row.agentId,
@@ -60,7 +67,6 @@ export const toMessage = (row: MessageRow): Message => ({
   ...(row.fingerprint !== null && { fingerprint: row.fingerprint }),
   ...toTrace(row.trace),
   attempt: row.attempt,
-  state: toState(row),
   createdAt: row.createdAt,
 })
 

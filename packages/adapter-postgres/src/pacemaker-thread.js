@@ -14,10 +14,12 @@ const over = new AbortController()
 const held = new Map()
 const keyOf = (/** @type {import('@org/agent-messaging-core').Held} */ { messageId, token }) => `${messageId} ${token}`
 
-parentPort?.on('message', (/** @type {import('./pacemaker.js').Told} */ told) => {
-  if ('hold' in told) held.set(keyOf(told.hold), told.hold)
-  else if ('release' in told) held.delete(keyOf(told.release))
-  else over.abort()
+parentPort?.on('message', (/** @type {readonly import('./pacemaker.js').Told[]} */ all) => {
+  for (const told of all) {
+    if ('hold' in told) held.set(keyOf(told.hold), told.hold)
+    else if ('release' in told) held.delete(keyOf(told.release))
+    else over.abort()
+  }
 })
 
 const pool = new pg.Pool({ ...connection, max: 1, connectionTimeoutMillis: leaseMs, query_timeout: leaseMs, keepAlive: true })

@@ -54,6 +54,16 @@ it('extends what is held, again and again, while this thread does nothing else',
   expect(await dueAt()).toBeLessThanOrEqual(Date.now() + 400)
 })
 
+it('hears of a run before the first step of that blocks this thread', async () => {
+  const { pacemaker, dueAt } = await scene()
+  pacemaker.hold({ messageId: OTHER, token: 3, until: NEVER })
+  await until(async () => (await dueAt(2)) > 1_000) // so the thread is at work
+  pacemaker.hold({ messageId: ID, token: 3, until: NEVER })
+  await undefined
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+  expect(await dueAt()).toBeGreaterThan(1_000)
+})
+
 it('extends nothing beyond its end', async () => {
   const { pacemaker, dueAt } = await scene()
   pacemaker.hold({ messageId: ID, token: 3, until: 2_000 })

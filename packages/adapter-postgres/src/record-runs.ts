@@ -1,35 +1,29 @@
 import type { MessageStore, RecordedRun } from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { fanOuts, type Born, type FanOut } from './fan-out.js'
-import { messagesByIds, stateColumns, toMessage } from './message-row.js'
+import { stateColumns, toFacts, type MessageFacts } from './message-row.js'
 import { sql } from './sql.js'
 import { traceColumn } from './trace.js'
 
 export type Run = Parameters<MessageStore['recordRun']>[0]
 
-const recordSql = sql<ReturnType<typeof columnsOf>, { readonly place: number; readonly sessionWaits: boolean }>(`
-  select * from agent_messaging.record_runs(@messageIds, @tokens, @states, @notBefores, @finishedAts, @responseTimes, @responses, @errors,
+type Settled = MessageFacts & { readonly place: number; readonly sessionWaits: boolean }
+
+const settleSql = sql<ReturnType<typeof columnsOf>, Settled>(`
+  select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores, @finishedAts, @responseTimes, @responses, @errors,
     @nows, @eventIds, @eventNames, @bodies, @traces, @toldAts, @projectIds, @deliveryIds, @webhookSeqs, @dueAts, @leases)`)
 
-/**
- * `MessageStore.recordRun` of many, each of another message. To whom an event goes, and what else a message is, is read before: the first
- * may change at any moment, the second never.
- */
+/** `MessageStore.recordRun` of many, each of another message. To whom an event goes is read before: that may change at any moment. */
 export async function recordRuns(db: Queries, runs: readonly Run[]): Promise<RecordedRun[]> {
-  const [told, messages] = await Promise.all([
-    fanOuts(
-      db,
-      runs.map(({ outgoing }) => outgoing),
-    ),
-    db.all(messagesByIds, { ids: runs.map(({ messageId }) => messageId) }),
-  ])
-  const rows = new Map(messages.map((row) => [row.id, row]))
-  const held = await db.all(recordSql, columnsOf(runs, told))
-  const waits = new Map(held.map(({ place, sessionWaits }) => [place - 1, sessionWaits]))
-  return runs.map(({ messageId, state }, at) => {
-    const [row, sessionWaits] = [rows.get(messageId), waits.get(at)]
-    if (!row || sessionWaits === undefined) return { kind: 'lease_lost' }
-    return { kind: 'recorded', message: { ...toMessage(row), state }, deliveries: told[at]?.claimed ?? [], sessionWaits }
+  const told = await fanOuts(
+    db,
+    runs.map(({ outgoing }) => outgoing),
+  )
+  const settled = new Map((await db.all(settleSql, columnsOf(runs, told))).map((row) => [row.place - 1, row]))
+  return runs.map(({ state }, at) => {
+    const row = settled.get(at)
+    if (!row) return { kind: 'lease_lost' }
+    return { kind: 'recorded', message: { ...toFacts(row), state }, deliveries: told[at]?.claimed ?? [], sessionWaits: row.sessionWaits }
   })
 }
 

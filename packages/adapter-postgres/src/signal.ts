@@ -106,11 +106,11 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
     if (telling) return
     telling = true
     setImmediate(() => {
-      void tell()
-      setTimeout(() => {
+      const paused = sleep(PAUSE_MS, undefined, { ref: false })
+      void Promise.all([tell(), paused]).then(() => {
         telling = false
         if (untold.size > 0) tellSoon()
-      }, PAUSE_MS).unref()
+      })
     })
   }
 

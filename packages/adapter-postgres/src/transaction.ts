@@ -2,7 +2,7 @@ import type { AcceptStores, Stored } from '@org/agent-messaging-core'
 import { fromAsyncThrowable } from 'neverthrow'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
-import { findAgent } from './agent-store.js'
+import { findAgents } from './agent-store.js'
 import { MOST_WAITS, repeated } from './committer.js'
 import { queriesOn } from './database.js'
 import { unavailableBecause } from './unavailable.js'
@@ -14,7 +14,7 @@ import { unavailableBecause } from './unavailable.js'
 export function inTransaction(client: ClientBase): AcceptStores {
   const db = queriesOn(client)
   return {
-    agents: { get: (projectId, idOrName) => stored(() => findAgent(db, projectId, idOrName)) },
+    agents: { get: (projectId, idOrName) => stored(async () => (await findAgents(db, [{ projectId, idOrName }]))[0]) },
     messages: {
       accept: (message) =>
         stored(async () => {

@@ -8,7 +8,7 @@ declare
   grouped regprocedure;
 begin
   for grouped in select p.oid from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-    where n.nspname = 'agent_messaging' and p.proname ~ '^(accept_messages|record_runs|record_attempts)'
+    where n.nspname = 'agent_messaging' and p.proname ~ '^(accept_messages|record_runs|settle_runs|record_attempts)'
   loop
     execute format('alter function %s set lock_timeout = ''${LOCK_PATIENCE}''', grouped);
   end loop;

@@ -1,0 +1,173 @@
+import type { Accepted, Storage, Stored } from '@org/agent-messaging-core'
+import { accepted, anAgent, anEvent, aProject, aWebhook, BUILT_AT as NOW, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openPostgresStorage } from './index.js'
+
+// A connection keeps the plans of the hot functions' statements as it made them first, and tables grow under it. Whatever it knew then, no
+// step of a plan reads more than a few rows, however many there are. PostgreSQL itself tells what each step read (auto_explain).
+
+const MANY = 2_000
+/** A batch has three, and of each a statement looks at a handful. */
+const FEW = 50
+const UNTIL = NOW + 30_000
+const ids = fakeIds()
+
+let postgres: TestPostgres
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+afterAll(() => postgres.close())
+
+const NAMES = ['messages', 'sessions', 'events', 'deliveries', 'attempts', 'agents']
+const TABLES = NAMES.map((name) => `agent_messaging.${name}`)
+const UNTOUCHED = TABLES.map((table) => `alter table ${table} set (autovacuum_enabled = off)`).join(';')
+const EXPLAINED = `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+  set auto_explain.log_analyze = on; set auto_explain.log_timing = off; set auto_explain.log_format = json; set auto_explain.log_level = notice`
+/** Of the one agent and the one webhook, open or not. */
+const fill = (name: string, isOpen: boolean): string => `
+  insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
+      concurrency, max_attempts, max_queued, created_at, updated_at)
+    select 'agent ${name} ' || n, a.project_id, '${name} ' || n, '', '', '', '', '', 1, 1, 1, 0, 0
+    from generate_series(1, ${MANY}) n, agent_messaging.agents a where a.runtime_kind = 'fake';
+  with made as (
+    insert into agent_messaging.sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
+      select a.id, '${name} ' || n, 1, ${isOpen ? '1, 1, n' : '2, 0, null'}, 0, '', 0
+      from generate_series(1, ${MANY}) n, agent_messaging.agents a where a.runtime_kind = 'fake' returning *)
+  insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key, message, principal, attempt, state, response, finished_at,
+      not_before, created_at)
+    select session_id, agent_id, seq, 1, session_id, 'hi', '{}', 0, ${isOpen ? "'queued', null, null, 0" : "'responded', 'hi', 1, null"}, 0 from made;
+  with told as (
+    insert into agent_messaging.events (id, name, body, created_at)
+      select '${name} ' || n, 'message.responded', '', 0 from generate_series(1, ${MANY}) n returning seq)
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
+    select '${name} ' || told.seq, w.project_id, w.seq, told.seq, ${isOpen ? "'pending', 0, 0, told.seq, 0, null" : "'delivered', 0, 1, null, 1, 1"}, 0
+    from told, agent_messaging.webhooks w`
+const FINISH = `
+  update agent_messaging.sessions set head_position = 2, open_count = 0, due_at = null where last_message_id = '';
+  update agent_messaging.messages set state = 'responded', response = 'hi', finished_at = 1 where principal = '{}';
+  update agent_messaging.deliveries set state = 'delivered', due_at = null, finished_at = 1 where created_at = 0`
+
+const looked = (how: string): string[] => TABLES.map((table) => `${how} ${table}`)
+const GROWN = [fill('old', false), fill('new', true)]
+
+/** What is done to the tables while they are empty, when a few rows are there, and after the plans were made. */
+type Past = { readonly empty?: readonly string[]; readonly few?: readonly string[]; readonly since: readonly string[] }
+
+it.each<[string, Past]>([
+  ['nobody has looked at', { since: GROWN }],
+  ['were empty when somebody looked', { empty: looked('vacuum analyze'), since: GROWN }],
+  ['had a few rows when somebody looked', { few: looked('vacuum analyze'), since: GROWN }],
+  ['had everything open when somebody looked', { few: [fill('old', true), ...looked('analyze')], since: [FINISH] }],
+])('reads no more than it needs of tables that %s', async (_, { empty = [], few = [], since }) => {
+  const { run, storage, round, plans, firstColumns } = await scene()
+  await run([UNTOUCHED, ...empty])
+  await round()
+  await run(few)
+  await round()
+  await run(since)
+  plans.length = 0
+  await round()
+  const steps = plans.flatMap((plan) => stepsOf(plan.Plan).map((step) => ({ ...step, of: plan['Query Text'] })))
+  expect(new Set(steps.map((step) => step['Relation Name']))).toEqual(new Set([...NAMES, 'webhooks', 'subscriptions', undefined]))
+  expect(steps.filter((step) => rowsOf(step) > FEW).map(described)).toEqual([])
+  // Without a condition on its first column all of an index is read, whatever comes of it.
+  expect(steps.filter((step) => !isEntered(step, firstColumns)).map(described)).toEqual([])
+  await storage.close()
+})
+
+/** On one connection, which tells its plans. */
+async function scene() {
+  const plans: Explained[] = []
+  const pool = new pg.Pool({ connectionString: await postgres.database(), max: 1 })
+  onTestFinished(() => pool.end())
+  const storage = await openPostgresStorage({ pool })
+  const agent = anAgent()
+  await storage.credentials.createProject(aProject())
+  await storage.agents.create(agent)
+  await storage.webhooks.create(aWebhook(), 10)
+  const client = await pool.connect()
+  client.on('notice', ({ message = '' }) => plans.push(JSON.parse(message.slice(message.indexOf('{'))) as Explained))
+  await client.query(EXPLAINED)
+  client.release()
+  async function run(statements: readonly string[]): Promise<void> {
+    for (const statement of statements) await pool.query(statement)
+  }
+  const { rows } = await pool.query<{ index: string; column: string }>(`
+    select c.relname as index, a.attname as column
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum = 1
+    where c.relkind = 'i' and c.relnamespace = 'agent_messaging'::regnamespace`)
+  const firstColumns = new Map(rows.map(({ index, column }) => [index, column]))
+  return { run, storage, plans, firstColumns, round: () => roundOf(storage, agent) }
+}
+
+/** What a server does all day: three messages are sent, each twice, and answered; what is due is claimed, sent and recorded. */
+async function roundOf({ messages, deliveries }: Storage, agent: ReturnType<typeof anAgent>): Promise<void> {
+  const drafts = [1, 2, 3].map((n) => {
+    const id = ids.next()
+    return newMessage(agent, { sessionId: `${id} ${n}`, idempotencyKey: id, claimUntil: UNTIL })
+  })
+  const answer = (messageId: string, token: number) =>
+    messages.recordRun({
+      ...{ messageId, token, now: NOW, state: { kind: 'responded', response: 'hi', respondedAt: NOW, responseTimeMs: 1 } },
+      outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
+    })
+  const taken = await all(drafts.map((draft) => messages.accept(draft)))
+  await all(drafts.map((draft) => messages.accept({ ...draft, id: ids.next() })))
+  await all(taken.map((one) => answer(...heldBy(one))))
+  await all([messages.accept(newMessage(agent, { sessionId: ids.next() }))])
+  const [runs = []] = await all([messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 1 }], now: NOW, until: UNTIL })])
+  await all(runs.map(({ message, lease }) => answer(message.id, lease.token)))
+  const claims = { limit: 3, perWebhook: 3, perProject: 3, retries: 3, except: new Set<string>(), now: NOW, until: UNTIL }
+  const [claimed = []] = await all([deliveries.claimDue(claims)])
+  expect([runs.length, claimed.length]).toEqual([1, 3])
+  const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
+  const state = { kind: 'delivered', deliveredAt: NOW } as const
+  await all(claimed.map(({ delivery, lease }) => deliveries.recordAttempt({ deliveryId: delivery.id, token: lease.token, attempt, state })))
+}
+
+function heldBy(accepted: Accepted): [string, number] {
+  if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+  return [accepted.claimed.message.id, accepted.claimed.lease.token]
+}
+
+const all = async <T>(results: readonly Stored<T>[]): Promise<T[]> =>
+  (await Promise.all(results)).map((result) =>
+    result.match(
+      (value) => value,
+      ({ reason }) => {
+        throw new Error(reason)
+      },
+    ),
+  )
+
+type Explained = { readonly 'Query Text': string; readonly Plan: Step }
+type Step = {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Index Cond'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Join Filter'?: number
+  readonly Plans?: readonly Step[]
+}
+
+const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
+
+/** That it looked at, whether it kept them or not. */
+function rowsOf(step: Step): number {
+  const removed = (step['Rows Removed by Filter'] ?? 0) + (step['Rows Removed by Join Filter'] ?? 0)
+  return (step['Actual Rows'] + removed) * step['Actual Loops']
+}
+
+/** Agents are few, and may be read in their order to be joined. */
+const isEntered = (step: Step, firstColumns: ReadonlyMap<string, string>): boolean =>
+  step['Index Name'] === undefined ||
+  step['Relation Name'] === 'agents' ||
+  step['Index Cond']?.includes(firstColumns.get(step['Index Name']) ?? '?') === true
+
+const described = (step: Step & { readonly of: string }): string =>
+  `${rowsOf(step)} rows by ${step['Node Type']} of ${step['Relation Name']} (${step['Index Name']}) in ${step.of.trim().slice(0, 80)}`

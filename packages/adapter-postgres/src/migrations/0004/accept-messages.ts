@@ -1,0 +1,97 @@
+import { HOT_ORDERED } from './functions.js'
+
+/**
+ * Accepts messages one after the other, in one order for all who do so, so that they never wait for each other in a ring. The statements
+ * of one see what those before it wrote: two of one key, or of one session, are to each other as if they had come apart.
+ */
+export const acceptMessages = `
+create or replace function agent_messaging.accept_messages(
+  project_ids text[], agent_ids text[], session_ids text[], ids text[], keys text[], fingerprints text[], texts text[], metadatas text[],
+  principals text[], traces text[], nows bigint[], claim_untils bigint[])
+returns table (place bigint, kind text, "existingSeq" bigint, token bigint, "sessionState" text) ${HOT_ORDERED} as $$
+#variable_conflict use_column
+declare
+  given record;
+  agent agent_messaging.agents;
+  known record;
+  queue record;
+  is_claimed boolean;
+begin
+  perform agent_messaging.require_read_committed();
+  for given in
+    select * from unnest(project_ids, agent_ids, session_ids, ids, keys, fingerprints, texts, metadatas, principals, traces, nows, claim_untils)
+      with ordinality as g (project_id, agent_id, session_id, id, key, fingerprint, text, metadata, principal, trace, now, claim_until, place)
+    order by g.agent_id collate "C", g.session_id collate "C", g.key collate "C", g.place
+  loop
+    place := given.place;
+    "existingSeq" := null;
+    token := null;
+    "sessionState" := null;
+    select * into known from (
+      (select m.id, m.seq, m.session_seq from agent_messaging.messages m
+        where given.key is not null and m.idempotency_key is not null
+          and (m.agent_id, m.idempotency_key) >= (given.agent_id, given.key)
+          and (m.agent_id, m.idempotency_key) <= (given.agent_id, given.key)
+        order by m.agent_id, m.idempotency_key limit 1)
+      union all
+      -- Apart, for by its agent it would be looked for among all messages of that.
+      (select m.id, m.seq, m.session_seq from (select * from agent_messaging.messages where id = given.id offset 0) m
+        where m.agent_id = given.agent_id)) found
+    limit 1;
+    if found and given.project_id = (select a.project_id from agent_messaging.agents a where a.id =
+      (select s.agent_id from agent_messaging.sessions s where s.seq = known.session_seq))
+    then
+      kind := 'existing';
+      "existingSeq" := known.seq;
+      return next;
+      continue;
+    end if;
+
+    -- Nobody can delete the agent before the commit; all else about it may change meanwhile.
+    if agent.id is distinct from given.agent_id then
+      select a.* into agent from agent_messaging.agents a where a.id = given.agent_id for key share;
+    end if;
+    if agent.project_id is distinct from given.project_id or agent.state <> 'running' then
+      kind := case when agent.project_id = given.project_id then 'agent_not_running' else 'agent_not_found' end;
+      return next;
+      continue;
+    end if;
+
+    insert into agent_messaging.sessions as s
+      (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
+    values (given.agent_id, given.session_id, 1, 1, 1, coalesce(given.claim_until, given.now), (given.claim_until is not null)::int,
+      given.id, given.now)
+    on conflict (agent_id, session_id) do update set
+      last_position = s.last_position + 1,
+      open_count = s.open_count + 1,
+      due_at = coalesce(s.due_at, excluded.due_at),
+      lease = s.lease + case when s.due_at is null then excluded.lease else 0 end,
+      last_message_id = greatest(s.last_message_id, excluded.last_message_id),
+      last_message_at = greatest(s.last_message_at, excluded.last_message_at)
+      where s.open_count <= agent.max_queued
+    returning s.seq, s.last_position, s.lease, s.state, s.head_position = s.last_position as is_head into queue;
+    if not found then
+      kind := 'session_full';
+      return next;
+      continue;
+    end if;
+
+    if known.id is not null then
+      -- What is erased holds its key until it is swept; nobody finds it there.
+      update agent_messaging.messages m set idempotency_key = null
+        where m.id = known.id and m.idempotency_key = given.key and not exists
+          (select 1 from agent_messaging.sessions s join agent_messaging.agents a on a.id = s.agent_id where s.seq = m.session_seq);
+    end if;
+    is_claimed := given.claim_until is not null and queue.is_head;
+    insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
+      trace, attempt, state, not_before, started_at, created_at)
+    values (given.id, given.agent_id, queue.seq, queue.last_position, given.key, given.fingerprint, given.text, given.metadata,
+      given.principal, given.trace, is_claimed::int, case when is_claimed then 'running' else 'queued' end,
+      case when not is_claimed then given.now end, case when is_claimed then given.now end, given.now);
+    kind := case when is_claimed then 'claimed' else 'created' end;
+    token := queue.lease;
+    "sessionState" := queue.state;
+    return next;
+  end loop;
+end $$;
+`

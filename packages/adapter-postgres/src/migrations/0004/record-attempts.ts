@@ -1,0 +1,36 @@
+import { HOT } from './functions.js'
+
+/**
+ * Numbers and keeps attempts, each of another delivery, and moves those. Locks in the order in which operators do. What a receiver took
+ * is delivered, whoever learns it; anything else only the holder of the claim may say.
+ */
+export const recordAttempts = `
+create or replace function agent_messaging.record_attempts(
+  delivery_ids text[], tokens bigint[], are_accepted boolean[], started_ats bigint[], durations bigint[], outcomes text[],
+  header_names bigint[], header_values text[], states text[], steps int[], due_ats bigint[], finished_ats bigint[])
+returns table (place bigint, "webhookSeq" bigint) ${HOT} as $$
+#variable_conflict use_column
+begin
+  perform agent_messaging.require_read_committed();
+  perform 1 from unnest(delivery_ids) as g (delivery_id) join agent_messaging.deliveries d on d.id = any(array[g.delivery_id])
+    order by -d.seq for update of d;
+  return query
+    with counted as materialized (
+      select g.*, d.seq, d.webhook_seq, d.attempt_count + 1 as attempt_number
+      from unnest(delivery_ids, tokens, are_accepted, started_ats, durations, outcomes, header_names, header_values, states, steps, due_ats,
+          finished_ats)
+        with ordinality as g (delivery_id, token, is_accepted, started_at, duration, outcome, header_names_seq, header_values, state, step,
+          due_at, finished_at, place)
+        -- Apart, for by its state it would be looked for among all that are not delivered yet.
+        cross join lateral (select * from agent_messaging.deliveries where id = g.delivery_id offset 0) d
+      where d.state in ('sending', 'pending') and (g.is_accepted or (d.state = 'sending' and d.lease = g.token))),
+    kept as (
+      insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, header_names_seq, header_values)
+      select seq, attempt_number, started_at, duration, outcome, header_names_seq, header_values from counted),
+    moved as (
+      update agent_messaging.deliveries d set state = c.state, step = coalesce(c.step, d.step), due_at = c.due_at, resume_at = null,
+        finished_at = c.finished_at, attempt_count = c.attempt_number
+      from counted c where d.id = any(array[c.delivery_id]))
+    select counted.place, counted.webhook_seq from counted;
+end $$;
+`
