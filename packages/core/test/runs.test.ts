@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { ok, ResultAsync } from 'neverthrow'
+import { describe, expect, it, vi } from 'vitest'
 import type { AgentRuntime, RunOutcome } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
@@ -26,6 +27,22 @@ describe('a session', () => {
     await clock.advance(0) // at once, not at the next poll
     expect(runtime.requests).toHaveLength(3)
     expect(runtime.openRuns).toHaveLength(2)
+  })
+})
+
+describe('a message that comes while the slots are taken by a claim that is too early for it', () => {
+  it('is run as soon as the claim is back', async () => {
+    const { post, clock, runtime, storage } = await scene()
+    const { claimRunnable } = storage.messages
+    let comeBack = (): void => undefined
+    vi.spyOn(storage.messages, 'claimRunnable').mockImplementationOnce((query) =>
+      claimRunnable(query).andThen((none) => new ResultAsync(new Promise((resolve) => (comeBack = () => resolve(ok(none)))))),
+    )
+    await clock.advance(500)
+    const { id } = await post()
+    comeBack()
+    await clock.advance(0) // not at the next poll
+    expect(runtime.openRuns).toEqual([id])
   })
 })
 

@@ -79,6 +79,8 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
 
   function unreserve(lane: Lane, slots: number): void {
     lane.reserved -= slots
+    // Somebody looked for a slot while these were taken, by a claim perhaps that was too early for what has come since.
+    if (slots > 0 && lane.starved && lane.runs.size + lane.reserved < lane.agent.concurrency) loop.wake()
     if (isIdle(lane)) for (const tell of lane.whenIdle.splice(0)) tell()
   }
 
