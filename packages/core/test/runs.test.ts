@@ -1,4 +1,4 @@
-import { ok, ResultAsync } from 'neverthrow'
+import { ResultAsync } from 'neverthrow'
 import { describe, expect, it, vi } from 'vitest'
 import type { AgentRuntime, RunOutcome } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core'
@@ -35,8 +35,9 @@ describe('a message that comes while the slots are taken by a claim that is too 
     const { post, clock, runtime, storage } = await scene()
     const { claimRunnable } = storage.messages
     let comeBack = (): void => undefined
+    const back = new Promise<void>((resolve) => (comeBack = resolve))
     vi.spyOn(storage.messages, 'claimRunnable').mockImplementationOnce((query) =>
-      claimRunnable(query).andThen((none) => new ResultAsync(new Promise((resolve) => (comeBack = () => resolve(ok(none)))))),
+      claimRunnable(query).andThen((none) => ResultAsync.fromSafePromise(back).map(() => none)),
     )
     await clock.advance(500)
     const { id } = await post()
