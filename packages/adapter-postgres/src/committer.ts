@@ -21,6 +21,10 @@ type Write<In, Out> = {
   readonly most: number
   /** How often it met a lock when it was alone. */
   readonly waits: number
+  /** By the clock of `performance.now`. */
+  readonly patientUntil: number
+  /** Why the batch failed that it was in. */
+  readonly reason?: unknown
 }
 
 /** A batch that takes so long waits for a lock of somebody's, such as of a host's open transaction: the others need not wait with it. */
@@ -39,6 +43,8 @@ const PARTS = 8
  */
 const LOCKED = '55P03'
 export const MOST_WAITS = 10
+/** Who waits longer for others' locks gets nothing: what it was to write, such as a claim, is of the time when it came. */
+const PATIENCE_MS = 10_000
 
 /**
  * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while as many batches as may be are under way the next
@@ -58,6 +64,7 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   let isAwake = false
 
   function wake(): void {
+    giveUpLate()
     if (isAwake || !((queue.length > 0 && inFlight < mostInFlight) || (parted.length > 0 && aside.size < MOST_ASIDE))) return
     isAwake = true
     setImmediate(() => {
@@ -128,32 +135,38 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
       })
     } catch (error) {
       // One of them fails: that one alone shall. When the database itself is away, the rest need not wait for it in parts.
-      if (batch.length > 1 && isOfARow(error)) part(batch)
+      if (batch.length > 1 && isOfARow(error)) part(batch, error)
       else for (const write of batch) giveUp(write, error)
     }
   }
 
-  function part(batch: readonly Write<In, Out>[]): void {
+  function part(batch: readonly Write<In, Out>[], reason: unknown): void {
     const most = Math.ceil(batch.length / PARTS)
-    parted.unshift(...batch.map((write) => ({ ...write, most })))
+    parted.unshift(...batch.map((write) => ({ ...write, most, reason })))
   }
 
-  function giveUp(write: Write<In, Out>, error: unknown): void {
-    const lane = laneOf?.(write.input)
-    if (codeOf(error) === LOCKED && write.waits < MOST_WAITS) {
-      locked.add(lane)
-      parted.push({ ...write, most: 1, waits: write.waits + 1 })
-    } else {
-      locked.delete(lane)
-      write.settle.reject(error)
-      if (codeOf(error) === LOCKED) giveUpBehind(lane, error)
-    }
+  function giveUp(write: Write<In, Out>, reason: unknown): void {
+    if (codeOf(reason) !== LOCKED || write.waits === MOST_WAITS) return refuse(write, reason)
+    locked.add(laneOf?.(write.input))
+    parted.push({ ...write, most: 1, waits: write.waits + 1, reason })
   }
 
-  /** One after the other they would wait for this lock as long as it did, each. */
-  function giveUpBehind(lane: string | undefined, error: unknown): void {
-    const isBehind = ({ input }: Write<In, Out>): boolean => lane !== undefined && laneOf?.(input) === lane
-    for (const write of [...parted, ...queue].filter(isBehind)) write.settle.reject(error)
+  function giveUpLate(): void {
+    const now = performance.now()
+    const late = parted.filter(({ patientUntil }) => patientUntil <= now)
+    if (late.length === 0) return
+    parted = parted.filter(({ patientUntil }) => patientUntil > now)
+    for (const write of late) refuse(write, write.reason)
+  }
+
+  function refuse({ input, waits, settle: { reject } }: Write<In, Out>, reason: unknown): void {
+    const lane = laneOf?.(input)
+    reject(reason)
+    if (waits === 0 || lane === undefined) return
+    locked.delete(lane)
+    // One after the other they would wait for this lock as long as it did, each.
+    const isBehind = (write: Write<In, Out>): boolean => laneOf?.(write.input) === lane
+    for (const write of [...parted, ...queue].filter(isBehind)) write.settle.reject(reason)
     parted = parted.filter((write) => !isBehind(write))
     queue = queue.filter((write) => !isBehind(write))
   }
@@ -161,7 +174,9 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   return (input) => {
     if (queue.length + parted.length >= maxQueued) return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
     return new Promise((resolve, reject) => {
-      queue.push({ input, key: keyOf?.(input) ?? Symbol('its own'), settle: { resolve, reject }, most: mostAtOnce, waits: 0 })
+      const patientUntil = performance.now() + PATIENCE_MS
+      const key = keyOf?.(input) ?? Symbol('its own')
+      queue.push({ input, key, settle: { resolve, reject }, most: mostAtOnce, waits: 0, patientUntil })
       wake()
     })
   }
