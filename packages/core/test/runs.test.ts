@@ -30,6 +30,20 @@ describe('a session', () => {
   })
 })
 
+describe('messages whose acceptance hangs', () => {
+  it('take one slot of their session, and leave the others to the rest', async () => {
+    const { send, post, clock, runtime, storage } = await scene({ agent: { concurrency: 2 } })
+    const { accept } = storage.messages
+    vi.spyOn(storage.messages, 'accept').mockImplementation((message) =>
+      message.sessionId === 'locked' ? new ResultAsync(new Promise<never>(() => undefined)) : accept(message),
+    )
+    for (let n = 0; n < 3; n++) void send('hi', { sessionId: 'locked' })
+    const { id } = await post()
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual([id])
+  })
+})
+
 describe('a message that comes while the slots are taken by a claim that is too early for it', () => {
   it('is run as soon as the claim is back', async () => {
     const { post, clock, runtime, storage } = await scene()
