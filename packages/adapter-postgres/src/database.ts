@@ -16,8 +16,11 @@ export type Queries = {
 
 /** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */
 export type Database = {
-  /** Runs `operation` in a transaction of its own and answers when that is durable. It may run twice, but only one run counts. */
-  write<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
+  /**
+   * Runs `operation` in a transaction of its own and answers when that is durable. It may run twice, but only one run counts: so often more
+   * as it meets a lock of somebody's.
+   */
+  write<T>(operation: (queries: Queries) => Promise<T>, mostWaits?: number): Stored<T>
   /** As `write`, but without a transaction around it: each statement is one, and the last one makes all of it durable. */
   call<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
   /** As `call`, of many at once. */
@@ -69,8 +72,8 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
     return fromAsyncThrowable(() => running, unavailableBecause)()
   }
 
-  const transact = <T>(operation: (queries: Queries) => Promise<T>): Promise<T> =>
-    repeated(async () => transactOn(await pool.connect(), operation))
+  const transact = <T>(operation: (queries: Queries) => Promise<T>, mostWaits = 0): Promise<T> =>
+    repeated(async () => transactOn(await pool.connect(), operation), mostWaits)
 
   let isReadCommitted = true
   async function callOnce<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
@@ -92,7 +95,7 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
   }
 
   return {
-    write: (operation) => tracked(() => transact(operation)),
+    write: (operation, mostWaits) => tracked(() => transact(operation, mostWaits)),
     call: (operation) => tracked(() => repeated(() => callOnce(operation))),
     grouped: ({ flush, ...batching }) => {
       const commit = createCommitter({ ...batching, flush: (inputs) => callOnce((queries) => flush(queries, inputs)) }, MOST_WAITING)

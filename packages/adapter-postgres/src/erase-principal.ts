@@ -36,14 +36,19 @@ const foundSql = sql<{ readonly ids: readonly string[] }, MessageRow>(`
   select m.seq, m.session_seq as "sessionSeq", m.position, s.head_position as "headPosition", m.finished_at is null as "isOpen"
   from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id
   where m.id = any(@ids::text[])`)
+/** All sessions of a step are locked at once: for one that somebody else has locked, the others are not held for longer. */
+const impatientSql = sql("set local lock_timeout = '1s'")
 const removeSql = sql<Seq>('delete from agent_messaging.messages where seq = @seq')
 
-/** `MessageStore.erasePrincipal`, within a transaction. What is erased already is left to the sweep. */
+/** `MessageStore.erasePrincipal`, within a transaction, which is to be repeated when it meets a lock. What is erased already is left to the sweep. */
 export async function erasePrincipalMessages(db: Queries, step: MessageStep): Promise<ErasedMessages> {
   const next = (await db.one(lastMessageSql, { ...step, skipped: step.limit - 1 }))?.seq
   const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
   const ids = (await db.all(principalMessagesSql, { ...step, ...bounds })).map(({ id }) => id)
-  if (!step.countOnly) await lockSessionsOf(db, ...ids)
+  if (!step.countOnly) {
+    await db.run(impatientSql, {})
+    await lockSessionsOf(db, ...ids)
+  }
   const rows = await db.all(foundSql, { ids })
   const erased = step.force ? rows : rows.filter(({ isOpen }) => !isOpen)
   if (!step.countOnly) {

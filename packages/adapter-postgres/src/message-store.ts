@@ -3,6 +3,7 @@ import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
+import { MOST_WAITS } from './committer.js'
 import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
@@ -67,7 +68,10 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     backlog: (now) => read((db) => messageBacklog(db, now)),
     listSessions: (agent, page) => read((db) => listSessions(db, agent, page)),
     erase: (session) => write((db) => erase(db, session)),
-    erasePrincipal: (step) => (step.countOnly ? read : write)((db) => erasePrincipalMessages(db, step)),
+    erasePrincipal: (step) => {
+      const work = (db: Queries) => erasePrincipalMessages(db, step)
+      return step.countOnly ? read(work) : write(work, MOST_WAITS)
+    },
     sweep: ({ limit }) => write((db) => sweep(db, limit)),
   }
 }

@@ -4,6 +4,7 @@ import {
   type ClaimedDelivery,
   type Message,
   type MessageRef,
+  type NewMessage,
   type Storage,
   type Stored,
 } from '@org/agent-messaging-core'
@@ -19,7 +20,7 @@ import {
   refused,
 } from '@org/agent-messaging-core/testing'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
 
@@ -58,8 +59,8 @@ async function newAgent(): Promise<Agent> {
 }
 
 /** One that is final, in whatever way. */
-async function finished(agent: Agent, sessionId: string, idempotencyKey?: string): Promise<Message> {
-  const sent = newMessage(agent, { sessionId, claimUntil: NOW, ...(idempotencyKey !== undefined && { idempotencyKey }) })
+async function finished(agent: Agent, sessionId: string, idempotencyKey?: string, more: Partial<NewMessage> = {}): Promise<Message> {
+  const sent = newMessage(agent, { sessionId, claimUntil: NOW, ...(idempotencyKey !== undefined && { idempotencyKey }), ...more })
   const accepted = await done(storage.messages.accept(sent))
   if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
   const { message, lease } = accepted.claimed
@@ -68,6 +69,7 @@ async function finished(agent: Agent, sessionId: string, idempotencyKey?: string
   return message
 }
 
+const of = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } }) as const
 const refOf = ({ id: messageId, agentId, projectId }: Message): MessageRef => ({ messageId, agentId, projectId })
 
 async function publish(agent: Agent, webhooks: number): Promise<void> {
@@ -140,7 +142,6 @@ const cancelledNow = (agent: Agent) => ({
 })
 
 it('an end user is erased by force while others send, answer and purge: who is left is next, in order', async () => {
-  const of = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } }) as const
   const agent = await newAgent()
   const step = { projectId: PROJECT_ID, agentId: agent.id, endUserId: 'u', force: true, countOnly: false, now: NOW, limit: 1_000, after: 0 }
   for (const round of ROUNDS) {
@@ -181,6 +182,28 @@ it('an end user is erased by force while others send, answer and purge: who is l
   )
   expect(astray.rows).toEqual([])
 })
+
+// Else they are, for the ten seconds of any other transaction.
+it(
+  'an end user is erased when a session of theirs is free, and meanwhile their other sessions are not held up',
+  { timeout: 9_000 },
+  async () => {
+    const agent = await newAgent()
+    await finished(agent, 'a', undefined, of('u'))
+    await finished(agent, 'b', undefined, of('u'))
+    const host = await pool.connect()
+    await host.query('begin')
+    await host.query("select 1 from agent_messaging.sessions where agent_id = $1 and session_id = 'b' for update", [agent.id])
+    const step = { projectId: PROJECT_ID, agentId: agent.id, endUserId: 'u', force: true, countOnly: false, now: NOW, limit: 100, after: 0 }
+    const erased = done(storage.messages.erasePrincipal(step))
+    const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    await vi.waitFor(async () => expect((await pool.query(waiting)).rowCount).toBe(1), { timeout: 5_000 })
+    expect(await done(storage.messages.accept(newMessage(agent, { sessionId: 'a', ...of('v') })))).toMatchObject({ kind: 'created' })
+    await host.query('commit')
+    host.release()
+    expect(await erased).toEqual({ messages: 2, openMessages: 0 })
+  },
+)
 
 it('deliveries of an end user are erased while they are attempted and purged: nothing is left behind, and nothing fails', async () => {
   const agent = await newAgent()
