@@ -43,12 +43,12 @@ const list = z.object({
 })
 
 /** What @hono/node-server binds. */
-type NodeBindings = { readonly incoming?: { readonly socket: { readonly destroyed: boolean } } }
+type NodeBindings = { readonly incoming?: { readonly socket?: { readonly destroyed: boolean } | null } }
 
 /** Whether the caller is still there. On Node its socket tells: to make a signal for each who waits costs a kilobyte more. */
 const callerOf = ({ env, req }: Context<Env>) => ({
   get aborted() {
-    return (env as NodeBindings | undefined)?.incoming?.socket.destroyed ?? req.raw.signal.aborted
+    return (env as NodeBindings | undefined)?.incoming?.socket?.destroyed ?? req.raw.signal.aborted
   },
 })
 
