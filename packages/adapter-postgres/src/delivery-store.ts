@@ -39,6 +39,8 @@ const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(
      where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked)`)
 
 const MOST_AT_ONCE = 256
+/** Those of one webhook wait for each other with a connection each: the others are for who sends. */
+const MOST_JUDGED = 4
 
 export function deliveryStore({ read, write, call, grouped }: Database): DeliveryStore {
   const [claimDue, names] = [dueClaims(), headerNames()]
@@ -48,14 +50,19 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     mostInFlight: 1, // nobody waits for these: the more in one the better
     flush: (db, records) => recordAttempts(db, names, records),
   })
+  const recordWithVerdict = grouped<AttemptRecord, RecordedAttempt>({
+    keyOf: ({ deliveryId }) => deliveryId,
+    mostAtOnce: 1,
+    mostInFlight: MOST_JUDGED,
+    inTransaction: true,
+    flush: (db, records) => Promise.all(records.map((one) => recordJudged(db, names, one))),
+  })
   return {
     claimDue: (query) => call((db) => claimDue(db, query)),
     recordAttempt: (attempt) => {
       const { deliveryId, judge } = attempt
       if (!judge) return record(attempt)
-      return read((db) => hasVerdict(db, deliveryId, judge)).andThen((hasOne) =>
-        hasOne ? write((db) => recordJudged(db, names, attempt)) : record(attempt),
-      )
+      return read((db) => hasVerdict(db, deliveryId, judge)).andThen((hasOne) => (hasOne ? recordWithVerdict(attempt) : record(attempt)))
     },
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {

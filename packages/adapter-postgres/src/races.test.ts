@@ -214,6 +214,30 @@ it('an attempt that waits for another one of its delivery is numbered after that
   expect((await done(storage.deliveries.get(PROJECT_ID, first.delivery.id)))?.attempts[0]?.attemptNumber).toBe(5)
 })
 
+it('attempts that wait for their webhooks leave connections to who sends', async () => {
+  const agent = await newAgent()
+  await publish(agent, 30)
+  const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+  expect(claims).toHaveLength(30)
+  const client = await pool.connect()
+  await client.query('begin; select 1 from agent_messaging.webhooks for update')
+  const recorded = claims.map(({ delivery, lease }) =>
+    storage.deliveries.recordAttempt({
+      ...{ deliveryId: delivery.id, token: lease.token, attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() } },
+      ...{
+        state: { kind: 'delivered', deliveredAt: NOW },
+        judge: ({ health }) => ({ change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW } }),
+      },
+    }),
+  )
+  const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  while (Number((await client.query<{ n: number }>(waiting)).rows[0]?.n) < 4) await setTimeout(10)
+  expect(await done(storage.messages.accept(newMessage(agent)))).toMatchObject({ kind: 'created' })
+  await client.query('commit')
+  client.release()
+  for (const one of recorded) expect(await done(one)).toMatchObject({ kind: 'recorded' })
+})
+
 it('a name, and the last place for a webhook, go to one of those who want them', async () => {
   const agents = Array.from({ length: 8 }, () => anAgent({ name: 'wanted' }))
   const named = await Promise.all(agents.map((agent) => done(storage.agents.create(agent))))
