@@ -133,6 +133,47 @@ it('makes the others while one waits for a lock, with nothing beside it that wou
   expect(await Promise.all([first, late[0]])).toEqual(['first locked', 'second locked'])
 })
 
+it('makes the others however many wait for a lock', async () => {
+  // A batch fails, and who is alone waits.
+  const flush = (inputs: readonly string[]) => {
+    if (!inputs.some((input) => input.startsWith('locked'))) return Promise.resolve(inputs)
+    return inputs.length > 1 ? Promise.reject(coded('55P03')) : new Promise<never>(() => undefined)
+  }
+  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 64, flush }, 200)
+  for (let n = 0; n < 20; n++) void write(`locked ${n}`)
+  for (let n = 0; n < 20; n++) await turn()
+  expect(await Promise.all(['a', 'b'].map(write))).toEqual(['a', 'b'])
+})
+
+it('gives up for all who wait for a lock when it does for the first of them', async () => {
+  const batches: (readonly string[])[] = []
+  const flush = (inputs: readonly string[]) => (batches.push(inputs), turn().then(() => Promise.reject(coded('55P03'))))
+  const write = createCommitter<string, string>({ keyOf: (input) => input, laneOf: () => 'lane', mostAtOnce: 64, flush }, 200)
+  const first = write('first')
+  while (batches.length < 2) await turn()
+  const done = await Promise.allSettled([first, write('second'), write('third')])
+  expect(done.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(new Set(batches.flat())).toEqual(new Set(['first']))
+})
+
+it('makes nobody wait for locks for long, however many there are', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const met: { input: string; giveUp(): void }[] = []
+  const flush = (inputs: readonly string[]) =>
+    inputs.length > 1
+      ? Promise.reject(coded('55P03'))
+      : new Promise<never>((_, reject) => met.push({ input: `${inputs[0]}`, giveUp: () => reject(coded('55P03')) }))
+  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 64, flush }, 200)
+  const written = Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f'].map(write))
+  while (met.length < 2) await turn()
+  vi.advanceTimersByTime(10_000)
+  for (const { giveUp } of met) giveUp()
+  const done = await written
+  vi.useRealTimers()
+  expect(new Set(done.map(({ status }) => status))).toEqual(new Set(['rejected']))
+  expect(met.map(({ input }) => input)).toEqual(['a', 'b'])
+})
+
 it.each(['40001', '40P01', '23505'])('runs a batch again as it was after %s', async (code) => {
   const runs: (readonly string[])[] = []
   const flush = (inputs: readonly string[]) => (runs.push(inputs) < 3 ? Promise.reject(coded(code)) : Promise.resolve(inputs))

@@ -21,12 +21,16 @@ type Write<In, Out> = {
   readonly most: number
   /** How often it met a lock when it was alone. */
   readonly waits: number
+  /** By the clock of `performance.now`. */
+  readonly patientUntil: number
+  /** Why the batch failed that it was in. */
+  readonly reason?: unknown
 }
 
 /** A batch that takes so long waits for a lock of somebody's, such as of a host's open transaction: the others need not wait with it. */
 const STUCK_MS = 500
-/** Each has a connection, of which the host's pool may have few. */
-const MOST_STUCK = 2
+/** Batches aside of the others: those that are stuck, and parts of those that failed. Each has a connection, of which the host's pool may have few. */
+const MOST_ASIDE = 2
 
 /** Serialization failure and deadlock: the whole is to be run again. Unique violation: another was first, and the next run finds its row. */
 const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
@@ -35,10 +39,12 @@ const MOST_RUNS = 5
 const PARTS = 8
 /**
  * A lock that somebody does not let go within a second (`LOCK_PATIENCE`): none of a batch got anything. Who is alone with it tries
- * again, behind the others, and so often in all.
+ * again, aside of the others, and so often in all.
  */
 const LOCKED = '55P03'
 export const MOST_WAITS = 10
+/** Who waits longer for others' locks gets nothing: what it was to write, such as a claim, is of the time when it came. */
+const PATIENCE_MS = 10_000
 
 /**
  * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while as many batches as may be are under way the next
@@ -47,62 +53,78 @@ export const MOST_WAITS = 10
  */
 export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued: number): (input: In) => Promise<Out> {
   const { keyOf, laneOf = keyOf, mostAtOnce, mostInFlight = 2, flush } = batching
-  /** The lanes of each batch that is stuck: what else is in one of them would only get stuck too. */
-  const stuck = new Set<ReadonlySet<string | undefined>>()
+  /** The lanes of each batch that is aside: what else is in one of them would only get stuck too. */
+  const aside = new Set<ReadonlySet<string | undefined>>()
   /** The lanes of those that met a lock when they were alone, and are to try again. */
   const locked = new Set<string | undefined>()
   let queue: Write<In, Out>[] = []
+  /** Of batches that failed: however many locks there are among them, those in the queue do not wait behind them. */
+  let parted: Write<In, Out>[] = []
   let inFlight = 0
   let isAwake = false
 
   function wake(): void {
-    if (isAwake || queue.length === 0 || inFlight === mostInFlight) return
+    giveUpLate()
+    if (isAwake || !((queue.length > 0 && inFlight < mostInFlight) || (parted.length > 0 && aside.size < MOST_ASIDE))) return
     isAwake = true
     setImmediate(() => {
       isAwake = false
-      const batch = nextBatch()
-      if (batch.length === 0) return
-      void commit(batch)
-      wake()
+      const [fresh, left] = inFlight < mostInFlight ? batchOf(queue) : [[], queue]
+      queue = left
+      if (fresh.length > 0) void commit(fresh)
+      const [part, rest] = aside.size < MOST_ASIDE ? batchOf(parted) : [[], parted]
+      parted = rest
+      if (part.length > 0) void commitAside(part)
+      if (fresh.length + part.length > 0) wake()
     })
   }
 
-  function nextBatch(): Write<In, Out>[] {
+  /** With those that are left. */
+  function batchOf(writes: readonly Write<In, Out>[]): [Write<In, Out>[], Write<In, Out>[]] {
     const batch = new Map<unknown, Write<In, Out>>()
     const left: Write<In, Out>[] = []
     let most = mostAtOnce
-    for (const write of queue) {
+    for (const write of writes) {
       const fits = batch.size < Math.min(most, write.most) && !batch.has(write.key) && !isHeldUp(write)
       if (fits) batch.set(write.key, write)
       else left.push(write)
       if (fits) most = Math.min(most, write.most)
     }
-    queue = left
-    return [...batch.values()]
+    return [[...batch.values()], left]
   }
 
   function isHeldUp({ input, waits }: Write<In, Out>): boolean {
     const lane = laneOf?.(input)
     if (lane === undefined) return false
     if (locked.has(lane) && waits === 0) return true
-    for (const lanes of stuck) if (lanes.has(lane)) return true
+    for (const lanes of aside) if (lanes.has(lane)) return true
     return false
   }
 
   async function commit(batch: readonly Write<In, Out>[]): Promise<void> {
-    const lanes = new Set(batch.map(({ input }) => laneOf?.(input)))
+    const lanes = lanesOf(batch)
     inFlight++
     const patience = setTimeout(() => {
-      if (stuck.size === MOST_STUCK) return
-      stuck.add(lanes)
+      if (aside.size === MOST_ASIDE) return
+      aside.add(lanes)
       inFlight--
       wake()
     }, STUCK_MS)
     await settle(batch)
     clearTimeout(patience)
-    if (!stuck.delete(lanes)) inFlight--
+    if (!aside.delete(lanes)) inFlight--
     wake()
   }
+
+  async function commitAside(batch: readonly Write<In, Out>[]): Promise<void> {
+    const lanes = lanesOf(batch)
+    aside.add(lanes)
+    await settle(batch)
+    aside.delete(lanes)
+    wake()
+  }
+
+  const lanesOf = (batch: readonly Write<In, Out>[]) => new Set(batch.map(({ input }) => laneOf?.(input)))
 
   async function settle(batch: readonly Write<In, Out>[]): Promise<void> {
     try {
@@ -113,31 +135,48 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
       })
     } catch (error) {
       // One of them fails: that one alone shall. When the database itself is away, the rest need not wait for it in parts.
-      if (batch.length > 1 && isOfARow(error)) part(batch)
+      if (batch.length > 1 && isOfARow(error)) part(batch, error)
       else for (const write of batch) giveUp(write, error)
     }
   }
 
-  function part(batch: readonly Write<In, Out>[]): void {
+  function part(batch: readonly Write<In, Out>[], reason: unknown): void {
     const most = Math.ceil(batch.length / PARTS)
-    queue.unshift(...batch.map((write) => ({ ...write, most })))
+    parted.unshift(...batch.map((write) => ({ ...write, most, reason })))
   }
 
-  function giveUp(write: Write<In, Out>, error: unknown): void {
-    const lane = laneOf?.(write.input)
-    if (codeOf(error) === LOCKED && write.waits < MOST_WAITS) {
-      locked.add(lane)
-      queue.push({ ...write, most: 1, waits: write.waits + 1 })
-    } else {
-      locked.delete(lane)
-      write.settle.reject(error)
-    }
+  function giveUp(write: Write<In, Out>, reason: unknown): void {
+    if (codeOf(reason) !== LOCKED || write.waits === MOST_WAITS) return refuse(write, reason)
+    locked.add(laneOf?.(write.input))
+    parted.push({ ...write, most: 1, waits: write.waits + 1, reason })
+  }
+
+  function giveUpLate(): void {
+    const now = performance.now()
+    const late = parted.filter(({ patientUntil }) => patientUntil <= now)
+    if (late.length === 0) return
+    parted = parted.filter(({ patientUntil }) => patientUntil > now)
+    for (const write of late) refuse(write, write.reason)
+  }
+
+  function refuse({ input, waits, settle: { reject } }: Write<In, Out>, reason: unknown): void {
+    const lane = laneOf?.(input)
+    reject(reason)
+    if (waits === 0 || lane === undefined) return
+    locked.delete(lane)
+    // One after the other they would wait for this lock as long as it did, each.
+    const isBehind = (write: Write<In, Out>): boolean => laneOf?.(write.input) === lane
+    for (const write of [...parted, ...queue].filter(isBehind)) write.settle.reject(reason)
+    parted = parted.filter((write) => !isBehind(write))
+    queue = queue.filter((write) => !isBehind(write))
   }
 
   return (input) => {
-    if (queue.length >= maxQueued) return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
+    if (queue.length + parted.length >= maxQueued) return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
     return new Promise((resolve, reject) => {
-      queue.push({ input, key: keyOf?.(input) ?? Symbol('its own'), settle: { resolve, reject }, most: mostAtOnce, waits: 0 })
+      const patientUntil = performance.now() + PATIENCE_MS
+      const key = keyOf?.(input) ?? Symbol('its own')
+      queue.push({ input, key, settle: { resolve, reject }, most: mostAtOnce, waits: 0, patientUntil })
       wake()
     })
   }

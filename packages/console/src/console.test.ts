@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createConsole, isConsolePath } from './console.js'
 
 const ORIGIN = 'http://127.0.0.1:3000'
@@ -447,6 +447,20 @@ describe('recovering', () => {
     expect(await (await get(`${path}?status=delivered&to=2001-01-01T00:00`, cookie)).text()).toContain('No delivery matches')
     expect(await (await get(path, cookie)).text()).toContain('Status exhausted.')
     expect(sender.requests).toHaveLength(sent)
+  })
+
+  it('lets others have their turn between two pages of what it counts', async () => {
+    const { get, path, cookie, storage } = await withDelivered(3)
+    const { list } = storage.deliveries
+    const turns: number[] = []
+    let turn = 0
+    vi.spyOn(storage.deliveries, 'list').mockImplementation((filter, page) => {
+      turns.push(turn)
+      setImmediate(() => turn++)
+      return list(filter, { ...page, limit: 1 })
+    })
+    expect(await (await get(`${path}?status=delivered`, cookie)).text()).toContain('3 deliveries match')
+    expect(turns).toEqual([0, 1, 2])
   })
 
   it('says how far it has come, of how many', async () => {

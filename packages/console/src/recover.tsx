@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { isUuid, type DeliveryFilter, type MessagingService } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
@@ -59,7 +60,7 @@ const recoverFilter = (fields: Readonly<Record<string, unknown>>): Filter => {
   return { ...filter, status: filter.status ?? 'exhausted' }
 }
 
-/** Up to ten thousand of them, a thousand at a time. */
+/** Up to ten thousand of them, a thousand at a time: a storage that answers at once would hold up everybody else with all of them. */
 const countMatching = (service: MessagingService, filter: DeliveryFilter) =>
   safeTry(async function* () {
     let count = 0
@@ -70,6 +71,7 @@ const countMatching = (service: MessagingService, filter: DeliveryFilter) =>
       count += data.length
       if (nextCursor === null) return ok<Matching>({ count, isAll: true })
       cursor = nextCursor
+      await turn()
     }
     return ok<Matching>({ count, isAll: false })
   })

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { ResultAsync } from 'neverthrow'
+import { describe, expect, it, vi } from 'vitest'
 import type { AgentRuntime, RunOutcome } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
@@ -26,6 +27,37 @@ describe('a session', () => {
     await clock.advance(0) // at once, not at the next poll
     expect(runtime.requests).toHaveLength(3)
     expect(runtime.openRuns).toHaveLength(2)
+  })
+})
+
+describe('messages whose acceptance hangs', () => {
+  it('take one slot of their session, and leave the others to the rest', async () => {
+    const { send, post, clock, runtime, storage } = await scene({ agent: { concurrency: 2 } })
+    const { accept } = storage.messages
+    vi.spyOn(storage.messages, 'accept').mockImplementation((message) =>
+      message.sessionId === 'locked' ? new ResultAsync(new Promise<never>(() => undefined)) : accept(message),
+    )
+    for (let n = 0; n < 3; n++) void send('hi', { sessionId: 'locked' })
+    const { id } = await post()
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual([id])
+  })
+})
+
+describe('a message that comes while the slots are taken by a claim that is too early for it', () => {
+  it('is run as soon as the claim is back', async () => {
+    const { post, clock, runtime, storage } = await scene()
+    const { claimRunnable } = storage.messages
+    let comeBack = (): void => undefined
+    const back = new Promise<void>((resolve) => (comeBack = resolve))
+    vi.spyOn(storage.messages, 'claimRunnable').mockImplementationOnce((query) =>
+      claimRunnable(query).andThen((none) => ResultAsync.fromSafePromise(back).map(() => none)),
+    )
+    await clock.advance(500)
+    const { id } = await post()
+    comeBack()
+    await clock.advance(0) // not at the next poll
+    expect(runtime.openRuns).toEqual([id])
   })
 })
 

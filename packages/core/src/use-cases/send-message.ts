@@ -79,7 +79,7 @@ async function send(d: SendDeps, input: SendInput): Promise<Result<Sent, SendErr
   const { agent, message: born } = drafted.value
 
   // Undefined when the agent does not run here or has no free slot: the message is then only queued.
-  const slot = d.dispatcher.reserve(agent.id)
+  const slot = d.dispatcher.reserve(agent.id, born.sessionId)
   const answered = await d.storage.messages.accept(slot ? { ...born, claimUntil: born.now + d.policy.runLeaseMs } : born)
   if (answered.isErr() || answered.value.kind !== 'claimed') slot?.release()
   if (answered.isErr()) return err(answered.error)

@@ -20,8 +20,8 @@ export type Dispatcher = {
   closeLane(agentId: string): Promise<void>
   /** Whether runs of it are under way. */
   isBusy(agentId: string): boolean
-  /** A slot for a message that is about to be accepted; undefined when it cannot be run here and now. */
-  reserve(agentId: string): Slot | undefined
+  /** A slot for a message that is about to be accepted; undefined when it cannot be run here and now. A session has one at a time. */
+  reserve(agentId: string, sessionId: string): Slot | undefined
   /** Work waits for this agent: it is looked for here if there is room for it, else the other processes are told. */
   wake(agentId: string): void
   /** Runs under way. */
@@ -38,16 +38,24 @@ export type Dispatcher = {
 /** Exactly one of the two is to be called, once. */
 type Slot = { run(claimed: ClaimedMessage): void; release(): void }
 
-/** `starved`: something may be due that found no free slot. `whenIdle`: called once nothing runs or is about to. */
+/**
+ * `starved`: something may be due that found no free slot. `accepting`: the sessions for which slots are reserved. `whenIdle`: called once
+ * nothing runs or is about to.
+ */
 type Lane = {
   agent: Agent
   running: Pick<RunningAgent, 'run'>
   readonly runs: Set<Run>
   reserved: number
+  readonly accepting: Set<string>
   starved: boolean
   closed: boolean
   readonly whenIdle: (() => void)[]
 }
+
+const emptyLane = (): Omit<Lane, 'agent' | 'running'> => ({
+  ...{ runs: new Set(), reserved: 0, accepting: new Set(), starved: false, closed: false, whenIdle: [] },
+})
 
 export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platform, 'pacemaker' | 'workSignal'>): Dispatcher {
   const lanes = new Map<string, Lane>()
@@ -79,6 +87,8 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
 
   function unreserve(lane: Lane, slots: number): void {
     lane.reserved -= slots
+    // Somebody looked for a slot while these were taken, by a claim perhaps that was too early for what has come since.
+    if (slots > 0 && lane.starved && lane.runs.size + lane.reserved < lane.agent.concurrency) loop.wake()
     if (isIdle(lane)) for (const tell of lane.whenIdle.splice(0)) tell()
   }
 
@@ -177,7 +187,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     openLane(agent, running) {
       const lane = lanes.get(agent.id)
       if (lane) Object.assign(lane, { agent, running, closed: false })
-      else lanes.set(agent.id, { agent, running, runs: new Set(), reserved: 0, starved: false, closed: false, whenIdle: [] })
+      else lanes.set(agent.id, { agent, running, ...emptyLane() })
       loop.wake()
     },
     async closeLane(agentId) {
@@ -191,11 +201,14 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
       const lane = lanes.get(agentId)
       return lane !== undefined && !isIdle(lane)
     },
-    reserve(agentId) {
+    reserve(agentId, sessionId) {
       const lane = lanes.get(agentId)
-      if (phase !== 'started' || !lane || freeSlots(lane) === 0) return undefined
+      // However many wait for a session that somebody has locked, the others have the rest of the slots.
+      if (phase !== 'started' || !lane || lane.accepting.has(sessionId) || freeSlots(lane) === 0) return undefined
       lane.reserved++
-      return { run: (claimed) => void begin(lane, claimed), release: () => unreserve(lane, 1) }
+      lane.accepting.add(sessionId)
+      const end = (): boolean => lane.accepting.delete(sessionId)
+      return { run: (claimed) => (end(), void begin(lane, claimed)), release: () => (end(), unreserve(lane, 1)) }
     },
     wake,
     get running() {
