@@ -53,6 +53,8 @@ export function startNemesis({ world, weather, faults, processes, restart }: Nem
       .ask((service) => service.stop({ graceMs }).then(() => true))
       .then((hasEnded) => {
         if (hasEnded !== true) return
+        // A run that ignores its abort holds it up past its grace, and then it ends with requests under way.
+        faults.brief('a stopped process ends', 0)
         process.crash()
         restart(place)
       })

@@ -31,7 +31,7 @@ export function createHttpApp(options: HttpOptions) {
   const enter = exchange(d)
   app.onError((error, c) => answerThrown(c, error, d.onError))
   const paths = d.metrics ? [...PATHS, '/metrics'] : PATHS
-  app.on('ALL', paths, enter, methodNotAllowed({ app, onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }) }))
+  app.on('ALL', paths, enter)
   // Only when the app is served by itself; mounted, Hono asks the host, and what is under /v1 ends in the last route below.
   app.notFound(async (c) => {
     await enter(c, async () => {
@@ -39,7 +39,7 @@ export function createHttpApp(options: HttpOptions) {
     })
     return c.res
   })
-  return app
+  const routed = app
     .route('/', messageRoutes(d))
     .route('/', messageStreamRoutes(d))
     .route('/', messageChangeRoutes(d))
@@ -57,7 +57,9 @@ export function createHttpApp(options: HttpOptions) {
       '/',
       openApiRoutes(d, () => app.routes),
     )
-    .all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
+  // Behind all routes, where only what none of them took arrives: so the others need not wait for it.
+  app.on('ALL', paths, methodNotAllowed({ app, onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }) }))
+  return routed.all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
 }
 
 /** For Hono's typed client: `hc<HttpApp>(baseUrl)`. */

@@ -36,6 +36,30 @@ it('writes at once when idle, and collects while two batches are under way', asy
   expect(await Promise.all([second, ...rest])).toEqual(['B', 'C', 'D', 'E'])
 })
 
+it('begins no more batches at a time than it may, and keeps nothing apart that has no key', async () => {
+  const batches: (readonly string[])[] = []
+  const ends: (() => void)[] = []
+  const flush = async (inputs: readonly string[]) => {
+    batches.push(inputs)
+    await new Promise<void>((end) => ends.push(end))
+    return inputs
+  }
+  const ask = createCommitter<string, string>({ mostAtOnce: 10, mostInFlight: 1, flush }, 100)
+  const first = ask('a')
+  await turn()
+  const rest = ['b', 'a', 'a'].map(ask)
+  await turn()
+  await turn()
+  expect(batches).toEqual([['a']])
+  ends.shift()?.()
+  expect(await first).toBe('a')
+  await turn()
+  await turn()
+  expect(batches.slice(1)).toEqual([['b', 'a', 'a']])
+  ends.shift()?.()
+  expect(await Promise.all(rest)).toEqual(['b', 'a', 'a'])
+})
+
 it('keeps two of one key apart, and a batch within its size', async () => {
   const { write, batches, end } = held(2)
   const written = ['a1', 'a2', 'b1', 'c1'].map(write)

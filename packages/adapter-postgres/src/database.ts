@@ -23,7 +23,7 @@ export type Database = {
   write<T>(operation: (queries: Queries) => Promise<T>, mostWaits?: number): Stored<T>
   /** As `write`, but without a transaction around it: each statement is one, and the last one makes all of it durable. */
   call<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
-  /** As `call`, of many at once. */
+  /** As `call`, of many at once; as `write` with `inTransaction`. */
   grouped<In, Out>(batching: Grouping<In, Out>): (input: In) => Stored<Out>
   /** Statements on what is committed, each on its own snapshot. */
   read<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
@@ -33,6 +33,7 @@ export type Database = {
 }
 
 type Grouping<In, Out> = Omit<Batching<In, Out>, 'flush'> & {
+  readonly inTransaction?: boolean
   readonly flush: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>
 }
 
@@ -72,8 +73,7 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
     return fromAsyncThrowable(() => running, unavailableBecause)()
   }
 
-  const transact = <T>(operation: (queries: Queries) => Promise<T>, mostWaits = 0): Promise<T> =>
-    repeated(async () => transactOn(await pool.connect(), operation), mostWaits)
+  const transactOnce = async <T>(operation: (queries: Queries) => Promise<T>): Promise<T> => transactOn(await pool.connect(), operation)
 
   let isReadCommitted = true
   async function callOnce<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
@@ -83,7 +83,7 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
       if (codeOf(error) !== WRONG_ISOLATION) throw error
       isReadCommitted = false
     }
-    return transactOn(await pool.connect(), operation)
+    return transactOnce(operation)
   }
 
   async function end(): Promise<void> {
@@ -95,10 +95,11 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
   }
 
   return {
-    write: (operation, mostWaits) => tracked(() => transact(operation, mostWaits)),
+    write: (operation, mostWaits) => tracked(() => repeated(() => transactOnce(operation), mostWaits)),
     call: (operation) => tracked(() => repeated(() => callOnce(operation))),
-    grouped: ({ flush, ...batching }) => {
-      const commit = createCommitter({ ...batching, flush: (inputs) => callOnce((queries) => flush(queries, inputs)) }, MOST_WAITING)
+    grouped: ({ flush, inTransaction = false, ...batching }) => {
+      const once = inTransaction ? transactOnce : callOnce
+      const commit = createCommitter({ ...batching, flush: (inputs) => once((queries) => flush(queries, inputs)) }, MOST_WAITING)
       return (input) => tracked(() => commit(input))
     },
     read: (operation) => tracked(() => operation(queriesOn(pool))),

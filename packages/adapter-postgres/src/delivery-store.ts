@@ -50,6 +50,8 @@ const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(
      where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked)`)
 
 const MOST_AT_ONCE = 256
+/** Each has a connection for as long as it waits for its webhook's row: the others are for who sends. */
+const MOST_JUDGED = 4
 
 export function deliveryStore({ read, write, call, grouped }: Database): DeliveryStore {
   const [claimDue, names, turn] = [dueClaims(), headerNames(), inTurn()]
@@ -59,13 +61,20 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     mostInFlight: 1, // nobody waits for these: the more in one the better
     flush: (db, records) => recordAttempts(db, names, records),
   })
+  const recordWithVerdict = grouped<AttemptRecord, RecordedAttempt>({
+    keyOf: ({ deliveryId }) => deliveryId,
+    mostAtOnce: 1,
+    mostInFlight: MOST_JUDGED,
+    inTransaction: true,
+    flush: (db, records) => Promise.all(records.map((one) => recordJudged(db, names, one))),
+  })
   /** Undefined when there was nothing to judge, and nothing was done. */
   const recordJudgement = (attempt: AttemptRecord, judge: Judge) => async (): Promise<Result<RecordedAttempt | undefined, Unavailable>> => {
     // A failure always gives a verdict.
     const isFailure = attempt.attempt.outcome.kind !== 'accepted'
     const hasOne = isFailure ? ok(true) : await read((db) => hasVerdict(db, attempt.deliveryId, judge))
     if (hasOne.isErr() || !hasOne.value) return hasOne.map(() => undefined)
-    return write((db) => recordJudged(db, names, attempt))
+    return recordWithVerdict(attempt)
   }
   return {
     claimDue: (query) => call((db) => claimDue(db, query)),

@@ -17,7 +17,8 @@ const LOCK_NOT_AVAILABLE = '55P03'
  * from the version that it then finds. The lock ends with its transaction, so that it also holds behind a pooler.
  *
  * The release before goes on working meanwhile and afterwards, since a step only adds: tables, columns that may be absent, indexes that a
- * small table gets, functions under new names. What nobody uses any more goes one release later, in a step that raises
+ * small table gets, functions under new names. A function may also be put in other words that take, do and give the same.
+ * What nobody uses any more goes one release later, in a step that raises
  * `schema_version.works_from` to the number of migrations that a release has to know.
  */
 export async function migrate(client: ClientBase, migrations: readonly string[]): Promise<void> {

@@ -59,7 +59,7 @@ it('hears of a run before the first step of that blocks this thread', async () =
   pacemaker.hold({ messageId: OTHER, token: 3, until: NEVER })
   await until(async () => (await dueAt(2)) > 1_000) // so the thread is at work
   pacemaker.hold({ messageId: ID, token: 3, until: NEVER })
-  await undefined
+  await Promise.resolve()
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
   expect(await dueAt()).toBeGreaterThan(1_000)
 })

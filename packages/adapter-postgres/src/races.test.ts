@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import {
   freezeEvent,
   type Agent,
@@ -9,6 +10,7 @@ import {
   type Stored,
 } from '@org/agent-messaging-core'
 import {
+  accepted,
   anAgent,
   anEvent,
   aProject,
@@ -307,6 +309,55 @@ it('a delivery that was cancelled stays so, whatever is recorded in the same mom
     expect(data.map(({ state }) => state.kind)).toEqual(['cancelled', 'cancelled'])
     await endAll()
   }
+})
+
+it('an attempt that waits for another one of its delivery is numbered after that, and of two refusals one counts', async () => {
+  await publish(await newAgent(), 2)
+  const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+  const client = await pool.connect()
+  await client.query("begin; update agent_messaging.deliveries set attempt_count = 4, lease = lease + 1 where state = 'sending'")
+  const [first, second] = claims as [ClaimedDelivery, ClaimedDelivery]
+  const record = storage.deliveries.recordAttempt({
+    ...{ deliveryId: first.delivery.id, token: first.lease.token, attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() } },
+    state: { kind: 'delivered', deliveredAt: NOW },
+  })
+  const refusal = refuse(second)
+  const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and query like '%record_attempts%'"
+  while ((await pool.query<{ n: number }>(waiting)).rows[0]?.n === 0) await setTimeout(10)
+  await client.query('commit')
+  client.release()
+  expect(await done(record)).toEqual({ kind: 'recorded' })
+  expect(await refusal).toEqual({ kind: 'lease_lost' })
+  const { rows } = await pool.query('select state, attempt_count from agent_messaging.deliveries order by state')
+  expect(rows).toEqual([
+    { state: 'delivered', attempt_count: 5 },
+    { state: 'sending', attempt_count: 4 },
+  ])
+  expect((await done(storage.deliveries.get(PROJECT_ID, first.delivery.id)))?.attempts[0]?.attemptNumber).toBe(5)
+})
+
+it('attempts that wait for their webhooks leave connections to who sends', async () => {
+  const agent = await newAgent()
+  await publish(agent, 30)
+  const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+  expect(claims).toHaveLength(30)
+  const client = await pool.connect()
+  await client.query('begin; select 1 from agent_messaging.webhooks for update')
+  const recorded = claims.map(({ delivery, lease }) =>
+    storage.deliveries.recordAttempt({
+      ...{ deliveryId: delivery.id, token: lease.token, attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() } },
+      ...{
+        state: { kind: 'delivered', deliveredAt: NOW },
+        judge: ({ health }) => ({ change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW } }),
+      },
+    }),
+  )
+  const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  while (Number((await client.query<{ n: number }>(waiting)).rows[0]?.n) < 4) await setTimeout(10)
+  expect(await done(storage.messages.accept(newMessage(agent)))).toMatchObject({ kind: 'created' })
+  await client.query('commit')
+  client.release()
+  for (const one of recorded) expect(await done(one)).toMatchObject({ kind: 'recorded' })
 })
 
 it('a name, and the last place for a webhook, go to one of those who want them', async () => {

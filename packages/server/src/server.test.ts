@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { Telemetry } from '@org/agent-messaging-core'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { silentLogger, type Logger } from './logging.js'
 import { OperatorError } from './operator-error.js'
 import { createServer, type RunningServer, type ServerOptions } from './server.js'
@@ -104,6 +104,25 @@ describe('a server made in code', () => {
       expect.objectContaining({ callback: expect.objectContaining({ url: expect.stringContaining(`${server.url}/base/v1/agents/`) }) }),
     ])
     agent.close()
+  })
+
+  it('lets go of a caller who hangs up, and of no other', async () => {
+    const server = await serve({ agents: { never: () => new Promise<never>(() => undefined) } })
+    await createAgent(server, 'never')
+    const leaving = new AbortController()
+    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+    const ask = (sessionId: string, signal?: AbortSignal) =>
+      fetch(`${server.url}/v1/agents/never/messages`, {
+        ...{ method: 'POST', headers, body: JSON.stringify({ sessionId, message: 'hello' }) },
+        ...(signal && { signal }),
+      })
+    const [left, stayed] = [ask('leaves', leaving.signal), ask('stays')]
+    await vi.waitUntil(() => server.service.load().waitingCallers === 2, 10_000)
+    leaving.abort()
+    await expect(left).rejects.toThrow('aborted')
+    await vi.waitUntil(() => server.service.load().waitingCallers === 1, 10_000)
+    await server.stop({ graceMs: 0 })
+    expect((await stayed).status).toBe(202)
   })
 
   it('without workers leaves all work to the cron route', async () => {

@@ -42,10 +42,13 @@ const list = z.object({
   order: oneOf(['asc', 'desc']).optional(),
 })
 
-/** A request's signal is made when it is first asked for, which answers that come at once never do. */
-const callerOf = ({ req }: Context<Env>) => ({
+/** What @hono/node-server binds. */
+type NodeBindings = { readonly incoming?: { readonly socket?: { readonly destroyed: boolean } | null } }
+
+/** Whether the caller is still there. On Node its socket tells: to make a signal for each who waits costs a kilobyte more. */
+const callerOf = ({ env, req }: Context<Env>) => ({
   get aborted() {
-    return req.raw.signal.aborted
+    return (env as NodeBindings | undefined)?.incoming?.socket?.destroyed ?? req.raw.signal.aborted
   },
 })
 

@@ -12,18 +12,18 @@ returns table (place bigint, "webhookSeq" bigint) ${HOT} as $$
 #variable_conflict use_column
 begin
   perform agent_messaging.require_read_committed();
-  perform 1 from unnest(delivery_ids) as g (delivery_id) join agent_messaging.deliveries d on d.id = any(array[g.delivery_id])
-    order by -d.seq for update of d;
   return query
-    with counted as materialized (
-      select g.*, d.seq, d.webhook_seq, d.attempt_count + 1 as attempt_number
+    -- What it locks it gives as it is then, though another one changed it since this statement began.
+    with locked as materialized (
+      select g.*, d.seq, d.webhook_seq, d.state as was, d.lease, d.attempt_count + 1 as attempt_number
       from unnest(delivery_ids, tokens, are_accepted, started_ats, durations, outcomes, header_names, header_values, states, steps, due_ats,
           finished_ats)
         with ordinality as g (delivery_id, token, is_accepted, started_at, duration, outcome, header_names_seq, header_values, state, step,
           due_at, finished_at, place)
-        -- Apart, for by its state it would be looked for among all that are not delivered yet.
-        cross join lateral (select * from agent_messaging.deliveries where id = g.delivery_id offset 0) d
-      where d.state in ('sending', 'pending') and (g.is_accepted or (d.state = 'sending' and d.lease = g.token))),
+        join agent_messaging.deliveries d on d.id = any(array[g.delivery_id])
+      order by -d.seq for update of d),
+    counted as materialized (
+      select * from locked where was in ('sending', 'pending') and (is_accepted or (was = 'sending' and lease = token))),
     kept as (
       insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, header_names_seq, header_values)
       select seq, attempt_number, started_at, duration, outcome, header_names_seq, header_values from counted),
