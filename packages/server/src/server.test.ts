@@ -121,7 +121,7 @@ describe('a server made in code', () => {
     leaving.abort()
     await expect(left).rejects.toThrow('aborted')
     await vi.waitUntil(() => server.service.load().waitingCallers === 1, 10_000)
-    await server.stop({ graceMs: 0 })
+    await server.stop({ graceMs: 1_000 })
     expect((await stayed).status).toBe(202)
   })
 
