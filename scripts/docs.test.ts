@@ -31,6 +31,19 @@ it('the docs show programs as they are run', () => {
   for (const [, file = '', text] of shown) expect(text, file).toBe(read(file))
 })
 
+it('the docs say what to install while nothing is published, and it is there', () => {
+  const packages = readdirSync(new URL('../packages', import.meta.url))
+  const pages = ['README.md', 'docs/quick-start.md', 'docs/receiving.md', ...packages.map((name) => `packages/${name}/README.md`)]
+  for (const page of pages) {
+    const said = read(page)
+    expect(said, page).toMatch(/not published yet/i)
+    const places = [...said.matchAll(/npm install \/path\/to\/service\/packages\/(?:\{([\w,-]+)\}|([\w-]+))/g)]
+    const named = places.flatMap(([, several, one = '']) => several?.split(',') ?? [one])
+    expect(named, page).not.toEqual([])
+    for (const name of named) expect(packages, page).toContain(name)
+  }
+})
+
 it('the docs point to pages, headings and files that are there', () => {
   const docs = readdirSync(new URL('../docs', import.meta.url)).filter((file) => file.endsWith('.md'))
   const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...docs.map((file) => `docs/${file}`)]

@@ -88,6 +88,9 @@ function importEverything() {
   run('tsc', ['-p', consumer])
   run('tsc', ['-p', path.join(consumer, 'tsconfig.bundler.json')])
   run(process.execPath, ['load.js'], consumer)
+  for (const { manifest } of packages)
+    for (const program of Object.values(manifest.bin ?? {}))
+      run(process.execPath, [path.join('node_modules', manifest.name, program), '--help'], consumer)
   console.log(`A blank project type-checks and loads ${entries.join(', ')}.`)
 }
 

@@ -27,7 +27,8 @@ beforeAll(async () => {
   const cli = path.join(ROOT, 'packages/server/dist/cli.js')
   const said = start(process.execPath, [cli, 'dev', '--agents', 'my-agents.mjs'], { cwd: folder, env: { ...process.env, PORT: `${port}` } })
   await until(() => said().includes('See the delivery'))
-  key = readFileSync(path.join(folder, 'data/api-key'), 'utf8').trim()
+  const [, exportKey = 'false'] = /`(export KEY=[^`]+)`/.exec(read('README.md')) ?? []
+  key = (await promisify(execFile)('bash', ['-c', `${exportKey} && echo $KEY`], { cwd: folder })).stdout.trim()
 }, 60_000)
 afterAll(() => {
   for (const child of started) child.kill('SIGKILL')

@@ -5,7 +5,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { freePort } from '../../scripts/free-port.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -18,7 +18,9 @@ const PATIENCE_MS = 180_000
 
 layOut()
 run(process.execPath, [path.join(modules, 'next/dist/bin/next'), 'build'])
-await tryOut()
+startsAgain()
+for (const signal of ['SIGTERM', 'SIGINT']) await tryOut(signal)
+console.log('The app answers from its own routes and the service’s, and ends as it should.')
 
 function layOut() {
   mkdirSync(app, { recursive: true })
@@ -44,7 +46,20 @@ function run(command, args) {
   assert.equal(status, 0, `${command} ${args.join(' ')}: ${error?.message ?? ''}\n${stdout}${stderr}`)
 }
 
-async function tryOut() {
+/** One start that fails, such as while the database is away, is not all that the process will ever have. */
+function startsAgain() {
+  const lines = [
+    `import { messaging } from ${JSON.stringify(pathToFileURL(path.join(here, 'lib/messaging.js')).href)}`,
+    "process.env.EXAMPLE_KEY = 'too short'",
+    'const failed = await messaging().then(() => false, () => true)',
+    `process.env.EXAMPLE_KEY = '${EXAMPLE_KEY}'`,
+    "const { status } = await (await messaging()).request('/healthz')",
+    'process.exit(failed && status === 200 ? 0 : 1)',
+  ]
+  run(process.execPath, ['--input-type=module', '--eval', lines.join('\n')])
+}
+
+async function tryOut(signal) {
   const port = String(await freePort())
   const args = [path.join(modules, 'next/dist/bin/next'), 'start', '--hostname', '127.0.0.1', '--port', port]
   const server = spawn(process.execPath, args, { cwd: app, env, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -63,7 +78,7 @@ async function tryOut() {
     const { status, response: answer } = await response.json()
     assert.deepEqual([response.status, status, answer], [200, 'responded', 'Hello ada'])
     assert.equal((await fetch(`${base}/v1/agents/greeter/messages`)).status, 401)
-    server.kill('SIGTERM')
+    server.kill(signal)
     assert.deepEqual(await ended, [0, null])
     assert.match(printed, /the service has stopped/)
   } catch (error) {

@@ -3,7 +3,7 @@ import express from 'express'
 
 const app = express()
 // A signature is of bytes: what JSON.parse and JSON.stringify make of them may differ. So the parser keeps them beside what it parsed.
-app.use(express.json({ verify: (request, _, bytes) => void (request.rawBody = bytes) }))
+app.use(express.json({ verify: (request, _, bytes) => void Object.assign(request, { rawBody: bytes }) }))
 app.post(
   '/',
   nodeWebhookHandler({
@@ -13,4 +13,4 @@ app.post(
     onError: (error) => console.error(error.message),
   }),
 )
-app.listen(process.env.PORT ?? 4000, '127.0.0.1')
+app.listen(Number(process.env.PORT ?? 4000), '127.0.0.1')

@@ -10,4 +10,4 @@ const receive = nodeWebhookHandler({
   },
   onError: (error) => console.error(error.message),
 })
-createServer(receive).listen(process.env.PORT ?? 4000, '127.0.0.1')
+createServer(receive).listen(Number(process.env.PORT ?? 4000), '127.0.0.1')

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
@@ -94,6 +94,13 @@ describe('a receiver', { timeout: 90_000 }, () => {
     const { url, output } = await started(process.execPath, 'node.mjs')
     await expectToReceive(url)
     expect(output().match(/a test of w-1/g)).toHaveLength(1)
+  })
+
+  it('in Node does not start without its secret', () => {
+    const env = { ...process.env, WEBHOOK_SECRET: '' }
+    const cwd = fileURLToPath(new URL('.', import.meta.url))
+    const { status, stderr } = spawnSync(process.execPath, ['node.mjs'], { env, cwd, encoding: 'utf8', timeout: 30_000 })
+    expect([status, stderr]).toEqual([1, expect.stringContaining('There is no secret: set WEBHOOK_SECRET')])
   })
 
   it('in Express does, behind a body parser', async () => {

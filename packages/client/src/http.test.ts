@@ -54,6 +54,10 @@ describe('the erasure of an end user', () => {
   })
 })
 
+it.each([undefined, ''])('a client is not made with the key %j', (apiKey) => {
+  expect(() => createClient({ baseUrl: 'https://messages.example', apiKey })).toThrow(/^There is no API key: /)
+})
+
 describe('a request', () => {
   it('carries the key, and the query without what is absent', async () => {
     const { asked, client } = await service([{ status: 200, body: { data: [], nextCursor: null } }])

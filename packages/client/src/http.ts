@@ -3,7 +3,8 @@ import { ApiError } from './api-error.js'
 export type ClientOptions = {
   /** Such as `https://messages.example`. */
   readonly baseUrl: string
-  readonly apiKey: string
+  /** Of the environment, say: none at all is refused at once. */
+  readonly apiKey: string | undefined
   /** The host's own unless given. */
   readonly fetch?: typeof globalThis.fetch
   /** Tries after the first, of requests that may be repeated; 4 unless given. */
@@ -39,6 +40,8 @@ const MAY_PASS: readonly number[] = [429, 502, 503, 504]
 
 export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): Http {
   const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
+  if (!apiKey)
+    throw new Error('There is no API key: give `apiKey` the amk_… of your project (`npm start` prints one, and keeps it in data/api-key)')
   const base = baseUrl.replace(/\/+$/, '')
 
   function send({ method, path, query, body, headers, signal }: Call): Promise<Response> {

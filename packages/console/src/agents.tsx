@@ -2,7 +2,7 @@ import type { Agent, Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
-import { Command, Empty, Id, Next, pathOf, refreshed, Status, Time } from './parts.js'
+import { Command, Empty, Id, lasting, Next, pathOf, refreshed, Status, Time } from './parts.js'
 import { pageOf } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
 import { need } from './sign-in.js'
@@ -84,11 +84,7 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
       <td>
         <Status tone={agentTones[state.kind]}>{state.kind}</Status>
         <div class="small muted">
-          {state.kind === 'running' && (
-            <>
-              since <Time at={state.startedAt} now={now} />
-            </>
-          )}
+          {state.kind === 'running' && <Time at={state.startedAt} now={now} words={lasting} />}
           {state.kind === 'error' && <LastError state={state} now={now} />}
         </div>
       </td>

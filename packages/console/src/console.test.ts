@@ -90,6 +90,16 @@ describe('the link that signs in', () => {
     expect((await get(link)).status).toBe(401)
   })
 
+  it('leads there again in the browser that it has signed in, for as long as that session lasts', async () => {
+    const { get, pages, key, clock } = await scene()
+    const link = pages.signInPath(key)
+    const cookie = cookieOf(await get(link))
+    const again = await get(link, cookie)
+    expect([again.status, again.headers.get('location')]).toEqual([303, '/console'])
+    clock.set(clock.now() + 12 * HOUR)
+    expect((await get(link, cookie)).status).toBe(401)
+  })
+
   it('is good for a quarter of an hour', async () => {
     const { get, pages, key, clock } = await scene()
     const link = pages.signInPath(key)
@@ -381,6 +391,17 @@ describe('answers', () => {
       expect((await get(`/console${path}`, cookie)).status).toBe(503)
     }
   })
+})
+
+it('suggests the name of a first session, and of none when there are some', async () => {
+  const { get, signIn, service, projectId, clock } = await scene()
+  const cookie = await signIn()
+  const suggested = async () =>
+    /id="sessionId"[^>]* value="([^"]*)"/.exec(await (await get('/console/sessions?agent=bot', cookie)).text())?.[1]
+  expect(await suggested()).toBe('first')
+  ;(await service.messages.send({ projectId, agent: 'bot', sessionId: 'first', message: 'hello', waitMs: 0 }))._unsafeUnwrap()
+  await clock.advance(100)
+  expect(await suggested()).toBe('')
 })
 
 describe('deleting an agent', () => {

@@ -5,7 +5,7 @@ import { ok, safeTry } from 'neverthrow'
 import { asKnown } from './known-agents.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
-import { Id, Next, pathOf, refreshed, Status, Time } from './parts.js'
+import { Id, Next, pathOf, refreshed, Status, Time, took } from './parts.js'
 import { agentIn, pageOf } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
 import { SendForm, type Draft } from './send-form.js'
@@ -89,7 +89,7 @@ function Exchange({ agent, message, now }: { readonly agent: Agent; readonly mes
         )}
         <p class="facts">
           <Status tone={messageTones[state.kind]}>{state.kind}</Status>
-          {state.kind === 'responded' && <span>in {state.responseTimeMs.toLocaleString('en')} ms</span>}
+          {state.kind === 'responded' && <span>in {took(state.responseTimeMs)}</span>}
           {attempt > 1 && <span>run {attempt}</span>}
         </p>
         <MessageActions agent={agent} message={message} />

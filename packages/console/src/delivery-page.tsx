@@ -1,7 +1,7 @@
 import type { DeliveryAttempt, DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
 import { BASE } from './options.js'
 import { NextAttempt } from './next-attempt.js'
-import { Id, refreshed, Status, Time } from './parts.js'
+import { Id, refreshed, Status, Time, took } from './parts.js'
 import { deliveryWords, outcomeWords } from './wording.js'
 
 type DeliveryPageProps = {
@@ -37,7 +37,9 @@ export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) 
       </div>
       <section class="card" aria-labelledby="body">
         <h2 id="body">Body</h2>
-        <p class="muted small">The same bytes in each attempt; the signatures are over them.</p>
+        <p class="muted small">
+          Indented here to be read. Each attempt sends the same bytes, without this white space, and the signatures are over those.
+        </p>
         <pre tabindex={0}>{indented(body)}</pre>
       </section>
     </>
@@ -125,7 +127,7 @@ function Attempt({
         <strong>Attempt {attemptNumber}</strong>
         <Status tone={tone}>{words}</Status>
         <Time at={startedAt} now={now} />
-        <span class="muted nowrap">{durationMs.toLocaleString('en')} ms</span>
+        <span class="muted nowrap">{took(durationMs)}</span>
       </p>
       {answer !== '' && <pre tabindex={0}>{answer}</pre>}
       {requestHeaders && (

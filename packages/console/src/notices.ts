@@ -1,6 +1,6 @@
 const notices: Readonly<Record<string, string>> = {
-  started: 'The agent is being started.',
-  stopped: 'The agent is being stopped: what it runs may finish, what waits will wait.',
+  started: 'The agent was told to start.',
+  stopped: 'The agent was told to stop: what it runs may finish, what waits will wait.',
   agentDeleted: 'The agent is deleted, with its sessions and messages.',
   webhookDeleted: 'The webhook is deleted: what waited for it is cancelled.',
   tested: 'A test event is on its way to this webhook.',

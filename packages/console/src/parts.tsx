@@ -28,10 +28,18 @@ export const relative = (at: Instant, now: Instant): string => {
   return at <= now ? `${span(now - at)} ago` : `in ${span(at - now)}`
 }
 
+/** How long something took, such as `85 ms`, `20.0 s`, `3 min`. */
+export const took = (ms: number): string => (ms < 1_000 ? `${ms} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms))
+
+/** How long something has been so. */
+export const lasting = (since: Instant, now: Instant): string => (now - since < 1_000 ? 'just now' : `for ${span(now - since)}`)
+
+type TimeProps = { readonly at: Instant; readonly now: Instant; readonly words?: (at: Instant, now: Instant) => string }
+
 /** In words from now; exact on hovering, and for programs. */
-export const Time = ({ at, now }: { readonly at: Instant; readonly now: Instant }) => (
+export const Time = ({ at, now, words = relative }: TimeProps) => (
   <time datetime={toIso(at)} title={toIso(at)}>
-    {relative(at, now)}
+    {words(at, now)}
   </time>
 )
 

@@ -44,18 +44,27 @@ function parse(text: string) {
   }
 }
 
-type FormProps = { readonly action: string; readonly agent: Agent; readonly draft?: Draft | undefined; readonly withSession?: boolean }
+/** `session`: where it is asked for, what to begin with. */
+type FormProps = { readonly action: string; readonly agent: Agent; readonly draft?: Draft | undefined; readonly session?: string }
 
-export function SendForm({ action, agent, draft, withSession = false }: FormProps) {
+export function SendForm({ action, agent, draft, session }: FormProps) {
   const needsUser = agent.defaultExecutionPrincipal.type === 'end_user'
   return (
     <form method="post" action={action} class="stack">
       <Problem text={draft?.problem} />
       <input type="hidden" name="agent" value={agent.name} />
-      {withSession && (
+      {session !== undefined && (
         <div>
           <label for="sessionId">Session</label>
-          <input id="sessionId" name="sessionId" required maxlength={256} value={draft?.sessionId ?? 'first'} autocomplete="off" />
+          <input
+            id="sessionId"
+            name="sessionId"
+            required
+            maxlength={256}
+            value={draft?.sessionId ?? session}
+            placeholder="a name of your choice"
+            autocomplete="off"
+          />
         </div>
       )}
       <div>

@@ -97,7 +97,12 @@ const SessionsOf = ({ c, agent, sessions, draft, now }: SessionsOfProps) => (
     </div>
     <section class="card" aria-labelledby="send">
       <h2 id="send">Start a conversation with {agent.name}</h2>
-      <SendForm action={`${BASE}/sessions?agent=${agent.name}`} agent={agent} draft={draft} withSession />
+      <SendForm
+        action={`${BASE}/sessions?agent=${agent.name}`}
+        agent={agent}
+        draft={draft}
+        session={sessions.data.length === 0 ? 'first' : ''}
+      />
     </section>
   </div>
 )

@@ -13,6 +13,8 @@ const A_YEAR_S = 31_536_000
 const HALF_OUT =
   'You are signed out in this browser. The storage could not be reached, so a copy of the cookie, if there is one, is good until it ends by itself.'
 
+const LINK_IS_OVER = 'This link was used before, or is too old. Sign in with an API key, or restart the server for a new link.'
+
 /** Signing in and out, and what needs no session. */
 export const signInRoutes = (d: ConsoleDeps) =>
   new Hono<Env>()
@@ -30,15 +32,11 @@ export const signInRoutes = (d: ConsoleDeps) =>
       return c.redirect(pathIn(form['to']), 303)
     })
 
-    .get(`${BASE}/enter`, (c) => {
+    .get(`${BASE}/enter`, async (c) => {
       const key = d.links.use(c.req.query('code') ?? '')
-      if (key === undefined)
-        return signInPage(
-          c,
-          'This link was used before, or is too old. Sign in with an API key, or restart the server for a new link.',
-          401,
-        )
-      beginSession(c, d, key)
+      if (key !== undefined) beginSession(c, d, key)
+      // Who opens the link again, in a browser that it has signed in, is where it leads to already.
+      else if ((await keyOfSession(c, d)).isErr()) return signInPage(c, LINK_IS_OVER, 401)
       return c.redirect(BASE, 303)
     })
 

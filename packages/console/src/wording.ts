@@ -42,7 +42,7 @@ export function deliveryWords(state: DeliveryState): Words {
 
 export function outcomeWords(outcome: Outcome | undefined): Words {
   if (!outcome) return { tone: 'idle', words: 'none yet' }
-  if (outcome.kind === 'unreachable') return { tone: 'bad', words: outcome.error.replaceAll('_', ' ') }
+  if (outcome.kind === 'unreachable') return { tone: 'bad', words: `not reached: ${outcome.error.replaceAll('_', ' ')}` }
   return { tone: outcome.kind === 'accepted' ? 'good' : 'bad', words: String(outcome.statusCode) }
 }
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { CommanderError } from 'commander'
 import { OperatorError } from './operator-error.js'
 import { createProgram, exitCodeOf } from './program.js'

@@ -158,5 +158,12 @@ function handler(
       metrics?.onRequest(facts)
     },
   })
-  return (request: Request) => (pages && isConsolePath(new URL(request.url).pathname) ? pages.fetch(request) : app.fetch(request))
+  return (request: Request) => {
+    const { pathname } = new URL(request.url)
+    // Whoever opens the address that `dev` prints is shown something.
+    if (pathname === '/' && request.method === 'GET' && options.console === 'dev') return new Response(null, TO_CONSOLE)
+    return pages && isConsolePath(pathname) ? pages.fetch(request) : app.fetch(request)
+  }
 }
+
+const TO_CONSOLE = { status: 302, headers: { location: '/console' } }

@@ -67,12 +67,13 @@ describe('agent-messaging dev', () => {
     const page = await fetch(`${server.url}/console`, { headers: { cookie } })
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Catcher')])
     expect((await enter()).status).toBe(401)
+    expect((await fetch(server.url, { redirect: 'manual' })).headers.get('location')).toBe('/console')
   })
 
   it('has no console when that is switched off', async () => {
     const server = await dev({ SERVICE_CONSOLE: 'off' })
     expect(server.text).not.toMatch(/console|Sign in/i)
-    expect((await fetch(`${server.url}/console`)).status).toBe(404)
+    for (const path of ['/', '/console']) expect((await fetch(server.url + path)).status).toBe(404)
   })
 
   it('keeps everything for the second start', async () => {

@@ -27,6 +27,11 @@ const operationsIn = ({ paths }: Document) =>
 const schemasIn = (document: Document) => Object.entries(document.components['schemas'] ?? {})
 
 describe('the document and the routes', () => {
+  it('begins with what the service is for', async () => {
+    const { document } = await opened()
+    expect(operationsIn(document)[0]).toMatchObject({ path: '/v1/agents/{id}/messages', operation: { tags: ['Messages'] } })
+  })
+
   it('describes every route', async () => {
     const { app, document } = await opened()
     // What takes one argument ends a request; middleware takes two.

@@ -8,14 +8,15 @@ import type { JsonSchema, schemaWriter } from './json-schema.js'
 type Write = ReturnType<typeof schemaWriter>['write']
 export type Operation = { readonly method: string; readonly path: string; readonly notes: RouteNotes }
 
-/** The routes that somebody describes, one entry for each method. */
+/** The routes that somebody describes, one entry for each method, in the order of their descriptions: what stands before them all has none. */
 export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
-  const byRoute = groupedBy(routes, ({ method, path }) => `${method} ${path}`)
-  return [...byRoute.values()].flatMap((handlers) => {
-    const notes = notesOf(handlers.map(({ handler }) => handler))
-    const methods = notes?.methods ?? handlers.slice(0, 1).map(({ method }) => method)
-    const path = handlers[0]?.path ?? ''
-    return notes ? methods.map((method) => ({ method: method.toLowerCase(), path, notes })) : []
+  const keyOf = ({ method, path }: RouterRoute): string => `${method} ${path}`
+  const byRoute = groupedBy(routes, keyOf)
+  const described = routes.filter(({ handler }) => notesOf([handler]) !== undefined)
+  return described.flatMap((route) => {
+    const notes = notesOf((byRoute.get(keyOf(route)) ?? []).map(({ handler }) => handler))
+    const methods = notes?.methods ?? [route.method]
+    return notes ? methods.map((method) => ({ method: method.toLowerCase(), path: route.path, notes })) : []
   })
 }
 

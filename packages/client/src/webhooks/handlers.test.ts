@@ -55,6 +55,37 @@ describe('a handler', () => {
     }
     expect(errors).toMatchObject([{ code: 'SIGNATURE_MISMATCH' }, { code: 'SIGNATURE_MISMATCH' }])
   })
+  it.each([
+    [undefined, /^There is no secret: set WEBHOOK_SECRET/],
+    ['', /^There is no secret/],
+    ['abc', /^A secret is whsec_/],
+    [[secret, 'abc'], /^A secret is whsec_/],
+  ])('is not made with the secret %j', (wrong, said) => {
+    for (const make of [webhookHandler, nodeWebhookHandler]) expect(() => make({ secret: wrong, on: {} })).toThrow(said)
+  })
+  it('takes a list of secrets that is filled later', async () => {
+    const secrets: string[] = []
+    for (const send of await receivers({ secret: secrets })) {
+      secrets.length = 0
+      const signed = await signTestEvent(event, secret)
+      expect((await send(signed)).status).toBe(500)
+      secrets.push(secret)
+      expect((await send(signed)).status).toBe(200)
+    }
+  })
+  it('hands over what was thrown as an error, whatever it was', async () => {
+    const errors: Error[] = []
+    const on = {
+      'webhook.test': () => {
+        throw 'no disk'
+      },
+    }
+    for (const send of await receivers({ on, onError: (error) => errors.push(error) })) await send(await signTestEvent(event, secret))
+    expect(errors.map(({ message, cause }) => [message, cause])).toEqual([
+      ['no disk', 'no disk'],
+      ['no disk', 'no disk'],
+    ])
+  })
   it('answers 500 when the work fails, so that it is sent again', async () => {
     let fails = true
     const on = {

@@ -1,13 +1,17 @@
-import { receive, type ReceiverOptions } from './receive.js'
+import { checked, receive, type ReceiverOptions } from './receive.js'
 
-/** For hosts that speak Request and Response: Hono, Next.js, Workers, Deno, Bun. */
-export const webhookHandler =
-  (options: ReceiverOptions) =>
-  async (request: Request): Promise<Response> => {
+/**
+ * For hosts that speak Request and Response: Hono, Next.js, Workers, Deno, Bun.
+ * @throws WebhookVerificationError at once when the secret is missing or malformed
+ */
+export function webhookHandler(options: ReceiverOptions): (request: Request) => Promise<Response> {
+  const settings = checked(options)
+  return async (request) => {
     const rawBody = request.bodyUsed ? undefined : await request.arrayBuffer()
-    const { status, body } = await receive(options, rawBody, request.headers)
+    const { status, body } = await receive(settings, rawBody, request.headers)
     return new Response(body, { status })
   }
+}
 
 /** What this needs of Node's `IncomingMessage`, and of what Express and others add to it. */
 export type NodeRequest = AsyncIterable<Uint8Array | string> & {
@@ -19,15 +23,19 @@ export type NodeRequest = AsyncIterable<Uint8Array | string> & {
 }
 export type NodeResponse = { statusCode: number; end(body?: string): unknown }
 
-/** For `node:http`, Express and Connect. */
-export const nodeWebhookHandler =
-  (options: ReceiverOptions) =>
-  async (request: NodeRequest, response: NodeResponse): Promise<void> => {
+/**
+ * For `node:http`, Express and Connect.
+ * @throws WebhookVerificationError at once when the secret is missing or malformed
+ */
+export function nodeWebhookHandler(options: ReceiverOptions): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+  const settings = checked(options)
+  return async (request, response) => {
     const rawBody = request.rawBody ?? request.body ?? (await bytesOf(request))
-    const { status, body } = await receive(options, rawBody, request.headers)
+    const { status, body } = await receive(settings, rawBody, request.headers)
     response.statusCode = status
     response.end(body)
   }
+}
 
 async function bytesOf(request: NodeRequest): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = []

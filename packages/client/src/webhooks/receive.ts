@@ -1,6 +1,7 @@
 import type { DedupeStore } from './dedupe.js'
 import type { EventName, WebhookEvent } from './events.js'
-import { WebhookVerificationError } from './verification-error.js'
+import { keysIn, type Secret } from './secrets.js'
+import { WebhookVerificationError, type VerificationErrorCode } from './verification-error.js'
 import { verify, type Delivery, type HeadersLike, type VerifyOptions } from './verify.js'
 
 /** What is done at an event. Rejecting makes the service send it again. */
@@ -9,18 +10,25 @@ export type EventHandlers = {
 }
 
 export type ReceiverOptions = VerifyOptions & {
-  /** The webhook's secret; several while one is being rotated. */
-  readonly secret: string | readonly string[]
+  /** The webhook's secret; several while one is being rotated. Refused when the handler is made if missing or malformed; a list may be filled and changed later. */
+  readonly secret: Secret
   /** By name of event. What has no handler is accepted and left alone. */
   readonly on: EventHandlers
   /** Without it every duplicate comes through. */
   readonly dedupe?: DedupeStore
   /** Told of each request that was not believed and of each handler that failed. */
-  readonly onError?: (error: unknown) => void
+  readonly onError?: (error: Error) => void
 }
 
 /** How a request is answered: 2xx ends the delivery, anything else has it sent again. */
 export type Answer = { readonly status: number; readonly body: string }
+
+/** @throws WebhookVerificationError for a secret that no request could be verified with: at the start, not at the first webhook */
+export function checked(options: ReceiverOptions): ReceiverOptions {
+  const isFilledLater = typeof options.secret === 'object' && options.secret.length === 0
+  if (!isFilledLater) keysIn(options.secret)
+  return options
+}
 
 /** Verifies, leaves duplicates out, and lets the event's handler work. Never rejects. */
 export async function receive(options: ReceiverOptions, rawBody: unknown, headers: HeadersLike): Promise<Answer> {
@@ -28,14 +36,16 @@ export async function receive(options: ReceiverOptions, rawBody: unknown, header
     const delivery = await verify(rawBody as string, headers, options.secret, options)
     return await once(options, delivery)
   } catch (error) {
-    options.onError?.(error)
+    options.onError?.(error instanceof Error ? error : new Error(String(error), { cause: error }))
     return error instanceof WebhookVerificationError ? refusal(error) : { status: 500, body: 'the handler failed' }
   }
 }
 
-/** A body that was parsed too early is a mistake of the receiver's own: to say 500 keeps the delivery alive until it is mended. */
+/** Mistakes of the receiver's own: to say 500 keeps the delivery alive until they are mended. */
+const OWN_MISTAKES: readonly VerificationErrorCode[] = ['BODY_ALREADY_PARSED', 'SECRET_MISSING', 'SECRET_INVALID']
+
 const refusal = ({ code, message }: WebhookVerificationError): Answer => ({
-  status: code === 'BODY_ALREADY_PARSED' || code === 'SECRET_INVALID' ? 500 : 401,
+  status: OWN_MISTAKES.includes(code) ? 500 : 401,
   body: message,
 })
 

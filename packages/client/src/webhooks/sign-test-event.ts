@@ -1,4 +1,5 @@
 import type { WebhookEvent } from './events.js'
+import { keyIn } from './secrets.js'
 import { importKey } from './verify.js'
 
 export type SignedTestEvent = { readonly body: string; readonly headers: Record<string, string> }
@@ -11,7 +12,7 @@ export async function signTestEvent(
 ): Promise<SignedTestEvent> {
   const body = JSON.stringify(event)
   const timestamp = String(Math.floor(now / 1000))
-  const standard = await sign(await importKey(secret), `${deliveryId}.${timestamp}.${body}`)
+  const standard = await sign(await importKey(keyIn(secret)), `${deliveryId}.${timestamp}.${body}`)
   const plain = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   return {
     body,

@@ -1,4 +1,5 @@
 import type { WebhookEvent } from './events.js'
+import { bytesOf, keysIn, type Secret } from './secrets.js'
 import { WebhookVerificationError } from './verification-error.js'
 
 /** As frameworks hand headers over: names in any case, values joined or in a list. */
@@ -20,7 +21,6 @@ export type Delivery = {
 }
 
 const TOLERANCE_SECONDS = 300
-const PREFIX = 'whsec_'
 /** A byte order mark is as good as any other byte that nobody signed. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
@@ -33,7 +33,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 export async function verify(
   rawBody: string | Uint8Array | ArrayBuffer,
   headers: HeadersLike,
-  secret: string | readonly string[],
+  secret: Secret,
   { toleranceSeconds = TOLERANCE_SECONDS, now = Date.now }: VerifyOptions = {},
 ): Promise<Delivery> {
   const body = textOf(rawBody)
@@ -45,7 +45,7 @@ export async function verify(
   if (!(Math.abs(now() - signedAt) <= toleranceSeconds * 1000)) throw new WebhookVerificationError('TIMESTAMP_TOO_FAR')
 
   const signed = new TextEncoder().encode(`${deliveryId}.${timestamp}.${body}`)
-  const keys = await Promise.all((typeof secret === 'string' ? [secret] : secret).map(importKey))
+  const keys = await Promise.all(keysIn(secret).map(importKey))
   const given = signatures.split(' ').flatMap((entry) => (entry.startsWith('v1,') ? (bytesOf(entry.slice(3)) ?? []) : []))
   if (!(await anyFits(keys, given, signed))) throw new WebhookVerificationError('SIGNATURE_MISMATCH')
   return { deliveryId, signedAt, event: eventOf(body) }
@@ -71,19 +71,8 @@ function headerOf(headers: HeadersLike, name: string): string | undefined {
   return typeof value === 'string' ? value : value?.[0]
 }
 
-export async function importKey(secret: string): Promise<CryptoKey> {
-  const bytes = secret.startsWith(PREFIX) ? bytesOf(secret.slice(PREFIX.length)) : undefined
-  if (!bytes || bytes.length === 0) throw new WebhookVerificationError('SECRET_INVALID')
-  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
-}
-
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
-  } catch {
-    return undefined
-  }
-}
+export const importKey = (key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> =>
+  crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
 
 function eventOf(body: string): WebhookEvent {
   const event: unknown = parse(body)

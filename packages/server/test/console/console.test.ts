@@ -238,6 +238,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     const { page, complaints } = await visit()
     await page.goto(listener.url + pages.signInPath(demo.key))
     await page.goto(at('/sessions?agent=support'))
+    await page.fill('#sessionId', 'a new one')
     await page.fill('#message', 'Hello <b>you</b>')
     await page.click('text=Metadata')
     await page.fill('#metadata', '[1]')

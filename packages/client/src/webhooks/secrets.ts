@@ -1,0 +1,27 @@
+import { WebhookVerificationError } from './verification-error.js'
+
+/** A webhook's secret, several while one is being rotated, or what an environment that lacks it gives. */
+export type Secret = string | readonly string[] | undefined
+
+const PREFIX = 'whsec_'
+
+/** The bytes of each key. @throws WebhookVerificationError when there is none, or one that is no secret */
+export function keysIn(secret: Secret): Uint8Array<ArrayBuffer>[] {
+  const given = typeof secret === 'string' ? [secret] : (secret ?? [])
+  if (given.length === 0 || given.includes('')) throw new WebhookVerificationError('SECRET_MISSING')
+  return given.map(keyIn)
+}
+
+export function keyIn(secret: string): Uint8Array<ArrayBuffer> {
+  const bytes = secret.startsWith(PREFIX) ? bytesOf(secret.slice(PREFIX.length)) : undefined
+  if (!bytes || bytes.length === 0) throw new WebhookVerificationError('SECRET_INVALID')
+  return bytes
+}
+
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
