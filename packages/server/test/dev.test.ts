@@ -55,6 +55,11 @@ describe('agent-messaging dev', () => {
     const { data } = (await bash(deliveries)) as { data: { id: string }[] }
     expect(data).toEqual([expect.objectContaining({ event: 'message.responded' })])
     expect(received).toContain(`delivery ${data[0]?.id} `)
+    const show = shop.cli(['deliveries', 'show', String(data[0]?.id)])
+    await show.ended
+    expect(show.stdout()).toMatch(/^ATTEMPT +STARTED AT +TOOK +OUTCOME +STATUS +DETAIL\n1 +\S+ +\d+ ms +accepted +200/m)
+    const second = shop.cli(['listen', '--port', port])
+    expect([await second.ended, second.stderr()]).toEqual([1, `cannot listen on port ${port}: it is in use; give another with --port\n`])
   })
 
   it('prints a link that signs in to the console once', async () => {

@@ -126,7 +126,7 @@ describe('erase', SLOWLY, () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo')
     expect((await cli('erase session echo nobody')).stderr).toBe(
-      'the session nobody of the agent echo cannot be erased: session not found\n',
+      'the session nobody of the agent echo cannot be erased: there is no such session\n',
     )
     expect(await json('erase agent echo')).toEqual({ agent: 'echo', erased: true })
     expect(await json('agents list')).toEqual([])
