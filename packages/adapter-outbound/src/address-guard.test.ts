@@ -114,8 +114,8 @@ describe('URLs (row S)', () => {
   ]
   const others = ['0', '0.0.0.0', '[::]', '0xa9fea9fe', '2852039166', '10.0.0.1', '[fd00::1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]']
   it.each([...loopbackForms, ...encoded, ...others])('judges the literal %s as an address', (host) => {
-    expect(problemOf(`https://${host}/hook`)).toBe('must not point to an address that is not public')
-    expect(problemOf(`https://${host}:8443/hook`)).toBe('must not point to an address that is not public')
+    expect(problemOf(`https://${host}/hook`)).toBe('must not point to a private or reserved address that this service does not allow')
+    expect(problemOf(`https://${host}:8443/hook`)).toBe('must not point to a private or reserved address that this service does not allow')
   })
 
   it.each([
@@ -166,7 +166,9 @@ describe('URLs (row S)', () => {
 
   it('takes http: for every address when the policy says so, and for literals that it lists', () => {
     expect(problemOf('http://example.com/', addressGuard({ allowHttp: true }))).toBeUndefined()
-    expect(problemOf('http://127.0.0.1/', addressGuard({ allowHttp: true }))).toBe('must not point to an address that is not public')
+    expect(problemOf('http://127.0.0.1/', addressGuard({ allowHttp: true }))).toBe(
+      'must not point to a private or reserved address that this service does not allow',
+    )
     const listed = addressGuard({ allowedCidrs: ['10.1.0.0/16'] })
     expect(problemOf('http://10.1.2.3:8080/', listed)).toBeUndefined()
     expect(problemOf('http://10.2.0.1:8080/', listed)).toBe('must use https')
@@ -187,6 +189,6 @@ describe('URLs (row S)', () => {
     expect(good.map((url) => problemOf(url, guard)).filter((problem) => problem !== undefined)).toEqual([])
     expect(problemOf('http://localhost.example/', guard)).toBe('must use https')
     expect(problemOf('http://notlocalhost/', guard)).toBe('must use https')
-    expect(problemOf('https://10.0.0.1/', guard)).toBe('must not point to an address that is not public')
+    expect(problemOf('https://10.0.0.1/', guard)).toBe('must not point to a private or reserved address that this service does not allow')
   })
 })

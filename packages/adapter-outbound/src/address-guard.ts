@@ -58,7 +58,7 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
     if (url.port === '0') return err('must not name port 0')
     const host = hostOf(url)
     if (url.protocol === 'http:' && !mayBePlain(host)) return err('must use https')
-    if (isIP(host) !== 0 && !isAllowed(host)) return err('must not point to an address that is not public')
+    if (isIP(host) !== 0 && !isAllowed(host)) return err('must not point to a private or reserved address that this service does not allow')
     return ok(url)
   }
 

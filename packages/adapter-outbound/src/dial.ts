@@ -53,7 +53,8 @@ export async function vettedAddresses(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await resolve(host, signal) : [host]
-  if (!addresses.every(guard.isAllowed)) throw new Fault('address_blocked', 'the name leads to an address that is not public')
+  if (!addresses.every(guard.isAllowed))
+    throw new Fault('address_blocked', 'the name leads to a private or reserved address that this service does not allow')
   return addresses
 }
 

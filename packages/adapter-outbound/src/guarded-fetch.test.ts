@@ -178,7 +178,7 @@ describe('addresses (row S)', () => {
     expect(await failureOf(fetch(url))).toMatchObject({
       name: 'TypeError',
       code: 'address_blocked',
-      message: expect.stringMatching(/must|not public/),
+      message: expect.stringMatching(/must|private or reserved/),
     })
   })
 

@@ -255,8 +255,12 @@ describe('where requests go (row S)', () => {
         () => undefined,
         (problem) => problem,
       )
-    expect(await problemOf('https://127.0.0.1/')).toBe('url must not point to an address that is not public')
-    expect(await problemOf('https://inside.test/')).toBe('url must not lead to an address that is not public')
+    expect(await problemOf('https://127.0.0.1/')).toBe(
+      'url must not point to a private or reserved address that this service does not allow',
+    )
+    expect(await problemOf('https://inside.test/')).toBe(
+      'url must not lead to a private or reserved address that this service does not allow',
+    )
     expect(await problemOf('http://public.test/')).toBe('url must use https')
     expect(await problemOf('https://public.test/')).toBeUndefined()
     expect(await problemOf('https://not-yet.test/')).toBeUndefined()

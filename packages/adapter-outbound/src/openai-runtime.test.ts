@@ -383,8 +383,12 @@ describe('where requests go (row S)', () => {
         () => undefined,
         (problem) => problem,
       )
-    expect(await problemOf('https://127.0.0.1/v1')).toBe('baseUrl must not point to an address that is not public')
-    expect(await problemOf('https://inside.test/v1')).toBe('baseUrl must not lead to an address that is not public')
+    expect(await problemOf('https://127.0.0.1/v1')).toBe(
+      'baseUrl must not point to a private or reserved address that this service does not allow',
+    )
+    expect(await problemOf('https://inside.test/v1')).toBe(
+      'baseUrl must not lead to a private or reserved address that this service does not allow',
+    )
     expect(await problemOf('http://public.test/v1')).toBe('baseUrl must use https')
     expect(await problemOf('https://public.test/v1/')).toBeUndefined()
     expect((await kind.parseOptions({}))._unsafeUnwrapErr()).toBe('baseUrl must be a string')
@@ -399,13 +403,16 @@ describe('where requests go (row S)', () => {
     const start = () => kind.start({ agent: anAgent({ runtime: { kind: 'openai', options } }), secrets: {} }, () => undefined)
     expect((await start())._unsafeUnwrapErr()).toEqual({
       code: 'RUNTIME_EXITED',
-      message: 'baseUrl must not lead to an address that is not public',
+      message: 'baseUrl must not lead to a private or reserved address that this service does not allow',
     })
     answers['rebinding.test'] = ['1.1.1.1']
     const agent = (await start())._unsafeUnwrap()
     answers['rebinding.test'] = ['127.0.0.1']
     expect(await agent.run(aRunRequest(), never)).toEqual(failed('RUNTIME_ERROR', /\(address_blocked\)/))
-    expect(await agent.health(never)).toEqual({ ok: false, detail: 'the name leads to an address that is not public' })
+    expect(await agent.health(never)).toEqual({
+      ok: false,
+      detail: 'the name leads to a private or reserved address that this service does not allow',
+    })
     expect(inside.connections).toBe(0)
   })
 })

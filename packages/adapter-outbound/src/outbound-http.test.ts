@@ -140,7 +140,9 @@ describe('vetting a URL', () => {
       answers: { 'inside.test': [address], 'mixed.test': ['1.1.1.1', address, '2606:4700::1111'] },
     })
     for (const name of ['inside.test', 'mixed.test']) {
-      expect((await sender.vet(`https://${name}/`))._unsafeUnwrapErr()).toBe('must not lead to an address that is not public')
+      expect((await sender.vet(`https://${name}/`))._unsafeUnwrapErr()).toBe(
+        'must not lead to a private or reserved address that this service does not allow',
+      )
     }
   })
 
@@ -156,7 +158,9 @@ describe('vetting a URL', () => {
   it('asks no name server about a URL that is refused as text, or has an address in it', async () => {
     const { sender, dns } = await outbound({ policy })
     expect((await sender.vet('http://name.test/'))._unsafeUnwrapErr()).toBe('must use https')
-    expect((await sender.vet('https://10.0.0.1/'))._unsafeUnwrapErr()).toBe('must not point to an address that is not public')
+    expect((await sender.vet('https://10.0.0.1/'))._unsafeUnwrapErr()).toBe(
+      'must not point to a private or reserved address that this service does not allow',
+    )
     expect((await sender.vet('https://10.1.0.1/')).isOk()).toBe(true)
     expect(dns.questions).toEqual([])
   })

@@ -70,7 +70,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
       return ok(undefined)
     } catch (error) {
       const isBlocked = error instanceof Fault && error.outcome.error === 'address_blocked'
-      return isBlocked ? err('must not lead to an address that is not public') : ok(undefined)
+      return isBlocked ? err('must not lead to a private or reserved address that this service does not allow') : ok(undefined)
     }
   }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { damageOf } from './damage.js'
 import { requireFittingDriver } from './driver-check.js'
-import { explainOpenFailure, SqliteOpenError } from './open-error.js'
+import { explainOpenFailure, isDamage, isNoDatabase, SqliteOpenError } from './open-error.js'
 
 export type BackupOptions = {
   readonly path: string
@@ -26,8 +27,10 @@ export async function backupSqlite({ path, to, onProgress = () => undefined }: B
   try {
     requireFittingDriver()
     closeSync(openSync(draft, 'wx', 0o600)) // what people have said is for nobody else to read
-    await copy(path, draft, onProgress)
-    check(draft)
+    await copy(path, draft, onProgress).catch((error: unknown) => {
+      throw isDamage(error) || isNoDatabase(error) ? explainOpenFailure(path, error) : error
+    })
+    check(draft, path)
     keep(draft, to)
     return statSync(to).size
   } catch (error) {
@@ -51,15 +54,19 @@ async function copy(path: string, draft: string, onProgress: (copied: number, to
   }
 }
 
-function check(draft: string): void {
+function check(draft: string, path: string): void {
+  const damage = damageOf(draft, 'integrity_check')
+  if (damage !== undefined) throw new SqliteOpenError(whoseDamage(path, damage))
   const db = new Database(draft)
-  try {
-    db.pragma('journal_mode = DELETE') // one file alone; the server makes it WAL again
-    const found = db.pragma('integrity_check', { simple: true })
-    if (found !== 'ok') throw new SqliteOpenError(`the copy is damaged, and was removed (${String(found)}); try again.`)
-  } finally {
-    db.close()
-  }
+  db.pragma('journal_mode = DELETE') // one file alone; the server makes it WAL again
+  db.close()
+}
+
+/** A copy is like its source, page by page, unless the disk that it went to is bad. */
+function whoseDamage(path: string, inCopy: string): string {
+  const inSource = damageOf(path, 'integrity_check')
+  if (inSource === undefined) return `the copy is damaged, and was removed (${inCopy}); try again.`
+  return `${path}: is a damaged SQLite database (${inSource}); restore it from an earlier backup.`
 }
 
 function keep(draft: string, to: string): void {

@@ -32,6 +32,8 @@ export type CommitterOptions = {
   readonly maxQueued: number
   /** How long a write waits while other processes write; then it is `Unavailable`. */
   readonly patienceMs: number
+  /** What is told of an error. */
+  readonly explain?: (error: unknown) => Unavailable
 }
 
 type Write = {
@@ -53,7 +55,10 @@ type Left = { readonly left: readonly Write[]; readonly error?: unknown }
  * While another process writes, the queue waits in its order and the event loop turns: `db` is to have a busy timeout of 0,
  * for SQLite waits with the whole thread.
  */
-export function createCommitter(db: Database.Database, { maxQueued, patienceMs }: CommitterOptions): Committer {
+export function createCommitter(
+  db: Database.Database,
+  { maxQueued, patienceMs, explain = unavailableBecause }: CommitterOptions,
+): Committer {
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const rollback = db.prepare('rollback')
@@ -85,7 +90,7 @@ export function createCommitter(db: Database.Database, { maxQueued, patienceMs }
     queue.unshift(...left)
     const now = performance.now()
     lastFlushAt = now
-    while (queue[0] && left.length > 0 && queue[0].patientUntil <= now) queue.shift()?.settle(err(unavailableBecause(error)))
+    while (queue[0] && left.length > 0 && queue[0].patientUntil <= now) queue.shift()?.settle(err(explain(error)))
     if (queue.length === 0) return
     if (left.length === 0) return flushSoon()
     isDue = true
@@ -98,7 +103,7 @@ export function createCommitter(db: Database.Database, { maxQueued, patienceMs }
     if (done.isOk()) batch.forEach((write, i) => write.settle(ok(done.value[i])))
     else if (isBusy(done.error)) return { left: batch, error: done.error.error }
     else if (done.error.step === 'operate' && batch.length > 1) return commitEach(batch)
-    else for (const write of batch) write.settle(err(unavailableBecause(done.error.error)))
+    else for (const write of batch) write.settle(err(explain(done.error.error)))
     return { left: [] }
   }
 
@@ -108,10 +113,10 @@ export function createCommitter(db: Database.Database, { maxQueued, patienceMs }
       const done = transact([write])
       if (done.isErr() && isBusy(done.error)) return { left: batch.slice(i), error: done.error.error }
       if (done.isErr() && done.error.step !== 'operate') {
-        for (const left of batch.slice(i)) left.settle(err(unavailableBecause(done.error.error)))
+        for (const left of batch.slice(i)) left.settle(err(explain(done.error.error)))
         return { left: [] }
       }
-      write.settle(done.map(([value]) => value).mapErr(({ error }) => unavailableBecause(error)))
+      write.settle(done.map(([value]) => value).mapErr(({ error }) => explain(error)))
     }
     return { left: [] }
   }
@@ -159,14 +164,14 @@ export function createCommitter(db: Database.Database, { maxQueued, patienceMs }
       try {
         return okAsync(query())
       } catch (error) {
-        return errAsync(unavailableBecause(error))
+        return errAsync(explain(error))
       }
     },
     close: () => {
       isClosed = true
       while (queue.length > 0) {
         const { left, error } = commitTogether(queue.splice(0, LARGEST_BATCH))
-        for (const write of left) write.settle(err(unavailableBecause(error)))
+        for (const write of left) write.settle(err(explain(error)))
       }
     },
   }

@@ -1,5 +1,7 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
+import path from 'node:path'
 import Database from 'better-sqlite3'
+import { SqliteOpenError } from './open-error.js'
 
 /** For this long the exclusive lock is tried: enough for two that start at the same instant not to scare each other off. */
 const EXCLUSIVE_PATIENCE_MS = 20
@@ -13,16 +15,15 @@ export type Liveness = { readonly alone: boolean; close(): void }
 const heldLocks = new Set<Database.Database>()
 
 /**
- * Tells whether another process lives that may hold claims on the storage at `path`, and tells others that we do; see
+ * Tells whether another process lives that may hold claims on the storage at `file`, and tells others that we do; see
  * docs/decisions/0003. Everyone who has the storage open holds a shared lock on a file beside it; who gets the exclusive one
  * is alone, and runs `whenAlone` under it. The operating system drops a process's locks however it ends.
  *
  * The lock file is a SQLite database, with nothing in it, for SQLite's portable locking: a rollback journal's locks are
  * plain file locks, while in WAL mode readers and a writer do not exclude each other.
  */
-export function openLiveness(path: string, whenAlone: () => void): Liveness {
-  // One file however it is named: SQLite follows links too.
-  const lock = new Database(`${realpathSync(path)}-lock`)
+export function openLiveness(file: string, whenAlone: () => void): Liveness {
+  const lock = lockOf(file)
   try {
     const alone = tryExclusive(lock)
     if (alone) {
@@ -38,6 +39,23 @@ export function openLiveness(path: string, whenAlone: () => void): Liveness {
     throw error
   }
 }
+
+/** Runs `work` while nobody has the storage at `file` open; what opens it meanwhile waits. Throws `SqliteOpenError` when somebody has. */
+export function whileAlone(file: string, work: () => void): void {
+  const lock = lockOf(file)
+  try {
+    if (!tryExclusive(lock)) throw new SqliteOpenError(`${file} is in use by another process; stop that one first.`)
+    work()
+  } finally {
+    lock.close()
+  }
+}
+
+const lockOf = (file: string): Database.Database => new Database(`${trueName(file)}-lock`)
+
+/** One file however it is named: SQLite follows links too. */
+export const trueName = (file: string): string =>
+  existsSync(file) ? realpathSync(file) : path.join(realpathSync(path.dirname(file)), path.basename(file))
 
 function tryExclusive(lock: Database.Database): boolean {
   lock.pragma(`busy_timeout = ${EXCLUSIVE_PATIENCE_MS}`)

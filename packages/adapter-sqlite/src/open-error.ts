@@ -17,11 +17,16 @@ export function explainOpenFailure(path: string, cause: unknown): SqliteOpenErro
 const isMissingDriver = (cause: unknown): boolean =>
   codeOf(cause) === 'ERR_DLOPEN_FAILED' || (cause instanceof Error && cause.message.startsWith('Could not locate the bindings file'))
 
+/** SQLite met pages that cannot be right. */
+export const isDamage = (cause: unknown): cause is Error => /^SQLITE_CORRUPT(_|$)/.test(codeOf(cause))
+
+export const isNoDatabase = (cause: unknown): boolean => codeOf(cause) === 'SQLITE_NOTADB'
+
 const codeOf = (cause: unknown): string => (cause instanceof Error && 'code' in cause ? String(cause.code) : '')
 
 function explain(code: string, cause: unknown): string {
-  if (code === 'SQLITE_NOTADB') return 'is not a SQLite database; name another file, or move this one away.'
-  if (code === 'SQLITE_CORRUPT' || code.startsWith('SQLITE_CORRUPT_')) return 'is a damaged SQLite database; restore it from a backup.'
+  if (isNoDatabase(cause)) return 'is not a SQLite database; name another file, or move this one away.'
+  if (isDamage(cause)) return 'is a damaged SQLite database; restore it from a backup.'
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'its folder does not exist; create it first.'
   if (code === 'EACCES' || code === 'EROFS' || code.startsWith('SQLITE_READONLY')) {
     return 'cannot be written; give this process write access to the file and its folder.'

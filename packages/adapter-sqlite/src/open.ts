@@ -1,9 +1,11 @@
 import type { Storage } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
+import { errAsync } from 'neverthrow'
 import { agentStore, releaseAgents } from './agent-store.js'
 import { createCommitter, type Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { credentialStore } from './credential-store.js'
+import { watchForDamage } from './damage.js'
 import { deliveryStore, releaseDeliveries } from './delivery-store.js'
 import { requireFittingDriver } from './driver-check.js'
 import { erasureOf } from './erasure.js'
@@ -26,6 +28,8 @@ export type SqliteOptions = {
   readonly busyTimeoutMs?: number
   /** Writes that may wait for their commit; one more is `Unavailable`. 10,000 if absent. */
   readonly maxQueuedWrites?: number
+  /** Is told, once, that the file was found damaged while it was in use. From then on a ping fails. */
+  readonly onDamage?: (sentence: string) => void
 }
 
 export type SqliteStorage = Storage & {
@@ -47,11 +51,12 @@ export function openSqliteStorage(options: SqliteOptions): SqliteStorage {
   }
 }
 
-function openStorage({ path, busyTimeoutMs = 5_000, maxQueuedWrites = 10_000 }: SqliteOptions): SqliteStorage {
+function openStorage({ path, busyTimeoutMs = 5_000, maxQueuedWrites = 10_000, onDamage = () => undefined }: SqliteOptions): SqliteStorage {
   const db = openConnection(path, busyTimeoutMs)
   try {
     migrate(db, migrations)
-    const committer = createCommitter(db, { maxQueued: maxQueuedWrites, patienceMs: busyTimeoutMs })
+    const damage = watchForDamage(path, onDamage)
+    const committer = createCommitter(db, { maxQueued: maxQueuedWrites, patienceMs: busyTimeoutMs, explain: damage.explain })
     const stores = storesOf(db, committer)
     const liveness = path === ':memory:' ? aloneInMemory : openLiveness(path, () => releaseClaims(db))
     // From here on the committer does the waiting, up to the last commits.
@@ -62,7 +67,11 @@ function openStorage({ path, busyTimeoutMs = 5_000, maxQueuedWrites = 10_000 }: 
       db.close()
       liveness.close()
     }
-    return { ...stores, close: async () => close(), path, alone: liveness.alone }
+    const ping: Storage['ping'] = () => {
+      const found = damage.found()
+      return found ? errAsync(found) : stores.ping()
+    }
+    return { ...stores, ping, close: async () => close(), path, alone: liveness.alone }
   } catch (error) {
     db.close()
     throw error

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createService, type AgentState, type RunningAgent } from '@org/agent-messaging-core'
+import { fakeRuntime } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
 type Health = Awaited<ReturnType<RunningAgent['health']>>
@@ -307,5 +308,65 @@ describe('two services on one store', () => {
     expect(runtime.starts).toHaveLength(3)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(await deliveries()).toEqual([])
+  })
+})
+
+describe('a process that lacks what an agent needs', () => {
+  /** `bot` runs in a first process; a second one is made with or without its handler. */
+  const processes = async () => {
+    const fakes = await scene()
+    const stateOf = async () => (await fakes.service.agents.get(fakes.ref))._unsafeUnwrap().state
+    const lacking = fakeRuntime({ has: () => false })
+    lacking.failStart('no handler')
+    const without = (alone?: boolean) => {
+      const storage = { ...fakes.storage.reopen(), ...(alone !== undefined && { alone }) }
+      return createService({ ...fakes, storage, runtimes: [lacking] })
+    }
+    return { ...fakes, stateOf, without, lacking }
+  }
+
+  it('leaves it to the process that runs it', async () => {
+    const { without, clock, stateOf, runtime } = await processes()
+    await without(false).start()
+    await clock.advance(600_000)
+    expect(await stateOf()).toMatchObject({ kind: 'running' })
+    expect(runtime.starts).toHaveLength(1)
+  })
+  it('says why it does not run when nobody else is there, and leaves another try to one that can', async () => {
+    const { service, without, another, clock, stateOf, runtime, lacking } = await processes()
+    await service.stop()
+    const alone = without(true)
+    await alone.start()
+    expect(await stateOf()).toMatchObject({ kind: 'error', failures: 1, lastError: { message: 'no handler' } })
+    await clock.advance(600_000)
+    expect(await stateOf()).toMatchObject({ kind: 'error', failures: 1 })
+    expect(lacking.starts).toHaveLength(1)
+    await another().start()
+    expect(await stateOf()).toMatchObject({ kind: 'running' })
+    await clock.advance(600_000)
+    expect(await stateOf()).toMatchObject({ kind: 'running' })
+    expect(runtime.starts).toHaveLength(2)
+  })
+})
+
+describe('an agent that failed in an earlier process', () => {
+  it('is tried at once by the next, once, and then at its times', async () => {
+    const { service, another, clock, runtime, bot, ref } = await scene()
+    const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state
+    for (let n = 0; n < 3; n++) {
+      await clock.until(async () => (await stateOf()).kind === 'running', { maxMs: 120_000 })
+      runtime.exit(bot.id)
+      await clock.advance(0)
+    }
+    await service.stop()
+    runtime.failStart('still no handler')
+    const next = another()
+    await next.start()
+    expect(await stateOf()).toMatchObject({ kind: 'error', failures: 4, lastError: { message: 'still no handler' } })
+    await clock.advance(50_000)
+    expect(await stateOf()).toMatchObject({ failures: 4 })
+    await next.stop()
+    await another().start()
+    expect(await stateOf()).toMatchObject({ kind: 'running' })
   })
 })

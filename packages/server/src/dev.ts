@@ -69,7 +69,7 @@ async function agentsOf({ service, storage }: RunningServer): Promise<Welcome['a
   const { id: projectId } = await projectNamed(service, DEFAULT_PROJECT)
   await ensureEcho({ service, storage }, projectId)
   const agents = await allPages((page) => service.agents.list(projectId, page), 'the agents cannot be listed')
-  return agents.map(({ name, state }) => ({ name, state: state.kind }))
+  return agents.map(({ name, state }) => ({ name, state: state.kind, ...(state.kind === 'error' && { why: state.lastError.message }) }))
 }
 
 /** The agent `echo`, once in the life of a database: one that was stopped or deleted stays so. */

@@ -11,6 +11,8 @@ export type OpenOptions = {
   readonly leaseMs: number
   /** Hears why a helper of the storage does not do its work, once until it does again. */
   readonly onError: (worker: 'pacemaker' | 'signal', reason: string) => void
+  /** Hears, once, that the storage was found damaged while it was in use. */
+  readonly onDamage?: (sentence: string) => void
 }
 
 /** The storage, and what a database does for the service beside it. */
@@ -48,8 +50,8 @@ async function openPostgres(url: string, { directUrl: connectionString = url, le
   }
 }
 
-async function openSqlite(path: string, { leaseMs, onError }: OpenOptions): Promise<Database> {
-  const storage = openSqliteStorage({ path })
+async function openSqlite(path: string, { leaseMs, onError, onDamage }: OpenOptions): Promise<Database> {
+  const storage = openSqliteStorage({ path, ...(onDamage && { onDamage }) })
   const pacemaker = sqlitePacemaker({ path, leaseMs, onError: (reason) => onError('pacemaker', reason) })
   return {
     storage,

@@ -10,7 +10,13 @@ export function stopOnSignal(server: RunningServer, graceMs: number, logger: Log
   const stop = (signal: string): void => {
     if (stoppingSince !== undefined) return Date.now() - stoppingSince > SAME_SIGNAL_MS ? process.exit(1) : undefined
     stoppingSince = Date.now()
-    logger.info({ signal, graceMs }, 'stopping')
+    const { runs } = server.service.load()
+    logger.info({ signal, graceMs, runs }, 'stopping')
+    // A warning, so that whoever waits at a terminal sees it too.
+    if (runs > 0) {
+      const until = new Date(stoppingSince + graceMs).toISOString()
+      logger.warn({ runs, until }, 'runs under way are waited for; a second Ctrl-C (SIGINT or SIGTERM) ends at once')
+    }
     server.stop({ graceMs }).then(
       () => {
         logger.info({ tookMs: Date.now() - (stoppingSince ?? 0) }, 'stopped')

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -86,6 +86,23 @@ describe('a server made in code', () => {
     await createAgent(server, 'echo')
     await send(server, 'echo', 'hello')
     expect(names).toEqual(expect.arrayContaining(['agent.changed', 'message.accepted', 'run.finished']))
+  })
+
+  it('is not ready once it met damage in its file, and logs what to do', async () => {
+    const first = await serve()
+    await createAgent(first, 'echo')
+    await send(first, 'echo', 'a needle')
+    await first.stop()
+    const file = path.join(root, 'service.db')
+    const bytes = readFileSync(file)
+    const page = Math.floor(bytes.indexOf('a needle') / 4096)
+    writeFileSync(file, bytes.fill(0xff, page * 4096, (page + 1) * 4096))
+    const lines: unknown[] = []
+    const logger: Logger = { ...silentLogger, error: (details: object) => void lines.push(details) }
+    const server = await serve({ logger })
+    expect((await call(server, '/v1/agents/echo/messages')).status).toBe(503)
+    expect((await call(server, '/readyz')).status).toBe(503)
+    expect(lines).toContainEqual({ reason: `${file}: is a damaged SQLite database; restore it from a backup.` })
   })
 
   it('tells HTTP agents where to call back', async () => {

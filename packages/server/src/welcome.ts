@@ -10,7 +10,7 @@ export type Welcome = {
   /** Undefined when the environment gave the key. */
   readonly apiKeyFile: string | undefined
   /** Of the project `default`, by name. */
-  readonly agents: readonly { readonly name: string; readonly state: string }[]
+  readonly agents: readonly { readonly name: string; readonly state: string; readonly why?: string }[]
   readonly webhookSecret: string
   /** How this program is called. */
   readonly command: string
@@ -28,7 +28,7 @@ export function welcome(w: Welcome): string {
   Health    ${url}/healthz
   Database  ${w.database}
   API key   ${w.apiKey}${w.apiKeyFile === undefined ? '' : ` (kept in ${w.apiKeyFile})`}
-  Agents    ${w.agents.map(({ name, state }) => `${name} (${state})`).join(', ') || 'none'}
+  Agents    ${w.agents.map(shownAgent).join(', ') || 'none'}
 
 In a second terminal, start a receiver that checks signatures and prints what it gets:
 
@@ -48,6 +48,8 @@ curl ${quoted(`${url}/v1/deliveries?limit=1`)} \\
   -H ${quoted(`Authorization: Bearer ${w.apiKey}`)}
 `
 }
+
+const shownAgent = ({ name, state, why }: Welcome['agents'][number]): string => `${name} (${state}${why === undefined ? '' : `: ${why}`})`
 
 /** The link signs in once; the console itself is at `/console`. */
 const signInLine = ({ url, signInUrl }: Welcome): string =>

@@ -65,11 +65,12 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
   const { headerPrefix, runLeaseMs: leaseMs, limits } = { ...defaultPolicy, ...options.policy }
   const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
   const onError = (worker: string, reason: string): void => telemetry.record({ name: 'worker.failed', worker, reason })
+  const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
   const {
     storage,
     close: closeDatabase,
     ...helpers
-  } = await openDatabase(databasePath, { directUrl: options.databaseDirectUrl, leaseMs, onError })
+  } = await openDatabase(databasePath, { directUrl: options.databaseDirectUrl, leaseMs, onError, onDamage })
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   async function close(): Promise<void> {
     await http.close()

@@ -34,6 +34,7 @@ describe('the commands on the database', SLOWLY, () => {
     })
     const { key, ...shown } = made
     expect(await json('keys list')).toEqual([shown])
+    expect((await cli('keys list')).stdout).toMatch(/^ID +NAME +PERMISSIONS +CREATED AT +STATE\n/)
 
     const server = shop.cli(['start'], { ...ENV, PORT: '0' })
     const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
@@ -81,7 +82,7 @@ describe('the commands on the database', SLOWLY, () => {
     const signed = await json('agents update second --url http://127.0.0.1:9/', env)
     expect(signed).toMatchObject({ runtime: { kind: 'http' }, signingSecret: expect.stringMatching(/^whsec_/) })
     expect(await cli('agents update second')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^there is nothing to change/) })
-    expect(await cli('agents show first')).toMatchObject({ code: 1, stderr: 'there is no agent first: agent not found\n' })
+    expect(await cli('agents show first')).toMatchObject({ code: 1, stderr: 'the agent first cannot be shown: there is no such agent\n' })
   })
 
   it('never run an agent themselves', async () => {
@@ -194,11 +195,24 @@ describe('the commands on the database', SLOWLY, () => {
     const fails = async (line: string, said: string): Promise<void> =>
       expect(await cli(line)).toEqual({ code: 1, stdout: '', stderr: said })
     await fails('keys list --project nobody', 'there is no project "nobody"\n')
-    await fails('agents start nobody', 'the agent nobody cannot be asked to start: agent not found\n')
-    await fails('agents delete nobody', 'the agent nobody cannot be deleted: agent not found\n')
-    await fails('agents create x --handler other', 'the agent x cannot be created: runtime handler must be one of: echo\n')
-    await fails(`keys revoke ${id}`, `the key ${id} cannot be revoked: key not found\n`)
-    await fails(`webhooks delete ${id}`, `the webhook ${id} cannot be deleted: webhook not found\n`)
+    await fails('agents start nobody', 'the agent nobody cannot be asked to start: there is no such agent\n')
+    await fails('agents delete nobody', 'the agent nobody cannot be deleted: there is no such agent\n')
+    await fails(
+      'agents create x --handler other',
+      'the agent x cannot be created: runtime handler must be one of: echo (--agents <file> adds others, here and when the server is started)\n',
+    )
+    await cli('agents create echo --handler echo --start')
+    await fails(
+      'agents update echo --url https://93.184.216.34/',
+      'the agent echo cannot be changed: its runtime can only be changed while it is stopped\n',
+    )
+    await fails(
+      'webhooks create https://10.0.0.1/',
+      'the webhook cannot be created: url must not point to a private or reserved address that this service does not allow (SERVICE_WEBHOOK_ALLOWED_CIDRS allows some)\n',
+    )
+    await fails(`deliveries show ${id}`, `the delivery ${id} cannot be shown: there is no such delivery\n`)
+    await fails(`keys revoke ${id}`, `the key ${id} cannot be revoked: there is no such key\n`)
+    await fails(`webhooks delete ${id}`, `the webhook ${id} cannot be deleted: there is no such webhook\n`)
   })
 
   it('name the line in which the file of agents is wrong', async () => {

@@ -12,8 +12,8 @@ afterEach(() => shop.dispose())
 
 type Dev = { readonly program: Program; readonly text: string; readonly url: string; readonly key: string }
 
-async function dev(env: Record<string, string> = {}): Promise<Dev> {
-  const program = shop.cli(['dev'], { PORT: '0', ...env })
+async function dev(env: Record<string, string> = {}, ...options: string[]): Promise<Dev> {
+  const program = shop.cli(['dev', ...options], { PORT: '0', ...env })
   const text = await program.find(/^Agent Messaging is running[^]*deliveries[^]*\n\n/)
   const [, url = ''] = /API +(http:\S+)\/v1/.exec(text) ?? []
   const [, key = ''] = /API key +(\S+)/.exec(text) ?? []
@@ -55,6 +55,11 @@ describe('agent-messaging dev', () => {
     const { data } = (await bash(deliveries)) as { data: { id: string }[] }
     expect(data).toEqual([expect.objectContaining({ event: 'message.responded' })])
     expect(received).toContain(`delivery ${data[0]?.id} `)
+    const show = shop.cli(['deliveries', 'show', String(data[0]?.id)])
+    await show.ended
+    expect(show.stdout()).toMatch(/^ATTEMPT +STARTED AT +TOOK +OUTCOME +STATUS +DETAIL\n1 +\S+ +\d+ ms +accepted +200/m)
+    const second = shop.cli(['listen', '--port', port])
+    expect([await second.ended, second.stderr()]).toEqual([1, `cannot listen on port ${port}: it is in use; give another with --port\n`])
   })
 
   it('prints a link that signs in to the console once', async () => {
@@ -85,6 +90,17 @@ describe('agent-messaging dev', () => {
     expect(lasting(second)).toBe(lasting(first))
     const agents = (await (await call(second, '/v1/agents')).json()) as { data: { name: string }[] }
     expect(agents.data.map(({ name }) => name)).toEqual(['echo'])
+  })
+
+  it('says why an agent does not run, and runs it at the next start that can', async () => {
+    const agents = ['--agents', shop.write('agents.mjs', 'export default { shout: ({ message }) => message.toUpperCase() }')]
+    await stop(await dev({}, ...agents))
+    expect(await shop.cli(['agents', 'create', 'shout', '--handler', 'shout', '--start', ...agents]).ended).toBe(0)
+    await stop(await dev({}, ...agents))
+    const lacking = await dev()
+    expect(lacking.text).toContain('shout (error: this process has no handler "shout")')
+    await stop(lacking)
+    expect((await dev({}, ...agents)).text).toContain('shout (running)')
   })
 
   it('keeps secrets in files for their owner alone', async () => {

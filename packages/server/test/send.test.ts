@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
-import { workshop, type Workshop } from './workshop.js'
+import { until, workshop, type Workshop } from './workshop.js'
 
 const KEY = 'a-key-of-twenty-characters'
 const AGENTS = `export default {
@@ -82,6 +82,15 @@ describe('send', SLOWLY, () => {
     expect((await cli('send echo Hello --stream --wait 1', env)).code).toBe(2)
     expect((await cli('send echo Hello --end-user u --service', env)).code).toBe(2)
     expect((await cli('send echo Hello', {})).stderr).toMatch(/^there is no API key: give --api-key/)
+  })
+
+  it('names the command that says why an agent is in error', async () => {
+    const others = shop.write('others.mjs', 'export default { other: () => "" }')
+    await cli(`agents create other --handler other --agents ${others} --start`, env)
+    await until(async () => (await json('agents show other', env))['state'] === 'error')
+    expect((await cli('send other Hello', env)).stderr).toBe(
+      'the server refuses it: The agent is not running: it is in state error; agent-messaging agents show other says why\n',
+    )
   })
 
   it('erases the session that it made', async () => {

@@ -210,7 +210,10 @@ describe('agent-messaging start, told to stop', () => {
     await createAgent(server, 'stuck')
     await send(server, 'stuck', 'x')
     server.program.signal('SIGTERM')
-    await server.program.find(/"msg":"stopping"/)
+    const said = await server.program.find(
+      /^.*"msg":"runs under way are waited for; a second Ctrl-C \(SIGINT or SIGTERM\) ends at once".*$/m,
+    )
+    expect(JSON.parse(said)).toMatchObject({ level: 'warn', runs: 1, until: expect.stringMatching(/^\d{4}-.*Z$/) })
     const again = setInterval(() => server.program.signal('SIGTERM'), 100)
     expect(await server.program.ended).toBe(1)
     clearInterval(again)

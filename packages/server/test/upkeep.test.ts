@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -12,6 +12,12 @@ beforeEach(() => {
 })
 afterEach(() => shop.dispose())
 const { cli, json } = commandLine(() => shop)
+
+function damage(name: string): void {
+  const file = path.join(shop.directory, name)
+  const bytes = readFileSync(file)
+  writeFileSync(file, bytes.fill(0xff, bytes.length / 2))
+}
 
 describe('migrate', SLOWLY, () => {
   it('says what it did: made, brought up to date, or nothing', async () => {
@@ -45,13 +51,23 @@ describe('backup', SLOWLY, () => {
     expect(await cli('backup copy.db')).toEqual({ code: 1, stdout: '', stderr: 'copy.db is there already; name another file.\n' })
   })
 
-  it('keeps nothing of a damaged database', async () => {
+  it('makes the folder that it goes to, and of what dev made names the key that belongs to it', async () => {
+    const dev = shop.cli(['dev'], { PORT: '0' })
+    await dev.find(/See the delivery/)
+    expect((await cli('backup backups/today/copy.db', {})).stdout).toContain('Keep a copy of data/master-key apart from it')
+    expect(existsSync(path.join(shop.directory, 'backups/today/copy.db'))).toBe(true)
+    expect((await cli('backup copy.db', { ...ENV, SERVICE_DATABASE_URL: 'file:data/agent-messaging.db' })).stdout).toContain(
+      'Keep SERVICE_MASTER_KEY apart',
+    )
+  })
+
+  it('keeps nothing of a damaged database, and names it', async () => {
     await cli('projects create default')
-    const file = path.join(shop.directory, 'service.db')
-    const bytes = readFileSync(file)
-    bytes.fill(0xff, bytes.length / 2)
-    writeFileSync(file, bytes)
-    expect(await cli('backup copy.db')).toMatchObject({ code: 1, stderr: expect.stringContaining('damaged') })
+    damage('service.db')
+    expect(await cli('backup copy.db')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^service\.db: is a damaged SQLite database \(.+\); restore it from an earlier backup\.\n$/),
+    })
     expect(readdirSync(shop.directory).filter((name) => name.startsWith('copy.db'))).toEqual([])
   })
 
@@ -64,12 +80,53 @@ describe('backup', SLOWLY, () => {
   })
 })
 
+describe('restore', SLOWLY, () => {
+  it('puts a backup in the place of what a killed server left, and keeps that', async () => {
+    await cli('projects create default')
+    const server = shop.cli(['start'], { ...ENV, PORT: '0' })
+    await server.find(/"msg":"listening"/)
+    await cli('backup copy.db')
+    await cli('projects create late')
+    expect(await cli('restore copy.db')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is in use by another process; stop that one/),
+    })
+    server.signal('SIGKILL')
+    await server.ended
+    expect(existsSync(path.join(shop.directory, 'service.db-wal'))).toBe(true)
+    const restored = await json('restore copy.db')
+    expect(restored).toEqual({ database: 'service.db', file: 'copy.db', bytes: expect.any(Number), keptAs: expect.any(String) })
+    const names = async (database: string) =>
+      (await json<{ name: string }[]>('projects list', { ...ENV, SERVICE_DATABASE_URL: `file:${database}` })).map(({ name }) => name)
+    expect(await names('service.db')).toEqual(['default'])
+    expect(await names(String(restored['keptAs']))).toEqual(['default', 'late'])
+  })
+
+  it('restores what dev made when it is gone, and says what to do next', async () => {
+    await cli('projects create default')
+    mkdirSync(path.join(shop.directory, 'data'))
+    expect(await cli('restore service.db', {})).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^Checked service\.db \(\d+ bytes\), and put a copy of it in the place of data\/agent-messaging\.db\. Start the server again\.\n$/,
+      ),
+      stderr: '',
+    })
+  })
+
+  it('names the program for PostgreSQL, without the password', async () => {
+    const { code, stderr } = await cli('restore copy.dump', { ...ENV, SERVICE_DATABASE_URL: 'postgres://me:hush@host/db' })
+    const command = "pg_restore --clean --if-exists --dbname='postgres://me@host/db' copy.dump"
+    expect([code, stderr]).toEqual([1, `PostgreSQL has a program for this: ${command}\n`])
+  })
+})
+
 describe('erase', SLOWLY, () => {
   it('erases an agent, and says when there is nothing to erase', async () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo')
     expect((await cli('erase session echo nobody')).stderr).toBe(
-      'the session nobody of the agent echo cannot be erased: session not found\n',
+      'the session nobody of the agent echo cannot be erased: there is no such session\n',
     )
     expect(await json('erase agent echo')).toEqual({ agent: 'echo', erased: true })
     expect(await json('agents list')).toEqual([])
@@ -127,6 +184,19 @@ describe('doctor', SLOWLY, () => {
       'master key failed',
     ])
     expect(found.every(({ fix }) => fix !== undefined && fix.endsWith('.'))).toBe(true)
+  })
+
+  it('finds damage in the file, and how to mend it', async () => {
+    await cli('projects create default')
+    damage('service.db')
+    expect(await notOk()).toEqual([
+      {
+        check: 'database',
+        status: 'failed',
+        message: expect.stringMatching(/^service\.db is a damaged SQLite database \(.+\)$/),
+        fix: expect.stringContaining('agent-messaging restore'),
+      },
+    ])
   })
 
   it('names wrong settings, and ends with 1', async () => {

@@ -34,6 +34,11 @@ describe('verify', SLOWLY, () => {
     expect([await program.ended, JSON.parse(program.stdout())]).toEqual([0, expect.objectContaining({ verified: true, deliveryId: 'd-1' })])
   })
 
+  it('shows no default in its help that is none', async () => {
+    const { stdout } = await cli('verify --help', {})
+    expect(stdout.match(/\(default: .*\)/g)).toEqual(['(default: 300)'])
+  })
+
   it('takes the secret from a file or from WEBHOOK_SECRET, what is named before what is around', async () => {
     const { body, headers } = await signTestEvent(event, secret)
     shop.write('body.json', body)

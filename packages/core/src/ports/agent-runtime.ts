@@ -17,6 +17,8 @@ export interface AgentRuntime {
    * another takes it over when that one stops or dies. Agents of other runtimes run wherever there is room.
    */
   readonly exclusive?: boolean
+  /** Whether this process can start an agent with such options, or only another one may be able to. All of its kind if absent. */
+  has?(options: JsonObject): boolean
   /**
    * Checks the options of a create or update request and takes what is secret out of what may be shown. Each error is a
    * sentence for the caller that starts with the field's name. Options come from requests: they name entries of the

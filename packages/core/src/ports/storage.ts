@@ -17,6 +17,8 @@ export interface Storage {
   readonly webhooks: WebhookStore
   readonly agents: AgentStore
   readonly credentials: CredentialStore
+  /** Nobody else had it open when it was opened: what it says is running was left so. Absent where that cannot be told. */
+  readonly alone?: boolean
   /** Whether reads and writes work now. */
   ping(): Stored<void>
   /** Waits for writes under way; later calls are `Unavailable`. */

@@ -35,6 +35,7 @@ export function functionRuntime(
     kind: 'function',
     signsRequests: false,
     exclusive,
+    has: ({ handler }) => find(handler) !== undefined,
     parseOptions: async ({ handler, ...rest }) => {
       if (find(handler) === undefined) return err(`handler must be one of: ${known}`)
       const stray = Object.keys(rest)[0]

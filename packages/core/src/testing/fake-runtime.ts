@@ -2,7 +2,7 @@ import { err, ok } from 'neverthrow'
 import { failedRun, type RunError, type RunOutcome } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest, RuntimeAgent } from '../ports/agent-runtime.js'
 
-export type FakeRuntimeOptions = Partial<Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'parseOptions'>> & {
+export type FakeRuntimeOptions = Partial<Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'has' | 'parseOptions'>> & {
   /** Answers every run in the test's place, and alone decides what an abort does. What it throws is a failed run. */
   readonly handler?: (request: RunRequest, signal: AbortSignal) => RunOutcome | Promise<RunOutcome>
 }
@@ -31,6 +31,7 @@ export function fakeRuntime({
   kind = 'fake',
   signsRequests = false,
   exclusive = false,
+  has = () => true,
   parseOptions,
 }: FakeRuntimeOptions = {}): FakeRuntime {
   const starts: RuntimeAgent[] = []
@@ -87,6 +88,7 @@ export function fakeRuntime({
     kind,
     signsRequests,
     exclusive,
+    has,
     parseOptions: parseOptions ?? (async (options) => ok({ options, secrets: {} })),
     start: async (runtimeAgent, onExit) => {
       starts.push(runtimeAgent)

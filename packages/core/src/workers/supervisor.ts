@@ -8,6 +8,7 @@ import type { Dispatcher } from './dispatcher.js'
 import { createHealthWatch, type Hosted } from './health-watch.js'
 import { createLoop } from './loop.js'
 import { createOwnership } from './ownership.js'
+import { runtimeHere } from './runtime-here.js'
 import { runtimeSecrets } from './runtime-secrets.js'
 import { within } from './within.js'
 
@@ -46,6 +47,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   /** Were not well, and are not let run before they say that they are. */
   const convalescent = new Set<string>()
   const looking = new Map<string, Promise<void>>()
+  /** Those of the first tick that nobody has looked at since: their states are of other processes, or of earlier ones. */
+  const inherited = new Set<string>()
   const ownership = createOwnership(d)
   const watch = createHealthWatch(d, (hosted, why) => void inTurn(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
@@ -64,11 +67,12 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   }
 
   async function settle(agent: Agent): Promise<void> {
-    for (let next: Agent | undefined = agent; next;) next = await step(next)
+    let isInherited = inherited.delete(agent.id)
+    for (let next: Agent | undefined = agent; next; isInherited = false) next = await step(next, isInherited)
   }
 
   /** Does what the agent's two states call for; gives the agent in its new state, or undefined when it may stay as it is. */
-  async function step(agent: Agent): Promise<Agent | undefined> {
+  async function step(agent: Agent, isInherited: boolean): Promise<Agent | undefined> {
     const wanted = agent.desiredState === 'running'
     switch (agent.state.kind) {
       case 'stopped':
@@ -77,7 +81,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       case 'starting':
         return wanted ? bringUp(agent) : change(agent, { kind: 'stopped' })
       case 'running':
-        return wanted ? bringUp(agent) : change(agent, { kind: 'stopping' })
+        if (!wanted) return change(agent, { kind: 'stopping' })
+        // Without its handler here it may well run in another process, and else is not said to run.
+        return runtimeHere(d.runtimes, agent) || (isInherited && d.storage.alone) ? bringUp(agent) : undefined
       case 'stopping':
         await close(agent.id)
         return change(agent, { kind: 'stopped' })
@@ -86,7 +92,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
         if (wanted && agent.state.lastError.code === 'RUNTIME_UNHEALTHY') return nurse(agent, agent.state)
         await close(agent.id)
         if (!wanted) return change(agent, { kind: 'stopped' })
-        return isDue(agent.state) ? change(agent, { kind: 'starting' }) : undefined
+        return runtimeHere(d.runtimes, agent) && isDue(agent.state, isInherited) ? change(agent, { kind: 'starting' }) : undefined
     }
   }
 
@@ -133,7 +139,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     return change(agent, 'code' in hosted ? failed(agent.id, hosted) : { kind: 'starting' })
   }
 
-  const isDue = ({ retryAt = Infinity }: FailedAgent): boolean => retryAt <= d.clock.now()
+  /** What kept it from running in an earlier process need not keep it from running in this one, so that has a try at once. */
+  const isDue = ({ retryAt }: FailedAgent, isInherited = false): boolean =>
+    retryAt !== undefined && (isInherited || retryAt <= d.clock.now())
 
   /** It goes on as it is if it is well again; else it is started anew, once its runs have ended, and goes on if that made it well. */
   async function recover(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
@@ -237,10 +245,12 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
 
   async function tick(): Promise<void> {
     if (phase === 'stopped') return
+    const isFirst = phase === 'idle'
     phase = 'working'
     const before = [...here.keys()]
     const active = await d.storage.agents.listActive()
     if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
+    if (isFirst) for (const agent of active.value) inherited.add(agent.id)
     const isOurs = await ownership.claim(active.value)
     const ids = new Set(active.value.map((agent) => agent.id))
     const gone = before.filter((agentId) => !ids.has(agentId))

@@ -136,7 +136,7 @@ const secretIn = ({ signingSecret }: CreatedAgent): string =>
 
 async function showAgent(service: MessagingService, name: string, { project, json }: Common): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
-  const body = agentBody(await orFail(service.agents.get({ projectId, agent: name }), `there is no agent ${name}`))
+  const body = agentBody(await orFail(service.agents.get({ projectId, agent: name }), `the agent ${name} cannot be shown`))
   print(json, body, fieldTable(body))
 }
 

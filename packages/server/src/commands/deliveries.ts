@@ -110,11 +110,13 @@ const row = (delivery: WebhookDelivery) => ({
 
 async function show(service: MessagingService, deliveryId: string, { project, json }: Common): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
-  const found = deliveryDetailBody(await orFail(service.deliveries.get({ projectId, deliveryId }), `there is no delivery ${deliveryId}`))
+  const found = deliveryDetailBody(
+    await orFail(service.deliveries.get({ projectId, deliveryId }), `the delivery ${deliveryId} cannot be shown`),
+  )
   const { attempts, body, ...delivery } = found
   const tries = attempts.map(({ attemptNumber, startedAt, durationMs, outcome, statusCode, error, detail, responseBody = '' }) => ({
-    ...{ attempt: String(attemptNumber), startedAt, took: `${durationMs} ms`, outcome },
-    why: statusCode === undefined ? `${error}: ${detail}` : `${statusCode} ${responseBody.slice(0, 60).replaceAll(/\s+/g, ' ')}`.trim(),
+    ...{ attempt: String(attemptNumber), startedAt, took: `${durationMs} ms`, outcome, status: String(statusCode ?? '-') },
+    detail: statusCode === undefined ? `${error}: ${detail}` : responseBody.slice(0, 60).replaceAll(/\s+/g, ' '),
   }))
   print(json, found, `${fieldTable(delivery)}\n\n${table(tries, 'It was not attempted yet.')}\n\n${body}`)
 }

@@ -64,6 +64,6 @@ async function createKey(service: MessagingService, name: string, { project, jso
 }
 
 const keyRow = ({ id, name, permissions, createdAt, expiresAt, revokedAt }: ApiKey) => ({
-  ...{ id, name, permissions: permissions.join(' '), created: toIso(createdAt) },
+  ...{ id, name, permissions: permissions.join(' '), createdAt: toIso(createdAt) },
   state: revokedAt !== undefined ? `revoked ${toIso(revokedAt)}` : expiresAt !== undefined ? `until ${toIso(expiresAt)}` : 'good',
 })

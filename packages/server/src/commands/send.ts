@@ -15,6 +15,7 @@ import type { Config } from '../config.js'
 import { devFiles } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
+import { shellWord } from '../shell-word.js'
 import { example, fileOrStdin, jsonFile, jsonOption, wholeNumber } from './options.js'
 import { print, progress } from './output.js'
 
@@ -71,7 +72,7 @@ async function send(agent: string, text: string, options: SendOptions): Promise<
   try {
     await wayOf(options)({ client, agent, message, options })
   } catch (error) {
-    throw explained(error, baseUrl)
+    throw explained(error, baseUrl, agent)
   }
 }
 
@@ -144,9 +145,12 @@ function requireAnswer({ messageId, state, error }: Message): void {
   throw new OperatorError(`the message ${messageId} is ${state}${error ? `: ${error.message} (${error.code})` : ''}`)
 }
 
-function explained(error: unknown, baseUrl: string): unknown {
+function explained(error: unknown, baseUrl: string, agent: string): unknown {
   if (error instanceof NotCompletedError) return new OperatorError(`${error.message}; the work goes on, and its webhook tells the end`)
-  if (error instanceof ApiError) return new OperatorError(`the server refuses it: ${[error.message, ...hintsOf(error)].join('; ')}`)
+  if (error instanceof ApiError)
+    return new OperatorError(
+      `the server refuses it: ${[error.message.replace('GET /v1/agents/:id', `agent-messaging agents show ${shellWord(agent)}`), ...hintsOf(error)].join('; ')}`,
+    )
   if (!(error instanceof TypeError)) return error
   return new OperatorError(`no server answers at ${baseUrl}: start one with \`agent-messaging dev\`, or give --url`)
 }

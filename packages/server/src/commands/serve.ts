@@ -75,8 +75,10 @@ async function start({ agents: file, worker }: ServeOptions & { readonly worker:
 
 async function listen({ port: number, status, ...given }: SecretOptions & { port: number; status: number }): Promise<void> {
   const server = createReceiver({ secret: secretOf(given), status, print: (lines) => console.log(lines) }).listen(number, '127.0.0.1')
-  await once(server, 'listening').catch((error: Error) => {
-    throw new OperatorError(`cannot listen on port ${number}: ${error.message}`)
+  await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
+    throw new OperatorError(
+      `cannot listen on port ${number}: ${code === 'EADDRINUSE' ? 'it is in use; give another with --port' : message}`,
+    )
   })
   console.log(`Listening on http://127.0.0.1:${number}/ for webhooks. Ctrl-C stops it.\n`)
 }

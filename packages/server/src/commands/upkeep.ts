@@ -1,13 +1,17 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
 import { defaultPolicy } from '@org/agent-messaging-core'
-import { backupSqlite, SqliteOpenError } from '@org/agent-messaging-sqlite'
+import { backupSqlite, restoreSqlite, SqliteOpenError } from '@org/agent-messaging-sqlite'
 import type { Command } from 'commander'
+import type { Config } from '../config.js'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'
+import { devFiles } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { openDatabase } from '../open-database.js'
 import { OperatorError } from '../operator-error.js'
 import { schemaVersion } from '../schema-version.js'
 import { quoted, shellWord } from '../shell-word.js'
-import { databaseOf } from './admin.js'
+import { databaseOf, devOf } from './admin.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
@@ -27,6 +31,13 @@ export function addUpkeep(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging backup backups/$(date +%F).db'))
     .action((file: string, { json }: Json) => backup(file, json))
+
+  program
+    .command('restore <file>')
+    .description('put a backup in the place of the SQLite database, which no server may have open; what was there is kept beside it')
+    .addOption(jsonOption())
+    .addHelpText('after', example('agent-messaging restore backups/2030-01-31.db'))
+    .action((file: string, { json }: Json) => restore(file, json))
 }
 
 async function migrate(json: true | undefined): Promise<void> {
@@ -45,22 +56,49 @@ function whatWasDone(from: number, to: number): string {
 }
 
 async function backup(file: string, json: true | undefined): Promise<void> {
-  const database = databaseOf(loadConfig())
+  const config = loadConfig()
+  const database = databaseOf(config)
   if (isPostgresUrl(database)) throw new OperatorError(`PostgreSQL has a program for this: ${dumpCommand(database, file)}`)
   const bar = progress()
   const onProgress = (copied: number, total: number) => bar.show(`Copied ${total === 0 ? 0 : Math.floor((100 * copied) / total)} %…`)
-  const bytes = await backupSqlite({ path: database, to: file, onProgress })
-    .catch((error: unknown) => {
-      throw error instanceof SqliteOpenError ? new OperatorError(error.message) : error
-    })
-    .finally(() => bar.end())
+  mkdirSync(path.dirname(file), { recursive: true })
+  const bytes = await inWords(backupSqlite({ path: database, to: file, onProgress })).finally(() => bar.end())
   print(
     json,
     { database, file, bytes },
-    `Copied ${database} to ${file} (${bytes} bytes), and checked the copy. Keep SERVICE_MASTER_KEY apart from it: without the key its secrets cannot be read.`,
+    `Copied ${database} to ${file} (${bytes} bytes), and checked the copy. Keep ${whereKeyIs(config)} apart from it: without the key its secrets cannot be read.`,
   )
+}
+
+const whereKeyIs = (config: Config): string =>
+  devOf(config) && config.masterKey === undefined ? `a copy of ${devFiles.masterKey}` : 'SERVICE_MASTER_KEY'
+
+async function restore(file: string, json: true | undefined): Promise<void> {
+  const config = loadConfig()
+  // What dev made here may be what was lost.
+  const database = config.databasePath ?? devFiles.database
+  if (isPostgresUrl(database)) throw new OperatorError(`PostgreSQL has a program for this: ${restoreCommand(database, file)}`)
+  const suffix = `.replaced-${new Date().toISOString().replaceAll(':', '-')}`
+  const { bytes, keptAs } = await inWords(restoreSqlite({ from: file, path: database, suffix }))
+  const kept = keptAs === undefined ? '' : ` What was there is kept as ${path.relative('', keptAs)}.`
+  print(
+    json,
+    { database, file, bytes, keptAs: keptAs ?? null },
+    `Checked ${file} (${bytes} bytes), and put a copy of it in the place of ${database}.${kept} Start the server again.`,
+  )
+}
+
+async function inWords<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof SqliteOpenError ? new OperatorError(error.message) : error
+  }
 }
 
 /** Asks for the password, for that must not be on a screen. */
 const dumpCommand = (database: string, file: string): string =>
   `pg_dump --format=custom --schema=agent_messaging --file=${shellWord(file)} ${quoted(shownDatabase(database))}`
+
+const restoreCommand = (database: string, file: string): string =>
+  `pg_restore --clean --if-exists --dbname=${quoted(shownDatabase(database))} ${shellWord(file)}`

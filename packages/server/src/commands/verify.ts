@@ -7,8 +7,8 @@ import { requireSecret, withSecret, type SecretOptions } from './secret.js'
 
 type Headers = Readonly<Record<string, string>>
 type VerifyOptions = SecretOptions & {
-  readonly headers: Headers
-  readonly header: Headers
+  readonly headers?: Headers
+  readonly header?: Headers
   readonly tolerance: number
   readonly json?: true
 }
@@ -17,8 +17,8 @@ export function addVerify(program: Command): void {
   withSecret(program.command('verify'), "the webhook's secret, whsec_… (WEBHOOK_SECRET, unless given)")
     .argument('<body>', 'the body as it came: a file, or - for stdin', fileOrStdin)
     .description('check the signature of a webhook request, and say what is wrong with it')
-    .option('--headers <file>', "the request's headers: a file with one a line, or a JSON object", headersFile, {})
-    .option('-H, --header <header>', 'one header, as curl takes it; can be given several times', oneMore, {})
+    .option('--headers <file>', "the request's headers: a file with one a line, or a JSON object", headersFile)
+    .option('-H, --header <header>', 'one header, as curl takes it; can be given several times', oneMore)
     .option('--tolerance <seconds>', 'how old it may be', wholeNumber, 300)
     .addOption(jsonOption())
     .addHelpText(
@@ -61,7 +61,7 @@ function headerIn(line: string): Headers {
   return name === undefined || value === undefined ? {} : { [name.toLowerCase()]: value }
 }
 
-function oneMore(text: string, before: Headers): Headers {
+function oneMore(text: string, before: Headers | undefined): Headers {
   const header = headerIn(text)
   if (Object.keys(header).length > 0) return { ...before, ...header }
   throw new InvalidArgumentError("It takes a header such as 'webhook-id: 0198…'.")

@@ -158,7 +158,7 @@ async function rotate(
 }
 
 const agentIdOf = async (service: MessagingService, projectId: string, agent: string): Promise<string> =>
-  (await orFail(service.agents.get({ projectId, agent }), `there is no agent ${agent}`)).id
+  (await orFail(service.agents.get({ projectId, agent }), `the agent ${agent} cannot be used`)).id
 
 const shownOnce = (secret: string): string => `Its secret is\n\n${secret}\n\nKeep that now: it is not shown again.`
 

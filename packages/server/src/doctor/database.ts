@@ -1,5 +1,6 @@
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { defaultPolicy } from '@org/agent-messaging-core'
+import { findSqliteDamage } from '@org/agent-messaging-sqlite'
 import { fitsMasterKey } from '../bootstrap.js'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'
 import { openDatabase } from '../open-database.js'
@@ -12,10 +13,19 @@ import { checkDurability, checkDriver, checkDisk } from './machine.js'
 export async function checkDatabase(database: string, masterKey: Uint8Array | undefined): Promise<Finding[]> {
   const place = isPostgresUrl(database) ? [] : [await checkDriver(), await checkDurability(database), await checkDisk(database)]
   try {
-    return [...place, ...(await checkSchema(database, masterKey))]
+    const damaged = isPostgresUrl(database) ? [] : checkFile(database)
+    return [...place, ...(damaged.length > 0 ? damaged : await checkSchema(database, masterKey))]
   } catch (error) {
     return [...place, bad('database', (error as Error).message, 'No server starts on it before that is mended.')]
   }
+}
+
+/** Nothing, or what is wrong with the file. */
+function checkFile(file: string): Finding[] {
+  const damage = findSqliteDamage(file)
+  if (damage === undefined) return []
+  const restore = 'Stop the server, and put a backup in its place: agent-messaging restore <copy>.'
+  return [bad('database', `${file} is a damaged SQLite database (${damage})`, restore)]
 }
 
 async function checkSchema(database: string, masterKey: Uint8Array | undefined): Promise<Finding[]> {

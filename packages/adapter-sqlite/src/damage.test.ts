@@ -1,0 +1,76 @@
+import { anAgent, aProject, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import Database from 'better-sqlite3'
+import { existsSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { tempFile } from '../test/temp-file.js'
+import { backupSqlite, findSqliteDamage, openSqliteStorage } from './index.js'
+
+const DAMAGED = /is a damaged SQLite database/
+
+/** As a log that was replayed into another file may leave it: an index leads to a row that is not there. */
+async function damagedFile(): Promise<string> {
+  const path = tempFile()
+  const storage = openSqliteStorage({ path })
+  await storage.credentials.createProject(aProject())
+  await storage.agents.create(anAgent())
+  await storage.close()
+  // Out of the schema, the index does not hear of the row's end.
+  const rows = withSchema(path, (db) => {
+    const found = db.prepare("select rowid, * from sqlite_master where tbl_name = 'agents' and type = 'index' and sql is not null").all()
+    db.exec("delete from sqlite_master where tbl_name = 'agents' and type = 'index' and sql is not null")
+    return found as Record<string, unknown>[]
+  })
+  withSchema(path, (db) => {
+    db.exec('delete from agents')
+    const put = db.prepare(
+      'insert into sqlite_master (type, name, tbl_name, rootpage, sql) values (@type, @name, @tbl_name, @rootpage, @sql)',
+    )
+    for (const row of rows) put.run(row)
+  })
+  return path
+}
+
+function withSchema<T>(path: string, change: (db: Database.Database) => T): T {
+  const db = new Database(path)
+  db.unsafeMode(true)
+  db.pragma('writable_schema = on')
+  try {
+    return change(db)
+  } finally {
+    db.close()
+  }
+}
+
+it('finds nothing in a file that is whole, or not there', async () => {
+  const path = tempFile()
+  expect(findSqliteDamage(path)).toBeUndefined()
+  await openSqliteStorage({ path }).close()
+  expect(findSqliteDamage(path)).toBeUndefined()
+})
+
+it('finds what is damaged, and says one thing of it', async () => {
+  expect(findSqliteDamage(await damagedFile())).toMatch(/^wrong # of entries in index agents_\w+$/)
+})
+
+it('a storage that meets damage says so once, and from then on is not ready', async () => {
+  const path = await damagedFile()
+  const told: string[] = []
+  const storage = openSqliteStorage({ path, onDamage: (sentence) => told.push(sentence) })
+  expect((await storage.ping()).isOk()).toBe(true)
+  for (let i = 0; i < 2; i++) {
+    const listed = await storage.agents.list(PROJECT_ID, { limit: 10 })
+    expect(listed._unsafeUnwrapErr().reason).toMatch(DAMAGED)
+  }
+  expect((await storage.ping())._unsafeUnwrapErr().reason).toMatch(DAMAGED)
+  expect(told).toEqual([`${path}: is a damaged SQLite database; restore it from a backup.`])
+  await storage.close()
+})
+
+it('a backup of it names the source, and leaves nothing', async () => {
+  const path = await damagedFile()
+  const to = tempFile('copy.db')
+  await expect(backupSqlite({ path, to })).rejects.toThrow(
+    /storage\.db: is a damaged SQLite database \(wrong # of entries in index agents_\w+\); restore it from an earlier backup\.$/,
+  )
+  expect(existsSync(to)).toBe(false)
+})

@@ -1,0 +1,77 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { aProject } from '@org/agent-messaging-core/testing'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { backupSqlite, openSqliteStorage, restoreSqlite, type SqliteStorage } from './index.js'
+
+let directory: string
+const file = (name: string): string => path.join(directory, name)
+const restore = (from = 'copy.db') => restoreSqlite({ from: file(from), path: file('service.db'), suffix: '.old' })
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'restore-'))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+const projectsOf = async (storage: SqliteStorage): Promise<readonly string[]> =>
+  (await storage.credentials.listProjects({ limit: 10 }))._unsafeUnwrap().data.map(({ name }) => name)
+
+async function projectsIn(name: string): Promise<readonly string[]> {
+  const storage = openSqliteStorage({ path: file(name) })
+  const names = await projectsOf(storage)
+  await storage.close()
+  return names
+}
+
+const make = async (name: string, project: string): Promise<void> => {
+  const storage = openSqliteStorage({ path: file(name) })
+  await storage.credentials.createProject(aProject({ name: project }))
+  await storage.close()
+}
+
+it('puts a copy in place, and keeps what was there with the log that a killed process left', async () => {
+  await make('copy.db', 'before')
+  await make('service.db', 'after')
+  writeFileSync(file('service.db-wal'), '')
+  expect(await restore()).toEqual({ bytes: expect.any(Number), keptAs: file('service.db.old') })
+  expect(readdirSync(directory).filter((name) => name.includes('.old'))).toEqual(['service.db.old', 'service.db.old-wal'])
+  expect(readdirSync(directory).filter((name) => /service\.db-(wal|shm)$|restored/.test(name))).toEqual([])
+  expect([await projectsIn('service.db'), await projectsIn('service.db.old')]).toEqual([['before'], ['after']])
+  expect(existsSync(file('copy.db'))).toBe(true)
+})
+
+it('needs no file to replace, but a log without its file is not left to the copy', async () => {
+  await make('copy.db', 'before')
+  writeFileSync(file('service.db-wal'), 'of a file that is gone')
+  expect(await restore()).toMatchObject({ keptAs: undefined })
+  expect(existsSync(file('service.db-wal'))).toBe(false)
+  expect(await projectsIn('service.db')).toEqual(['before'])
+})
+
+it('refuses while anybody has the file open, and the file stays', async () => {
+  await make('service.db', 'after')
+  await backupSqlite({ path: file('service.db'), to: file('copy.db') })
+  const storage = openSqliteStorage({ path: file('service.db') })
+  await expect(restore()).rejects.toThrow(/service\.db is in use by another process; stop that one first\.$/)
+  expect(await projectsOf(storage)).toEqual(['after'])
+  await storage.close()
+  await expect(restore()).resolves.toBeDefined()
+})
+
+it.each([
+  ['a copy that is not there', () => undefined, /copy\.db: there is no such file/],
+  ['what is no database', () => writeFileSync(file('copy.db'), 'x'.repeat(10_000)), /copy\.db: is not a SQLite database/],
+  ['an empty copy', () => writeFileSync(file('copy.db'), ''), /copy\.db: there is nothing in it/],
+  [
+    "another application's",
+    () => new Database(file('copy.db')).exec('create table theirs (x)').close(),
+    /copy\.db is a .* another application/,
+  ],
+])('refuses %s, and the file stays', async (_, given, words) => {
+  await make('service.db', 'after')
+  given()
+  await expect(restore()).rejects.toThrow(words)
+  expect(await projectsIn('service.db')).toEqual(['after'])
+  expect(readdirSync(directory).filter((name) => /old|restored|partial/.test(name))).toEqual([])
+})

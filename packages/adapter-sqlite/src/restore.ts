@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import Database from 'better-sqlite3'
+import { backupSqlite } from './backup.js'
+import { trueName, whileAlone } from './liveness.js'
+import { requireOurs } from './migrate.js'
+import { explainOpenFailure, SqliteOpenError } from './open-error.js'
+
+export type RestoreOptions = {
+  /** The copy, which stays as it is. */
+  readonly from: string
+  /** The file that it takes the place of, if there is one. */
+  readonly path: string
+  /** Ends the names under which the replaced files are kept, beside the new one; no such file may be there. */
+  readonly suffix: string
+}
+
+/** `keptAs`: where the replaced file is now; undefined when there was none. */
+export type Restored = { readonly bytes: number; readonly keptAs: string | undefined }
+
+/**
+ * Puts a copy that was checked whole in the place of a file that nobody has open. A log that a killed process left beside the file
+ * goes away with it: SQLite would replay it into the copy. Rejects with a `SqliteOpenError`, and then nothing was replaced.
+ */
+export async function restoreSqlite({ from, path: file, suffix }: RestoreOptions): Promise<Restored> {
+  try {
+    const place = trueName(file)
+    whileAlone(place, () => undefined) // before all the copying
+    const draft = `${place}.${randomUUID()}.restored`
+    try {
+      const bytes = await backupSqlite({ path: from, to: draft })
+      requireOurData(draft, from)
+      const keptAs = existsSync(place) ? `${place}${suffix}` : undefined
+      whileAlone(place, () => swap(draft, place, keptAs))
+      return { bytes, keptAs }
+    } finally {
+      rmSync(draft, { force: true })
+    }
+  } catch (error) {
+    throw explainOpenFailure(file, error)
+  }
+}
+
+function requireOurData(draft: string, from: string): void {
+  const db = new Database(draft, { readonly: true })
+  try {
+    requireOurs(db, from)
+    if (db.pragma('user_version', { simple: true }) === 0) throw new SqliteOpenError(`${from}: there is nothing in it.`)
+  } finally {
+    db.close()
+  }
+}
+
+/** There is a whole file at `place` at every moment. The log is named like its file, so the two can be opened together again. */
+function swap(draft: string, place: string, keptAs: string | undefined): void {
+  if (keptAs !== undefined) linkSync(place, keptAs)
+  for (const end of ['-wal', '-shm']) {
+    if (keptAs !== undefined && existsSync(place + end)) renameSync(place + end, keptAs + end)
+    else rmSync(place + end, { force: true })
+  }
+  renameSync(draft, place)
+  syncFolder(path.dirname(place))
+}
+
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return // it has no such thing
+  const fd = openSync(folder, 'r')
+  fsyncSync(fd)
+  closeSync(fd)
+}
