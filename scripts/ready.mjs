@@ -70,7 +70,7 @@ async function build() {
   const isBuilt = projects.every((folder) => existsSync(path.join(folder, 'dist/index.js')))
   if (!isBuilt) console.log('Building…')
   const tsc = [process.execPath, path.join(root, 'node_modules/typescript/bin/tsc')]
-  const code = await run([...tsc, '-b', ...projects, ...(isBuilt ? [] : ['--force'])])
+  const code = await run([...tsc, '-b', ...projects, path.join(root, 'faults'), ...(isBuilt ? [] : ['--force'])])
   if (code !== 0) stop('The build failed; what it says is above.')
 }
 
