@@ -54,6 +54,7 @@ export { circuitAt, decideWebhookHealth, defaultWebhookHealthPolicy } from './do
 export type { ActivityQuery, AttemptCount, MessageCount } from './ports/activity.js'
 export type { AgentRuntime, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent } from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from './ports/agent-store.js'
+export type { AttemptMaker, AttemptOrder, MadeAttempt } from './ports/attempt-maker.js'
 export type { CredentialStore, Project, SignIn } from './ports/credential-store.js'
 export type {
   AttemptRecord,
@@ -104,7 +105,15 @@ export type { MessagingService, ServiceOptions } from './service.js'
 export { createService, defaultPolicy } from './service.js'
 export type { AnswerError, AnswerInput } from './use-cases/answer-run.js'
 export type { AgentChanges, AgentSettings, CreateAgentError, CreateAgentInput, CreatedAgent } from './use-cases/create-agent.js'
-export type { AgentHealthPolicy, DeliverPolicy, DisabledBacklogPolicy, Policy, RetentionPolicy, StreamPolicy } from './use-cases/deps.js'
+export type {
+  AgentHealthPolicy,
+  AttemptPolicy,
+  DeliverPolicy,
+  DisabledBacklogPolicy,
+  Policy,
+  RetentionPolicy,
+  StreamPolicy,
+} from './use-cases/deps.js'
 export type { Invalid, Issue } from './use-cases/invalid.js'
 export type { AgentRef, DeleteAgentInput, UpdateAgentError, UpdateAgentInput } from './use-cases/manage-agents.js'
 export type { CreatedKey, CreateKeyError, CreateKeyInput } from './use-cases/manage-credentials.js'
@@ -126,6 +135,7 @@ export type { EraseSessionError, EraseSessionInput, ListSessionsInput } from './
 export type { CancelMessageError, RetryMessageError } from './use-cases/change-messages.js'
 export type { StreamMessageError, StreamMessageInput } from './use-cases/stream-message.js'
 export type { AcceptStores, SendError, SendInput, Sent } from './use-cases/send-message.js'
+export { attemptMaker, type AttemptMakerOptions } from './workers/attempt-maker.js'
 export type { StreamEvent } from './workers/stream-reader.js'
 export type { AnswerStream } from './workers/stream-seat.js'
 export type { Pass } from './workers/pass.js'

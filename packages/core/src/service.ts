@@ -3,6 +3,7 @@ import { defaultLimits } from './domain/limits.js'
 import { defaultDispatchPolicy } from './domain/message.js'
 import { defaultWebhookHealthPolicy } from './domain/webhook-health.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
+import type { AttemptMaker } from './ports/attempt-maker.js'
 import type { Pacemaker } from './ports/pacemaker.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
@@ -46,6 +47,7 @@ import { readBacklog } from './use-cases/read-backlog.js'
 import { enqueueMessage, sendMessage } from './use-cases/send-message.js'
 import { streamMessage } from './use-cases/stream-message.js'
 import { createAnswerStreams } from './workers/answer-streams.js'
+import { attemptMaker } from './workers/attempt-maker.js'
 import { createDeliveryWorker } from './workers/delivery-worker.js'
 import { createDispatcher } from './workers/dispatcher.js'
 import { localSignal } from './workers/local-signal.js'
@@ -63,6 +65,8 @@ export type ServiceOptions = {
   readonly random: Random
   readonly ids: Ids
   readonly crypto: Crypto
+  /** Signs and sends webhook requests. Absent: done here, through `sender`; an adapter may have another thread do it. */
+  readonly attempts?: AttemptMaker
   /** Wakes callers in this process when absent. */
   readonly signal?: ResponseSignal
   /** Without one, work that another process is to take is found by its next poll. */
@@ -188,14 +192,16 @@ export function createService(options: ServiceOptions) {
 }
 
 function assemble(options: ServiceOptions, over: AbortSignal): Deps {
+  const policy = { ...defaultPolicy, ...options.policy }
   const platform: Platform = {
     ...options,
+    attempts: options.attempts ?? attemptMaker({ ...options, policy }),
     runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
     signal: options.signal ?? localSignal(),
     workSignal: options.workSignal ?? { announce: () => undefined, onAnnounced: () => () => undefined },
     pacemaker: options.pacemaker ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
-    policy: { ...defaultPolicy, ...options.policy },
+    policy,
     over,
   }
   const deliveryWorker = createDeliveryWorker(platform)

@@ -15,6 +15,7 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_DATABASE_URL', ['data.db', 'file:', 'file://otherhost/x.db', 'file::memory:', 'mysql://localhost/x', 'postgres://localhost']],
   ['SERVICE_DATABASE_DIRECT_URL', ['file:data.db', 'postgres://localhost', 'db.internal']],
   ['SERVICE_CONSOLE', ['yes', 'On', 'dev']],
+  ['SERVICE_WEBHOOK_THREAD', ['yes', 'On', '1']],
   ['SERVICE_PUBLIC_URL', ['example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#a']],
   ['SERVICE_SYNC_MESSAGE_TIMEOUT_MS', ['600001', '30s', '-1', '1e3']],
   ['SERVICE_IDEMPOTENCY_MISMATCH', ['Reuse', 'yes']],

@@ -18,6 +18,7 @@ function configOf(env: Environment) {
     cronSecret: env.CRON_SECRET,
     cronBudgetMs: env.SERVICE_CRON_BUDGET_MS,
     console: env.SERVICE_CONSOLE,
+    webhookThread: env.SERVICE_WEBHOOK_THREAD && env.SERVICE_WEBHOOK_THREAD === 'on',
     metricsToken: env.SERVICE_METRICS_TOKEN,
     metricsPort: env.SERVICE_METRICS_PORT,
     allowedCidrs: env.SERVICE_WEBHOOK_ALLOWED_CIDRS,

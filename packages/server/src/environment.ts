@@ -65,6 +65,10 @@ export const environment = z.object({
     about: 'The pages for operators at `/console`, for who signs in with an API key; `on` in `dev`, `off` otherwise unless set.',
     takes: 'on or off',
   }),
+  SERVICE_WEBHOOK_THREAD: z.enum(['on', 'off']).optional().register(variables, {
+    about: 'Whether webhooks are signed and sent in a thread of their own; where there are two processors, unless set.',
+    takes: 'on or off',
+  }),
   SERVICE_SYNC_MESSAGE_TIMEOUT_MS: milliseconds(0, 600_000, 30_000, 'How long a send waits for its answer before it gets 202.'),
   SERVICE_IDEMPOTENCY_MISMATCH: z.enum(['reuse', 'reject']).prefault('reuse').register(variables, {
     about: 'An Idempotency-Key used again with another body: the first message, or 422.',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import type { MessagingService, Storage, Telemetry } from '@org/agent-messaging-core'
 import { createConsole, isConsolePath, type Console } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-http'
@@ -64,7 +65,8 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const publicUrl = () => (typeof base === 'function' ? listener && base(listener.url) : base)
   const metrics = isMeasured(options) ? createMetrics() : undefined
   const telemetry = tellBoth(options.telemetry ?? logTelemetry(logger), metrics?.telemetry)
-  const wiring = await wire({ ...options, telemetry, programLog: options.programLog ?? logProgram(logger) }, publicUrl)
+  const own = { telemetry, programLog: options.programLog ?? logProgram(logger), webhookThread: hasWebhookThread(options) }
+  const wiring = await wire({ ...options, ...own }, publicUrl)
   try {
     if (options.bootstrapApiKey !== undefined) await bootstrap(wiring, options.bootstrapApiKey, logger)
     // Before the workers start: a second server by mistake fails here, and has taken nothing from the first.
@@ -80,6 +82,10 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     throw error
   }
 }
+
+/** A thread pays where there is a second processor for it, and it knows no clock but the machine's. */
+const hasWebhookThread = ({ webhookThread, worker = true, clock }: ServerOptions): boolean =>
+  webhookThread ?? (worker && clock === undefined && availableParallelism() > 1)
 
 function running(
   { service, storage, close }: Wiring,

@@ -18,6 +18,7 @@ import {
   httpWebhookSender,
   openaiRuntime,
   outboundHttp,
+  webhookThread,
   type AddressPolicy,
 } from '@org/agent-messaging-outbound'
 import { acpRuntime, processRuntime, type ProgramLog } from '@org/agent-messaging-process'
@@ -43,6 +44,8 @@ export type WiringOptions = {
   /** Where webhooks and HTTP runtimes may be, beside public addresses over https. */
   readonly addresses?: AddressPolicy | undefined
   readonly policy?: Partial<Policy> | undefined
+  /** Webhooks are signed and sent in a thread of their own, by the machine's clock. */
+  readonly webhookThread?: boolean | undefined
   readonly telemetry?: Telemetry | undefined
   /** The machine's unless given. Tests drive hours and days by hand with `fakeClock()` of core's `./testing`. */
   readonly clock?: Clock | undefined
@@ -62,7 +65,8 @@ const A2A_LIMITS = { deadlineMs: 30_000, maxBodyBytes: 8 * 1024 * 1024 }
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
 export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {
   const { databasePath, telemetry = { record: () => undefined } } = options
-  const { headerPrefix, runLeaseMs: leaseMs, limits } = { ...defaultPolicy, ...options.policy }
+  const policy = { ...defaultPolicy, ...options.policy }
+  const { headerPrefix, runLeaseMs: leaseMs, limits } = policy
   const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
   const onError = (worker: string, reason: string): void => telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
@@ -72,8 +76,16 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
     ...helpers
   } = await openDatabase(databasePath, { directUrl: options.databaseDirectUrl, leaseMs, onError, onDamage })
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
+  const attempts = options.webhookThread
+    ? webhookThread({
+        masterKey: options.masterKey,
+        policy,
+        addresses: options.addresses ?? {},
+        onError: (reason) => onError('webhook thread', reason),
+      })
+    : undefined
   async function close(): Promise<void> {
-    await http.close()
+    await Promise.all([attempts?.close(), http.close()])
     await closeDatabase()
   }
 
@@ -87,6 +99,7 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
     ...platform,
     storage,
     sender: httpWebhookSender(http, platform.clock),
+    ...(attempts && { attempts }),
     runtimes: [
       functionRuntime({ ...builtInAgents, ...options.agents }, { maxLength: limits.responseLength }),
       httpRuntime({ ...platform, http, publicUrl, headerPrefix }),
@@ -95,8 +108,7 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
       ...programRuntimes(options, platform),
       ...(options.runtimes ?? []),
     ],
-    ...{ ...helpers, telemetry },
-    ...(options.policy && { policy: options.policy }),
+    ...{ ...helpers, telemetry, policy },
   })
   return { platform, storage, service, close }
 }

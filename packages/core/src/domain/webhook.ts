@@ -59,7 +59,10 @@ export function changeWebhook({ agentId, description, headers, previousSecret, .
 }
 
 /** The secrets to sign with at this moment: what S§6's header is keyed with, and during a grace the new one beside it. */
-export const signingSecrets = ({ secret, previousSecret }: Webhook, now: Instant): { signing: Sealed; next?: Sealed } =>
+export const signingSecrets = (
+  { secret, previousSecret }: Pick<Webhook, 'secret' | 'previousSecret'>,
+  now: Instant,
+): { signing: Sealed; next?: Sealed } =>
   previousSecret && previousSecret.until > now ? { signing: previousSecret.secret, next: secret } : { signing: secret }
 
 /** What a sealed webhook secret is bound to. */

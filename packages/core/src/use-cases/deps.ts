@@ -3,6 +3,7 @@ import type { Limits } from '../domain/limits.js'
 import type { DispatchPolicy } from '../domain/message.js'
 import type { WebhookHealthPolicy } from '../domain/webhook-health.js'
 import type { AgentRuntime } from '../ports/agent-runtime.js'
+import type { AttemptMaker } from '../ports/attempt-maker.js'
 import type { Pacemaker } from '../ports/pacemaker.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import type { ResponseSignal } from '../ports/response-signal.js'
@@ -21,6 +22,7 @@ import type { WaitingRoom } from '../workers/waiting-room.js'
 export type Platform = {
   readonly storage: Storage
   readonly sender: WebhookSender
+  readonly attempts: AttemptMaker
   readonly runtimes: ReadonlyMap<string, AgentRuntime>
   readonly signal: ResponseSignal
   readonly workSignal: WorkSignal
@@ -68,6 +70,9 @@ export type Policy = {
   /** Of the three headers of S§6. */
   readonly headerPrefix: string
 }
+
+/** What the request of an attempt goes by. */
+export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & { readonly deliver: Pick<DeliverPolicy, 'deadlineMs'> }
 
 export type StreamPolicy = {
   /** Of what a run emits, the last so many UTF-16 units are kept for those who come late, and at times twice as many. */

@@ -1,29 +1,25 @@
 import { okAsync } from 'neverthrow'
-import { decideNextState, type Outcome } from '../domain/delivery.js'
+import { decideNextState } from '../domain/delivery.js'
 import { traceIdOf } from '../domain/trace.js'
 import type { AttemptRecord, ClaimedDelivery, DeliveryDetail, RecordedAttempt } from '../ports/delivery-store.js'
 import type { Stored } from '../ports/storage.js'
 import type { Platform } from '../use-cases/deps.js'
 import { insist } from './insist.js'
 import { judgeOf, tellOf, type Judged } from './judge-webhook.js'
-import { requestHeaders, type RequestHeaders } from './request-headers.js'
 
-export type AttemptDeps = Pick<Platform, 'storage' | 'sender' | 'clock' | 'random' | 'ids' | 'crypto' | 'telemetry' | 'policy' | 'over'>
+export type AttemptDeps = Pick<Platform, 'storage' | 'attempts' | 'clock' | 'random' | 'ids' | 'telemetry' | 'policy' | 'over'>
 
 /** An attempt that was made, and what is to be kept of it. */
 export type Made = { readonly claimed: ClaimedDelivery; readonly record: AttemptRecord }
 
-/** Signs, sends, decides. `failing`: ids of webhooks that may be worse than as they were claimed. Never rejects. */
+/** Has it made, and decides. `failing`: ids of webhooks that may be worse than as they were claimed. Never rejects. */
 export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery, failing: ReadonlySet<string>): Promise<Made> {
   const { delivery, lease, webhook } = claimed
-  const startedAt = d.clock.now()
-  const headers = requestHeaders(d, claimed)
-  const outcome = headers ? await send(d, claimed, headers.sent) : UNSEALABLE
-  const now = d.clock.now()
-  const durationMs = Math.max(0, now - startedAt)
-  const state = decideNextState(delivery, outcome, d.policy.retry, now, d.random.next())
-  const attempt = { startedAt, durationMs, ...(headers && { requestHeaders: headers.kept }), outcome }
-  const judge = judgeOf(d, webhook, outcome, now, failing.has(webhook.id))
+  const { startedAt, endedAt, requestHeaders, outcome } = await d.attempts.make(claimed)
+  const durationMs = Math.max(0, endedAt - startedAt)
+  const state = decideNextState(delivery, outcome, d.policy.retry, endedAt, d.random.next())
+  const attempt = { startedAt, durationMs, ...(requestHeaders && { requestHeaders }), outcome }
+  const judge = judgeOf(d, webhook, outcome, endedAt, failing.has(webhook.id))
   return {
     claimed,
     record: { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge, webhookId: webhook.id }) },
@@ -77,20 +73,5 @@ function factsOf({ claimed: { delivery, webhook, trace }, record: { attempt, sta
     state: state.kind,
     ...(state.kind === 'pending' && { nextAttemptAt: state.nextAttemptAt }),
     ...(trace && { traceId: traceIdOf(trace) }),
-  }
-}
-
-const UNSEALABLE: Outcome = {
-  kind: 'unreachable',
-  error: 'unsealable_secret',
-  detail: 'the webhook secret or its headers were sealed with another master key',
-}
-
-async function send(d: AttemptDeps, { webhook, body }: ClaimedDelivery, headers: RequestHeaders['sent']): Promise<Outcome> {
-  try {
-    return await d.sender.send({ url: webhook.url, headers, body, deadlineMs: d.policy.deliver.deadlineMs })
-  } catch (error) {
-    // The port forbids a rejection; an adapter with a bug costs an attempt, not the worker.
-    return { kind: 'unreachable', error: 'protocol', detail: String(error) }
   }
 }

@@ -2,17 +2,17 @@ import { withCustomHeaders, withRedactedHeaders, type CustomHeaders } from '../d
 import type { Sealed } from '../domain/sealed.js'
 import { signatureHeaders } from '../domain/signature.js'
 import { childTrace } from '../domain/trace.js'
-import { signingSecrets, webhookHeadersContext, webhookSecretContext, type Webhook } from '../domain/webhook.js'
-import type { ClaimedDelivery } from '../ports/delivery-store.js'
-import type { Platform } from '../use-cases/deps.js'
+import { signingSecrets, webhookHeadersContext, webhookSecretContext } from '../domain/webhook.js'
+import type { AttemptOrder } from '../ports/attempt-maker.js'
+import type { AttemptMakerOptions } from './attempt-maker.js'
 
 /** `kept` is what people may see: the customer's own headers without their values. */
 export type RequestHeaders = { readonly sent: Readonly<Record<string, string>>; readonly kept: Readonly<Record<string, string>> }
 
-type HeaderDeps = Pick<Platform, 'clock' | 'crypto' | 'policy'>
+type HeaderDeps = Pick<AttemptMakerOptions, 'clock' | 'crypto' | 'policy'>
 
 /** The headers of one attempt, signed now. Undefined when a secret cannot be unsealed: then nothing may be sent. */
-export function requestHeaders(d: HeaderDeps, { delivery, webhook, body, trace }: ClaimedDelivery): RequestHeaders | undefined {
+export function requestHeaders(d: HeaderDeps, { delivery, webhook, body, trace }: AttemptOrder): RequestHeaders | undefined {
   const at = d.clock.now()
   const { signing, next } = signingSecrets(webhook, at)
   const unseal = (sealed: Sealed): string | undefined => d.crypto.unseal(sealed, webhookSecretContext(webhook.id))
@@ -30,7 +30,7 @@ export function requestHeaders(d: HeaderDeps, { delivery, webhook, body, trace }
   return { sent: withCustomHeaders(ours, custom), kept: withRedactedHeaders(ours, custom) }
 }
 
-function customHeaders({ crypto }: HeaderDeps, { id, headers }: Webhook): CustomHeaders | undefined {
+function customHeaders({ crypto }: HeaderDeps, { id, headers }: AttemptOrder['webhook']): CustomHeaders | undefined {
   if (!headers) return {}
   const text = crypto.unseal(headers.sealed, webhookHeadersContext(id))
   return text === undefined ? undefined : (JSON.parse(text) as CustomHeaders)

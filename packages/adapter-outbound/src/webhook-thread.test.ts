@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Worker } from 'node:worker_threads'
+import { newSecret, webhookSecretContext, type AttemptOrder } from '@org/agent-messaging-core'
+import { nodeCrypto } from '@org/agent-messaging-core/node'
+import { Webhook } from 'standardwebhooks'
+import { expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../test/eventually.js'
+import { http, rawServer } from '../test/raw-server.js'
+import { webhookThread, type WebhookThreadOptions } from './webhook-thread.js'
+
+const masterKey = Buffer.alloc(32, 7)
+const crypto = nodeCrypto(masterKey)
+const secret = newSecret(crypto.randomBytes)
+const policy = { headerPrefix: 'X-Test', deliver: { deadlineMs: 5_000 } }
+
+function scene(options: Partial<WebhookThreadOptions> = {}) {
+  const thread = webhookThread({ masterKey, policy, addresses: { allowLoopback: true }, ...options })
+  onTestFinished(thread.close)
+  return thread
+}
+
+async function receiver(answer = http('204 No Content')) {
+  const server = await rawServer((socket) => socket.write(answer))
+  onTestFinished(server.close)
+  return server
+}
+
+const order = (url: string, n = 0): AttemptOrder => ({
+  delivery: { id: `delivery-${n}`, event: 'message.responded' },
+  webhook: { id: 'hook', url, secret: crypto.seal(secret, webhookSecretContext('hook')) },
+  body: `{"n":${n}}`,
+})
+
+/** The thread that is started next. */
+const nextThread = async (): Promise<Worker> => ((await once(process, 'worker')) as [Worker])[0]
+
+it('signs with the secret, sends, and tells what came of it and which headers it sent', async () => {
+  const server = await receiver(http('200 OK', 'taken'))
+  const before = Date.now()
+  const { startedAt, endedAt, requestHeaders = {}, outcome } = await scene().make(order(server.url))
+  expect(outcome).toEqual({ kind: 'accepted', statusCode: 200, responseBody: 'taken' })
+  expect(new Webhook(secret).verify('{"n":0}', requestHeaders)).toEqual({ n: 0 })
+  expect(server.requests[0]).toContain(`X-Test-Signature: ${requestHeaders['X-Test-Signature']}`)
+  expect(before <= startedAt && startedAt <= endedAt && endedAt <= Date.now()).toBe(true)
+})
+
+it('gives each of many at once its own answer', async () => {
+  const server = await rawServer((socket, request) => socket.write(http('200 OK', `answer to ${/"n":(\d+)/.exec(request)?.[1]}`)))
+  onTestFinished(server.close)
+  const thread = scene()
+  const made = await Promise.all(Array.from({ length: 100 }, (_, n) => thread.make(order(server.url, n))))
+  expect(made.map(({ outcome }) => 'responseBody' in outcome && outcome.responseBody)).toEqual(
+    Array.from({ length: 100 }, (_, n) => `answer to ${n}`),
+  )
+})
+
+it('keeps to the addresses, the deadline and the master key', async () => {
+  const silent = await receiver('')
+  const impatient = { ...policy, deliver: { deadlineMs: 100 } }
+  const errorOf = async (options: Partial<WebhookThreadOptions>) => {
+    const { outcome } = await scene(options).make(order(silent.url))
+    return 'error' in outcome && outcome.error
+  }
+  expect(await errorOf({ addresses: {} })).toBe('address_blocked')
+  expect(await errorOf({ policy: impatient })).toBe('timeout')
+  expect(await errorOf({ masterKey: Buffer.alloc(32, 8) })).toBe('unsealable_secret')
+})
+
+it('makes what a thread that dies had under way unreachable, says why, and goes on with another', async () => {
+  const silent = await receiver('')
+  const well = await receiver()
+  const reasons: string[] = []
+  const thread = scene({ onError: (reason) => reasons.push(reason) })
+  const starting = nextThread()
+  const lost = thread.make(order(silent.url))
+  await eventually('the request arrives', () => silent.requests.length === 1)
+  const worker = await starting
+  worker.emit('error', new Error('out of memory')) // as Node does of a thread that is
+  await worker.terminate()
+  expect((await lost).outcome).toEqual({
+    kind: 'unreachable',
+    error: 'reset',
+    detail: 'the thread that sends webhooks ended: Error: out of memory',
+  })
+  expect(reasons).toEqual(['Error: out of memory'])
+  expect((await thread.make(order(well.url))).outcome.kind).toBe('accepted')
+})
+
+it('ends what is under way when it is closed, and begins nothing more', async () => {
+  const silent = await receiver('')
+  const reasons: string[] = []
+  const thread = scene({ onError: (reason) => reasons.push(reason) })
+  const cut = thread.make(order(silent.url))
+  await eventually('the request arrives', () => silent.requests.length === 1)
+  await thread.close()
+  expect((await cut).outcome).toMatchObject({ kind: 'unreachable', detail: 'the service is stopping' })
+  expect((await thread.make(order(silent.url))).outcome).toMatchObject({ kind: 'unreachable', detail: 'the service is stopping' })
+  expect(reasons).toEqual([])
+})
+
+it('keeps a process alive for an attempt under way, and no longer', async () => {
+  const server = await receiver()
+  const program = `
+    import { webhookThread } from '@org/agent-messaging-outbound'
+    const thread = webhookThread({ masterKey: Buffer.alloc(32, 7), policy: ${JSON.stringify(policy)}, addresses: { allowLoopback: true } })
+    thread.make(${JSON.stringify(order(server.url))}).then(({ outcome }) => console.log(outcome.kind))`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const printed: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => printed.push(chunk))
+  expect(await once(child, 'close')).toEqual([0, null])
+  expect(String(Buffer.concat(printed))).toBe('accepted\n')
+})

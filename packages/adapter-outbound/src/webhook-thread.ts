@@ -1,0 +1,108 @@
+import { Worker } from 'node:worker_threads'
+import type { AttemptMaker, AttemptOrder, AttemptPolicy, MadeAttempt } from '@org/agent-messaging-core'
+import type { AddressPolicy } from './address-guard.js'
+import { unreachable } from './fault.js'
+import type { OutboundOptions } from './outbound-http.js'
+
+export type WebhookThreadOptions = {
+  /** The service's: secrets are unsealed where they are used. */
+  readonly masterKey: Uint8Array
+  /** The service's, or what of it requests go by. */
+  readonly policy: AttemptPolicy
+  /** Where webhooks may be, beside public addresses over https. */
+  readonly addresses?: AddressPolicy
+  readonly outbound?: Omit<OutboundOptions, 'guard'>
+  /** Hears why a thread ended before it was closed. */
+  readonly onError?: (reason: string) => void
+}
+
+export type WebhookThread = AttemptMaker & {
+  /** Ends what is under way as unreachable, and the thread. Later attempts are unreachable. */
+  close(): Promise<void>
+}
+
+/** What the thread is given. */
+export type ThreadData = Required<Omit<WebhookThreadOptions, 'onError'>>
+/** What the threads tell each other: all of a turn of the event loop at once, each with its number. Nothing follows `close`. */
+export type Told = readonly (readonly [number, AttemptOrder])[] | 'close'
+export type Answered = readonly (readonly [number, MadeAttempt])[]
+
+/**
+ * Signs and sends in a thread of its own: the event loop is left to the API and the store, and a second processor has something to do.
+ * The first attempt starts the thread, and the next one another if it ended by itself, which makes what it had under way unreachable. It
+ * keeps the process alive only while attempts are under way.
+ */
+export function webhookThread({ onError = () => undefined, ...options }: WebhookThreadOptions): WebhookThread {
+  let thread: WebhookThread | undefined
+  let isClosed = false
+
+  function onEnd(reason: string): void {
+    thread = undefined
+    if (!isClosed) onError(reason)
+  }
+
+  return {
+    make: (order) => (isClosed ? Promise.resolve(unmade('the service is stopping')) : (thread ??= startThread(options, onEnd)).make(order)),
+    async close() {
+      isClosed = true
+      await thread?.close()
+    },
+  }
+}
+
+function startThread(
+  { masterKey, policy, addresses = {}, outbound = {} }: WebhookThreadOptions,
+  onEnd: (reason: string) => void,
+): WebhookThread {
+  // As data: a host's policy may hold what cannot be sent to a thread.
+  const needed = { headerPrefix: policy.headerPrefix, deliver: { deadlineMs: policy.deliver.deadlineMs } }
+  const workerData: ThreadData = { masterKey, policy: needed, addresses, outbound }
+  const worker = new Worker(new URL('./webhook-thread-entry.js', import.meta.url), { workerData, execArgv: [] })
+  const underWay = new Map<number, (made: MadeAttempt) => void>()
+  let orders: [number, AttemptOrder][] = []
+  let last = 0
+  let reason = 'it was closed'
+  const exited = new Promise((resolve) => worker.once('exit', resolve))
+
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  const tell = (told: Told): void => worker.postMessage(told)
+
+  /** Once for all that begin in one turn of the event loop. */
+  function tellOrders(): void {
+    tell(orders)
+    orders = []
+  }
+
+  worker.on('message', (answered: Answered) => {
+    for (const [number, made] of answered) {
+      underWay.get(number)?.(made)
+      underWay.delete(number)
+    }
+    if (underWay.size === 0) worker.unref()
+  })
+  worker.on('error', (error) => (reason = String(error)))
+  void exited.then(() => {
+    for (const settle of underWay.values()) settle(unmade(`the thread that sends webhooks ended: ${reason}`))
+    onEnd(reason)
+  })
+  worker.unref()
+
+  return {
+    make({ delivery: { id, event }, webhook, body, trace }) {
+      if (underWay.size === 0) worker.ref()
+      if (orders.length === 0) queueMicrotask(tellOrders)
+      orders.push([++last, { delivery: { id, event }, webhook, body, ...(trace && { trace }) }])
+      return new Promise((settle) => underWay.set(last, settle))
+    },
+    async close() {
+      worker.ref()
+      tell('close')
+      await exited
+    },
+  }
+}
+
+function unmade(why: string): MadeAttempt {
+  const now = Date.now()
+  return { startedAt: now, endedAt: now, outcome: unreachable('reset', why) }
+}

@@ -1,0 +1,40 @@
+import type { Outcome } from '../domain/delivery.js'
+import type { AttemptMaker, AttemptOrder } from '../ports/attempt-maker.js'
+import type { Clock, Crypto } from '../ports/platform.js'
+import type { WebhookSender } from '../ports/webhook-sender.js'
+import type { AttemptPolicy } from '../use-cases/deps.js'
+import { requestHeaders, type RequestHeaders } from './request-headers.js'
+
+export type AttemptMakerOptions = {
+  readonly clock: Clock
+  readonly crypto: Crypto
+  readonly sender: Pick<WebhookSender, 'send'>
+  readonly policy: AttemptPolicy
+}
+
+/** Makes attempts where it is called. */
+export function attemptMaker(d: AttemptMakerOptions): AttemptMaker {
+  return {
+    async make(order) {
+      const startedAt = d.clock.now()
+      const headers = requestHeaders(d, order)
+      const outcome = headers ? await send(d, order, headers.sent) : UNSEALABLE
+      return { startedAt, endedAt: d.clock.now(), ...(headers && { requestHeaders: headers.kept }), outcome }
+    },
+  }
+}
+
+const UNSEALABLE: Outcome = {
+  kind: 'unreachable',
+  error: 'unsealable_secret',
+  detail: 'the webhook secret or its headers were sealed with another master key',
+}
+
+async function send(d: AttemptMakerOptions, { webhook, body }: AttemptOrder, headers: RequestHeaders['sent']): Promise<Outcome> {
+  try {
+    return await d.sender.send({ url: webhook.url, headers, body, deadlineMs: d.policy.deliver.deadlineMs })
+  } catch (error) {
+    // The port forbids a rejection; an adapter with a bug costs an attempt, not the worker.
+    return { kind: 'unreachable', error: 'protocol', detail: String(error) }
+  }
+}
