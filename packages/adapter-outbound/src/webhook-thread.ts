@@ -21,6 +21,9 @@ export type WebhookThread = AttemptMaker & {
   close(): Promise<void>
 }
 
+/** What it holds at a time is small: more than this would stand empty, 48 MiB by default. */
+const YOUNG_MIB = 12
+
 /** What the thread is given. */
 export type ThreadData = Required<Omit<WebhookThreadOptions, 'onError'>>
 /** What the threads tell each other: all of a turn of the event loop at once, each with its number. Nothing follows `close`. */
@@ -57,7 +60,8 @@ function startThread(
   // As data: a host's policy may hold what cannot be sent to a thread.
   const needed = { headerPrefix: policy.headerPrefix, deliver: { deadlineMs: policy.deliver.deadlineMs } }
   const workerData: ThreadData = { masterKey, policy: needed, addresses, outbound }
-  const worker = new Worker(new URL('./webhook-thread-entry.js', import.meta.url), { workerData, execArgv: [] })
+  const entry = new URL('./webhook-thread-entry.js', import.meta.url)
+  const worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } })
   const underWay = new Map<number, (made: MadeAttempt) => void>()
   let orders: [number, AttemptOrder][] = []
   let last = 0
