@@ -263,6 +263,21 @@ describe('a body that somebody else has read', () => {
     }
   })
 
+  it('is there for a host that reads it behind us, and there once', async () => {
+    const { app, key, path } = await openEcho()
+    const body = JSON.stringify(aMessage())
+    const seen: unknown[] = []
+    const host = new Hono()
+    host.use(async (c, next) => {
+      await next()
+      seen.push(Object.keys(c.req.bodyCache), await c.req.text())
+    })
+    host.route('/', app)
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Length': String(body.length) }
+    expect((await host.request(path, { method: 'POST', headers, body })).status).toBe(200)
+    expect(seen).toEqual([['text'], body])
+  })
+
   it('is 400 when the sender left in the middle', async () => {
     const { app, key, path } = await openEcho()
     const broken = new ReadableStream({ start: (controller) => controller.error(new Error('aborted')) })

@@ -19,11 +19,13 @@ export function readJson(maxBytes: number): MiddlewareHandler<Env> {
   async function read(c: Context<Env>, next: Next) {
     const refused = headerProblem(c, maxBytes)
     if (refused) return refuse(c, refused)
+    const held = { ...c.req.bodyCache }
     const text = await readText(c, maxBytes)
     if (typeof text !== 'string') return refuse(c, text)
     if (isNestedDeeper(text, MAX_DEPTH)) return refuse(c, { kind: 'body_malformed', reason: `is nested more than ${MAX_DEPTH} deep` })
-    // Where Hono keeps a text that was read, and where its validator finds it: the body is read, and then parsed, once.
-    Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
+    // Where Hono keeps a text that was read, and where its validator finds it: the body is read, and then parsed, once. Its bytes, which
+    // Hono would keep beside it, go, but for those that the host has read.
+    c.req.bodyCache = Object.assign(held, { text: Promise.resolve(text) })
     return next()
   }
 }

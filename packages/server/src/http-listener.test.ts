@@ -42,6 +42,13 @@ describe('the listener', () => {
     expect([globalThis.Request, globalThis.Response]).toEqual(before)
   })
 
+  it('tells a handler of its connection, for whoever waits to see that the caller has left', async () => {
+    const listener = await listen((_, { incoming }) => new Response(String(incoming.socket.remotePort)))
+    const socket = await socketTo(listener, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toContain(`\r\n\r\n${socket.localPort}`)
+  })
+
   it('cuts off a peer that dribbles its headers', async () => {
     const socket = await socketTo(await listen(() => new Response(), { headersTimeout: 200 }), 'GET / HTTP/1.1\r\nHost: x\r\n')
     const dribble = setInterval(() => socket.write('X-A: 1\r\n'), 20)

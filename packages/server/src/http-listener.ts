@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
@@ -13,12 +13,15 @@ export type Listener = {
   close(graceMs: number): Promise<void>
 }
 
+/** For Hono's `fetch`: its handlers look there for the connection. */
+export type Bindings = { readonly incoming: Pick<IncomingMessage, 'socket'> }
+
 export type ListenerOptions = {
   readonly host: string
   readonly port: number
   /** The setting that `port` comes from, for the operator. */
   readonly portVariable?: string
-  readonly fetch: (request: Request) => Response | Promise<Response>
+  readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>
   readonly limits?: Partial<typeof LIMITS>
   /**
    * Lets node-server replace this process's global Request and Response by ones that it writes without a stream between, which
@@ -49,20 +52,21 @@ export async function openListener({
   limits,
   overrideGlobalObjects = false,
 }: ListenerOptions): Promise<Listener> {
-  const handle = getRequestListener((request) => fetch(request), { overrideGlobalObjects, hostname: host, errorHandler: unreadable })
+  const handle = getRequestListener(fetch, { overrideGlobalObjects, hostname: host, errorHandler: unreadable })
   let inFlight = 0
   let closing = false
   const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }
   const server = createServer(bounds, (request, response) => {
     inFlight++
-    response.once('close', () => {
-      inFlight--
-      // A body that was refused in the middle is paused for good, and the next request on this connection comes behind it.
-      if (!request.readableEnded) request.removeAllListeners('data').resume()
-    })
+    response.on('close', ended)
     if (closing) response.shouldKeepAlive = false
     void handle(request, response)
   })
+  function ended(this: ServerResponse): void {
+    inFlight--
+    // A body that was refused in the middle is paused for good, and the next request on this connection comes behind it.
+    if (!this.req.readableEnded) this.req.removeAllListeners('data').resume()
+  }
   server.timeout = stalledTimeout
   await bind(server, host, port, portVariable)
 

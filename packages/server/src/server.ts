@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { MessagingService, Storage, Telemetry } from '@org/agent-messaging-core'
 import { createConsole, isConsolePath, type Console } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { ensureDefaultProject, ensureKey } from './bootstrap.js'
-import { openListener, type Listener } from './http-listener.js'
+import { openListener, type Bindings, type Listener } from './http-listener.js'
 import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { openMetricsListener } from './metrics-listener.js'
@@ -155,7 +154,7 @@ function handler(
   const app = createHttpApp({
     service,
     crypto: platform.crypto,
-    newRequestId: randomUUID,
+    newRequestId: () => platform.ids.next(),
     ...{ cronSecret, cronBudgetMs },
     metrics: metrics && isOpen ? { read: () => metrics.read(service), token: metricsToken } : undefined,
     onError: (error, requestId) => logger.error({ err: error, requestId }, 'a request failed'),
@@ -164,11 +163,11 @@ function handler(
       metrics?.onRequest(facts)
     },
   })
-  return (request: Request) => {
+  return (request: Request, bindings: Bindings) => {
     const { pathname } = new URL(request.url)
     // Whoever opens the address that `dev` prints is shown something.
     if (pathname === '/' && request.method === 'GET' && options.console === 'dev') return new Response(null, TO_CONSOLE)
-    return pages && isConsolePath(pathname) ? pages.fetch(request) : app.fetch(request)
+    return pages && isConsolePath(pathname) ? pages.fetch(request) : app.fetch(request, bindings)
   }
 }
 

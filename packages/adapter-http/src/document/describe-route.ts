@@ -37,13 +37,21 @@ export type RouteNotes = HandlerNotes & {
   readonly answers: { readonly [status: number]: DescribedAnswer }
 }
 
-const notes = new WeakMap<object, HandlerNotes | RouteNotes>()
+const notes = new WeakMap<object, readonly (HandlerNotes | RouteNotes)[]>()
 
 /** The handler itself, remembered with what the OpenAPI document is to say of it. So what is documented is what runs. */
 export function noted<H extends object>(handler: H, what: HandlerNotes): H {
-  notes.set(handler, what)
+  notes.set(handler, [what])
   return handler
 }
+
+/** The handler itself, remembered with all that is to be said of its parts. */
+export function notedAs<H extends object>(handler: H, parts: readonly object[]): H {
+  notes.set(handler, notesIn(parts))
+  return handler
+}
+
+const notesIn = (handlers: readonly object[]) => handlers.flatMap((handler) => notes.get(handler) ?? [])
 
 /** What a use case refuses with, but for what every route with a key, and every one with a body or a query, notes itself. */
 type RefusalOf<UseCase> = UseCase extends (...input: never[]) => ResultAsync<unknown, { kind: infer Kind extends HttpError['kind'] }>
@@ -65,7 +73,7 @@ const kindsIn = ({ refusals = {} }: RouteNotes) => Object.keys(refusals) as Http
 
 /** Everything that the handlers of one route say, or undefined if nobody describes it. */
 export function notesOf(handlers: readonly object[]): RouteNotes | undefined {
-  const all = handlers.flatMap((handler) => notes.get(handler) ?? [])
+  const all = notesIn(handlers)
   const described = all.find((one): one is RouteNotes => 'operationId' in one)
   return described && { ...Object.assign({}, ...all), ...described, errors: all.flatMap(({ errors = [] }) => errors) }
 }

@@ -6,6 +6,7 @@ import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
+import { inTurn } from '../in-turn.js'
 import type { HttpDeps } from '../options.js'
 import { agentIn, idIn } from '../path-id.js'
 import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
@@ -46,47 +47,56 @@ const list = z.object({
 type NodeBindings = { readonly incoming?: { readonly socket?: { readonly destroyed: boolean } | null } }
 
 /** Whether the caller is still there. On Node its socket tells: to make a signal for each who waits costs a kilobyte more. */
-const callerOf = ({ env, req }: Context<Env>) => ({
-  get aborted() {
+class Caller {
+  readonly #c: Context<Env>
+
+  constructor(c: Context<Env>) {
+    this.#c = c
+  }
+
+  get aborted(): boolean {
+    const { env, req } = this.#c
     return (env as NodeBindings | undefined)?.incoming?.socket?.destroyed ?? req.raw.signal.aborted
-  },
-})
+  }
+}
 
 export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
   new Hono<Env>()
     .post(
-      '/v1/agents/:id/messages',
-      about.send,
-      authorize(service, 'project:message'),
-      readJson(maxBodyBytes),
-      validBody(send),
-      async (c) => {
-        const idempotencyKey = c.req.header('idempotency-key')
-        if (idempotencyKey?.includes(',')) {
-          // So do duplicate headers arrive; which one would count?
-          return refuse(c, { kind: 'invalid', issues: [{ path: 'Idempotency-Key', message: 'must be sent once, without a comma' }] })
-        }
-        const preferences = readPrefer(c.req.header('prefer'))
-        const sent = await service.messages.send({
-          projectId: c.get('projectId'),
-          agent: agentIn(c.req.param('id')),
-          ...c.req.valid('json'),
-          idempotencyKey,
-          traceparent: c.req.header('traceparent'),
-          tracestate: c.req.header('tracestate'),
-          waitMs: waitMsOf(preferences),
-          abort: callerOf(c),
-        })
-        if (sent.isErr()) return refuse(c, sent.error)
-        const { message, attached } = sent.value
-        const body = sentBody(message)
-        const isAsync = body.status === 'pending'
-        return reply(c, isAsync ? 202 : 200, body, {
-          Location: located(c, `/v1/agents/${message.agentId}/messages/${message.id}`),
-          ...(attached && { 'Idempotent-Replayed': 'true' }),
-          ...appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync }),
-        })
-      },
+      ...inTurn(
+        '/v1/agents/:id/messages',
+        [about.send, authorize(service, 'project:message'), readJson(maxBodyBytes), validBody(send)],
+        async (c) => {
+          const idempotencyKey = c.req.header('idempotency-key')
+          if (idempotencyKey?.includes(',')) {
+            // So do duplicate headers arrive; which one would count?
+            return refuse(c, { kind: 'invalid', issues: [{ path: 'Idempotency-Key', message: 'must be sent once, without a comma' }] })
+          }
+          const preferences = readPrefer(c.req.header('prefer'))
+          const sending = service.messages.send({
+            projectId: c.get('projectId'),
+            agent: agentIn(c.req.param('id')),
+            ...c.req.valid('json'),
+            idempotencyKey,
+            traceparent: c.req.header('traceparent'),
+            tracestate: c.req.header('tracestate'),
+            waitMs: waitMsOf(preferences),
+            abort: new Caller(c),
+          })
+          return sending.match(
+            ({ message, attached }) => {
+              const body = sentBody(message)
+              const isAsync = body.status === 'pending'
+              return reply(c, isAsync ? 202 : 200, body, {
+                Location: located(c, `/v1/agents/${message.agentId}/messages/${message.id}`),
+                ...(attached && { 'Idempotent-Replayed': 'true' }),
+                ...appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync }),
+              })
+            },
+            (error) => refuse(c, error),
+          )
+        },
+      ),
     )
 
     .get('/v1/agents/:id/messages', about.list, authorize(service, 'project:message'), validQuery(list), async (c) => {
@@ -96,18 +106,20 @@ export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
       return found.isErr() ? refuse(c, found.error) : reply(c, 200, pageBody(found.value, messageBody))
     })
 
-    .get('/v1/agents/:id/messages/:messageId', about.get, authorize(service, 'project:message'), async (c) => {
-      const preferences = readPrefer(c.req.header('prefer'))
-      const found = await service.messages.get({
-        projectId: c.get('projectId'),
-        agent: agentIn(c.req.param('id')),
-        messageId: idIn(c.req.param('messageId')),
-        waitMs: (preferences.waitSeconds ?? 0) * 1_000,
-        abort: callerOf(c),
-      })
-      if (found.isErr()) return refuse(c, found.error)
-      return reply(c, 200, messageBody(found.value), appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync: false }))
-    })
+    .get(
+      ...inTurn('/v1/agents/:id/messages/:messageId', [about.get, authorize(service, 'project:message')], async (c) => {
+        const preferences = readPrefer(c.req.header('prefer'))
+        const found = await service.messages.get({
+          projectId: c.get('projectId'),
+          agent: agentIn(c.req.param('id')),
+          messageId: idIn(c.req.param('messageId')),
+          waitMs: (preferences.waitSeconds ?? 0) * 1_000,
+          abort: new Caller(c),
+        })
+        if (found.isErr()) return refuse(c, found.error)
+        return reply(c, 200, messageBody(found.value), appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync: false }))
+      }),
+    )
 
 const tag = 'Messages'
 const sentHeaders = ['Location', 'Idempotent-Replayed', 'Preference-Applied'] as const

@@ -92,7 +92,8 @@ async function send(d: SendDeps, input: SendInput): Promise<Result<Sent, SendErr
   const answer = d.waitingRoom.wait(message, born.now + waitMs, input.abort) // listens from here on: before the run can end
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
-  return ok({ attached, message: await answer })
+  // Not awaited here: what it took to accept the message would be kept for as long as somebody waits for its answer.
+  return answer.then((seen) => ok({ attached, message: seen }))
 }
 
 type Draft = { readonly agent: Agent; readonly message: NewMessage }

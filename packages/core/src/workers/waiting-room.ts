@@ -18,13 +18,16 @@ export type WaitingRoom = {
 /** An AbortSignal, or less: it is looked at each time that the room looks for answers. To listen to one for each request would cost more. */
 export type Caller = { readonly aborted: boolean }
 
+/** Thousands of them wait at once: what is the same for all of them stands outside. */
 type Waiter = {
-  readonly messageId: string
+  /** As last seen. */
+  readonly message: Message
   deadline: Instant
   /** The time when it was looked at last. */
   seenAt: Instant
   readonly caller: Caller | undefined
-  readonly leave: (message?: Message) => void
+  readonly resolve: (seen: Message) => void
+  readonly stopListening: () => void
 }
 
 export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>): WaitingRoom {
@@ -42,7 +45,7 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
       const now = d.clock.now()
       for (const waiter of waiters) {
         keepUp(waiter, now)
-        if (waiter.deadline <= now || waiter.caller?.aborted) waiter.leave()
+        if (waiter.deadline <= now || waiter.caller?.aborted) leave(waiter)
       }
       nextLook = Math.min(nextLook, now + d.policy.pollMs)
       if (now < nextLook) continue
@@ -70,28 +73,22 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
 
   async function look(at: readonly Waiter[]): Promise<void> {
     if (at.length === 0) return
-    const ids = new Set(at.map((waiter) => waiter.messageId))
+    const ids = new Set(at.map(({ message }) => message.id))
     const found = (await d.storage.messages.findFinal([...ids])).unwrapOr([])
     const final = new Map(found.map((message) => [message.id, message]))
-    for (const { messageId, leave } of at) {
-      const message = final.get(messageId)
-      if (message) leave(message)
+    for (const waiter of at) {
+      const message = final.get(waiter.message.id)
+      if (message) leave(waiter, message)
     }
   }
 
   function enter(message: Message, deadline: Instant, caller: Caller | undefined): Promise<Message> {
     return new Promise((resolve) => {
-      const leave = (seen: Message = message): void => {
-        if (!waiters.delete(waiter)) return
-        tally(perProject, message.projectId, -1)
-        stopListening()
-        resolve(seen)
-      }
-      const waiter: Waiter = { messageId: message.id, deadline, seenAt: d.clock.now(), caller, leave }
       const stopListening = d.signal.listen(message.id, (heard) => {
         if (!heard) void look([waiter])
-        else if (isFinal(heard.state)) leave(heard)
+        else if (isFinal(heard.state)) leave(waiter, heard)
       })
+      const waiter: Waiter = { message, deadline, seenAt: d.clock.now(), caller, resolve, stopListening }
       waiters.add(waiter)
       tally(perProject, message.projectId, 1)
       if (!nap) void attend()
@@ -99,15 +96,22 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
     })
   }
 
+  function leave(waiter: Waiter, seen = waiter.message): void {
+    if (!waiters.delete(waiter)) return
+    tally(perProject, waiter.message.projectId, -1)
+    waiter.stopListening()
+    waiter.resolve(seen)
+  }
+
   return {
-    async wait(message, deadline, caller) {
+    wait(message, deadline, caller) {
       const full = (perProject.get(message.projectId) ?? 0) >= d.policy.maxWaitingPerProject
       const useless = isFinal(message.state) || deadline <= d.clock.now()
-      return useless || full || closed ? message : enter(message, deadline, caller)
+      return useless || full || closed ? Promise.resolve(message) : enter(message, deadline, caller)
     },
     close() {
       closed = true
-      for (const { leave } of waiters) leave()
+      for (const waiter of waiters) leave(waiter)
     },
     get size() {
       return waiters.size
