@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { ClaimDue, ClaimedDelivery } from '@org/agent-messaging-core'
 import { rowClaims, type Events } from './claim-rows.js'
+import { atMost } from './statements.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
 /** Webhooks with something due that are looked at in one call: bounds it where thousands are held back by their project's share. */
@@ -19,7 +20,7 @@ export const nextLaneSql = `
   limit 1`
 /** First attempts, or retries (1), of one webhook. */
 export const dueSql = `
-  select seq, due_at as dueAt from deliveries where webhook_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at limit ?`
+  select seq, due_at as dueAt from deliveries where webhook_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at ${atMost('?')}`
 
 type LaneRow = { readonly seq: number; readonly id: string; readonly projectId: string; readonly isHalfOpen: 0 | 1 }
 type Due = { readonly seq: number; readonly dueAt: number }

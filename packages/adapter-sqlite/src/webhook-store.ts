@@ -10,6 +10,7 @@ import {
 } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
+import { atMost } from './statements.js'
 import { selectWebhook, toWebhook, updateWebhookSql, webhookColumns, type WebhookRow } from './webhook-row.js'
 
 type Columns = ReturnType<typeof webhookColumns>
@@ -20,7 +21,7 @@ export function webhookStore(db: Database, { read, write }: Committer): WebhookS
   const count = db.prepare<[string], number>('select count(*) from webhooks where project_id = ? and is_deleted = 0').pluck()
   const start = pageStart(db, 'webhooks')
   const list = db.prepare<[string, number, number], WebhookRow>(
-    `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc limit ?`,
+    `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc ${atMost('?')}`,
   )
   const insert = db.prepare<[Columns]>(`
     insert into webhooks (id, project_id, url, events, agent_id, description, secret, header_names, headers, previous_secret, previous_until, disable_on_gone,
