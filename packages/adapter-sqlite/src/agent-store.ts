@@ -55,7 +55,7 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
   const disown = db.prepare<[string]>('update agents set owner = null, owned_until = null where owner = ?')
   const removeAgent = db.prepare<[string]>('delete from agents where id = ?')
 
-  const cache = versionedCache<Agent>(db)
+  const cache = versionedCache<string, Agent | undefined>(db)
 
   const write: typeof commit = (operation) =>
     commit(() => {

@@ -41,7 +41,7 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
   const revoke = db.prepare<[number, string, string]>(
     'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? and project_id = ?',
   )
-  const cache = versionedCache<ApiKey>(db)
+  const cache = versionedCache<string, ApiKey | undefined>(db)
   const endSignIn = db.prepare<[string, string]>(
     'insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
   )

@@ -14,6 +14,7 @@ import { attemptRecords } from './record-attempt.js'
 import { deliveryPurge } from './purge.js'
 import { redelivery } from './redelivery.js'
 import { atMost } from './statements.js'
+import type { WebhookRows } from './webhook-rows.js'
 
 type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly outcome: string
@@ -21,12 +22,14 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly headerValues: string | null
 }
 
-export function deliveryStore(db: Database, { read, write, writeAlong }: Committer, fanOut: FanOut): DeliveryStore {
-  const claimDue = dueClaims(db)
-  const recordAttempt = attemptRecords(db, fanOut)
+type Parts = { readonly webhooks: WebhookRows; readonly fanOut: FanOut }
+
+export function deliveryStore(db: Database, { read, write, writeAlong }: Committer, { webhooks, fanOut }: Parts): DeliveryStore {
+  const claimDue = dueClaims(db, webhooks)
+  const recordAttempt = attemptRecords(db, fanOut, webhooks)
   const list = deliveryList(db)
-  const { redeliver, cancel } = redelivery(db)
-  const publishTo = publisherOf(db)
+  const { redeliver, cancel } = redelivery(db, webhooks)
+  const publishTo = publisherOf(db, webhooks)
   const cancelStale = staleDeliveries(db)
   const purge = deliveryPurge(db)
   const erasePrincipal = principalDeliveries(db)
