@@ -1,6 +1,6 @@
 import type { ActivityQuery, AttemptCount, MessageCount } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
-import { preparedOnce } from './statements.js'
+import { atMost, preparedOnce } from './statements.js'
 
 // Both group what an index has bounded before: `newest` rows at most of each agent, or of all deliveries.
 
@@ -13,7 +13,7 @@ export const messageActivitySql = `
 
 export const attemptActivitySql = `
   select started_at - started_at % @bucketMs as at, w.id as webhookId, coalesce(outcome ->> 'statusCode', 0) as statusCode, count(*) as count
-  from (select seq, webhook_seq from deliveries where project_id = @projectId order by seq desc limit @newest) d
+  from (select seq, webhook_seq from deliveries where project_id = @projectId order by seq desc ${atMost('@newest')}) d
     cross join attempts t on t.delivery_seq = d.seq cross join webhooks w on w.seq = d.webhook_seq
   where started_at >= @since group by 1, 2, 3`
 

@@ -15,6 +15,7 @@ import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { pageStart, toPage } from './page.js'
 import type { SessionRows } from './session-row.js'
+import { atMost } from './statements.js'
 import { versionedCache } from './versioned-cache.js'
 
 type Columns = ReturnType<typeof agentColumns>
@@ -32,7 +33,9 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
   const byName = db.prepare<[string, string], AgentRow>(`${selectAgent} where name = ? and project_id = ?`)
   const active = db.prepare<[], AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
   const start = pageStart(db, 'agents')
-  const newest = db.prepare<[string, number, number], AgentRow>(`${selectAgent} where project_id = ? and seq < ? order by seq desc limit ?`)
+  const newest = db.prepare<[string, number, number], AgentRow>(
+    `${selectAgent} where project_id = ? and seq < ? order by seq desc ${atMost('?')}`,
+  )
   const insert = db.prepare<[Columns]>(`
     insert into agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
       state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
@@ -52,7 +55,7 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
   const disown = db.prepare<[string]>('update agents set owner = null, owned_until = null where owner = ?')
   const removeAgent = db.prepare<[string]>('delete from agents where id = ?')
 
-  const cache = versionedCache<Agent>(db)
+  const cache = versionedCache<string, Agent | undefined>(db)
 
   const write: typeof commit = (operation) =>
     commit(() => {

@@ -1,5 +1,6 @@
 import type { CancelStale, Instant } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
+import { atMost } from './statements.js'
 
 type Wanted = {
   readonly webhookSeq: number
@@ -19,13 +20,13 @@ export function staleDeliveries(db: Database): (query: CancelStale) => number {
   const countDue = db
     .prepare<[number, Instant, number], number>(
       `select count(*) from (select 1 from deliveries
-       where webhook_seq = ? and (attempt_count > 0) in (0, 1) and due_at <= ? limit ?)`,
+       where webhook_seq = ? and (attempt_count > 0) in (0, 1) and due_at <= ? ${atMost('?')})`,
     )
     .pluck()
   const cancel = db.prepare<[Wanted]>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_disabled' where seq in
       (select seq from deliveries where webhook_seq = @webhookSeq and (attempt_count > 0) = @isRetry and due_at < @dueBefore
-       order by due_at limit @limit)`)
+       order by due_at ${atMost('@limit')})`)
 
   return ({ now, dueBefore, keep, limit }) => {
     let left = limit

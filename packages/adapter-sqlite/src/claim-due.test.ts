@@ -6,6 +6,7 @@ import { fanOutOf } from './fan-out.js'
 import { migrate } from './migrate.js'
 import { migrations } from './migrations/index.js'
 import { createCommitter } from './committer.js'
+import { webhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
 const NOW = 1_000_000
@@ -15,14 +16,15 @@ const MANY = 2_500
 it('a process that has just begun finds the one delivery that is due behind thousands of webhooks with none', async () => {
   const db = openConnection(':memory:', 0)
   migrate(db, migrations)
-  const { create } = webhookStore(db, createCommitter(db, { maxQueued: MANY, patienceMs: 0 }))
+  const rows = webhookRows(db)
+  const { create } = webhookStore(db, createCommitter(db, { maxQueued: MANY, patienceMs: 0 }), rows)
   const [ids, agent] = [fakeIds(), anAgent()]
   await Promise.all(Array.from({ length: MANY }, () => create(aWebhook({ id: ids.next() }), MANY)))
-  fanOutOf(db)({ event: anEvent(agent), nextDeliveryId: ids.next })
-  const claim = dueClaims(db)
+  fanOutOf(db, rows)({ event: anEvent(agent), nextDeliveryId: ids.next })
+  const claim = dueClaims(db, rows)
   db.exec(`update deliveries set due_at = ${NOW + 1}`)
   expect(claim(QUERY)).toEqual([])
   db.exec(`update deliveries set due_at = ${NOW} where webhook_seq = ${MANY}`)
-  expect(dueClaims(db)(QUERY)).toHaveLength(1)
+  expect(dueClaims(db, rows)(QUERY)).toHaveLength(1)
   db.close()
 })

@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import type { ClaimDue, ClaimedDelivery } from '@org/agent-messaging-core'
 import { rowClaims, type Events } from './claim-rows.js'
-import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
+import { atMost } from './statements.js'
+import type { WebhookRows } from './webhook-rows.js'
 
 /** Webhooks with something due that are looked at in one call: bounds it where thousands are held back by their project's share. */
 const MOST_LANES = 1_000
@@ -19,7 +20,7 @@ export const nextLaneSql = `
   limit 1`
 /** First attempts, or retries (1), of one webhook. */
 export const dueSql = `
-  select seq, due_at as dueAt from deliveries where webhook_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at limit ?`
+  select seq, due_at as dueAt from deliveries where webhook_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at ${atMost('?')}`
 
 type LaneRow = { readonly seq: number; readonly id: string; readonly projectId: string; readonly isHalfOpen: 0 | 1 }
 type Due = { readonly seq: number; readonly dueAt: number }
@@ -31,10 +32,9 @@ type Room = { left: number; retries: number; readonly ofProject: Map<string, num
  * where the last one ended: a hop from lane to lane is a few descents of an index, whatever the lanes hold, and of each lane
  * no more is read than may be taken.
  */
-export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] {
+export function dueClaims(db: Database, webhooks: WebhookRows): (query: ClaimDue) => ClaimedDelivery[] {
   const nextLane = db.prepare<{ after: number; now: number }, LaneRow>(nextLaneSql)
   const due = db.prepare<[number, 0 | 1, number, number], Due>(dueSql)
-  const webhookOf = db.prepare<[number], WebhookRow>(`${selectWebhook} where w.seq = ?`)
   const holdCircuit = db.prepare<[number, number]>('update webhooks set circuit_until = ? where seq = ?')
   const claimRows = rowClaims(db)
   let lastLane = 0
@@ -47,6 +47,11 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
     for (let lane = next(0); lane && lane.seq <= from; lane = next(lane.seq)) yield lane
   }
 
+  function hold(lane: LaneRow, until: number): void {
+    holdCircuit.run(until, lane.seq)
+    webhooks.changed()
+  }
+
   function claimOf(lane: LaneRow, query: ClaimDue, room: Room, events: Events): ClaimedDelivery[] {
     const ofProject = room.ofProject.get(lane.projectId) ?? query.perProject
     const most = Math.min(room.left, ofProject, lane.isHalfOpen ? 1 : query.perWebhook)
@@ -56,14 +61,13 @@ export function dueClaims(db: Database): (query: ClaimDue) => ClaimedDelivery[] 
     const taken = oldest(firsts, retries, most)
     if (taken.length === 0) return []
 
-    if (lane.isHalfOpen) holdCircuit.run(query.until, lane.seq)
+    if (lane.isHalfOpen) hold(lane, query.until)
     room.left -= taken.length
     room.retries -= taken.filter((one) => retries.includes(one)).length
     room.ofProject.set(lane.projectId, ofProject - taken.length)
-    const webhook = toWebhook(webhookOf.get(lane.seq) as WebhookRow)
     return claimRows(
       taken.map(({ seq }) => seq),
-      webhook,
+      webhooks.bySeq(lane.seq),
       query.until,
       events,
     )

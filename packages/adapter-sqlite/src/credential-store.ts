@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { toIso, type ApiKey, type CredentialStore, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
+import { atMost } from './statements.js'
 import { versionedCache } from './versioned-cache.js'
 
 type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
@@ -26,7 +27,7 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
   )
   const project = db.prepare<[string], Project>(`${selectProject} where id = ?`)
   const projects = db.prepare<[string | null, number], Project>(
-    `${selectProject} where seq > coalesce((select seq from projects where id <= ? order by id desc limit 1), 0) order by seq limit ?`,
+    `${selectProject} where seq > coalesce((select seq from projects where id <= ? order by id desc limit 1), 0) order by seq ${atMost('?')}`,
   )
   const insertKey = db.prepare<[KeyRow & { digest: string }]>(`
     insert into api_keys (id, project_id, digest, name, permissions, created_at, expires_at, revoked_at)
@@ -34,11 +35,13 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
   const keyById = db.prepare<[string], KeyRow>(`${selectKey} where id = ?`)
   const keyByDigest = db.prepare<[string], KeyRow>(`${selectKey} where digest = ?`)
   const start = pageStart(db, 'api_keys')
-  const keys = db.prepare<[string, number, number], KeyRow>(`${selectKey} where project_id = ? and seq < ? order by seq desc limit ?`)
+  const keys = db.prepare<[string, number, number], KeyRow>(
+    `${selectKey} where project_id = ? and seq < ? order by seq desc ${atMost('?')}`,
+  )
   const revoke = db.prepare<[number, string, string]>(
     'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? and project_id = ?',
   )
-  const cache = versionedCache<ApiKey>(db)
+  const cache = versionedCache<string, ApiKey | undefined>(db)
   const endSignIn = db.prepare<[string, string]>(
     'insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
   )

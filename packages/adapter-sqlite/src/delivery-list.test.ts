@@ -7,6 +7,7 @@ import { deliveryList } from './delivery-list.js'
 import { fanOutOf } from './fan-out.js'
 import { migrate } from './migrate.js'
 import { migrations } from './migrations/index.js'
+import { webhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
 const LOOK_AT = 10
@@ -16,11 +17,12 @@ async function deliveries() {
   const db = openConnection(':memory:', 0)
   migrate(db, migrations)
   const [ids, agent] = [fakeIds(), anAgent()]
+  const rows = webhookRows(db)
   const webhook = aWebhook({ id: ids.next() })
-  await webhookStore(db, createCommitter(db, { maxQueued: 1, patienceMs: 0 })).create(webhook, 1)
+  await webhookStore(db, createCommitter(db, { maxQueued: 1, patienceMs: 0 }), rows).create(webhook, 1)
   const made: string[] = []
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
-  const fanOut = fanOutOf(db)
+  const fanOut = fanOutOf(db, rows)
   for (let n = 1; n <= 35; n++) {
     const name = [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started'
     fanOut({ event: anEvent(agent, { id: ids.next(), name }), nextDeliveryId })

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Page, PageOf, RedeliverFilter, WebhookDelivery } from '@org/agent-messaging-core'
 import { selectDelivery, toDelivery, type DeliveryRow } from './delivery-row.js'
 import { pageStart, toPage } from './page.js'
-import { preparedOnce } from './statements.js'
+import { atMost, preparedOnce } from './statements.js'
 
 type ListFilter = RedeliverFilter & { readonly isOfLivingWebhook?: true }
 type Place = { readonly seq: number; readonly id: string }
@@ -40,7 +40,7 @@ export function deliveryListSql(filter: ListFilter): string {
   if (createdAfter !== undefined) conditions.push('d.created_at >= @createdAfter')
   if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
   if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${LAST_ANSWER}`)
-  return `${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows`
+  return `${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc ${atMost('@rows')}`
 }
 
 const WEBHOOK = '(select seq from webhooks where id = @webhookId and project_id = @projectId)'

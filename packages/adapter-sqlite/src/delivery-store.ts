@@ -13,6 +13,8 @@ import { toHeaders } from './kept-headers.js'
 import { attemptRecords } from './record-attempt.js'
 import { deliveryPurge } from './purge.js'
 import { redelivery } from './redelivery.js'
+import { atMost } from './statements.js'
+import type { WebhookRows } from './webhook-rows.js'
 
 type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly outcome: string
@@ -20,12 +22,14 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly headerValues: string | null
 }
 
-export function deliveryStore(db: Database, { read, write, writeAlong }: Committer, fanOut: FanOut): DeliveryStore {
-  const claimDue = dueClaims(db)
-  const recordAttempt = attemptRecords(db, fanOut)
+type Parts = { readonly webhooks: WebhookRows; readonly fanOut: FanOut }
+
+export function deliveryStore(db: Database, { read, write, writeAlong }: Committer, { webhooks, fanOut }: Parts): DeliveryStore {
+  const claimDue = dueClaims(db, webhooks)
+  const recordAttempt = attemptRecords(db, fanOut, webhooks)
   const list = deliveryList(db)
-  const { redeliver, cancel } = redelivery(db)
-  const publishTo = publisherOf(db)
+  const { redeliver, cancel } = redelivery(db, webhooks)
+  const publishTo = publisherOf(db, webhooks)
   const cancelStale = staleDeliveries(db)
   const purge = deliveryPurge(db)
   const erasePrincipal = principalDeliveries(db)
@@ -39,7 +43,7 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
   const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
       (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
-       where w.is_deleted = 1 and d.due_at is not null limit @limit)`)
+       where w.is_deleted = 1 and d.due_at is not null ${atMost('@limit')})`)
 
   /** In a transaction of its own, so that another process's attempt does not come between. */
   const getDetail = db.transaction((projectId: string, deliveryId: string): DeliveryDetail | undefined => {

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import { atMost } from './statements.js'
 
 export type Erasure = {
   /** Nothing finds the messages of this owner's sessions from now on: it is not, or no more, an agent. */
@@ -18,7 +19,7 @@ export function erasureOf(db: Database): Erasure {
   const sessionOf = db.prepare<[string], number>('select seq from sessions where agent_id = ? limit 1').pluck()
   const removeSession = db.prepare<[number]>('delete from sessions where seq = ?')
   const removeMessages = db.prepare<[number, number]>(
-    'delete from messages where seq in (select seq from messages where session_seq = ? limit ?)',
+    `delete from messages where seq in (select seq from messages where session_seq = ? ${atMost('?')})`,
   )
 
   /** At most `limit` rows of one session; the session itself when its messages are gone. */

@@ -2,53 +2,58 @@ import type { Database } from 'better-sqlite3'
 import type { ClaimedDelivery, EventName, Instant, Outgoing, Webhook, WebhookEvent } from '@org/agent-messaging-core'
 import { probeReadiness } from './probe-readiness.js'
 import { traceColumn } from './trace.js'
-import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
+import type { WebhookRows } from './webhook-rows.js'
+
+type Receiver = { readonly seq: number; readonly webhook: Webhook }
 
 /** Makes an event and its deliveries within the transaction of the fact that it reports; gives those that are born claimed. */
 export type FanOut = (outgoing: Outgoing) => ClaimedDelivery[]
 
-type InsertedColumns = {
+type Inserted = {
   readonly id: string
-  readonly projectId: string
   readonly webhookSeq: number
   readonly eventSeq: number | bigint
   readonly state: 'pending' | 'sending'
-  readonly dueAt: number
+  readonly dueAt: Instant
   readonly lease: 0 | 1
-  readonly createdAt: number
 }
 
-type EventColumns = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & { readonly trace: string | null }
+/** By place: the driver looks up parameters that have a name one by one, which the path of every answer feels. */
+type DeliveryValues = [
+  ...[id: string, projectId: string, webhookSeq: number, eventSeq: number | bigint, state: 'pending' | 'sending'],
+  ...[dueAt: Instant, lease: 0 | 1, createdAt: Instant],
+]
+type EventValues = [id: string, name: EventName, body: string, trace: string | null, createdAt: Instant]
 
 /** The only place that inserts deliveries. */
-export function fanOutOf(db: Database): FanOut {
+export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const insert = insertsOf(db)
-  const subscribed = db.prepare<[string, EventName, string | null], WebhookRow>(
-    `${selectWebhook} join subscriptions s on s.webhook_seq = w.seq
-     where s.project_id = ? and s.event in ('*', ?) and (w.agent_id is null or w.agent_id = ?)`,
-  )
+
+  const receiversOf = ({ projectId, name, agentId }: WebhookEvent, notTo: string | undefined): Receiver[] =>
+    webhooks
+      .subscribed(projectId, name)
+      .map((seq) => ({ seq, webhook: webhooks.bySeq(seq) }))
+      .filter(({ webhook }) => (webhook.agentId === undefined || webhook.agentId === agentId) && webhook.id !== notTo)
 
   return ({ event, nextDeliveryId, notTo, claim }) => {
-    const { projectId, createdAt } = event
-    const receivers = subscribed.all(projectId, event.name, event.agentId ?? null).filter(({ id }) => id !== notTo)
+    const receivers = receiversOf(event, notTo)
     // An event that nobody is to hear of is kept nowhere.
     if (receivers.length === 0) return []
     const eventSeq = insert.event(event)
-    return receivers.flatMap((receiver) => {
-      const webhook = toWebhook(receiver)
+    return receivers.flatMap(({ seq: webhookSeq, webhook }) => {
       const until = claimUntil(webhook, claim)
       const id = nextDeliveryId()
-      const born = until === undefined ? due(createdAt) : claimed(until)
-      insert.delivery({ id, projectId, webhookSeq: receiver.seq, eventSeq, createdAt, ...born })
+      const born = until === undefined ? due(event.createdAt) : claimed(until)
+      insert.delivery(event, { id, webhookSeq, eventSeq, ...born })
       return until === undefined ? [] : [claimedDelivery(id, event, webhook, until)]
     })
   }
 }
 
 /** `DeliveryStore.publishTo`, within a transaction: gives whether the webhook is there. */
-export function publisherOf(db: Database): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
+export function publisherOf(db: Database, webhooks: WebhookRows): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
   const insert = insertsOf(db)
-  const ready = probeReadiness(db)
+  const ready = probeReadiness(db, webhooks)
   const webhookSeqOf = db
     .prepare<[string, string], number>('select seq from webhooks where id = ? and project_id = ? and is_deleted = 0')
     .pluck()
@@ -57,23 +62,22 @@ export function publisherOf(db: Database): (webhookId: string, event: WebhookEve
     const webhookSeq = webhookSeqOf.get(webhookId, projectId)
     if (webhookSeq === undefined) return false
     ready(webhookId, createdAt)
-    insert.delivery({ id: deliveryId, projectId, webhookSeq, eventSeq: insert.event(event), createdAt, ...due(createdAt) })
+    insert.delivery(event, { id: deliveryId, webhookSeq, eventSeq: insert.event(event), ...due(createdAt) })
     return true
   }
 }
 
 function insertsOf(db: Database) {
-  const insertEvent = db.prepare<[EventColumns]>(
-    'insert into events (id, name, body, trace, created_at) values (@id, @name, @body, @trace, @createdAt)',
-  )
-  const insertDelivery = db.prepare<[InsertedColumns]>(`
+  const insertEvent = db.prepare<EventValues>('insert into events (id, name, body, trace, created_at) values (?, ?, ?, ?, ?)')
+  const insertDelivery = db.prepare<DeliveryValues>(`
     insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
-    values (@id, @projectId, @webhookSeq, @eventSeq, @state, 0, 0, @dueAt, @lease, @createdAt)`)
+    values (?, ?, ?, ?, ?, 0, 0, ?, ?, ?)`)
   return {
     /** Gives its `seq`. */
     event: ({ id, name, body, trace, createdAt }: WebhookEvent) =>
-      insertEvent.run({ id, name, body, trace: traceColumn(trace), createdAt }).lastInsertRowid,
-    delivery: (columns: InsertedColumns) => void insertDelivery.run(columns),
+      insertEvent.run(id, name, body, traceColumn(trace), createdAt).lastInsertRowid,
+    delivery: ({ projectId, createdAt }: WebhookEvent, { id, webhookSeq, eventSeq, state, dueAt, lease }: Inserted) =>
+      void insertDelivery.run(id, projectId, webhookSeq, eventSeq, state, dueAt, lease, createdAt),
   }
 }
 

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Message, MessageFilter, Page, PageOf } from '@org/agent-messaging-core'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
 import { toPage } from './page.js'
-import { preparedOnce } from './statements.js'
+import { atMost, preparedOnce } from './statements.js'
 
 /** Where a page may have its rows, both ends included. */
 type Bounds = { readonly fromSeq: number; readonly toSeq: number; readonly fromPosition: number; readonly toPosition: number }
@@ -45,5 +45,5 @@ export function messageListSql({ sessionId, status, state, order = 'desc' }: Mes
   const conditions = [from, '+a.project_id = @projectId']
   if (status !== undefined) conditions.push(status === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded'")
   if (state !== undefined) conditions.push(state === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded' and m.state = @state")
-  return `${selectMessage} where ${conditions.join(' and ')} order by ${by} ${order} limit @rows`
+  return `${selectMessage} where ${conditions.join(' and ')} order by ${by} ${order} ${atMost('@rows')}`
 }

@@ -16,6 +16,7 @@ import { migrate } from './migrate.js'
 import { migrations } from './migrations/index.js'
 import { explainOpenFailure } from './open-error.js'
 import { releaseSessions, sessionRows } from './session-row.js'
+import { webhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
 export type SqliteOptions = {
@@ -92,11 +93,12 @@ function releaseClaims(db: Database): void {
 
 /** Each prepares its statements, once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
-  const parts = { sessions: sessionRows(db), fanOut: fanOutOf(db), erasure: erasureOf(db) }
+  const webhooks = webhookRows(db)
+  const parts = { webhooks, sessions: sessionRows(db), fanOut: fanOutOf(db, webhooks), erasure: erasureOf(db) }
   return {
     messages: messageStore(db, committer, parts),
-    deliveries: deliveryStore(db, committer, parts.fanOut),
-    webhooks: webhookStore(db, committer),
+    deliveries: deliveryStore(db, committer, parts),
+    webhooks: webhookStore(db, committer, webhooks),
     agents: agentStore(db, committer, parts),
     credentials: credentialStore(db, committer),
     ping: () => committer.write(() => rewriteVersion(db)),

@@ -1,5 +1,6 @@
 import type { Purge } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
+import { atMost } from './statements.js'
 
 type RemovedDelivery = { readonly seq: number; readonly eventSeq: number }
 type FinishedMessage = { readonly seq: number; readonly sessionSeq: number }
@@ -9,7 +10,7 @@ const THESE = '(select value from json_each(?))'
 /** `DeliveryStore.purge`, within a transaction. */
 export function deliveryPurge(db: Database): (purge: Purge) => number {
   const finished = db.prepare<[Purge], RemovedDelivery>(
-    'select seq, event_seq as eventSeq from deliveries where finished_at < @finishedBefore order by finished_at limit @limit',
+    `select seq, event_seq as eventSeq from deliveries where finished_at < @finishedBefore order by finished_at ${atMost('@limit')}`,
   )
   const remove = deliveryRemoval(db)
   return (purge) => {
@@ -37,7 +38,7 @@ export function deliveryRemoval(db: Database): (deliveries: readonly RemovedDeli
 /** `MessageStore.purge`, within a transaction. */
 export function messagePurge(db: Database): (purge: Purge) => number {
   const finished = db.prepare<[Purge], FinishedMessage>(
-    'select seq, session_seq as sessionSeq from messages where finished_at < @finishedBefore order by finished_at limit @limit',
+    `select seq, session_seq as sessionSeq from messages where finished_at < @finishedBefore order by finished_at ${atMost('@limit')}`,
   )
   const deleteMessages = db.prepare<[string]>(`delete from messages where seq in ${THESE}`)
   const deleteSessions = db.prepare<[string]>(

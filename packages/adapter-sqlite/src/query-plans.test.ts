@@ -69,6 +69,11 @@ it('no statement sorts, and none reads a table from end to end but for those tha
   expect(new Set(steps.filter((step) => step.startsWith('SCAN')))).toEqual(new Set(SCANS))
 })
 
+it('no statement has a bound number alone behind its limit or offset, for which SQLite prepares it anew at each run', () => {
+  const statements = [...preparedStatements(), ...listStatements(), messageActivitySql, attemptActivitySql]
+  expect(statements.filter((sql) => /\b(limit|offset) [?@]\w*(?! [+-]|\w)/.test(sql))).toEqual([])
+})
+
 it('counts of late activity reach their rows by indexes, the newest first', () => {
   const steps = [messageActivitySql, attemptActivitySql].flatMap((sql) => planOf(database(), sql))
   expect(steps.filter((step) => step.startsWith('SEARCH'))).toEqual([

@@ -3,6 +3,7 @@ import type { AfterAttempt, AttemptRecord, DeliveryState, RecordedAttempt } from
 import type { FanOut } from './fan-out.js'
 import { headerWriter } from './kept-headers.js'
 import { judgements } from './judgement.js'
+import type { WebhookRows } from './webhook-rows.js'
 
 type Claim = {
   readonly seq: number
@@ -31,8 +32,8 @@ type UpdatedColumns = [
 type Columns = { readonly dueAt: number | null; readonly finishedAt: number | null; readonly step: number | null }
 
 /** `DeliveryStore.recordAttempt`, within a transaction. */
-export function attemptRecords(db: Database, fanOut: FanOut): (record: AttemptRecord) => RecordedAttempt {
-  const judged = judgements(db, fanOut)
+export function attemptRecords(db: Database, fanOut: FanOut, webhooks: WebhookRows): (record: AttemptRecord) => RecordedAttempt {
+  const judged = judgements(db, fanOut, webhooks)
   const claimOf = db.prepare<[string], Claim>(
     'select seq, webhook_seq as webhookSeq, state, lease, attempt_count as attemptCount from deliveries where id = ?',
   )

@@ -2,6 +2,7 @@ import { decideRedelivery, type Instant, type PageOf, type RedeliverFilter, type
 import type { Database } from 'better-sqlite3'
 import { deliveryList } from './delivery-list.js'
 import { probeReadiness } from './probe-readiness.js'
+import type { WebhookRows } from './webhook-rows.js'
 
 type Columns = { readonly id: string; readonly step: number; readonly dueAt: Instant; readonly resumeAt: Instant | null }
 type Redelivery = {
@@ -11,9 +12,9 @@ type Redelivery = {
 }
 
 /** What operators do to deliveries, within a transaction. */
-export function redelivery(db: Database): Redelivery {
+export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
   const list = deliveryList(db)
-  const ready = probeReadiness(db)
+  const ready = probeReadiness(db, webhooks)
   const makeDue = db.prepare<[Columns]>(`
     update deliveries set state = 'pending', step = @step, due_at = @dueAt, resume_at = @resumeAt, finished_at = null, cancelled_reason = null
     where id = @id`)

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { newestThatFit, type ExecutionPrincipal, type HistoryOf, type Turn } from '@org/agent-messaging-core'
+import { atMost } from './statements.js'
 
 type Place = { readonly sessionSeq: number; readonly position: number }
 type PastRow = { readonly messageId: string; readonly message: string; readonly response: string | null; readonly principal: string }
@@ -14,7 +15,7 @@ export function sessionHistory(db: Database): (query: HistoryOf) => Turn[] {
     from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id where m.id = ?`)
   const before = db.prepare<[Place & { rows: number }], PastRow>(`
     select id as messageId, message, response, principal from messages
-    where session_seq = @sessionSeq and position < @position order by position desc limit @rows`)
+    where session_seq = @sessionSeq and position < @position order by position desc ${atMost('@rows')}`)
 
   function* answeredBefore(messageId: string): Generator<Turn> {
     const place = placeOf.get(messageId)

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { Instant } from '@org/agent-messaging-core'
+import { atMost } from './statements.js'
 
 /** Where a message came to stand. `isHead`: nothing is ahead of it. */
 export type Place = {
@@ -47,7 +48,7 @@ export type SessionRows = {
   disown(sessionSeq: number): string
 }
 
-export const dueSessionsSql = 'select seq from sessions where agent_id = ? and due_at <= ? order by due_at limit ?'
+export const dueSessionsSql = `select seq from sessions where agent_id = ? and due_at <= ? order by due_at ${atMost('?')}`
 
 /** Steps over the messages that were cancelled, or retried and so moved. Behind the head all open ones are queued. */
 const nextOpenSql = `

@@ -13,7 +13,7 @@ function open() {
   const db = openConnection(join(folder, 'test.db'), 1_000)
   db.exec('create table if not exists words (name text primary key, word text)')
   const select = db.prepare<[string], string>('select word from words where name = ?').pluck()
-  const cache = versionedCache<string>(db)
+  const cache = versionedCache<string, string | undefined>(db)
   let looks = 0
   const load = (name: string) => () => {
     looks++
@@ -22,7 +22,7 @@ function open() {
   return { db, cache, read: (name: string) => cache.get(name, load(name)), looks: () => looks }
 }
 
-it('looks once, until this connection says that it writes', () => {
+it('looks once, until this connection says that it writes', async () => {
   const { db, cache, read, looks } = open()
   db.exec("insert into words values ('a', 'one')")
   expect([read('a'), read('a'), looks()]).toEqual(['one', 'one', 1])
@@ -44,4 +44,25 @@ it('does not remember what is not there', () => {
   expect(read('a')).toBeUndefined()
   db.exec("insert into words values ('a', 'one')")
   expect(read('a')).toBe('one')
+})
+
+it('looks again within a transaction that writes, and keeps nothing of what may be rolled back', async () => {
+  const { db, cache, read } = open()
+  db.exec("insert into words values ('a', 'one')")
+  expect(read('a')).toBe('one')
+  db.exec("begin immediate; update words set word = 'two'")
+  cache.clear()
+  expect(read('a')).toBe('two')
+  db.exec('rollback')
+  await Promise.resolve()
+  expect(read('a')).toBe('one')
+})
+
+it('sees within a transaction what others committed before it', () => {
+  const [one, other] = [open(), open()]
+  one.db.exec("insert into words values ('a', 'one')")
+  expect(one.read('a')).toBe('one')
+  other.db.exec("update words set word = 'two'")
+  one.db.exec('begin immediate')
+  expect([one.read('a'), one.read('a'), one.looks()]).toEqual(['two', 'two', 2])
 })

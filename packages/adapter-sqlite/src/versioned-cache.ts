@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3'
 
 /** Values made from rows that are read all the time and hardly ever written. */
-export type VersionedCache<T> = {
-  /** What `load` gave for this key, if nothing can have been written since. Not to be called within a transaction. */
-  get(key: string, load: () => T | undefined): T | undefined
-  /** To be called with each write of this connection to those rows: others' are noticed. */
+export type VersionedCache<Key extends string | number, T> = {
+  /** What `load` gave for this key, if nothing can have been written since. */
+  get(key: Key, load: () => T): T
+  /** To be called within each transaction of this connection that writes those rows: others' are noticed. */
   clear(): void
 }
 
@@ -14,13 +14,16 @@ const MOST_KEYS = 10_000
  * Never behind what a look at the rows would give: `data_version` differs once another connection has committed anything at all, be
  * it of another process, and it costs a fraction of a look.
  */
-export function versionedCache<T>(db: Database): VersionedCache<T> {
+export function versionedCache<Key extends string | number, T>(db: Database): VersionedCache<Key, T> {
   const version = db.prepare<[], number>('pragma data_version').pluck()
-  const kept = new Map<string, T>()
+  const kept = new Map<Key, T & {}>()
   let keptAt: number | undefined
+  /** What is seen now may yet be rolled back. */
+  let isWriting = false
 
   return {
     get(key, load) {
+      if (isWriting) return load()
       const now = version.get()
       if (now !== keptAt) kept.clear()
       keptAt = now
@@ -28,9 +31,14 @@ export function versionedCache<T>(db: Database): VersionedCache<T> {
       if (known !== undefined) return known
       const value = load()
       if (kept.size >= MOST_KEYS) kept.clear()
-      if (value !== undefined) kept.set(key, value)
+      if (value !== undefined && value !== null) kept.set(key, value)
       return value
     },
-    clear: () => kept.clear(),
+    clear() {
+      kept.clear()
+      isWriting = true
+      // The committer's transactions are over, one way or the other, before anything else has its turn.
+      queueMicrotask(() => void (isWriting = false))
+    },
   }
 }

@@ -10,17 +10,19 @@ import {
 } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
+import { atMost } from './statements.js'
 import { selectWebhook, toWebhook, updateWebhookSql, webhookColumns, type WebhookRow } from './webhook-row.js'
+import type { WebhookRows } from './webhook-rows.js'
 
 type Columns = ReturnType<typeof webhookColumns>
 
-export function webhookStore(db: Database, { read, write }: Committer): WebhookStore {
+export function webhookStore(db: Database, { read, write: commit }: Committer, webhooks: WebhookRows): WebhookStore {
   const one = db.prepare<[string, string], WebhookRow>(`${selectWebhook} where w.id = ? and w.project_id = ? and w.is_deleted = 0`)
   const exists = db.prepare<[string]>('select 1 from webhooks where id = ?')
   const count = db.prepare<[string], number>('select count(*) from webhooks where project_id = ? and is_deleted = 0').pluck()
   const start = pageStart(db, 'webhooks')
   const list = db.prepare<[string, number, number], WebhookRow>(
-    `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc limit ?`,
+    `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc ${atMost('?')}`,
   )
   const insert = db.prepare<[Columns]>(`
     insert into webhooks (id, project_id, url, events, agent_id, description, secret, header_names, headers, previous_secret, previous_until, disable_on_gone,
@@ -37,6 +39,12 @@ export function webhookStore(db: Database, { read, write }: Committer): WebhookS
   const subscribe = db.prepare<[string, string, string]>(
     'insert into subscriptions (project_id, event, webhook_seq) select ?, ?, seq from webhooks where id = ?',
   )
+
+  const write: typeof commit = (operation) =>
+    commit(() => {
+      webhooks.changed()
+      return operation()
+    })
 
   function subscribeTo({ id, projectId, events }: Webhook): void {
     // One row for one delivery: the wildcard has the names in it.
