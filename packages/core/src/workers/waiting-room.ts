@@ -33,6 +33,9 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
   let closed = false
   let nap: { readonly until: Instant; readonly cut: AbortController } | undefined
   let looking = false
+  /** Of whose answers another process told, without giving them. */
+  const told = new Set<Waiter>()
+  let isFetching = false
 
   /** One timer for everybody: it ends at the next look for answers, or with the first deadline. */
   async function attend(): Promise<void> {
@@ -68,6 +71,19 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
     looking = false
   }
 
+  /** One look for all that are told of at once, and the next one for those that were meanwhile. */
+  async function fetchTold(): Promise<void> {
+    if (isFetching) return
+    isFetching = true
+    await Promise.resolve() // one notification tells of many
+    while (told.size > 0) {
+      const some = [...told]
+      told.clear()
+      await look(some)
+    }
+    isFetching = false
+  }
+
   async function look(at: readonly Waiter[]): Promise<void> {
     if (at.length === 0) return
     const ids = new Set(at.map((waiter) => waiter.messageId))
@@ -89,8 +105,9 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
       }
       const waiter: Waiter = { messageId: message.id, deadline, seenAt: d.clock.now(), caller, leave }
       const stopListening = d.signal.listen(message.id, (heard) => {
-        if (!heard) void look([waiter])
-        else if (isFinal(heard.state)) leave(heard)
+        if (heard) return isFinal(heard.state) ? leave(heard) : undefined
+        told.add(waiter)
+        void fetchTold()
       })
       waiters.add(waiter)
       tally(perProject, message.projectId, 1)
