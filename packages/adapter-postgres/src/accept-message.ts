@@ -17,9 +17,11 @@ type Verdict = {
   readonly sessionState: string | null
 }
 
-const acceptSql = sql<Columns, Verdict>(`
-  select * from agent_messaging.accept_messages(@projectIds, @agentIds, @sessionIds, @ids, @keys, @fingerprints, @texts, @metadatas,
+const acceptSqlBy = (name: string) =>
+  sql<Columns, Verdict>(`
+  select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys, @fingerprints, @texts, @metadatas,
     @principals, @traces, @nows, @claimUntils)`)
+const [acceptOneByOneSql, acceptApartSql] = [acceptSqlBy('accept_messages'), acceptSqlBy('accept_apart')]
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(`${selectMessage} where m.seq = any(@seqs::bigint[])`)
 
 /**
@@ -27,7 +29,7 @@ const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(`${sel
  * its insert then violates the unique index, and its batch runs again and finds the other's message.
  */
 export async function acceptAll(db: Queries, all: readonly NewMessage[]): Promise<Accepted[]> {
-  const verdicts = await db.all(acceptSql, columnsOf(all))
+  const verdicts = await db.all(areApart(all) ? acceptApartSql : acceptOneByOneSql, columnsOf(all))
   const seqs = verdicts.flatMap(({ existingSeq }) => existingSeq ?? [])
   const existing = new Map(seqs.length === 0 ? [] : (await db.all(existingSql, { seqs })).map((row) => [row.seq, row]))
   const accepted: Accepted[] = []
@@ -35,6 +37,17 @@ export async function acceptAll(db: Queries, all: readonly NewMessage[]): Promis
     accepted[place - 1] = acceptedOf(all[place - 1] as NewMessage, verdict, existing.get(existingSeq ?? 0))
   }
   return accepted
+}
+
+/** So many are as soon done one by one. */
+const FEW = 2
+
+/** Whether none of them can be in the way of another, and they are worth a statement for all. */
+function areApart(all: readonly NewMessage[]): boolean {
+  if (all.length <= FEW) return false
+  const sessions = new Set(all.map(({ agentId, sessionId }) => `${agentId} ${sessionId}`))
+  const keys = all.flatMap(({ agentId, idempotencyKey }) => (idempotencyKey === undefined ? [] : [`${agentId} ${idempotencyKey}`]))
+  return sessions.size === all.length && new Set(keys).size === keys.length
 }
 
 function acceptedOf(given: NewMessage, verdict: Pick<Verdict, 'kind' | 'token' | 'sessionState'>, row: MessageRow | undefined): Accepted {

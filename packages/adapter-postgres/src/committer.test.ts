@@ -1,5 +1,6 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createCommitter } from './committer.js'
+import { createGate } from './gate.js'
 
 /** A flush that ends when it is told to, with batches as it was given them. */
 function held(mostAtOnce = 10, maxQueued = 100, laneOf = (input: string) => input) {
@@ -58,6 +59,56 @@ it('begins no more batches at a time than it may, and keeps nothing apart that h
   expect(batches.slice(1)).toEqual([['b', 'a', 'a']])
   ends.shift()?.()
   expect(await Promise.all(rest)).toEqual(['b', 'a', 'a'])
+})
+
+it('shares the places of a gate with other kinds, and goes with all that came until there was one', async () => {
+  const gate = createGate(1, 60_000)
+  const batches: (readonly string[])[] = []
+  const ends: (() => void)[] = []
+  const flush = async (inputs: readonly string[]) => {
+    batches.push(inputs)
+    await new Promise<void>((end) => ends.push(end))
+    return inputs
+  }
+  const kind = () => createCommitter<string, string>({ mostAtOnce: 10, flush }, 100, gate)
+  const [write, ask] = [kind(), kind()]
+  const first = write('w1')
+  await turn()
+  const rest = [ask('a1'), write('w2'), ask('a2'), write('w3')]
+  await turn()
+  await turn()
+  expect(batches).toEqual([['w1']])
+  ends.shift()?.()
+  await first
+  await turn()
+  await turn()
+  expect(batches.slice(1)).toEqual([['a1', 'a2']])
+  ends.shift()?.()
+  await rest[0]
+  await turn()
+  await turn()
+  expect(batches.slice(2)).toEqual([['w2', 'w3']])
+  ends.shift()?.()
+  expect(await Promise.all(rest)).toEqual(['a1', 'w2', 'a2', 'w3'])
+})
+
+it('collects what nobody waits for, until the last batch is so long ago or it is much', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const batches: (readonly number[])[] = []
+  const flush = async (inputs: readonly number[]) => (batches.push(inputs), inputs)
+  const write = createCommitter<number, number>({ mostAtOnce: 500, lingerMs: 40, flush }, 1_000)
+  await write(1)
+  const second = write(2)
+  await vi.advanceTimersByTimeAsync(39)
+  const third = write(3)
+  await turn()
+  expect(batches).toEqual([[1]])
+  await vi.advanceTimersByTimeAsync(1)
+  await Promise.all([second, third])
+  expect(batches).toEqual([[1], [2, 3]])
+  await Promise.all(Array.from({ length: 128 }, (_, n) => write(n)))
+  expect(batches[2]).toHaveLength(128)
 })
 
 it('keeps two of one key apart, and a batch within its size', async () => {

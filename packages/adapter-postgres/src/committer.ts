@@ -1,4 +1,5 @@
 import { codeOf } from './error-code.js'
+import { openGate } from './gate.js'
 
 /** How writes of one kind are made together, or reads. */
 export type Batching<In, Out> = {
@@ -9,6 +10,8 @@ export type Batching<In, Out> = {
   readonly mostAtOnce: number
   /** Batches under way, 2 unless given. One is on its way to the disk while the next is prepared; more would be smaller, and wait for each other's locks. */
   readonly mostInFlight?: number
+  /** Of what nobody waits for: a batch leaves so long after the one before it, or with `LINGERING`. The first one leaves at once. */
+  readonly lingerMs?: number
   /** Makes them all durable, or none; gives what became of each, in their order. It may be repeated whatever came of it. */
   readonly flush: (inputs: readonly In[]) => Promise<readonly Out[]>
 }
@@ -27,6 +30,8 @@ type Write<In, Out> = {
   readonly reason?: unknown
 }
 
+/** So many that nobody waits for are worth a batch of their own. */
+const LINGERING = 128
 /** A batch that takes so long waits for a lock of somebody's, such as of a host's open transaction: the others need not wait with it. */
 const STUCK_MS = 500
 /** Batches aside of the others: those that are stuck, and parts of those that failed. Each has a connection, of which the host's pool may have few. */
@@ -47,12 +52,12 @@ export const MOST_WAITS = 10
 const PATIENCE_MS = 10_000
 
 /**
- * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while as many batches as may be are under way the next
- * one is collected. So one caller waits for nobody, and a thousand share a commit. Rejects with what the database says, or when `maxQueued`
- * wait already.
+ * Group commit with a leading edge: a write goes off at the end of this turn of the event loop, and while as many batches as may be are under way, of
+ * this kind or of all that go through the `gate`, the next one is collected. So one caller waits for nobody, and a thousand share a commit. Rejects
+ * with what the database says, or when `maxQueued` wait already.
  */
-export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued: number): (input: In) => Promise<Out> {
-  const { keyOf, laneOf = keyOf, mostAtOnce, mostInFlight = 2, flush } = batching
+export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued: number, gate = openGate): (input: In) => Promise<Out> {
+  const { keyOf, laneOf = keyOf, mostAtOnce, mostInFlight = 2, lingerMs = 0, flush } = batching
   /** The lanes of each batch that is aside: what else is in one of them would only get stuck too. */
   const aside = new Set<ReadonlySet<string | undefined>>()
   /** The lanes of those that met a lock when they were alone, and are to try again. */
@@ -61,22 +66,51 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   /** Of batches that failed: however many locks there are among them, those in the queue do not wait behind them. */
   let parted: Write<In, Out>[] = []
   let inFlight = 0
-  let isAwake = false
+  /** A batch, or a part of one, is about to leave. */
+  let [isNext, isPartNext] = [false, false]
+  let lingering: NodeJS.Timeout | undefined
+  let leftAt = -Infinity
 
   function wake(): void {
     giveUpLate()
-    if (isAwake || !((queue.length > 0 && inFlight < mostInFlight) || (parted.length > 0 && aside.size < MOST_ASIDE))) return
-    isAwake = true
-    setImmediate(() => {
-      isAwake = false
-      const [fresh, left] = inFlight < mostInFlight ? batchOf(queue) : [[], queue]
-      queue = left
-      if (fresh.length > 0) void commit(fresh)
-      const [part, rest] = aside.size < MOST_ASIDE ? batchOf(parted) : [[], parted]
-      parted = rest
-      if (part.length > 0) void commitAside(part)
-      if (fresh.length + part.length > 0) wake()
-    })
+    if (queue.length > 0 && inFlight < mostInFlight && !isNext && !isLingering()) {
+      isNext = true
+      gate.enter((done) => setImmediate(leave, done))
+    }
+    if (parted.length > 0 && aside.size < MOST_ASIDE && !isPartNext) {
+      isPartNext = true
+      setImmediate(leaveInPart)
+    }
+  }
+
+  function isLingering(): boolean {
+    const left = leftAt + lingerMs - performance.now()
+    if (left <= 0 || queue.length >= LINGERING) return false
+    lingering ??= setTimeout(() => {
+      lingering = undefined
+      wake()
+    }, left)
+    return true
+  }
+
+  /** With all that came until there was a place for it. */
+  function leave(done: () => void): void {
+    isNext = false
+    leftAt = performance.now()
+    const [batch, left] = batchOf(queue)
+    queue = left
+    if (batch.length === 0) return done()
+    void commit(batch).then(done)
+    wake()
+  }
+
+  function leaveInPart(): void {
+    isPartNext = false
+    const [part, left] = batchOf(parted)
+    parted = left
+    if (part.length === 0) return
+    void commitAside(part)
+    wake()
   }
 
   /** With those that are left. */

@@ -3,6 +3,7 @@ import { errAsync, fromAsyncThrowable } from 'neverthrow'
 import pg from 'pg'
 import { createCommitter, repeated, type Batching } from './committer.js'
 import { codeOf } from './error-code.js'
+import { createGate } from './gate.js'
 import type { Sql } from './sql.js'
 import { unavailable, unavailableBecause } from './unavailable.js'
 
@@ -41,6 +42,12 @@ type Grouping<In, Out> = Omit<Batching<In, Out>, 'flush'> & {
 const MOST_WAITING = 10_000
 /** Each may bring a row. */
 const MOST_ASKED = 256
+/**
+ * Batches of all kinds under way at once: the database works at one while the next is prepared. A call costs half a millisecond and more before its
+ * first row, here and there, so that the processors do more with few and large ones. A caller who is alone waits for nothing.
+ */
+const MOST_UNDER_WAY = 2
+const GATE_PATIENCE_MS = 50
 /** `require_read_committed` says so: the host's default is another level, under which a function sees nothing new. */
 const WRONG_ISOLATION = '25000'
 /**
@@ -56,6 +63,7 @@ const types: pg.CustomTypesConfig = {
 
 export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
   const underWay = new Set<Promise<unknown>>()
+  const gate = createGate(MOST_UNDER_WAY, GATE_PATIENCE_MS)
   let isClosed = false
   let ended: Promise<void> | undefined
   // A connection that the server ends must not end this process, idle or at work: its query fails, and the next one opens another.
@@ -99,12 +107,12 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
     call: (operation) => tracked(() => repeated(() => callOnce(operation))),
     grouped: ({ flush, inTransaction = false, ...batching }) => {
       const once = inTransaction ? transactOnce : callOnce
-      const commit = createCommitter({ ...batching, flush: (inputs) => once((queries) => flush(queries, inputs)) }, MOST_WAITING)
+      const commit = createCommitter({ ...batching, flush: (inputs) => once((queries) => flush(queries, inputs)) }, MOST_WAITING, gate)
       return (input) => tracked(() => commit(input))
     },
     read: (operation) => tracked(() => operation(queriesOn(pool))),
     gathered: <In, Out>(look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>) => {
-      const ask = createCommitter<In, Out>({ mostAtOnce: MOST_ASKED, flush: (inputs) => look(queriesOn(pool), inputs) }, MOST_WAITING)
+      const ask = createCommitter<In, Out>({ mostAtOnce: MOST_ASKED, flush: (inputs) => look(queriesOn(pool), inputs) }, MOST_WAITING, gate)
       return (input: In) => tracked(() => ask(input))
     },
     close: () => {

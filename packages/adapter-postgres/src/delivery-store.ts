@@ -58,7 +58,8 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
   const record = grouped<AttemptRecord, RecordedAttempt>({
     keyOf: ({ deliveryId }) => deliveryId,
     mostAtOnce: MOST_AT_ONCE,
-    mostInFlight: 1, // nobody waits for these: the more in one the better
+    mostInFlight: 1,
+    lingerMs: 40,
     flush: (db, records) => recordAttempts(db, names, records),
   })
   const recordWithVerdict = grouped<AttemptRecord, RecordedAttempt>({

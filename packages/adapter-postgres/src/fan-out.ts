@@ -24,11 +24,12 @@ type Topics = {
 }
 
 const subscribedSql = sql<Topics, WebhookRow & { readonly topic: number }>(`
-  ${selectWebhook.replace('select', 'select topic.place - 1 as topic,')}
-    join agent_messaging.subscriptions s on s.webhook_seq = w.seq
-    join unnest(@projectIds::text[], @names::text[], @agentIds::text[]) with ordinality as topic (project_id, name, agent_id, place)
-      on s.project_id = topic.project_id and s.event in ('*', topic.name)
-  where w.agent_id is null or w.agent_id = topic.agent_id order by w.seq`)
+  ${selectWebhook
+    .replace('select', 'select topic,')
+    .replace(
+      'agent_messaging.webhooks w',
+      'agent_messaging.subscribers(@projectIds, @names, @agentIds) subscriber, lateral (select (subscriber.webhook).*) w',
+    )}`)
 const webhookSql = sql<{ readonly id: string; readonly projectId: string }, { readonly seq: number }>(
   'select seq from agent_messaging.webhooks where id = @id and project_id = @projectId and not is_deleted',
 )

@@ -31,6 +31,34 @@ describe('a session', () => {
 })
 
 describe('messages whose acceptance hangs', () => {
+  it('give up their slot when the agent has ended, while the store takes no records, until as many wait for it', async () => {
+    const { post, runtime, storage, clock } = await scene({ agent: { concurrency: 2 } })
+    const ids: string[] = []
+    for (let n = 0; n < 6; n++) ids.push((await post('hi', { sessionId: `s${n}` })).id)
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual(ids.slice(0, 2))
+    storage.fail('messages.recordRun', { times: Infinity })
+    for (const id of ids.slice(0, 2)) runtime.answer(id, 'done')
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual(ids.slice(2, 4))
+    runtime.answer(ids[2] ?? '', 'done')
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual(ids.slice(3, 4))
+    storage.fail('messages.recordRun', { times: 0 })
+    await clock.advance(1_000)
+    expect(runtime.openRuns).toEqual(ids.slice(3, 5))
+  })
+  it('look for more only when something was accepted that found no slot', async () => {
+    const { post, send, runtime, storage, clock } = await scene({ agent: { concurrency: 1 } })
+    const { id } = await post('hi', { idempotencyKey: 'the key' })
+    let claims = 0
+    const { claimRunnable } = storage.messages
+    storage.messages.claimRunnable = (query) => (claims++, claimRunnable(query))
+    expect((await send('hi', { idempotencyKey: 'the key', waitMs: 0 }))._unsafeUnwrap().attached).toBe(true)
+    runtime.answer(id, 'done')
+    await clock.advance(0)
+    expect(claims).toBe(0)
+  })
   it('take one slot of their session, and leave the others to the rest', async () => {
     const { send, post, clock, runtime, storage } = await scene({ agent: { concurrency: 2 } })
     const { accept } = storage.messages

@@ -66,7 +66,7 @@ export type Outgoing = {
   readonly event: WebhookEvent
   readonly nextDeliveryId: () => string
   readonly notTo?: string
-  readonly claim?: { readonly until: Instant; readonly except: ReadonlySet<string> }
+  readonly claim?: { readonly until: Instant; readonly except: Pick<ReadonlySet<string>, 'has'> }
 }
 
 export type ClaimDue = {

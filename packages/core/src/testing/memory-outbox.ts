@@ -14,7 +14,7 @@ export function publish(memory: Memory, { event, nextDeliveryId, notTo, claim }:
   })
 }
 
-const isBornClaimed = ({ id, projectId, status, health }: Webhook, except: ReadonlySet<string>): boolean =>
+const isBornClaimed = ({ id, projectId, status, health }: Webhook, except: Pick<ReadonlySet<string>, 'has'>): boolean =>
   status.kind === 'enabled' && health.circuit.kind === 'closed' && !except.has(id) && !except.has(projectId)
 
 /** One delivery of the event, to this webhook. */

@@ -30,7 +30,7 @@ export const cancelMessage =
       }
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
       d.signal.notify(cancelled.message)
-      d.deliveryWorker.take(cancelled.deliveries)
+      d.deliveryWorker.take(cancelled.deliveries, outgoing.claim)
       if (cancelled.sessionWaits) d.dispatcher.wake(agentId)
       return ok(cancelled.message)
     })

@@ -7,6 +7,7 @@ import type { TraceContext } from '../domain/trace.js'
 import type { Outgoing } from '../ports/delivery-store.js'
 import type { Held, RecordedRun } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/storage.js'
+import type { Admission } from '../workers/delivery-worker.js'
 import { insist } from '../workers/insist.js'
 import type { Deps } from './deps.js'
 
@@ -42,9 +43,12 @@ export const settleRun =
       ...(checked.kind === 'failed' && { error: checked.error.code, detail: checked.error.message }),
     })
     d.signal.notify(recorded.message)
-    d.deliveryWorker.take(recorded.deliveries)
+    if (outgoing) d.deliveryWorker.take(recorded.deliveries, outgoing.claim)
     return ok(recorded)
   }
+
+/** With the delivery worker's own claim, which it wants to see again. */
+type Admitted = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
 
 /** An event ready to be committed; its deliveries are born claimed if the delivery worker has room for them. */
 export function outgoingOf(
@@ -52,7 +56,7 @@ export function outgoingOf(
   payload: EventPayload,
   projectId: string,
   trace?: TraceContext,
-): Outgoing {
+): Admitted {
   const claim = d.deliveryWorker.admit()
   const event = freezeEvent(payload, d.ids.next(), projectId, d.clock.now())
   return { event: { ...event, ...(trace && { trace }) }, nextDeliveryId: () => d.ids.next(), ...(claim && { claim }) }

@@ -12,9 +12,9 @@ import { createTurns, retryShare, type Waiting } from './turns.js'
  */
 export type DeliveryWorker = {
   /** The claim for deliveries about to be committed; undefined when they are better left to `claimDue`. */
-  admit(): Outgoing['claim']
-  /** Sends what was born claimed. */
-  take(claimed: readonly ClaimedDelivery[]): void
+  admit(): Admission | undefined
+  /** Sends what was born claimed, and remembers to look for what was not. `admission`: that of its commit. */
+  take(claimed: readonly ClaimedDelivery[], admission: Admission | undefined): void
   /** The webhook was changed: what waits here for it is sent to it as it is now, and not at all while it is disabled. */
   renew(webhook: Webhook): void
   /** The webhook was deleted: what waits here for it is not sent. */
@@ -30,6 +30,9 @@ export type DeliveryWorker = {
   stop(graceMs: number): Promise<void>
 }
 
+/** `passedOver`: the webhooks and projects that had no room when something for them was committed. */
+export type Admission = NonNullable<Outgoing['claim']> & { readonly passedOver: readonly string[] }
+
 const CLAIM_PAUSE_MS = 40
 
 export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal'>): DeliveryWorker {
@@ -42,6 +45,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
   let unrecorded = 0
   let pause: Promise<void> | undefined
   let moreDue = false
+  /** Webhooks and projects of which more may be due, once they have room. */
+  const passedOver = new Set<string>()
   let isClaiming = false
   /** Something ended while a claim was under way. */
   let hasEnded = false
@@ -57,8 +62,6 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
   }
 
   function startWaiting(): void {
-    // What is full now may have turned something away that was being committed.
-    moreDue ||= turns.full.size > 0
     while (phase !== 'draining' && unrecorded < prefetch) {
       const next = turns.start()
       if (!next) return
@@ -71,10 +74,16 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     }
   }
 
+  function hasReopened(): boolean {
+    for (const id of passedOver) if (!turns.full.has(id)) return true
+    return false
+  }
+
   /** Something has ended. */
   function carryOn(): void {
     startWaiting()
     hasEnded ||= isClaiming // and a claim that is asked for now would find what this one is about to leave
+    moreDue ||= hasReopened()
     if (isClaiming || !moreDue || turns.waiting >= prefetch / 2) return
     // Each claim is a commit: while enough waits here, the next one may come a little later and be larger.
     if (turns.waiting < maxInFlight / 2) return loop.wake()
@@ -131,9 +140,11 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     const limit = phase === 'draining' ? 0 : turns.room
     if (limit <= 0) return []
     isClaiming = true
+    moreDue = false
+    passedOver.clear()
+    for (const id of turns.full) passedOver.add(id)
     const claimed = await claim(limit)
     isClaiming = false
-    moreDue = claimed.length > 0 || turns.full.size > 0 || hasEnded
     const begun = claimed.map(enqueue)
     if (hasEnded) carryOn()
     else startWaiting()
@@ -143,25 +154,35 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
 
   async function claim(limit: number): Promise<ClaimedDelivery[]> {
     const now = d.clock.now()
-    const claims = await d.storage.deliveries.claimDue({
-      ...{ now, until: now + leaseMs, limit, perWebhook: 2 * maxInFlightPerWebhook, except: turns.full },
+    const bounds = {
+      limit,
+      perWebhook: 2 * maxInFlightPerWebhook,
       perProject: Math.ceil(prefetch / 4),
       retries: Math.max(0, retryShare(prefetch) - turns.waitingRetries),
-    })
+    }
+    const claims = await d.storage.deliveries.claimDue({ now, until: now + leaseMs, ...bounds, except: turns.full })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
-    return claims.unwrapOr([])
+    const claimed = claims.unwrapOr([])
+    // What stays below every bound is all that is due.
+    moreDue ||= claimed.length > 0 && claimed.length >= Math.min(...Object.values(bounds))
+    return claimed
   }
 
   return {
     admit() {
       const hasRoom = phase === 'started' && turns.inFlight < maxInFlight && turns.room > 0
-      // What is not born claimed for want of room is to be claimed once there is some, not only at the next poll.
-      moreDue ||= !hasRoom
-      return hasRoom ? { until: d.clock.now() + leaseMs, except: turns.full } : undefined
+      if (!hasRoom) return undefined
+      const passed: string[] = []
+      const has = (id: string): boolean => turns.full.has(id) && passed.push(id) > 0
+      return { until: d.clock.now() + leaseMs, except: { has }, passedOver: passed }
     },
-    take(claimed) {
+    take(claimed, admission) {
       for (const one of claimed) void enqueue(one)
       startWaiting()
+      // What was not born claimed for want of room is claimed once there is some, not only at the next poll.
+      if (!admission) moreDue = true
+      for (const id of admission?.passedOver ?? []) passedOver.add(id)
+      if (moreDue || hasReopened()) carryOn()
       // What was committed just now was not born claimed here, and there may have been something.
       if (phase !== 'started') wake()
     },

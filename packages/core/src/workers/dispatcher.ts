@@ -9,7 +9,8 @@ import { createRun, type Run } from './run.js'
 
 /**
  * Runs messages on the agents of this process. An agent that it runs is a lane with `concurrency` slots. It claims due
- * sessions when woken, here or by another process, at every poll, and when a slot frees of a lane that had none left; and it
+ * sessions when woken, here or by another process, at every poll, and when a slot frees of a lane that had none left, which is when
+ * the agent has ended: the next one need not wait for the record of the last. It
  * extends the leases of what it runs, as does the pacemaker. Order within a session is the store's affair: it hands out one
  * message of it at a time.
  */
@@ -39,13 +40,14 @@ export type Dispatcher = {
 type Slot = { run(claimed: ClaimedMessage): void; release(): void }
 
 /**
- * `starved`: something may be due that found no free slot. `accepting`: the sessions for which slots are reserved. `whenIdle`: called once
+ * `recording`: of the runs, those whose agent has ended. `starved`: something may be due that found no free slot. `accepting`: the sessions for which slots are reserved. `whenIdle`: called once
  * nothing runs or is about to.
  */
 type Lane = {
   agent: Agent
   running: Pick<RunningAgent, 'run'>
   readonly runs: Set<Run>
+  recording: number
   reserved: number
   readonly accepting: Set<string>
   starved: boolean
@@ -54,7 +56,7 @@ type Lane = {
 }
 
 const emptyLane = (): Omit<Lane, 'agent' | 'running'> => ({
-  ...{ runs: new Set(), reserved: 0, accepting: new Set(), starved: false, closed: false, whenIdle: [] },
+  ...{ runs: new Set(), recording: 0, reserved: 0, accepting: new Set(), starved: false, closed: false, whenIdle: [] },
 })
 
 export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platform, 'pacemaker' | 'workSignal'>): Dispatcher {
@@ -69,15 +71,15 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   const allRuns = (): Run[] => [...lanes.values()].flatMap((lane) => [...lane.runs])
 
   function freeSlots(lane: Lane): number {
-    if (lane.closed || phase === 'draining') return 0
-    const free = Math.max(0, lane.agent.concurrency - lane.runs.size - lane.reserved)
-    lane.starved ||= free === 0
-    return free
+    return lane.closed || phase === 'draining' ? 0 : Math.max(0, lane.agent.concurrency - slotsTaken(lane))
   }
 
   function hasRoom(agentId: string): boolean {
     const lane = lanes.get(agentId)
-    return phase === 'started' && lane !== undefined && freeSlots(lane) > 0
+    if (phase !== 'started' || !lane) return false
+    const isFull = freeSlots(lane) === 0
+    lane.starved ||= isFull
+    return !isFull
   }
 
   function wake(agentId: string): void {
@@ -88,7 +90,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   function unreserve(lane: Lane, slots: number): void {
     lane.reserved -= slots
     // Somebody looked for a slot while these were taken, by a claim perhaps that was too early for what has come since.
-    if (slots > 0 && lane.starved && lane.runs.size + lane.reserved < lane.agent.concurrency) loop.wake()
+    if (slots > 0 && lane.starved && slotsTaken(lane) < lane.agent.concurrency) loop.wake()
     if (isIdle(lane)) for (const tell of lane.whenIdle.splice(0)) tell()
   }
 
@@ -109,9 +111,13 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     runsUnderWay++
     unreserve(lane, 1)
     if (phase === 'stopped') void keep()
+    await run.worked
+    lane.recording++
+    if (lane.starved) wake(lane.agent.id)
     const { sessionWaits } = await run.ended
     d.pacemaker.release(held)
     lane.runs.delete(run)
+    lane.recording--
     runsUnderWay--
     if (runsUnderWay === 0) endKeeping()
     if (sessionWaits || lane.starved) wake(lane.agent.id)
@@ -121,12 +127,13 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   async function tick(): Promise<Promise<void>[]> {
     await tend()
     const now = d.clock.now()
-    const wanted = [...lanes.values()].map((lane) => ({ lane, free: freeSlots(lane) })).filter(({ free }) => free > 0)
-    if (wanted.length === 0) return []
-    for (const { lane, free } of wanted) {
+    const all = [...lanes.values()].map((lane) => ({ lane, free: freeSlots(lane) }))
+    for (const { lane, free } of all) {
       lane.reserved += free
-      lane.starved = false
+      lane.starved = free === 0
     }
+    const wanted = all.filter(({ free }) => free > 0)
+    if (wanted.length === 0) return []
     const query = wanted.map(({ lane, free }) => ({ agentId: lane.agent.id, free }))
     const claims = await d.storage.messages.claimRunnable({ lanes: query, now, until: now + d.policy.runLeaseMs })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
@@ -239,6 +246,10 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     },
   }
 }
+
+/** A run gives up its slot when the agent has ended, unless the store takes no records and as many wait for it. */
+const slotsTaken = ({ agent, runs, recording, reserved }: Lane): number =>
+  reserved + Math.max(runs.size - recording, runs.size - agent.concurrency)
 
 const isIdle = (lane: Lane): boolean => lane.runs.size === 0 && lane.reserved === 0
 

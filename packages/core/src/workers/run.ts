@@ -19,6 +19,8 @@ export type Run = {
   abort(reason: AbortReason): void
   /** Aborts the run when its time is over, and gives up on an agent that does not end after an abort. */
   enforceDeadline(now: Instant): void
+  /** Resolves when the agent has had its turn: what follows is the record of it. Never rejects. */
+  readonly worked: Promise<void>
   /** Never rejects. */
   readonly ended: Promise<{ readonly sessionWaits: boolean }>
 }
@@ -51,6 +53,11 @@ export function createRun(
     giveUp = () => resolve(undefined)
   })
 
+  let rest = (): void => undefined
+  const worked = new Promise<void>((resolve) => {
+    rest = resolve
+  })
+
   function abort(why: AbortReason): void {
     if (reason) return
     reason = why
@@ -65,6 +72,7 @@ export function createRun(
   async function execute(): Promise<{ sessionWaits: boolean }> {
     const nothingWaits = { sessionWaits: false }
     const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([guarded(), givenUp])
+    rest()
     if (reason === 'lost' || reason === 'cancelled') {
       // That a cancelled run ends is no news; that it answers all the same is.
       if (reason === 'lost' || outcome?.kind === 'answered')
@@ -120,6 +128,7 @@ export function createRun(
       if (now >= deadlineAt) abort('timeout')
       if (now >= giveUpAt) giveUp()
     },
+    worked,
     ended: execute().finally(() => {
       stopListening()
       live.end()

@@ -237,7 +237,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const from = agent.state.kind
     const result = await d.storage.agents.changeState({ agentId: agent.id, from, to, ...(outgoing && { outgoing }) })
     if (result.isErr() || !result.value.changed) return undefined
-    d.deliveryWorker.take(result.value.deliveries)
+    if (outgoing) d.deliveryWorker.take(result.value.deliveries, outgoing.claim)
     const why = to.kind === 'error' && { error: to.lastError.code, detail: to.lastError.message }
     d.telemetry.record({ name: 'agent.changed', agentId: agent.id, projectId: agent.projectId, from, to: to.kind, ...why })
     return { ...agent, state: to }

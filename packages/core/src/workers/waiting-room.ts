@@ -36,6 +36,9 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
   let closed = false
   let nap: { readonly until: Instant; readonly cut: AbortController } | undefined
   let looking = false
+  /** Of whose answers another process told, without giving them. */
+  const told = new Set<Waiter>()
+  let isFetching = false
 
   /** One timer for everybody: it ends at the next look for answers, or with the first deadline. */
   async function attend(): Promise<void> {
@@ -71,6 +74,19 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
     looking = false
   }
 
+  /** One look for all that are told of at once, and the next one for those that were meanwhile. */
+  async function fetchTold(): Promise<void> {
+    if (isFetching) return
+    isFetching = true
+    await Promise.resolve() // one notification tells of many
+    while (told.size > 0) {
+      const some = [...told]
+      told.clear()
+      await look(some)
+    }
+    isFetching = false
+  }
+
   async function look(at: readonly Waiter[]): Promise<void> {
     if (at.length === 0) return
     const ids = new Set(at.map(({ message }) => message.id))
@@ -85,8 +101,9 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
   function enter(message: Message, deadline: Instant, caller: Caller | undefined): Promise<Message> {
     return new Promise((resolve) => {
       const stopListening = d.signal.listen(message.id, (heard) => {
-        if (!heard) void look([waiter])
-        else if (isFinal(heard.state)) leave(waiter, heard)
+        if (heard) return isFinal(heard.state) ? leave(waiter, heard) : undefined
+        told.add(waiter)
+        void fetchTold()
       })
       const waiter: Waiter = { message, deadline, seenAt: d.clock.now(), caller, resolve, stopListening }
       waiters.add(waiter)

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest'
+import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import { anEvent, anAgent, aWebhook } from '../testing/builders.js'
+import { fakePlatform } from '../testing/fake-platform.js'
+import { memoryWorkSignal } from '../testing/memory-work-signal.js'
+import { defaultPolicy } from '../service.js'
+import { newSecret } from '../domain/signature.js'
+import { webhookSecretContext } from '../domain/webhook.js'
+import { createDeliveryWorker } from './delivery-worker.js'
+
+const { maxInFlightPerWebhook: MOST } = defaultPolicy.deliver
+/** One webhook, and `claims`: how often was looked for what is due. Nothing ever is. */
+async function worker() {
+  const platform = fakePlatform()
+  platform.sender.hold()
+  const { id } = aWebhook()
+  const webhook = aWebhook({ id, secret: platform.crypto.seal(newSecret(platform.crypto.randomBytes), webhookSecretContext(id)) })
+  let claims = 0
+  const { claimDue } = platform.storage.deliveries
+  platform.storage.deliveries.claimDue = (query) => (claims++, claimDue(query))
+  const deliveries = createDeliveryWorker({
+    ...platform,
+    workSignal: memoryWorkSignal(),
+    policy: defaultPolicy,
+    over: new AbortController().signal,
+  })
+  deliveries.start()
+  await platform.clock.advance(0)
+  claims = 0
+  const committed = (n: number): ClaimedDelivery[] =>
+    Array.from({ length: n }, () => {
+      const { id, projectId, name, body, createdAt } = anEvent(anAgent())
+      const state = { kind: 'sending', leaseUntil: createdAt, step: 0 } as const
+      const until = platform.clock.now() + defaultPolicy.deliver.leaseMs
+      const delivery = { id, projectId, webhookId: webhook.id, eventId: id, event: name, attemptCount: 0, state, createdAt }
+      return { delivery, webhook, lease: { token: 1, until }, body }
+    })
+  return { webhook, deliveries, committed, claimed: () => claims, ...platform, settled: () => platform.clock.advance(0) }
+}
+
+it('looks for what a full webhook was not born with once it has room, and not before', async () => {
+  const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
+  deliveries.take(committed(2 * MOST), deliveries.admit())
+  const admission = deliveries.admit()
+  expect(admission?.except.has(webhook.id)).toBe(true)
+  deliveries.take([], admission)
+  await settled()
+  expect(claimed()).toBe(0)
+  sender.release()
+  await settled()
+  expect(claimed()).toBe(1)
+})
+
+it('looks for it too when there was room again before it was committed', async () => {
+  const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
+  deliveries.take(committed(2 * MOST), deliveries.admit())
+  const admission = deliveries.admit()
+  expect(admission?.except.has(webhook.id)).toBe(true)
+  sender.release()
+  await settled()
+  expect(claimed()).toBe(0)
+  deliveries.take([], admission)
+  await settled()
+  expect(claimed()).toBe(1)
+})
+
+it('looks for nothing when all were born claimed', async () => {
+  const { deliveries, committed, claimed, sender, settled } = await worker()
+  deliveries.take(committed(3 * MOST), deliveries.admit())
+  sender.release()
+  await settled()
+  expect(sender.requests).toHaveLength(3 * MOST)
+  expect(claimed()).toBe(0)
+})
+
+it('looks for what was committed without a claim at once', async () => {
+  const { deliveries, claimed, settled } = await worker()
+  deliveries.take([], undefined)
+  await settled()
+  expect(claimed()).toBe(1)
+})
