@@ -6,6 +6,7 @@ import { memoryWorkSignal } from '../testing/memory-work-signal.js'
 import { defaultPolicy } from '../service.js'
 import { newSecret } from '../domain/signature.js'
 import { webhookSecretContext } from '../domain/webhook.js'
+import { attemptMaker } from './attempt-maker.js'
 import { createDeliveryWorker } from './delivery-worker.js'
 
 const { maxInFlightPerWebhook: MOST } = defaultPolicy.deliver
@@ -20,6 +21,7 @@ async function worker() {
   platform.storage.deliveries.claimDue = (query) => (claims++, claimDue(query))
   const deliveries = createDeliveryWorker({
     ...platform,
+    attempts: attemptMaker({ ...platform, policy: defaultPolicy }),
     workSignal: memoryWorkSignal(),
     policy: defaultPolicy,
     over: new AbortController().signal,
