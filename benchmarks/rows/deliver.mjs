@@ -39,9 +39,9 @@ const floor = (sizes) => ({ role: 'floor', name: 'no store', measure: () => drai
 const drain = (program, sizes, kind) =>
   onStage(async ({ start, database }) => drainFrom({ start, program, ...sizes, ...(kind && { database: await database(kind) }) }))
 
-/** Not a dependency: `npm install --no-save bullmq` brings it, and Redis is to be there. */
+/** Not a dependency: `npm install --no-save bullmq ioredis` brings it, and Redis is to be there. */
 async function drainBullMq(sizes) {
-  if (!isInstalled('bullmq')) throw new Error('not installed')
+  if (!['bullmq', 'ioredis'].every(isInstalled)) throw new Error('not installed')
   return drain('deliver-bullmq', sizes, 'redis')
 }
 
