@@ -13,15 +13,15 @@ type Inserted = {
   readonly id: string
   readonly webhookSeq: number
   readonly eventSeq: number | bigint
-  readonly state: 'pending' | 'sending'
+  readonly isClaimed: 0 | 1
   readonly dueAt: Instant
   readonly lease: 0 | 1
 }
 
 /** By place: the driver looks up parameters that have a name one by one, which the path of every answer feels. */
 type DeliveryValues = [
-  ...[id: string, projectId: string, webhookSeq: number, eventSeq: number | bigint, state: 'pending' | 'sending'],
-  ...[dueAt: Instant, lease: 0 | 1, createdAt: Instant],
+  ...[id: string, projectId: string, webhookSeq: number, eventSeq: number | bigint],
+  ...[isClaimed: 0 | 1, dueAt: Instant, lease: 0 | 1, createdAt: Instant],
 ]
 type EventValues = [id: string, name: EventName, body: string, trace: string | null, createdAt: Instant]
 
@@ -70,19 +70,19 @@ export function publisherOf(db: Database, webhooks: WebhookRows): (webhookId: st
 function insertsOf(db: Database) {
   const insertEvent = db.prepare<EventValues>('insert into events (id, name, body, trace, created_at) values (?, ?, ?, ?, ?)')
   const insertDelivery = db.prepare<DeliveryValues>(`
-    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
-    values (?, ?, ?, ?, ?, 0, 0, ?, ?, ?)`)
+    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, created_at)
+    values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?)`)
   return {
     /** Gives its `seq`. */
     event: ({ id, name, body, trace, createdAt }: WebhookEvent) =>
       insertEvent.run(id, name, body, traceColumn(trace), createdAt).lastInsertRowid,
-    delivery: ({ projectId, createdAt }: WebhookEvent, { id, webhookSeq, eventSeq, state, dueAt, lease }: Inserted) =>
-      void insertDelivery.run(id, projectId, webhookSeq, eventSeq, state, dueAt, lease, createdAt),
+    delivery: ({ projectId, createdAt }: WebhookEvent, { id, webhookSeq, eventSeq, isClaimed, dueAt, lease }: Inserted) =>
+      void insertDelivery.run(id, projectId, webhookSeq, eventSeq, isClaimed, dueAt, lease, createdAt),
   }
 }
 
-const due = (dueAt: Instant) => ({ state: 'pending', dueAt, lease: 0 }) as const
-const claimed = (dueAt: Instant) => ({ state: 'sending', dueAt, lease: 1 }) as const
+const due = (dueAt: Instant) => ({ isClaimed: 0, dueAt, lease: 0 }) as const
+const claimed = (dueAt: Instant) => ({ isClaimed: 1, dueAt, lease: 1 }) as const
 
 function claimUntil({ id, projectId, status, health }: Webhook, claim: Outgoing['claim']): Instant | undefined {
   const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'
