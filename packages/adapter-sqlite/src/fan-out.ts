@@ -2,9 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { ClaimedDelivery, EventName, Instant, Outgoing, Webhook, WebhookEvent } from '@org/agent-messaging-core'
 import { probeReadiness } from './probe-readiness.js'
 import { traceColumn } from './trace.js'
-import type { WebhookRows } from './webhook-rows.js'
-
-type Receiver = { readonly seq: number; readonly webhook: Webhook }
+import type { Receiver, WebhookRows } from './webhook-rows.js'
 
 /** Makes an event and its deliveries within the transaction of the fact that it reports; gives those that are born claimed. */
 export type FanOut = (outgoing: Outgoing) => ClaimedDelivery[]
@@ -32,7 +30,6 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const receiversOf = ({ projectId, name, agentId }: WebhookEvent, notTo: string | undefined): Receiver[] =>
     webhooks
       .subscribed(projectId, name)
-      .map((seq) => ({ seq, webhook: webhooks.bySeq(seq) }))
       .filter(({ webhook }) => (webhook.agentId === undefined || webhook.agentId === agentId) && webhook.id !== notTo)
 
   return ({ event, nextDeliveryId, notTo, claim }) => {
