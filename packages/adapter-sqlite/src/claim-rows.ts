@@ -18,7 +18,7 @@ export type Events = Map<number, EventRow>
 
 /** Claims due deliveries of one webhook. What many webhooks are to be told is read once, if they are claimed with the same `events`. */
 export function rowClaims(db: Database): (seqs: readonly number[], webhook: Webhook, until: Instant, events: Events) => ClaimedDelivery[] {
-  const claim = db.prepare<[Instant, number]>("update deliveries set state = 'sending', due_at = ?, lease = lease + 1 where seq = ?")
+  const claim = db.prepare<[Instant, number]>('update deliveries set is_claimed = 1, due_at = ?, lease = lease + 1 where seq = ?')
   const rowOf = db.prepare<[number], ClaimedRow>(`
     select id, event_seq as eventSeq, attempt_count as attemptCount, step, resume_at as resumeAt, lease, created_at as createdAt
     from deliveries where seq = ?`)

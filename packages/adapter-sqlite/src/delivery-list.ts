@@ -32,7 +32,7 @@ export const lastLookedAtSql = (filter: ListFilter): string =>
 export function deliveryListSql(filter: ListFilter): string {
   const { webhookId, event, status, createdAfter, createdBefore, lastAnswer, isOfLivingWebhook } = filter
   const conditions = [looksAt(filter), 'd.seq < @before and d.seq >= @last']
-  if (status !== undefined) conditions.push(status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status')
+  if (status !== undefined) conditions.push('d.state = @status')
   // The plus sign keeps the planner from the webhook's index.
   if (webhookId !== undefined) conditions.push(`+d.webhook_seq = ${WEBHOOK}`)
   if (event !== undefined) conditions.push('e.name = @event')

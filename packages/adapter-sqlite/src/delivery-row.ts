@@ -1,4 +1,4 @@
-import type { CancelReason, DeliveryState, EventName, WebhookDelivery } from '@org/agent-messaging-core'
+import type { CancelReason, DeliveryState, DeliveryStatus, EventName, WebhookDelivery } from '@org/agent-messaging-core'
 
 /** A delivery with its event's and its webhook's ids. */
 export type DeliveryRow = {
@@ -9,7 +9,8 @@ export type DeliveryRow = {
   readonly eventId: string
   readonly event: EventName
   readonly attemptCount: number
-  readonly state: DeliveryState['kind']
+  readonly state: DeliveryStatus
+  readonly isClaimed: 0 | 1
   readonly step: number
   readonly dueAt: number | null
   readonly resumeAt: number | null
@@ -24,7 +25,7 @@ export type DeliveryRowWithBody = DeliveryRow & { readonly body: string; readonl
 
 const columns = `
   d.seq, d.id, d.project_id as projectId, w.id as webhookId, e.id as eventId, e.name as event,
-  d.attempt_count as attemptCount, d.state, d.step, d.due_at as dueAt, d.resume_at as resumeAt, d.lease,
+  d.attempt_count as attemptCount, d.state, d.is_claimed as isClaimed, d.step, d.due_at as dueAt, d.resume_at as resumeAt, d.lease,
   d.finished_at as finishedAt, d.cancelled_reason as cancelledReason, d.created_at as createdAt`
 const joined = 'from deliveries d join events e on e.seq = d.event_seq join webhooks w on w.seq = d.webhook_seq'
 
@@ -49,9 +50,7 @@ function toState(row: DeliveryRow): DeliveryState {
   const extra = row.resumeAt === null ? {} : { resumeAt: row.resumeAt }
   switch (kind) {
     case 'pending':
-      return { kind, nextAttemptAt: dueAt, step, ...extra }
-    case 'sending':
-      return { kind, leaseUntil: dueAt, step, ...extra }
+      return row.isClaimed ? { kind: 'sending', leaseUntil: dueAt, step, ...extra } : { kind, nextAttemptAt: dueAt, step, ...extra }
     case 'delivered':
       return { kind, deliveredAt: finishedAt }
     case 'exhausted':

@@ -88,5 +88,5 @@ const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): 
 /** Makes due what is being sent. */
 export function releaseDeliveries(db: Database): void {
   // Due since they exist is past by any clock.
-  db.exec("update deliveries set state = 'pending', due_at = created_at where due_at is not null and state = 'sending'")
+  db.exec('update deliveries set is_claimed = 0, due_at = created_at where due_at is not null and is_claimed = 1')
 }

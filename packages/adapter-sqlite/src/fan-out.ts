@@ -2,9 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { ClaimedDelivery, EventName, Instant, Outgoing, Webhook, WebhookEvent } from '@org/agent-messaging-core'
 import { probeReadiness } from './probe-readiness.js'
 import { traceColumn } from './trace.js'
-import type { WebhookRows } from './webhook-rows.js'
-
-type Receiver = { readonly seq: number; readonly webhook: Webhook }
+import type { Receiver, WebhookRows } from './webhook-rows.js'
 
 /** Makes an event and its deliveries within the transaction of the fact that it reports; gives those that are born claimed. */
 export type FanOut = (outgoing: Outgoing) => ClaimedDelivery[]
@@ -13,15 +11,15 @@ type Inserted = {
   readonly id: string
   readonly webhookSeq: number
   readonly eventSeq: number | bigint
-  readonly state: 'pending' | 'sending'
+  readonly isClaimed: 0 | 1
   readonly dueAt: Instant
   readonly lease: 0 | 1
 }
 
 /** By place: the driver looks up parameters that have a name one by one, which the path of every answer feels. */
 type DeliveryValues = [
-  ...[id: string, projectId: string, webhookSeq: number, eventSeq: number | bigint, state: 'pending' | 'sending'],
-  ...[dueAt: Instant, lease: 0 | 1, createdAt: Instant],
+  ...[id: string, projectId: string, webhookSeq: number, eventSeq: number | bigint],
+  ...[isClaimed: 0 | 1, dueAt: Instant, lease: 0 | 1, createdAt: Instant],
 ]
 type EventValues = [id: string, name: EventName, body: string, trace: string | null, createdAt: Instant]
 
@@ -32,7 +30,6 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const receiversOf = ({ projectId, name, agentId }: WebhookEvent, notTo: string | undefined): Receiver[] =>
     webhooks
       .subscribed(projectId, name)
-      .map((seq) => ({ seq, webhook: webhooks.bySeq(seq) }))
       .filter(({ webhook }) => (webhook.agentId === undefined || webhook.agentId === agentId) && webhook.id !== notTo)
 
   return ({ event, nextDeliveryId, notTo, claim }) => {
@@ -70,19 +67,19 @@ export function publisherOf(db: Database, webhooks: WebhookRows): (webhookId: st
 function insertsOf(db: Database) {
   const insertEvent = db.prepare<EventValues>('insert into events (id, name, body, trace, created_at) values (?, ?, ?, ?, ?)')
   const insertDelivery = db.prepare<DeliveryValues>(`
-    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
-    values (?, ?, ?, ?, ?, 0, 0, ?, ?, ?)`)
+    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, created_at)
+    values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?)`)
   return {
     /** Gives its `seq`. */
     event: ({ id, name, body, trace, createdAt }: WebhookEvent) =>
       insertEvent.run(id, name, body, traceColumn(trace), createdAt).lastInsertRowid,
-    delivery: ({ projectId, createdAt }: WebhookEvent, { id, webhookSeq, eventSeq, state, dueAt, lease }: Inserted) =>
-      void insertDelivery.run(id, projectId, webhookSeq, eventSeq, state, dueAt, lease, createdAt),
+    delivery: ({ projectId, createdAt }: WebhookEvent, { id, webhookSeq, eventSeq, isClaimed, dueAt, lease }: Inserted) =>
+      void insertDelivery.run(id, projectId, webhookSeq, eventSeq, isClaimed, dueAt, lease, createdAt),
   }
 }
 
-const due = (dueAt: Instant) => ({ state: 'pending', dueAt, lease: 0 }) as const
-const claimed = (dueAt: Instant) => ({ state: 'sending', dueAt, lease: 1 }) as const
+const due = (dueAt: Instant) => ({ isClaimed: 0, dueAt, lease: 0 }) as const
+const claimed = (dueAt: Instant) => ({ isClaimed: 1, dueAt, lease: 1 }) as const
 
 function claimUntil({ id, projectId, status, health }: Webhook, claim: Outgoing['claim']): Instant | undefined {
   const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'

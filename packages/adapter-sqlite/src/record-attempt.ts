@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { AfterAttempt, AttemptRecord, DeliveryState, RecordedAttempt } from '@org/agent-messaging-core'
+import type { AfterAttempt, AttemptRecord, DeliveryStatus, RecordedAttempt } from '@org/agent-messaging-core'
 import type { FanOut } from './fan-out.js'
 import { headerWriter } from './kept-headers.js'
 import { judgements } from './judgement.js'
@@ -8,7 +8,8 @@ import type { WebhookRows } from './webhook-rows.js'
 type Claim = {
   readonly seq: number
   readonly webhookSeq: number
-  readonly state: DeliveryState['kind']
+  readonly state: DeliveryStatus
+  readonly isClaimed: 0 | 1
   readonly lease: number
   readonly attemptCount: number
 }
@@ -35,7 +36,7 @@ type Columns = { readonly dueAt: number | null; readonly finishedAt: number | nu
 export function attemptRecords(db: Database, fanOut: FanOut, webhooks: WebhookRows): (record: AttemptRecord) => RecordedAttempt {
   const judged = judgements(db, fanOut, webhooks)
   const claimOf = db.prepare<[string], Claim>(
-    'select seq, webhook_seq as webhookSeq, state, lease, attempt_count as attemptCount from deliveries where id = ?',
+    'select seq, webhook_seq as webhookSeq, state, is_claimed as isClaimed, lease, attempt_count as attemptCount from deliveries where id = ?',
   )
   const columnsOfHeaders = headerWriter(db)
   // By place: the driver looks up parameters that have a name one by one, which these two statements feel.
@@ -43,7 +44,7 @@ export function attemptRecords(db: Database, fanOut: FanOut, webhooks: WebhookRo
     insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, header_names_seq, header_values)
     values (?, ?, ?, ?, ?, ?, ?)`)
   const update = db.prepare<UpdatedColumns>(`
-    update deliveries set state = ?, step = coalesce(?, step), due_at = ?, resume_at = null, finished_at = ?, attempt_count = ?
+    update deliveries set state = ?, is_claimed = 0, step = coalesce(?, step), due_at = ?, resume_at = null, finished_at = ?, attempt_count = ?
     where seq = ?`)
 
   return (record) => {
@@ -62,9 +63,8 @@ export function attemptRecords(db: Database, fanOut: FanOut, webhooks: WebhookRo
 }
 
 /** What a receiver took is delivered, whoever learns it; anything else only the holder of the claim may say. */
-function counts({ token, attempt }: AttemptRecord, { state, lease }: Claim): boolean {
-  if (state !== 'sending' && state !== 'pending') return false
-  return attempt.outcome.kind === 'accepted' || (state === 'sending' && lease === token)
+function counts({ token, attempt }: AttemptRecord, { state, isClaimed, lease }: Claim): boolean {
+  return state === 'pending' && (attempt.outcome.kind === 'accepted' || (isClaimed === 1 && lease === token))
 }
 
 function columnsOf(state: AfterAttempt): Columns {

@@ -16,7 +16,7 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
   const list = deliveryList(db)
   const ready = probeReadiness(db, webhooks)
   const makeDue = db.prepare<[Columns]>(`
-    update deliveries set state = 'pending', step = @step, due_at = @dueAt, resume_at = @resumeAt, finished_at = null, cancelled_reason = null
+    update deliveries set state = 'pending', is_claimed = 0, step = @step, due_at = @dueAt, resume_at = @resumeAt, finished_at = null, cancelled_reason = null
     where id = @id`)
   const cancel = db.prepare<[Instant, string, string]>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = ?, cancelled_reason = 'operator'

@@ -3,12 +3,14 @@ import type { Database } from 'better-sqlite3'
 import { versionedCache } from './versioned-cache.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
+export type Receiver = { readonly seq: number; readonly webhook: Webhook }
+
 /** Webhooks as each event and each claim needs them. They hardly ever change, so they are read and parsed when they did. */
 export type WebhookRows = {
   /** Of a row that there is, deleted or not. */
   bySeq(seq: number): Webhook
-  /** The `seq`s of those that want such an event, whichever agent's it is. */
-  subscribed(projectId: string, event: EventName): readonly number[]
+  /** Those that want such an event, of some agent or of any. */
+  subscribed(projectId: string, event: EventName): readonly Receiver[]
   /** To be called within each transaction of this connection that writes webhooks or their subscriptions. */
   changed(): void
 }
@@ -19,16 +21,18 @@ export function webhookRows(db: Database): WebhookRows {
     .prepare<[string, EventName], number>("select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)")
     .pluck()
   const webhooks = versionedCache<number, Webhook>(db)
-  const subscriptions = versionedCache<string, readonly number[]>(db)
+  const receivers = versionedCache<string, readonly Receiver[]>(db)
 
-  const read = (seq: number): Webhook => toWebhook(one.get(seq) as WebhookRow)
+  const bySeq = (seq: number): Webhook => webhooks.get(seq, () => toWebhook(one.get(seq) as WebhookRow))
+  const subscribed = (projectId: string, event: EventName): Receiver[] =>
+    wanting.all(projectId, event).map((seq) => ({ seq, webhook: bySeq(seq) }))
 
   return {
-    bySeq: (seq) => webhooks.get(seq, () => read(seq)) as Webhook,
-    subscribed: (projectId, event) => subscriptions.get(`${projectId} ${event}`, () => wanting.all(projectId, event)) ?? [],
+    bySeq,
+    subscribed: (projectId, event) => receivers.get(`${projectId} ${event}`, () => subscribed(projectId, event)),
     changed: () => {
       webhooks.clear()
-      subscriptions.clear()
+      receivers.clear()
     },
   }
 }

@@ -194,6 +194,17 @@ export function webhookHealthSuite(it: StorageTest): void {
     },
   )
 
+  it('deliveries are born by the webhook as it is, whoever changed it last', async ({ storage, second, scene }) => {
+    const [agent, { id, updatedAt }] = [await scene.agent(), await scene.webhook()]
+    const born = () => scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
+    const [first] = await born()
+    if (!first) throw new Error('nothing was born claimed')
+    await second.webhooks.update(PROJECT_ID, id, { url: 'https://moved.example', updatedAt })
+    expect(await born()).toMatchObject([{ webhook: { id, url: 'https://moved.example' } }])
+    await record(storage, first, () => ({ change: { health: failing, updatedAt } }))
+    expect(await born()).toEqual([])
+  })
+
   it('a test event and a redelivery make an open circuit half-open', async ({ storage, scene }) => {
     const [tested, redelivered, left] = [
       await scene.webhook(openUntil(NOW + MINUTE)),
