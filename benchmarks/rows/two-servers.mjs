@@ -24,7 +24,8 @@ const measure = ({ seconds, connections }, processes) =>
     const loadAll = (of) =>
       Promise.all(loads.map((load, n) => load.ask('load', { ...servers[n].ready, seconds: of, connections: connections / processes })))
 
-    await loadAll(seconds)
+    // Each process compiles for itself, and is to have served as much before as the one alone.
+    await loadAll(seconds * processes)
     const before = await askAll(servers, 'usage')
     const results = await loadAll(seconds)
     const after = await askAll(servers, 'usage')

@@ -14,6 +14,9 @@ export type PostgresPacemaker = Pacemaker & {
   close(): Promise<void>
 }
 
+/** So long the thread may hold what has ended. */
+const LATER_MS = 1_000
+
 /** What the thread is given at its start. */
 export type ThreadData = { readonly connection: pg.ClientConfig; readonly leaseMs: number; readonly sql: typeof extendSql }
 /** What the thread is told, in the order in which it happened. */
@@ -48,14 +51,33 @@ export function postgresPacemaker({ leaseMs, onError = () => undefined, ...place
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   const post = (): void => thread.postMessage(untold.splice(0))
   const untold: Told[] = []
+  let isLeaving = false
+  let later: NodeJS.Timeout | undefined
   // A message to a thread costs as much as a whole run otherwise: those that begin or end together share one. It goes off before the turn
   // of the event loop is over, and before any of the runs has taken its first step.
   function tell(told: Told): void {
-    if (untold.push(told) === 1) queueMicrotask(post)
+    untold.push(told)
+    if (isLeaving) return
+    isLeaving = true
+    queueMicrotask(leave)
   }
+
+  function leave(): void {
+    isLeaving = false
+    clearTimeout(later)
+    later = undefined
+    post()
+  }
+
+  /** With the next ones that begin: the lease of what has ended is nobody's any more, and cannot be extended. */
+  function tellLater(told: Told): void {
+    untold.push(told)
+    later ??= setTimeout(leave, LATER_MS).unref()
+  }
+
   return {
     hold: (run) => tell({ hold: run }),
-    release: (run) => tell({ release: run }),
+    release: (run) => tellLater({ release: run }),
     close: async () => {
       thread.ref()
       tell({ close: true })
