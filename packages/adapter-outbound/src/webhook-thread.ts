@@ -44,8 +44,20 @@ export function webhookThread({ onError = () => undefined, ...options }: Webhook
     if (!isClosed) onError(reason)
   }
 
+  async function make(order: AttemptOrder): Promise<MadeAttempt> {
+    if (isClosed) return unmade('the service is stopping')
+    try {
+      thread ??= startThread(options, onEnd)
+    } catch (error) {
+      // Where no more threads may be, or none at all.
+      onError(String(error))
+      return unmade(`the thread that sends webhooks cannot start: ${String(error)}`)
+    }
+    return thread.make(order)
+  }
+
   return {
-    make: (order) => (isClosed ? Promise.resolve(unmade('the service is stopping')) : (thread ??= startThread(options, onEnd)).make(order)),
+    make,
     async close() {
       isClosed = true
       await thread?.close()
@@ -65,7 +77,8 @@ function startThread(
   const underWay = new Map<number, (made: MadeAttempt) => void>()
   let orders: [number, AttemptOrder][] = []
   let last = 0
-  let reason = 'it was closed'
+  let isClosing = false
+  let reason = 'somebody ended it'
   const exited = new Promise((resolve) => worker.once('exit', resolve))
 
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
@@ -82,7 +95,7 @@ function startThread(
       underWay.get(number)?.(made)
       underWay.delete(number)
     }
-    if (underWay.size === 0) worker.unref()
+    if (underWay.size === 0 && !isClosing) worker.unref()
   })
   worker.on('error', (error) => (reason = String(error)))
   void exited.then(() => {
@@ -92,17 +105,29 @@ function startThread(
   worker.unref()
 
   return {
-    make({ delivery: { id, event }, webhook, body, trace }) {
+    make(order) {
       if (underWay.size === 0) worker.ref()
       if (orders.length === 0) queueMicrotask(tellOrders)
-      orders.push([++last, { delivery: { id, event }, webhook, body, ...(trace && { trace }) }])
+      orders.push([++last, dataOf(order)])
       return new Promise((settle) => underWay.set(last, settle))
     },
     async close() {
+      isClosing = true
       worker.ref()
-      tell('close')
+      queueMicrotask(() => tell('close')) // behind the orders of this turn
       await exited
     },
+  }
+}
+
+/** Of what a host's storage gives, that alone which the request is made of: the rest may be nothing that a thread can be sent. */
+function dataOf({ delivery, webhook, body, trace }: AttemptOrder): AttemptOrder {
+  const { id, url, secret, previousSecret, headers } = webhook
+  return {
+    delivery: { id: delivery.id, event: delivery.event },
+    webhook: { id, url, secret, ...(previousSecret && { previousSecret }), ...(headers && { headers }) },
+    body,
+    ...(trace && { trace }),
   }
 }
 
