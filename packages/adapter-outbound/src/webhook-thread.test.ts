@@ -100,10 +100,8 @@ it('ends what is under way when it is closed, and begins nothing more', async ()
 })
 
 it('ends what was begun just before it is closed', async () => {
-  const server = await receiver()
   const thread = scene()
-  await thread.make(order(server.url))
-  const begun = thread.make(order(server.url))
+  const begun = thread.make(order((await receiver()).url))
   await thread.close()
   expect((await begun).outcome).toMatchObject({ kind: 'unreachable', detail: 'the service is stopping' })
 })
