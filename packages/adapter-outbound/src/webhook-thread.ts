@@ -24,6 +24,9 @@ export type WebhookThread = AttemptMaker & {
 /** What it holds at a time is small: more than this would stand empty, 48 MiB by default. */
 const YOUNG_MIB = 12
 
+/** No more than that is a customer's business. */
+const LOST = 'the thread that sends webhooks ended'
+
 /** What the thread is given. */
 export type ThreadData = Required<Omit<WebhookThreadOptions, 'onError'>>
 /** What the threads tell each other: all of a turn of the event loop at once, each with its number. Nothing follows `close`. */
@@ -32,7 +35,7 @@ export type Answered = readonly (readonly [number, MadeAttempt])[]
 
 /**
  * Signs and sends in a thread of its own: the event loop is left to the API and the store, and a second processor has something to do.
- * The first attempt starts the thread, and the next one another if it ended by itself, which makes what it had under way unreachable. It
+ * The first attempt starts the thread, and the next one another if it ended by itself, which makes what it had under way `interrupted`. It
  * keeps the process alive only while attempts are under way.
  */
 export function webhookThread({ onError = () => undefined, ...options }: WebhookThreadOptions): WebhookThread {
@@ -51,7 +54,7 @@ export function webhookThread({ onError = () => undefined, ...options }: Webhook
     } catch (error) {
       // Where no more threads may be, or none at all.
       onError(String(error))
-      return unmade(`the thread that sends webhooks cannot start: ${String(error)}`)
+      return unmade(LOST)
     }
     return thread.make(order)
   }
@@ -99,7 +102,7 @@ function startThread(
   })
   worker.on('error', (error) => (reason = String(error)))
   void exited.then(() => {
-    for (const settle of underWay.values()) settle(unmade(`the thread that sends webhooks ended: ${reason}`))
+    for (const settle of underWay.values()) settle(unmade(LOST))
     onEnd(reason)
   })
   worker.unref()
@@ -133,5 +136,5 @@ function dataOf({ delivery, webhook, body, trace }: AttemptOrder): AttemptOrder 
 
 function unmade(why: string): MadeAttempt {
   const now = Date.now()
-  return { startedAt: now, endedAt: now, outcome: unreachable('reset', why) }
+  return { startedAt: now, endedAt: now, outcome: unreachable('interrupted', why) }
 }

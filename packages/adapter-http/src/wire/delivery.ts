@@ -20,7 +20,7 @@ const cancelReasons = ['webhook_deleted', 'webhook_disabled', 'operator'] as con
 const outcomes = ['accepted', 'refused', 'unreachable'] as const satisfies readonly Outcome['kind'][]
 const unreachable = [
   ...(['dns', 'address_blocked', 'connect', 'tls', 'reset', 'timeout', 'protocol'] as const),
-  'unsealable_secret',
+  ...(['unsealable_secret', 'interrupted'] as const),
 ] as const satisfies readonly UnreachableError[]
 
 export const deliverySchema = z

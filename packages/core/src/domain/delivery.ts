@@ -61,6 +61,8 @@ export type UnreachableError =
   | 'protocol'
   /** The secret, or a header of the customer's own, could not be decrypted: nothing was sent, for an unsigned request never is. */
   | 'unsealable_secret'
+  /** Something of ours ended while it was sending: what the receiver made of it is not known. */
+  | 'interrupted'
 
 /** `delaysMs[step]` follows the failure at that step; none left means exhausted. Jitter lengthens only. */
 export type RetryPolicy = {
