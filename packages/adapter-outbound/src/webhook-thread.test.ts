@@ -73,8 +73,10 @@ it('makes what a thread that dies had under way unreachable, says why, and goes 
   const reasons: string[] = []
   const thread = scene({ onError: (reason) => reasons.push(reason) })
   const starting = nextThread()
+  const before = Date.now()
   const lost = thread.make(order(silent.url))
   await eventually('the request arrives', () => silent.requests.length === 1)
+  const arrived = Date.now()
   const worker = await starting
   worker.emit('error', new Error('out of memory')) // as Node does of a thread that is
   await worker.terminate()
@@ -83,6 +85,8 @@ it('makes what a thread that dies had under way unreachable, says why, and goes 
     error: 'interrupted',
     detail: 'the thread that sends webhooks ended',
   })
+  const { startedAt, endedAt } = await lost
+  expect(before <= startedAt && startedAt < arrived && arrived <= endedAt).toBe(true)
   expect(reasons).toEqual(['Error: out of memory'])
   expect((await thread.make(order(well.url))).outcome.kind).toBe('accepted')
 })

@@ -77,7 +77,7 @@ function startThread(
   const workerData: ThreadData = { masterKey, policy: needed, addresses, outbound }
   const entry = new URL('./webhook-thread-entry.js', import.meta.url)
   const worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } })
-  const underWay = new Map<number, (made: MadeAttempt) => void>()
+  const underWay = new Map<number, (made?: MadeAttempt) => void>()
   let orders: [number, AttemptOrder][] = []
   let last = 0
   let isClosing = false
@@ -102,7 +102,7 @@ function startThread(
   })
   worker.on('error', (error) => (reason = String(error)))
   void exited.then(() => {
-    for (const settle of underWay.values()) settle(unmade(LOST))
+    for (const settle of underWay.values()) settle()
     onEnd(reason)
   })
   worker.unref()
@@ -112,7 +112,8 @@ function startThread(
       if (underWay.size === 0) worker.ref()
       if (orders.length === 0) queueMicrotask(tellOrders)
       orders.push([++last, dataOf(order)])
-      return new Promise((settle) => underWay.set(last, settle))
+      const since = Date.now()
+      return new Promise((settle) => underWay.set(last, (made = unmade(LOST, since)) => settle(made)))
     },
     async close() {
       isClosing = true
@@ -134,7 +135,6 @@ function dataOf({ delivery, webhook, body, trace }: AttemptOrder): AttemptOrder 
   }
 }
 
-function unmade(why: string): MadeAttempt {
-  const now = Date.now()
-  return { startedAt: now, endedAt: now, outcome: unreachable('interrupted', why) }
+function unmade(why: string, since = Date.now()): MadeAttempt {
+  return { startedAt: since, endedAt: Date.now(), outcome: unreachable('interrupted', why) }
 }

@@ -48,7 +48,7 @@ const attemptSchema = z
     requestHeaders: z
       .record(z.string(), z.string())
       .optional()
-      .meta({ description: 'As they were sent; the webhook’s own without their values. Absent when nothing was sent.' }),
+      .meta({ description: 'As they were sent; the webhook’s own without their values. Absent when nothing was sent, or `interrupted`.' }),
     outcome: z.enum(outcomes).meta({ description: '`accepted` is a 2xx and nothing else.' }),
     statusCode: z.int().optional(),
     responseBody: z.string().optional().meta({ description: 'The first 16 KiB of the answer.' }),
