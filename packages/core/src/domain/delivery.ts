@@ -40,7 +40,10 @@ export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: Instant
   readonly durationMs: number
-  /** As they were signed and sent, but for those of the connection; the customer's own without their values. Absent when nothing was sent, or it is not known. */
+  /**
+   * As they were signed and sent, but for those of the connection; the customer's own without their values. Absent when nothing was sent,
+   * or it is not known.
+   */
   readonly requestHeaders?: Readonly<Record<string, string>>
   readonly outcome: Outcome
 }
