@@ -73,16 +73,20 @@ it('makes what a thread that dies had under way unreachable, says why, and goes 
   const reasons: string[] = []
   const thread = scene({ onError: (reason) => reasons.push(reason) })
   const starting = nextThread()
+  const before = Date.now()
   const lost = thread.make(order(silent.url))
   await eventually('the request arrives', () => silent.requests.length === 1)
+  const arrived = Date.now()
   const worker = await starting
   worker.emit('error', new Error('out of memory')) // as Node does of a thread that is
   await worker.terminate()
   expect((await lost).outcome).toEqual({
     kind: 'unreachable',
-    error: 'reset',
-    detail: 'the thread that sends webhooks ended: Error: out of memory',
+    error: 'interrupted',
+    detail: 'the thread that sends webhooks ended',
   })
+  const { startedAt, endedAt } = await lost
+  expect(before <= startedAt && startedAt < arrived && arrived <= endedAt).toBe(true)
   expect(reasons).toEqual(['Error: out of memory'])
   expect((await thread.make(order(well.url))).outcome.kind).toBe('accepted')
 })
@@ -99,15 +103,53 @@ it('ends what is under way when it is closed, and begins nothing more', async ()
   expect(reasons).toEqual([])
 })
 
-it('keeps a process alive for an attempt under way, and no longer', async () => {
+it('ends what was begun just before it is closed', async () => {
+  const thread = scene()
+  const begun = thread.make(order((await receiver()).url))
+  await thread.close()
+  expect((await begun).outcome).toMatchObject({ kind: 'unreachable', detail: 'the service is stopping' })
+})
+
+it('is unreachable where no thread can start, and says why', async () => {
+  const reasons: string[] = []
+  const unsendable = { allowLoopback: true, toString: () => 'loopback' }
+  const thread = scene({ addresses: unsendable, onError: (reason) => reasons.push(reason) })
+  const { outcome } = await thread.make(order('http://127.0.0.1:1/'))
+  expect(outcome).toMatchObject({ kind: 'unreachable', error: 'interrupted' })
+  expect(reasons).toEqual([expect.stringContaining('DataCloneError')])
+})
+
+it('takes of a webhook what the request is made of, whatever else a storage gives', async () => {
   const server = await receiver()
-  const program = `
+  const { webhook, ...rest } = order(server.url)
+  const entity = { ...webhook, save: () => undefined }
+  expect((await scene().make({ ...rest, webhook: entity })).outcome.kind).toBe('accepted')
+})
+
+/** What a process prints that does this with a thread, and ends by itself. */
+async function printedBy(program: string): Promise<string> {
+  const scene = `
     import { webhookThread } from '@org/agent-messaging-outbound'
-    const thread = webhookThread({ masterKey: Buffer.alloc(32, 7), policy: ${JSON.stringify(policy)}, addresses: { allowLoopback: true } })
-    thread.make(${JSON.stringify(order(server.url))}).then(({ outcome }) => console.log(outcome.kind))`
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const thread = webhookThread({ masterKey: Buffer.alloc(32, 7), policy: ${JSON.stringify(policy)}, addresses: { allowLoopback: true } })`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', `${scene}\n${program}`], { stdio: ['ignore', 'pipe', 'inherit'] })
   const printed: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => printed.push(chunk))
   expect(await once(child, 'close')).toEqual([0, null])
-  expect(String(Buffer.concat(printed))).toBe('accepted\n')
+  return String(Buffer.concat(printed))
+}
+
+it('keeps a process alive for an attempt under way, and no longer', async () => {
+  const server = await receiver()
+  const program = `thread.make(${JSON.stringify(order(server.url))}).then(({ outcome }) => console.log(outcome.kind))`
+  expect(await printedBy(program)).toBe('accepted\n')
+})
+
+it('keeps a process alive until it is closed, though what was under way has ended', async () => {
+  const [silent, well] = [await receiver(''), await receiver()]
+  const program = `
+    const cut = thread.make(${JSON.stringify(order(silent.url))})
+    await thread.make(${JSON.stringify(order(well.url))})
+    await thread.close()
+    console.log('closed, and', (await cut).outcome.detail)`
+  expect(await printedBy(program)).toBe('closed, and the service is stopping\n')
 })

@@ -24,6 +24,9 @@ export type WebhookThread = AttemptMaker & {
 /** What it holds at a time is small: more than this would stand empty, 48 MiB by default. */
 const YOUNG_MIB = 12
 
+/** No more than that is a customer's business. */
+const LOST = 'the thread that sends webhooks ended'
+
 /** What the thread is given. */
 export type ThreadData = Required<Omit<WebhookThreadOptions, 'onError'>>
 /** What the threads tell each other: all of a turn of the event loop at once, each with its number. Nothing follows `close`. */
@@ -32,7 +35,7 @@ export type Answered = readonly (readonly [number, MadeAttempt])[]
 
 /**
  * Signs and sends in a thread of its own: the event loop is left to the API and the store, and a second processor has something to do.
- * The first attempt starts the thread, and the next one another if it ended by itself, which makes what it had under way unreachable. It
+ * The first attempt starts the thread, and the next one another if it ended by itself, which makes what it had under way `interrupted`. It
  * keeps the process alive only while attempts are under way.
  */
 export function webhookThread({ onError = () => undefined, ...options }: WebhookThreadOptions): WebhookThread {
@@ -44,8 +47,20 @@ export function webhookThread({ onError = () => undefined, ...options }: Webhook
     if (!isClosed) onError(reason)
   }
 
+  async function make(order: AttemptOrder): Promise<MadeAttempt> {
+    if (isClosed) return unmade('the service is stopping')
+    try {
+      thread ??= startThread(options, onEnd)
+    } catch (error) {
+      // Where no more threads may be, or none at all.
+      onError(String(error))
+      return unmade(LOST)
+    }
+    return thread.make(order)
+  }
+
   return {
-    make: (order) => (isClosed ? Promise.resolve(unmade('the service is stopping')) : (thread ??= startThread(options, onEnd)).make(order)),
+    make,
     async close() {
       isClosed = true
       await thread?.close()
@@ -62,10 +77,11 @@ function startThread(
   const workerData: ThreadData = { masterKey, policy: needed, addresses, outbound }
   const entry = new URL('./webhook-thread-entry.js', import.meta.url)
   const worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } })
-  const underWay = new Map<number, (made: MadeAttempt) => void>()
+  const underWay = new Map<number, (made?: MadeAttempt) => void>()
   let orders: [number, AttemptOrder][] = []
   let last = 0
-  let reason = 'it was closed'
+  let isClosing = false
+  let reason = 'somebody ended it'
   const exited = new Promise((resolve) => worker.once('exit', resolve))
 
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
@@ -82,31 +98,43 @@ function startThread(
       underWay.get(number)?.(made)
       underWay.delete(number)
     }
-    if (underWay.size === 0) worker.unref()
+    if (underWay.size === 0 && !isClosing) worker.unref()
   })
   worker.on('error', (error) => (reason = String(error)))
   void exited.then(() => {
-    for (const settle of underWay.values()) settle(unmade(`the thread that sends webhooks ended: ${reason}`))
+    for (const settle of underWay.values()) settle()
     onEnd(reason)
   })
   worker.unref()
 
   return {
-    make({ delivery: { id, event }, webhook, body, trace }) {
+    make(order) {
       if (underWay.size === 0) worker.ref()
       if (orders.length === 0) queueMicrotask(tellOrders)
-      orders.push([++last, { delivery: { id, event }, webhook, body, ...(trace && { trace }) }])
-      return new Promise((settle) => underWay.set(last, settle))
+      orders.push([++last, dataOf(order)])
+      const since = Date.now()
+      return new Promise((settle) => underWay.set(last, (made = unmade(LOST, since)) => settle(made)))
     },
     async close() {
+      isClosing = true
       worker.ref()
-      tell('close')
+      queueMicrotask(() => tell('close')) // behind the orders of this turn
       await exited
     },
   }
 }
 
-function unmade(why: string): MadeAttempt {
-  const now = Date.now()
-  return { startedAt: now, endedAt: now, outcome: unreachable('reset', why) }
+/** Of what a host's storage gives, that alone which the request is made of: the rest may be nothing that a thread can be sent. */
+function dataOf({ delivery, webhook, body, trace }: AttemptOrder): AttemptOrder {
+  const { id, url, secret, previousSecret, headers } = webhook
+  return {
+    delivery: { id: delivery.id, event: delivery.event },
+    webhook: { id, url, secret, ...(previousSecret && { previousSecret }), ...(headers && { headers }) },
+    body,
+    ...(trace && { trace }),
+  }
+}
+
+function unmade(why: string, since = Date.now()): MadeAttempt {
+  return { startedAt: since, endedAt: Date.now(), outcome: unreachable('interrupted', why) }
 }

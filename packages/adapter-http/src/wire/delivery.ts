@@ -20,7 +20,7 @@ const cancelReasons = ['webhook_deleted', 'webhook_disabled', 'operator'] as con
 const outcomes = ['accepted', 'refused', 'unreachable'] as const satisfies readonly Outcome['kind'][]
 const unreachable = [
   ...(['dns', 'address_blocked', 'connect', 'tls', 'reset', 'timeout', 'protocol'] as const),
-  'unsealable_secret',
+  ...(['unsealable_secret', 'interrupted'] as const),
 ] as const satisfies readonly UnreachableError[]
 
 export const deliverySchema = z
@@ -48,7 +48,7 @@ const attemptSchema = z
     requestHeaders: z
       .record(z.string(), z.string())
       .optional()
-      .meta({ description: 'As they were sent; the webhook’s own without their values. Absent when nothing was sent.' }),
+      .meta({ description: 'As they were sent; the webhook’s own without their values. Absent when nothing was sent, or `interrupted`.' }),
     outcome: z.enum(outcomes).meta({ description: '`accepted` is a 2xx and nothing else.' }),
     statusCode: z.int().optional(),
     responseBody: z.string().optional().meta({ description: 'The first 16 KiB of the answer.' }),

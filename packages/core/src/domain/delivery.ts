@@ -40,7 +40,10 @@ export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: Instant
   readonly durationMs: number
-  /** As they were signed and sent, but for those of the connection; the customer's own without their values. Absent when nothing was sent. */
+  /**
+   * As they were signed and sent, but for those of the connection; the customer's own without their values. Absent when nothing was sent,
+   * or it is not known.
+   */
   readonly requestHeaders?: Readonly<Record<string, string>>
   readonly outcome: Outcome
 }
@@ -61,6 +64,8 @@ export type UnreachableError =
   | 'protocol'
   /** The secret, or a header of the customer's own, could not be decrypted: nothing was sent, for an unsigned request never is. */
   | 'unsealable_secret'
+  /** Something of ours ended while it was sending: what the receiver made of it is not known. */
+  | 'interrupted'
 
 /** `delaysMs[step]` follows the failure at that step; none left means exhausted. Jitter lengthens only. */
 export type RetryPolicy = {

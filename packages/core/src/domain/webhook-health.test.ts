@@ -87,8 +87,8 @@ describe('a failure', () => {
     expect(after(failed(5, { circuit: open(NOW + 4_000) }), refused(503, 60_000))?.health.circuit).toEqual(open(NOW + 60_000))
     expect(after(untried, refused(500, 60_000))?.health.circuit).toEqual({ kind: 'closed' })
   })
-  it('that is our own, a secret that we cannot decrypt, counts for nothing', () => {
-    expect(after(failed(99), { kind: 'unreachable', error: 'unsealable_secret', detail: '' })).toBeUndefined()
+  it.each(['unsealable_secret', 'interrupted'] as const)('that is our own, %s, counts for nothing', (error) => {
+    expect(after(failed(99), { kind: 'unreachable', error, detail: '' })).toBeUndefined()
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Outcome } from './delivery.js'
+import type { Outcome, UnreachableError } from './delivery.js'
 import type { Instant } from './instant.js'
 import type { Webhook } from './webhook.js'
 
@@ -79,10 +79,11 @@ export type WebhookAttempt = {
 export type HealthDecision = { readonly health: WebhookHealth; readonly disable?: 'failing' | 'gone' }
 
 const FRESH_MS = 10 * SECOND
+const OUR_FAULTS: ReadonlySet<UnreachableError> = new Set(['unsealable_secret', 'interrupted'])
 
 /**
  * What an attempt makes of its webhook as it is now; undefined when nothing is worth a write: one more success of a healthy
- * webhook, and a secret that we cannot decrypt, which is our fault and none of the receiver's.
+ * webhook, and a secret that we cannot decrypt or a thread of ours that ended, which is our fault and none of the receiver's.
  */
 export function decideWebhookHealth(
   { health, status, disableOnGone }: Pick<Webhook, 'health' | 'status' | 'disableOnGone'>,
@@ -93,7 +94,7 @@ export function decideWebhookHealth(
 ): HealthDecision | undefined {
   const { outcome } = attempt
   if (outcome.kind === 'accepted') return isFresh(health, attempt, now) ? undefined : { health: afterSuccess(health, attempt, now) }
-  if (outcome.kind === 'unreachable' && outcome.error === 'unsealable_secret') return undefined
+  if (outcome.kind === 'unreachable' && OUR_FAULTS.has(outcome.error)) return undefined
   const { failingSince = now } = health
   const failed = { ...health, consecutiveFailures: health.consecutiveFailures + 1, failingSince, lastFailureAt: now }
   const next = { ...failed, circuit: circuitAfterFailure(failed, attempt, policy, now, random) }

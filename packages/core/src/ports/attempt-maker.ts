@@ -18,7 +18,10 @@ export type AttemptOrder = {
   readonly trace?: TraceContext
 }
 
-/** `requestHeaders` is what people may see of them; absent when a secret could not be unsealed, for then nothing was sent. */
+/**
+ * `requestHeaders` is what people may see of them; absent when a secret could not be unsealed, for then nothing was sent, and when it is
+ * not known what was.
+ */
 export type MadeAttempt = {
   readonly startedAt: Instant
   readonly endedAt: Instant
