@@ -10,30 +10,23 @@ export function httpWebhookSender(...args: Parameters<typeof createSender>): Web
   const sender = createSender(...args)
   return {
     ...sender,
-    send: (request) =>
-      passing(
-        () => sender.send(request),
-        (outcome) => outcome,
-      ),
+    send: async (request) => {
+      pass('before send')
+      const outcome = await sender.send(request)
+      if (outcome.kind === 'accepted') pass('after send')
+      return outcome
+    },
   }
 }
 
-/** The same of a thread; the server's clock is the process's. */
+/** The same of a thread, whose clock is the machine's, not the server's. */
 export function webhookThread(...args: Parameters<typeof createThread>): WebhookThread {
   const thread = createThread(...args)
-  const make: AttemptMaker['make'] = async (order) => {
-    const made = await passing(
-      () => thread.make(order),
-      ({ outcome }) => outcome,
-    )
-    return { ...made, startedAt: made.startedAt + offset(), endedAt: made.endedAt + offset() }
+  const make: AttemptMaker['make'] = async ({ lease, ...order }) => {
+    pass('before send')
+    const { startedAt, endedAt, ...made } = await thread.make({ ...order, lease: { until: lease.until - offset() } })
+    if (made.outcome.kind === 'accepted') pass('after send')
+    return { ...made, startedAt: startedAt + offset(), endedAt: endedAt + offset() }
   }
   return { ...thread, make }
-}
-
-async function passing<T>(send: () => Promise<T>, outcomeOf: (sent: T) => { readonly kind: string }): Promise<T> {
-  pass('before send')
-  const sent = await send()
-  if (outcomeOf(sent).kind === 'accepted') pass('after send')
-  return sent
 }

@@ -29,6 +29,7 @@ async function receiver(answer = http('204 No Content')) {
 const order = (url: string, n = 0): AttemptOrder => ({
   delivery: { id: `delivery-${n}`, event: 'message.responded' },
   webhook: { id: 'hook', url, secret: crypto.seal(secret, webhookSecretContext('hook')) },
+  lease: { until: Date.now() + 60_000 },
   body: `{"n":${n}}`,
 })
 

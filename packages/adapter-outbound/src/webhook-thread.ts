@@ -125,11 +125,12 @@ function startThread(
 }
 
 /** Of what a host's storage gives, that alone which the request is made of: the rest may be nothing that a thread can be sent. */
-function dataOf({ delivery, webhook, body, trace }: AttemptOrder): AttemptOrder {
+function dataOf({ delivery, webhook, lease, body, trace }: AttemptOrder): AttemptOrder {
   const { id, url, secret, previousSecret, headers } = webhook
   return {
     delivery: { id: delivery.id, event: delivery.event },
     webhook: { id, url, secret, ...(previousSecret && { previousSecret }), ...(headers && { headers }) },
+    lease: { until: lease.until },
     body,
     ...(trace && { trace }),
   }

@@ -2,10 +2,11 @@ import type { Outcome, SendingDelivery } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook } from '../domain/webhook.js'
+import type { Lease } from './storage.js'
 
 /** Makes the request of an attempt: signs it, sends it, and tells what came of it. */
 export interface AttemptMaker {
-  /** Never rejects, and does not outlive the policy's deadline. */
+  /** Never rejects, and outlives neither the policy's deadline nor the order's lease, after which another process may send it. */
   make(order: AttemptOrder): Promise<MadeAttempt>
 }
 
@@ -13,6 +14,7 @@ export interface AttemptMaker {
 export type AttemptOrder = {
   readonly delivery: Pick<SendingDelivery, 'id' | 'event'>
   readonly webhook: Pick<Webhook, 'id' | 'url' | 'secret' | 'previousSecret' | 'headers'>
+  readonly lease: Pick<Lease, 'until'>
   readonly body: string
   /** Of the event. */
   readonly trace?: TraceContext

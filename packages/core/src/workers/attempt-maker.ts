@@ -17,22 +17,31 @@ export function attemptMaker(d: AttemptMakerOptions): AttemptMaker {
   return {
     async make(order) {
       const startedAt = d.clock.now()
+      // Less than the policy's deadline only where a thread was slow to come to it.
+      const deadlineMs = Math.min(d.policy.deliver.deadlineMs, order.lease.until - startedAt)
+      if (deadlineMs <= 0) return { startedAt, endedAt: startedAt, outcome: TOO_LATE }
       const headers = requestHeaders(d, order)
-      const outcome = headers ? await send(d, order, headers.sent) : UNSEALABLE
+      const outcome = headers ? await send(d, order, headers.sent, deadlineMs) : UNSEALABLE
       return { startedAt, endedAt: d.clock.now(), ...(headers && { requestHeaders: headers.kept }), outcome }
     },
   }
 }
 
+const TOO_LATE: Outcome = { kind: 'unreachable', error: 'interrupted', detail: 'its turn came too late to be sent' }
 const UNSEALABLE: Outcome = {
   kind: 'unreachable',
   error: 'unsealable_secret',
   detail: 'the webhook secret or its headers were sealed with another master key',
 }
 
-async function send(d: AttemptMakerOptions, { webhook, body }: AttemptOrder, headers: RequestHeaders['sent']): Promise<Outcome> {
+async function send(
+  d: AttemptMakerOptions,
+  { webhook, body }: AttemptOrder,
+  headers: RequestHeaders['sent'],
+  deadlineMs: number,
+): Promise<Outcome> {
   try {
-    return await d.sender.send({ url: webhook.url, headers, body, deadlineMs: d.policy.deliver.deadlineMs })
+    return await d.sender.send({ url: webhook.url, headers, body, deadlineMs })
   } catch (error) {
     // The port forbids a rejection; an adapter with a bug costs an attempt, not the worker.
     return { kind: 'unreachable', error: 'protocol', detail: String(error) }
