@@ -4,6 +4,8 @@ import Database from 'better-sqlite3'
 import { SqliteOpenError } from './open-error.js'
 
 const CACHE_KIB = 32 * 1024
+/** Of the log, until they are copied into the file: what was written several times meanwhile is copied once. 16 MiB. */
+const CHECKPOINT_PAGES = 4_000
 const WAL_TRIES = 50
 const WAL_PAUSE_MS = 10
 
@@ -28,6 +30,7 @@ function configure(db: Database.Database): Database.Database {
   db.pragma('foreign_keys = ON')
   db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('temp_store = MEMORY')
+  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   // No ANALYZE and no PRAGMA optimize, ever: with statistics this build of SQLite prepares a statement anew at each binding.
   return db
 }

@@ -9,7 +9,7 @@ import { driverProblem } from './driver-check.js'
 import { openSqliteStorage, SqliteOpenError } from './index.js'
 import { explainOpenFailure } from './open-error.js'
 
-const WAL_FULL = { journal_mode: 'wal', synchronous: 2, fullfsync: 1, foreign_keys: 1 }
+const WAL_FULL = { journal_mode: 'wal', synchronous: 2, fullfsync: 1, foreign_keys: 1, wal_autocheckpoint: 4_000 }
 
 function settingsOf(path: string): unknown {
   const db = openConnection(path, 0)

@@ -11,7 +11,7 @@ export function preparedOnce<Parameters extends object, Row>(db: Database): (sql
 }
 
 /**
- * The `limit` clause for a bound number, of which there is to be no other. SQLite looks at a number that stands there alone while it plans, and so
+ * The only way to write a `limit` with a bound number. SQLite looks at a bound number that stands there alone while it plans, and so
  * prepares the statement anew whenever that was bound: three times the cost of a short query. A sum it leaves until it runs.
  */
 export const atMost = (parameter: string): string => `limit ${parameter} + 0`
