@@ -31,7 +31,7 @@ const LOST = 'the thread that sends webhooks ended'
 export type ThreadData = Required<Omit<WebhookThreadOptions, 'onError'>>
 /** What the threads tell each other: all of a turn of the event loop at once, each with its number. Nothing follows `close`. */
 export type Told = readonly (readonly [number, AttemptOrder])[] | 'close'
-export type Answered = readonly (readonly [number, MadeAttempt])[]
+type Answered = readonly (readonly [number, MadeAttempt])[]
 
 /**
  * Signs and sends in a thread of its own: the event loop is left to the API and the store, and a second processor has something to do.
