@@ -37,7 +37,8 @@ it('writes at once when idle, and collects while two batches are under way', asy
   expect(await Promise.all([second, ...rest])).toEqual(['B', 'C', 'D', 'E'])
 })
 
-it('begins no more batches at a time than it may, and keeps nothing apart that has no key', async () => {
+/** Batches as they come, each under way until its end is called. */
+function heldFlush() {
   const batches: (readonly string[])[] = []
   const ends: (() => void)[] = []
   const flush = async (inputs: readonly string[]) => {
@@ -45,6 +46,11 @@ it('begins no more batches at a time than it may, and keeps nothing apart that h
     await new Promise<void>((end) => ends.push(end))
     return inputs
   }
+  return { batches, ends, flush }
+}
+
+it('begins no more batches at a time than it may, and keeps nothing apart that has no key', async () => {
+  const { batches, ends, flush } = heldFlush()
   const ask = createCommitter<string, string>({ mostAtOnce: 10, mostInFlight: 1, flush }, 100)
   const first = ask('a')
   await turn()
@@ -63,13 +69,7 @@ it('begins no more batches at a time than it may, and keeps nothing apart that h
 
 it('shares the places of a gate with other kinds, and goes with all that came until there was one', async () => {
   const gate = createGate(1, 60_000)
-  const batches: (readonly string[])[] = []
-  const ends: (() => void)[] = []
-  const flush = async (inputs: readonly string[]) => {
-    batches.push(inputs)
-    await new Promise<void>((end) => ends.push(end))
-    return inputs
-  }
+  const { batches, ends, flush } = heldFlush()
   const kind = () => createCommitter<string, string>({ mostAtOnce: 10, flush }, 100, gate)
   const [write, ask] = [kind(), kind()]
   const first = write('w1')
