@@ -1,6 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { realServer, until, type RealServer } from './real-server.js'
@@ -26,9 +24,7 @@ let one: RealServer
 let other: RealServer
 
 beforeAll(async () => {
-  const agentsFile = path.join(tmpdir(), `heartbeat-${process.pid}.mjs`)
-  await writeFile(agentsFile, AGENTS)
-  const options = { args: ['--agents', agentsFile], env: { SERVICE_RUN_LEASE_MS: '1000' } }
+  const options = { agents: AGENTS, env: { SERVICE_RUN_LEASE_MS: '1000' } }
   one = await realServer(options)
   other = await realServer({ ...options, beside: one })
   for (const handler of ['who', 'block', 'dieFirst']) {

@@ -1,6 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { realServer, until } from './real-server.js'
@@ -23,9 +21,7 @@ type Sent = { readonly messageId: string }
 type Run = Sent & { readonly executionPrincipal: unknown }
 
 it('keeps the principal through a new try, a crash, a restart, a retry and a redelivery', { timeout: 60_000 }, async () => {
-  const agentsFile = path.join(tmpdir(), `principal-${process.pid}.mjs`)
-  await writeFile(agentsFile, AGENTS)
-  const server = await realServer({ args: ['--agents', agentsFile] })
+  const server = await realServer({ agents: AGENTS })
   const hook = await receiver()
   const log = path.join(server.folder, 'runs.log')
   const runs = (): Run[] =>
@@ -75,6 +71,5 @@ it('keeps the principal through a new try, a crash, a restart, a retry and a red
   } finally {
     await server.dispose()
     await hook.close()
-    await rm(agentsFile)
   }
 })

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,12 +30,17 @@ type Options = {
   readonly command?: 'start' | 'dev'
   readonly args?: readonly string[]
   readonly env?: Record<string, string>
+  /** The text of its `--agents` module. */
+  readonly agents?: string
   /** Works on the file of this one, as a second process. */
   readonly beside?: RealServer
 }
 
 export async function realServer(options: Options = {}): Promise<RealServer> {
   const folder = options.beside?.folder ?? (await mkdtemp(path.join(tmpdir(), 'agent-messaging-')))
+  const agentsFile = path.join(folder, 'agents.mjs')
+  if (options.agents !== undefined) await writeFile(agentsFile, options.agents)
+  const args = [...(options.agents === undefined ? [] : ['--agents', agentsFile]), ...(options.args ?? [])]
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   let child: ChildProcess | undefined
@@ -48,7 +53,7 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
       ...{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', SERVICE_PUBLIC_URL: url },
       ...options.env,
     }
-    child = spawn(process.execPath, [CLI, options.command ?? 'start', ...(options.args ?? [])], {
+    child = spawn(process.execPath, [CLI, options.command ?? 'start', ...args], {
       env,
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { realServer, until, type RealServer } from './real-server.js'
@@ -25,10 +24,8 @@ type Noted = { readonly step: string; readonly n: number; readonly attempt: numb
 type MessagePage = { readonly data: readonly { readonly messageId: string; readonly message: string; readonly response?: string }[] }
 
 it(`keeps ${SESSIONS} sessions in order over ${KILLS} kills, with one answer for each message (G1-G5)`, { timeout: 240_000 }, async () => {
-  const agentsFile = path.join(tmpdir(), `session-order-${process.pid}.mjs`)
-  await writeFile(agentsFile, AGENTS)
   const env = { SERVICE_LOG_LEVEL: 'warn', SERVICE_DELIVERY_TIMEOUT_MS: '1000', SERVICE_DELIVERY_LEASE_MS: '2000' }
-  const server = await realServer({ args: ['--agents', agentsFile], env: { ...env, SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s' } })
+  const server = await realServer({ agents: AGENTS, env: { ...env, SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s' } })
   const hook = await receiver()
   try {
     await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
@@ -75,7 +72,6 @@ it(`keeps ${SESSIONS} sessions in order over ${KILLS} kills, with one answer for
   } finally {
     await server.dispose()
     await hook.close()
-    await rm(agentsFile)
   }
 })
 

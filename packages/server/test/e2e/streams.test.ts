@@ -1,6 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { realServer, until, type RealServer } from './real-server.js'
@@ -22,10 +20,8 @@ let one: RealServer
 let other: RealServer
 
 beforeAll(async () => {
-  const agentsFile = path.join(tmpdir(), `poet-${process.pid}.mjs`)
-  await writeFile(agentsFile, AGENTS)
-  one = await realServer({ args: ['--agents', agentsFile] })
-  other = await realServer({ args: ['--agents', agentsFile, '--no-worker'], beside: one })
+  one = await realServer({ agents: AGENTS })
+  other = await realServer({ agents: AGENTS, args: ['--no-worker'], beside: one })
   const agent = { name: 'poet', runtime: { kind: 'function', handler: 'poet' }, desiredState: 'running' }
   expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
 })

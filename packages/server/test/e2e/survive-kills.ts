@@ -1,6 +1,3 @@
-import { writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { verify } from '@octokit/webhooks-methods'
 import { expect } from 'vitest'
 import { realServer, until, type RealServer } from './real-server.js'
@@ -45,12 +42,10 @@ async function client(server: RealServer, name: string, isOver: () => boolean, a
  * told of is answered, once. Gives the messages that were answered and never delivered.
  */
 export async function surviveKills({ kills, processes, env = {} }: Survival): Promise<unknown[]> {
-  const agentsFile = path.join(tmpdir(), `agents-${process.pid}.mjs`)
-  await writeFile(agentsFile, AGENTS)
-  const server = await realServer({ args: ['--agents', agentsFile], env: { ...ENV, ...env } })
+  const options = { agents: AGENTS, env: { ...ENV, ...env } }
+  const server = await realServer(options)
   const servers = [server]
-  while (servers.length < processes)
-    servers.push(await realServer({ beside: server, args: ['--agents', agentsFile], env: { ...ENV, ...env } }))
+  while (servers.length < processes) servers.push(await realServer({ ...options, beside: server }))
   const serverOf = (n: number): RealServer => servers[n % servers.length] ?? server
   const hook = await receiver()
   try {
