@@ -1,6 +1,5 @@
 import type { Accepted, NewMessage, Storage, Stored } from '@org/agent-messaging-core'
 import { anAgent, aProject, BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
-import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
@@ -44,7 +43,7 @@ const BATCHES: Record<string, readonly NewMessage[]> = {
 }
 
 async function scene() {
-  const pool = new pg.Pool({ connectionString: await postgres.database() })
+  const pool = await postgres.pool()
   const storage = await openPostgresStorage({ pool })
   onTestFinished(async () => {
     await storage.close()

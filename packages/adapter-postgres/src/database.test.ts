@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { createDatabase } from './database.js'
@@ -11,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 
 async function open() {
-  const pool = new pg.Pool({ connectionString: await postgres.database() })
+  const pool = await postgres.pool()
   const database = createDatabase(pool, true)
   await pool.query('create table counters (id text primary key, value bigint not null)')
   return { pool, database }

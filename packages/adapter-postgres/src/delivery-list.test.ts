@@ -1,6 +1,5 @@
 import type { RedeliverFilter } from '@org/agent-messaging-core'
 import { anAgent, anEvent, aProject, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
-import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { createDatabase, type Database } from './database.js'
@@ -18,7 +17,7 @@ let database: Database
 /** 35 deliveries of one webhook; the 3rd, the 4th and the 30th are of `agent.error`. */
 beforeAll(async () => {
   postgres = await testPostgres()
-  const pool = new pg.Pool({ connectionString: await postgres.database() })
+  const pool = await postgres.pool()
   database = createDatabase(pool, true)
   const storage = await openPostgresStorage({ pool })
   ;(await storage.credentials.createProject(aProject()))._unsafeUnwrap()

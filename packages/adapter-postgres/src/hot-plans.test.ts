@@ -1,6 +1,5 @@
 import type { Accepted, Storage, Stored } from '@org/agent-messaging-core'
 import { accepted, anAgent, anEvent, aProject, aWebhook, BUILT_AT as NOW, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
-import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
@@ -80,7 +79,7 @@ it.each<[string, Past]>([
 /** On one connection, which tells its plans. */
 async function scene() {
   const plans: Explained[] = []
-  const pool = new pg.Pool({ connectionString: await postgres.database(), max: 1 })
+  const pool = await postgres.pool({ max: 1 })
   onTestFinished(() => pool.end())
   const storage = await openPostgresStorage({ pool })
   const agent = anAgent()

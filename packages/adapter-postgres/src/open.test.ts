@@ -46,11 +46,7 @@ describe('opening', () => {
   })
 
   it("works on a host's own pool, beside the host's tables, and leaves the pool open", async () => {
-    const pool = new pg.Pool({
-      connectionString: await postgres.database(),
-      max: 2,
-      options: '-c default_transaction_isolation=serializable',
-    })
+    const pool = await postgres.pool({ max: 2, options: '-c default_transaction_isolation=serializable' })
     await pool.query('create table messages (text text)')
     const [storage, agent] = [await openPostgresStorage({ pool }), anAgent()]
     expect((await storage.ping()).isOk()).toBe(true)

@@ -21,7 +21,7 @@ import {
   PROJECT_ID,
   refused,
 } from '@org/agent-messaging-core/testing'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
@@ -37,8 +37,7 @@ let pool: pg.Pool
 let storage: Storage
 beforeAll(async () => {
   postgres = await testPostgres()
-  pool = new pg.Pool({ connectionString: await postgres.database(), max: 20 })
-  pool.on('error', () => undefined) // the last of it may be cut with its database
+  pool = await postgres.pool({ max: 20 })
   storage = await openPostgresStorage({ pool })
   await done(storage.credentials.createProject(aProject()))
   // Who first has to connect comes too late for a race.

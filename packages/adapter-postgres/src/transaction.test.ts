@@ -1,6 +1,6 @@
 import { createService, type MessagingService } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { inTransaction, openPostgresStorage } from './index.js'
@@ -13,7 +13,7 @@ beforeAll(async () => {
   postgres = await testPostgres()
 })
 beforeEach(async () => {
-  pool = new pg.Pool({ connectionString: await postgres.database() })
+  pool = await postgres.pool()
   const storage = await openPostgresStorage({ pool })
   const platform = fakePlatform({ handler: ({ message }) => ({ kind: 'answered', response: `re: ${message}` }) })
   service = createService({ ...platform, storage })
