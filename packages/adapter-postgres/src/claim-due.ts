@@ -22,11 +22,16 @@ type Share = { readonly lane: Lane; readonly isRetry: boolean; readonly count: n
 /** What the call may still claim. */
 type Room = { left: number; retries: number; readonly ofProject: Map<string, number> }
 
+/**
+ * What a statement reads itself it sees as it was when the statement began, a function in it as it is when the function does: so a webhook
+ * that was enabled in between, to be probed, is here still one that was disabled and has no circuit. It is left to the next look.
+ */
 const lanesSql = sql<LaneQuery & Stretches & Floors, Lane>(`
   ${selectWebhook.replace('select', 'select lane.firsts, lane.retries,')}
     join (select stretch.place, due.* from unnest(@afters::bigint[], @upTos::bigint[]) with ordinality as stretch (after, up_to, place)
       cross join lateral agent_messaging.due_lanes(after, up_to, @now, @mostLanes, @most, @except, @floorLanes, @floors) due
       limit @mostLanes) lane on lane.seq = w.seq
+  where w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now)
   order by lane.place, w.seq`)
 
 type Shares = {

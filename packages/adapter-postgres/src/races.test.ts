@@ -30,6 +30,8 @@ import { openPostgresStorage } from './index.js'
 
 const ROUNDS = Array.from({ length: 30 }, (_, round) => round)
 const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>(), now: NOW, until: NOW + 1_000 }
+/** Connections that wait for a lock. */
+const WAITING = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 const ids = fakeIds()
 
 let postgres: TestPostgres
@@ -197,8 +199,7 @@ it(
     await host.query("select 1 from agent_messaging.sessions where agent_id = $1 and session_id = 'b' for update", [agent.id])
     const step = { projectId: PROJECT_ID, agentId: agent.id, endUserId: 'u', force: true, countOnly: false, now: NOW, limit: 100, after: 0 }
     const erased = done(storage.messages.erasePrincipal(step))
-    const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    await vi.waitFor(async () => expect((await pool.query(waiting)).rowCount).toBe(1), { timeout: 5_000 })
+    await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 1, { timeout: 5_000 })
     expect(await done(storage.messages.accept(newMessage(agent, { sessionId: 'a', ...of('v') })))).toMatchObject({ kind: 'created' })
     await host.query('commit')
     host.release()
@@ -369,4 +370,22 @@ it('a name, and the last place for a webhook, go to one of those who want them',
   const webhooks = Array.from({ length: 8 }, () => aWebhook({ id: ids.next(), projectId }))
   const made = await Promise.all(webhooks.map((webhook) => done(storage.webhooks.create(webhook, 3))))
   expect(made.filter((kind) => kind === 'created')).toHaveLength(3)
+})
+
+it('a webhook that is enabled while a claim looks at it gets a probe, and not all that is due', async () => {
+  const agent = await newAgent()
+  const webhook = aWebhook({ id: ids.next(), agentId: agent.id, status: { kind: 'disabled', reason: 'operator', at: NOW } })
+  await done(storage.webhooks.create(webhook, 1_000))
+  for (let n = 0; n < 5; n++) await publish(agent, 0)
+  const claim = () => done(storage.deliveries.claimDue(CLAIM_ALL))
+  const host = await pool.connect()
+  await host.query('begin; lock table agent_messaging.deliveries in access exclusive mode')
+  const claimed = claim()
+  await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 1, { timeout: 5_000 })
+  const health = { consecutiveFailures: 0, circuit: { kind: 'open', until: NOW, trips: 0 } } as const
+  await done(storage.webhooks.update(PROJECT_ID, webhook.id, { status: { kind: 'enabled' }, health, updatedAt: NOW }))
+  await host.query('commit')
+  host.release()
+  const claims = [...(await claimed), ...(await claim())]
+  expect(claims.filter((one) => one.webhook.id === webhook.id)).toHaveLength(1)
 })
