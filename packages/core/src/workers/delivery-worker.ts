@@ -33,8 +33,6 @@ export type DeliveryWorker = {
 /** `passedOver`: the webhooks and projects that had no room when something for them was committed. */
 export type Admission = NonNullable<Outgoing['claim']> & { readonly passedOver: readonly string[] }
 
-const CLAIM_PAUSE_MS = 40
-
 export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal'>): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
   const turns = createTurns(d.policy.deliver)
@@ -43,7 +41,6 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
   const failing = new Set<string>()
   /** Attempts that were made and have given up their slot. */
   let unrecorded = 0
-  let pause: Promise<void> | undefined
   let moreDue = false
   /** Webhooks and projects of which more may be due, once they have room. */
   const passedOver = new Set<string>()
@@ -84,13 +81,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     startWaiting()
     hasEnded ||= isClaiming // and a claim that is asked for now would find what this one is about to leave
     moreDue ||= hasReopened()
-    if (isClaiming || !moreDue || turns.waiting >= prefetch / 2) return
-    // Each claim is a commit: while enough waits here, the next one may come a little later and be larger.
-    if (turns.waiting < maxInFlight / 2) return loop.wake()
-    pause ??= d.clock.sleep(CLAIM_PAUSE_MS).then(() => {
-      pause = undefined
-      loop.wake()
-    })
+    // As soon as it is worth one: large claims that come when little is left here keep the senders waiting.
+    if (!isClaiming && moreDue && turns.waiting < prefetch / 2) loop.wake()
   }
 
   async function make({ claimed, done }: Waiting): Promise<void> {
