@@ -35,7 +35,7 @@ const rows = {
 const SIZES = {
   seconds: 5, // of load
   connections: 50,
-  messages: 2_000, // of one caller
+  messages: 4_000, // of one caller
   beside: 200, // messages a second beside a hanging receiver
   deliveries: 50_000,
   pending: 100_000,

@@ -10,14 +10,16 @@ export const latency = {
   aims: '≤ 1.3 ×',
   contenders: (sizes) => [
     { role: 'floor', name: 'two commits', measure: () => measure(sizes, 'send-floor') },
+    { role: 'peer', name: 'ours, with a webhook subscribed', measure: () => measure(sizes, 'server', 1) },
     { role: 'ours', name: 'SQLite', measure: () => measure(sizes, 'server') },
   ],
 }
 
-const measure = ({ messages }, program) =>
+const measure = ({ messages }, program, webhooks = 0) =>
   onStage(async ({ start, database }) => {
     const receiver = await start('receiver')
-    const server = await start(program, { database: await database('sqlite'), webhooks: [receiver.ready.url] })
+    const urls = Array.from({ length: webhooks }, () => receiver.ready.url)
+    const server = await start(program, { database: await database('sqlite'), webhooks: urls })
     const caller = await start('caller')
     await caller.ask('send', { ...server.ready, messages })
     const before = await server.ask('usage')
