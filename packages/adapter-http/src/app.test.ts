@@ -117,6 +117,8 @@ describe('onRequest', () => {
     await ask('PUT', '/v1/agents')
     await ask('HEAD', '/healthz')
     await ask('GET', '/elsewhere')
+    await ask('GET', '/schemas/events/')
+    await ask('POST', '/healthz')
     await storage.close()
     await ask('GET', '/readyz')
     expect(facts.map(({ requestId: _, ...fact }) => fact)).toEqual([
@@ -125,9 +127,11 @@ describe('onRequest', () => {
       { method: 'PUT', route: '/v1/*', status: 405, durationMs: 5, errorCode: 'METHOD_NOT_ALLOWED' },
       { method: 'HEAD', route: '/healthz', status: 200, durationMs: 5 },
       { method: 'GET', route: '', status: 404, durationMs: 5, errorCode: 'NOT_FOUND' },
+      { method: 'GET', route: '/schemas/events/*', status: 404, durationMs: 5, errorCode: 'NOT_FOUND' },
+      { method: 'POST', route: '/healthz', status: 405, durationMs: 5, errorCode: 'METHOD_NOT_ALLOWED' },
       { method: 'GET', route: '/readyz', status: 503, durationMs: 5, errorCode: 'UNAVAILABLE', reason: 'the storage is closed' },
     ])
-    expect(new Set(facts.map(({ requestId }) => requestId)).size).toBe(6)
+    expect(new Set(facts.map(({ requestId }) => requestId)).size).toBe(8)
   })
 })
 

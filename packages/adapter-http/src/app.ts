@@ -34,9 +34,12 @@ export function createHttpApp(options: HttpOptions) {
   app.on('ALL', paths, enter)
   // Only when the app is served by itself; mounted, Hono asks the host, and what is under /v1 ends in the last route below.
   app.notFound(async (c) => {
-    await enter(c, async () => {
+    const answer = async (): Promise<void> => {
       c.res = refuse(c, { kind: 'route_not_found' })
-    })
+    }
+    // On a path of ours it has been entered already, and is not to be told of twice.
+    const requestId = c.get('requestId') as string | undefined
+    await (requestId === undefined ? enter(c, answer) : answer())
     return c.res
   })
   const routed = app

@@ -22,6 +22,17 @@ describe('a trace (W3C Trace Context)', () => {
     expect(telemetry.named('delivery.attempted')).toMatchObject([{ traceId: TRACE }, { traceId: TRACE }])
   })
 
+  it('goes to who hears that the message was cancelled', async () => {
+    const { post, service, ref, hook, sender, clock, runtime } = await scene()
+    await hook()
+    const { id: messageId } = await post('hi', { traceparent })
+    await clock.until(() => runtime.openRuns.length === 1)
+    await service.messages.cancel({ ...ref, messageId })
+    await clock.advance(0)
+    const told = sender.requests.find(({ body }) => body.includes('CANCELLED'))
+    expect(told?.headers).toMatchObject({ traceparent: expect.stringMatching(OF_THE_TRACE) as string })
+  })
+
   it.each([undefined, 'not a trace'])('is absent when the send had none: %j', async (none) => {
     const { send, hook, sender, clock, runtime, telemetry } = await scene(echo)
     await hook()

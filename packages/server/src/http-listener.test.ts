@@ -100,6 +100,12 @@ describe('the listener', () => {
     },
   )
 
+  it('makes up a host for a request of HTTP/1.0 that names none, and not of where it listens: an IPv6 address would not do', async () => {
+    const listener = await listen((request) => new Response(request.url))
+    const [answer] = (await once(await socketTo(listener, 'GET /healthz HTTP/1.0\r\n\r\n'), 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/\r\n\r\nhttp:\/\/localhost\/healthz$/)
+  })
+
   it('refuses too large a head with 431', async () => {
     const listener = await listen(() => new Response())
     expect((await fetch(listener.url, { headers: { 'x-big': 'a'.repeat(17_000) } })).status).toBe(431)

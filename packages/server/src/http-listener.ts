@@ -52,7 +52,8 @@ export async function openListener({
   limits,
   overrideGlobalObjects = false,
 }: ListenerOptions): Promise<Listener> {
-  const handle = getRequestListener(fetch, { overrideGlobalObjects, hostname: host, errorHandler: unreadable })
+  // The name is for requests of HTTP/1.0 that have none. An address of IPv6 would make no URL.
+  const handle = getRequestListener(fetch, { overrideGlobalObjects, hostname: 'localhost', errorHandler: unreadable })
   let inFlight = 0
   let closing = false
   const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }

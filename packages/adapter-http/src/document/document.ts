@@ -11,7 +11,8 @@ const description = `Send messages to agents and wait for their answers; learn o
 
 Bodies are JSON in UTF-8, instants ISO 8601 in UTC. Lists are \`{"data": […], "nextCursor": …}\`. An answer may have more fields in a later
 version. Every answer has an \`X-Request-Id\`, which a request may bring along (1 to 128 of A-Z, a-z, 0-9, \`.\`, \`_\`, \`-\`). HEAD answers as GET does,
-without the body; other methods of a path that has some are a 405 with \`Allow\`. What is not well-formed HTTP gets a bare 400, 408, 417 or 431.`
+without the body, but for streams and the cron route; other methods of a path that has some are a 405 with \`Allow\`. What is not well-formed
+HTTP gets a bare 400, 408, 417 or 431.`
 
 /** What belongs to no one operation. */
 const EVERYWHERE = ['internal', 'route_not_found', 'method_not_allowed'] as const

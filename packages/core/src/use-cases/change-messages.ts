@@ -20,9 +20,9 @@ export const cancelMessage =
   (input: MessageInput): ResultAsync<Message, CancelMessageError> =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
-      const { id: messageId, projectId, agentId } = message
+      const { id: messageId, projectId, agentId, trace } = message
       const { state, event } = decideCancellation(message, d.clock.now())
-      const outgoing = outgoingOf(d, event, projectId)
+      const outgoing = outgoingOf(d, event, projectId, trace)
       const cancelled = yield* d.storage.messages.cancel({ projectId, agentId, messageId, state, outgoing })
       if (!cancelled) return fail('message_not_found')
       if (cancelled.kind === 'already_final') {
