@@ -163,8 +163,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     const claims = await d.storage.deliveries.claimDue({ now, until: now + leaseMs, ...bounds, except: turns.full })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
-    // What stays below every bound is all that is due.
-    moreDue ||= claimed.length > 0 && claimed.length >= Math.min(...Object.values(bounds))
+    // What stays below every bound is all that is due, but for the retries that were not asked for.
+    moreDue ||= bounds.retries === 0 || (claimed.length > 0 && claimed.length >= Math.min(...Object.values(bounds)))
     return claimed
   }
 
