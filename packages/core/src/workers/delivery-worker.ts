@@ -94,11 +94,18 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
   }
 
   async function make({ claimed, done }: Waiting): Promise<void> {
-    // It waited so long that its lease might end during the attempt: let go, it is due again by itself.
+    // It waited so long that its lease might end during the attempt.
     const tooLate = claimed.lease.until < d.clock.now() + deadlineMs
-    if (tooLate) turns.end(claimed)
-    else await record(await makeAttempt(d, claimed, failing))
+    const made = tooLate ? undefined : await makeAttempt(d, claimed, failing)
+    // Let go, it is due again by itself.
+    if (!made || isCutShort(made)) turns.end(claimed)
+    else await record(made)
     done()
+  }
+
+  /** By our stop, of which no receiver's health and no delivery's schedule is to suffer. */
+  function isCutShort({ record: { attempt } }: Made): boolean {
+    return phase === 'draining' && attempt.outcome.kind === 'unreachable' && attempt.outcome.error === 'interrupted'
   }
 
   /** The next request need not wait for the record of the last, unless the webhook is to be judged: that may end what goes there. */
