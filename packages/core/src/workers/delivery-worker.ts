@@ -1,3 +1,4 @@
+import type { WebhookDelivery } from '../domain/delivery.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
@@ -19,6 +20,8 @@ export type DeliveryWorker = {
   renew(webhook: Webhook): void
   /** The webhook was deleted: what waits here for it is not sent. */
   drop(webhookId: string): void
+  /** The delivery was cancelled: if it waits here it is not sent. */
+  cancel(delivery: Pick<WebhookDelivery, 'id' | 'webhookId'>): void
   /** Something is due: it is looked for here if this process sends, else the others are told. */
   wake(): void
   /** Requests under way. */
@@ -198,6 +201,9 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
       else turns.renew(webhook)
     },
     drop,
+    cancel({ id, webhookId }) {
+      for (const { done } of turns.drop(webhookId, id)) done()
+    },
     wake,
     get inFlight() {
       return turns.inFlight
