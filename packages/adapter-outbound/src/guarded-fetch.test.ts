@@ -355,8 +355,8 @@ describe('an answer that breaks off', () => {
     const { fetch, outbound } = await fetching()
     const response = await fetch(server.url)
     await outbound.close()
-    expect(await failureOf(response.text())).toMatchObject({ code: 'reset', message: 'the service is stopping' })
-    expect(await failureOf(fetch(server.url))).toMatchObject({ code: 'connect' })
+    expect(await failureOf(response.text())).toMatchObject({ code: 'interrupted', message: 'the service is stopping' })
+    expect(await failureOf(fetch(server.url))).toMatchObject({ code: 'interrupted' })
   })
 })
 

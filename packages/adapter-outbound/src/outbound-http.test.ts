@@ -299,9 +299,9 @@ describe('ending', () => {
     const gone = socket && once(socket, 'close')
     await sender.close()
     for (const sent of [atServer, queued, resolving])
-      expect(await sent).toEqual({ kind: 'unreachable', error: 'reset', detail: 'the service is stopping' })
+      expect(await sent).toEqual({ kind: 'unreachable', error: 'interrupted', detail: 'the service is stopping' })
     await gone
-    expect(await post(sender, silent.url)).toEqual({ kind: 'unreachable', error: 'connect', detail: 'the service is stopping' })
+    expect(await post(sender, silent.url)).toEqual({ kind: 'unreachable', error: 'interrupted', detail: 'the service is stopping' })
     await sender.close()
   })
 })

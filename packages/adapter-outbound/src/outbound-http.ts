@@ -22,7 +22,7 @@ export type OutboundHttp = {
    * A name that does not resolve yet may be registered: what it resolves to is judged again at every dial.
    */
   vet(url: string): Promise<Result<void, string>>
-  /** Ends what is under way and closes every connection; later requests are unreachable. */
+  /** Ends what is under way, and closes every connection: that and later requests are `interrupted`. */
   close(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export type OutboundOptions = {
 }
 
 const VET_TIMEOUT_MS = 5_000
-const STOPPING = 'the service is stopping'
+const STOPPING = unreachable('interrupted', 'the service is stopping')
 
 export function outboundHttp(options: OutboundOptions): OutboundHttp {
   const { guard, connectionsPerOrigin = 128, maxOrigins = 1_000, connectTimeoutMs: timeoutMs = 10_000, ca } = options
@@ -52,7 +52,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
   let isClosed = false
 
   function begin(request: HttpRequest, answer: Answer): void {
-    if (isClosed) return answer.fail(unreachable('connect', STOPPING))
+    if (isClosed) return answer.fail(STOPPING)
     if (request.signal?.aborted) return answer.fail(GIVEN_UP)
     const checked = guard.checkUrl(request.url)
     if (checked.isErr()) return answer.fail(unreachable('address_blocked', `the URL ${checked.error}`))
@@ -76,7 +76,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
 
   async function close(): Promise<void> {
     isClosed = true
-    await origins.close(unreachable('reset', STOPPING))
+    await origins.close(STOPPING)
   }
 
   return {

@@ -8,8 +8,11 @@ import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 const MOST_LANES = 1_000
 /** So many at a time, for most calls are full after a few. */
 const LANES_AT_ONCE = 16
-/** How long a lane is read from where its open ones began, and how far before that: clocks differ, and commits take their time. */
-const FLOOR = { lastsMs: 1_000, marginMs: 60_000 }
+/**
+ * How long a lane is read from where its open ones began, or from so long ago if that is earlier: clocks differ (by 5 s at most), and commits
+ * take their time (10 s).
+ */
+const FLOOR = { lastsMs: 1_000, agoMs: 15_000 }
 
 /** A webhook with something due: since when its first attempts and its retries are, the oldest of each. */
 type Lane = WebhookRow & { readonly firsts: readonly Instant[]; readonly retries: readonly Instant[] }
@@ -118,7 +121,7 @@ function laneFloors() {
       if (known.size === 0) since = now
       known.clear()
       for (const { lane } of shares) {
-        known.set(lane.seq, Math.min(lane.firsts[0] ?? now, lane.retries[0] ?? now) - FLOOR.marginMs)
+        known.set(lane.seq, Math.min(lane.firsts[0] ?? now, lane.retries[0] ?? now, now - FLOOR.agoMs))
       }
     },
   }

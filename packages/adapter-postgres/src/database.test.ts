@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Stored } from '@org/agent-messaging-core'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { createDatabase } from './database.js'
+import { openWire } from '../test/wire.js'
+import { createDatabase, type Database } from './database.js'
 import { sql } from './sql.js'
 
 let postgres: TestPostgres
@@ -87,6 +90,45 @@ describe('a transaction', () => {
     await database.close()
     expect((await writing)._unsafeUnwrap()).toMatchObject({ one: 1 })
     expect((await database.read(async () => 1)).isErr()).toBe(true)
+  })
+})
+
+describe('a connection that says nothing any more', () => {
+  const one = sql<object, { one: number }>('select 1 as one')
+
+  /** All connections that there are have gone silent; others can be opened. */
+  async function silenced() {
+    const wire = await openWire(await postgres.database())
+    onTestFinished(wire.close)
+    const database = createDatabase(new pg.Pool({ connectionString: wire.url, max: 4 }), true, 200)
+    return { database, wire }
+  }
+
+  it.each<[string, (database: Database) => Stored<unknown>]>([
+    ['a read', ({ read }) => read((db) => db.one(one, {}))],
+    ['a call', ({ call }) => call((db) => db.one(one, {}))],
+    ['a transaction that begins', ({ write }) => write((db) => db.one(one, {}))],
+    ['what goes in groups', ({ grouped }) => grouped({ mostAtOnce: 1, flush: (db, all) => db.all(one, all) })({})],
+  ])('fails %s, and the next one has another', async (_, use) => {
+    const { database, wire } = await silenced()
+    expect((await use(database)).isOk()).toBe(true)
+    wire.silence()
+    expect((await use(database))._unsafeUnwrapErr().reason).toContain('timeout')
+    expect((await use(database)).isOk()).toBe(true)
+    await database.close()
+  })
+  it.each(['its statement', 'its end'])('fails a transaction under way at %s, and leaves no connection behind', async (at) => {
+    const { database, wire } = await silenced()
+    for (let n = 0; n < 6; n++) {
+      const cut = await database.write(async (db) => {
+        await db.one(one, {})
+        wire.silence()
+        if (at === 'its statement') await db.one(one, {})
+      })
+      expect(cut.isErr()).toBe(true)
+    }
+    expect((await database.read((db) => db.one(one, {}))).isOk()).toBe(true)
+    await database.close()
   })
 })
 

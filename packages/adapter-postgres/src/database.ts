@@ -56,12 +56,18 @@ const WRONG_ISOLATION = '25000'
  */
 const BEGIN = "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'"
 
+/**
+ * Who has not answered by then is gone, whatever its connection says: that of a machine that fell away says nothing for a quarter of an hour and
+ * more. Nothing here takes so long; a lock is waited for half of it at most.
+ */
+const ANSWER_MS = 20_000
+
 /** Instants and counts are far below 2 ** 53, so `bigint` comes back as a number. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (id, format) => (id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format)) as never,
 }
 
-export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
+export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSWER_MS): Database {
   const underWay = new Set<Promise<unknown>>()
   const gate = createGate(MOST_UNDER_WAY, GATE_PATIENCE_MS)
   let isClosed = false
@@ -81,12 +87,13 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
     return fromAsyncThrowable(() => running, unavailableBecause)()
   }
 
-  const transactOnce = async <T>(operation: (queries: Queries) => Promise<T>): Promise<T> => transactOn(await pool.connect(), operation)
+  const transactOnce = async <T>(operation: (queries: Queries) => Promise<T>): Promise<T> =>
+    transactOn(await pool.connect(), operation, answerMs)
 
   let isReadCommitted = true
   async function callOnce<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
     try {
-      if (isReadCommitted) return await operation(queriesOn(pool))
+      if (isReadCommitted) return await operation(queriesOn(pool, answerMs))
     } catch (error) {
       if (codeOf(error) !== WRONG_ISOLATION) throw error
       isReadCommitted = false
@@ -110,9 +117,13 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
       const commit = createCommitter({ ...batching, flush: (inputs) => once((queries) => flush(queries, inputs)) }, MOST_WAITING, gate)
       return (input) => tracked(() => commit(input))
     },
-    read: (operation) => tracked(() => operation(queriesOn(pool))),
+    read: (operation) => tracked(() => operation(queriesOn(pool, answerMs))),
     gathered: <In, Out>(look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>) => {
-      const ask = createCommitter<In, Out>({ mostAtOnce: MOST_ASKED, flush: (inputs) => look(queriesOn(pool), inputs) }, MOST_WAITING, gate)
+      const ask = createCommitter<In, Out>(
+        { mostAtOnce: MOST_ASKED, flush: (inputs) => look(queriesOn(pool, answerMs), inputs) },
+        MOST_WAITING,
+        gate,
+      )
       return (input: In) => tracked(() => ask(input))
     },
     close: () => {
@@ -123,25 +134,27 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean): Database {
 }
 
 /** Hands the connection back, or throws it away when it cannot even roll back. */
-async function transactOn<T>(client: pg.PoolClient, operation: (queries: Queries) => Promise<T>): Promise<T> {
+async function transactOn<T>(client: pg.PoolClient, operation: (queries: Queries) => Promise<T>, answerMs: number): Promise<T> {
+  const say = (text: string) => client.query(withLimit({ text }, answerMs))
   let broken: Error | undefined
   try {
-    await client.query(BEGIN)
-    const value = await operation(queriesOn(client))
-    await client.query('commit')
+    await say(BEGIN)
+    const value = await operation(queriesOn(client, answerMs))
+    await say('commit')
     return value
   } catch (error) {
-    await client.query('rollback').catch((reason: Error) => (broken = reason))
+    await say('rollback').catch((reason: Error) => (broken = reason))
     throw error
   } finally {
     client.release(broken)
   }
 }
 
-export function queriesOn(connection: Pick<pg.Pool | pg.ClientBase, 'query'>): Queries {
+/** A connection that does not answer in `answerMs` is given up. */
+export function queriesOn(connection: Pick<pg.Pool | pg.ClientBase, 'query'>, answerMs?: number): Queries {
   async function query({ text, names }: Pick<Sql, 'text' | 'names'>, parameters: object) {
     const given = parameters as { readonly [name: string]: unknown }
-    return connection.query({ text, values: names.map((name) => given[name] ?? null), types })
+    return connection.query(withLimit({ text, values: names.map((name) => given[name] ?? null), types }, answerMs))
   }
   return {
     all: async <Row>(statement: Sql<never, Row>, parameters: object) => (await query(statement, parameters)).rows as Row[],
@@ -149,3 +162,6 @@ export function queriesOn(connection: Pick<pg.Pool | pg.ClientBase, 'query'>): Q
     run: async (statement, parameters) => (await query(statement, parameters)).rowCount ?? 0,
   }
 }
+
+/** The driver takes it of each statement too, though its types know it of a client only. */
+const withLimit = (statement: pg.QueryConfig, answerMs?: number): pg.QueryConfig => Object.assign(statement, { query_timeout: answerMs })

@@ -18,20 +18,21 @@ async function lockHeld(db: Queries, { messageId, token }: Held): Promise<Messag
   return isHeld ? row : undefined
 }
 
-const extendSql = sql<Leases, { readonly messageId: string }>(`
+const extendSql = sql<Leases, { readonly place: number }>(`
   update agent_messaging.sessions s set due_at = @until
-  from unnest(@messageIds::text[], @tokens::bigint[]) as held (message_id, token), agent_messaging.messages m, agent_messaging.agents a
+  from unnest(@messageIds::text[], @tokens::bigint[]) with ordinality as held (message_id, token, place), agent_messaging.messages m,
+    agent_messaging.agents a
   where m.id = held.message_id and s.seq = m.session_seq and a.id = s.agent_id
     and s.lease = held.token and s.head_position = m.position and m.state = 'running'
-  returning m.id as "messageId"`)
+  returning held.place`)
 
 /** `MessageStore.extendLeases`. */
 export async function extendLeases(db: Queries, leases: readonly Held[], until: Instant): Promise<string[]> {
   const messageIds = leases.map(({ messageId }) => messageId)
   await lockSessionsOf(db, ...messageIds)
   const extended = await db.all(extendSql, { messageIds, tokens: leases.map(({ token }) => token), until })
-  const held = new Set(extended.map(({ messageId }) => messageId))
-  return messageIds.filter((messageId) => !held.has(messageId))
+  const places = new Set(extended.map(({ place }) => place))
+  return messageIds.filter((_, at) => !places.has(at + 1))
 }
 
 /** `MessageStore.defer`. */

@@ -26,6 +26,8 @@ export type PostgresOptions =
 const PATIENCE_MS = 5_000
 /** A connection that nobody used for so long is closed. With it go its plans: the first call of each kind on another takes some 10 ms longer. */
 const IDLE_MS = 300_000
+/** One whose machine fell away is closed soon after; by the system's own default two hours later. */
+const KEEP_ALIVE_MS = 10_000
 
 /**
  * Opens the storage, and brings its schema up to date. Any number of processes of any number of machines may have one database open.
@@ -46,7 +48,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
 
 const createPool = ({ connectionString, maxConnections = 10 }: { connectionString: string; maxConnections?: number }): pg.Pool =>
   new pg.Pool({
-    ...{ connectionString, max: maxConnections, keepAlive: true },
+    ...{ connectionString, max: maxConnections, keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
     ...{ connectionTimeoutMillis: PATIENCE_MS, idleTimeoutMillis: IDLE_MS },
   })
 

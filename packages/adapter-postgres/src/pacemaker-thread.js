@@ -22,7 +22,8 @@ parentPort?.on('message', (/** @type {readonly import('./pacemaker.js').Told[]} 
   }
 })
 
-const pool = new pg.Pool({ ...connection, max: 1, connectionTimeoutMillis: leaseMs, query_timeout: leaseMs, keepAlive: true })
+// A connection that goes silent costs one beat, of which a lease has three.
+const pool = new pg.Pool({ ...connection, max: 1, connectionTimeoutMillis: beatMs, query_timeout: beatMs, keepAlive: true })
 pool.on('error', () => undefined) // the next beat opens another connection
 pool.on('connect', (client) => void client.on('error', () => undefined))
 

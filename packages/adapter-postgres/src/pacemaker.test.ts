@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openWire } from '../test/wire.js'
 import { openPostgresStorage, postgresPacemaker } from './index.js'
 
 const ID = '01890000-0000-7000-8000-00000000000a'
@@ -23,8 +24,8 @@ afterAll(async () => {
   await postgres.close()
 })
 
-/** Two messages that run under lease 3, which ends at 1,000; and a pacemaker with a lease of 400 ms. */
-async function scene() {
+/** Two messages that run under lease 3, which ends at 1,000; and a pacemaker. */
+async function scene(place: { pool: pg.Pool } | { connectionString: string } = { pool }, leaseMs = 400) {
   await pool.query(`
     delete from agent_messaging.messages; delete from agent_messaging.sessions;
     insert into agent_messaging.sessions (seq, agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id,
@@ -33,7 +34,7 @@ async function scene() {
     insert into agent_messaging.messages (id, agent_id, session_seq, position, message, principal, attempt, state, created_at)
       values ('${ID}', 'agent', 1, 1, 'm', '{}', 1, 'running', 0), ('${OTHER}', 'agent', 2, 1, 'm', '{}', 1, 'running', 0)`)
   const said: string[] = []
-  const pacemaker = postgresPacemaker({ pool, leaseMs: 400, onError: (reason) => said.push(reason) })
+  const pacemaker = postgresPacemaker({ ...place, leaseMs, onError: (reason) => said.push(reason) })
   onTestFinished(() => pacemaker.close())
   const dueAt = async (seq = 1): Promise<number> =>
     Number((await pool.query<{ due_at: string }>('select due_at from agent_messaging.sessions where seq = $1', [seq])).rows[0]?.due_at)
@@ -120,6 +121,19 @@ it('goes on after the server has cut its connection, and says so once', async ()
   )
   await until(async () => (await dueAt()) > 1_000)
   expect(said[0]).toContain('does not exist')
+})
+
+it('loses no lease to a connection that goes silent', async () => {
+  const wire = await openWire(connectionString)
+  onTestFinished(wire.close)
+  const { pacemaker, dueAt, said } = await scene({ connectionString: wire.url }, 6_000)
+  pacemaker.hold({ messageId: ID, token: 3, until: NEVER })
+  await until(async () => (await dueAt()) > 1_000)
+  wire.silence()
+  const before = await dueAt()
+  await until(async () => (await dueAt()) > before || before < Date.now())
+  expect(await dueAt()).toBeGreaterThan(before)
+  expect(said).toEqual([expect.stringContaining('timeout')])
 })
 
 it('says why when nobody listens, without the password, and can still be closed', async () => {

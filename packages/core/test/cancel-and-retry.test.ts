@@ -109,6 +109,21 @@ describe('cancelling a message', () => {
     expect(runtime.requests).toHaveLength(1)
   })
 
+  it('runs what is retried meanwhile, for the run before it has the lease to lose alone', async () => {
+    const ends: (() => void)[] = []
+    const handler = () => new Promise<RunOutcome>((resolve) => ends.push(() => resolve({ kind: 'answered', response: 'done' })))
+    const { post, service, ref, clock, runtime, state } = await scene({ handler, policy: { runLeaseMs: 3_000 }, agent: { maxAttempts: 1 } })
+    const { id: messageId } = await post()
+    await clock.until(() => runtime.requests.length === 1)
+    await service.messages.cancel({ ...ref, messageId })
+    await service.messages.retry({ ...ref, messageId })
+    await clock.advance(6_000)
+    expect(runtime.requests.map(({ attempt }) => attempt)).toEqual([1, 1])
+    ends[1]?.()
+    await clock.advance(0)
+    expect(await state(messageId)).toMatchObject({ kind: 'responded' })
+  })
+
   it('lets the next message of the session run at once', async () => {
     const { post, service, ref, clock, runtime } = await scene()
     const [first, second, third] = [await post('1'), await post('2'), await post('3')]

@@ -59,3 +59,11 @@ describe('a change of a webhook holds for the next request, of what waits in thi
     expect(await rest()).toEqual([])
   })
 })
+
+it('a delivery that is cancelled while it waits in this process is not sent, and those beside it are', async () => {
+  const { service, project, deliveries, rest } = await withWaiting()
+  const [first, second] = (await deliveries()).slice(IN_FLIGHT).map(({ delivery }) => delivery.id)
+  const cancelled = (await service.deliveries.cancel({ projectId: project.id, deliveryId: first ?? '' }))._unsafeUnwrap()
+  expect(cancelled.state).toMatchObject({ kind: 'cancelled', reason: 'operator' })
+  expect((await rest()).map(({ headers }) => headers['X-Service-Delivery'])).toEqual([second])
+})

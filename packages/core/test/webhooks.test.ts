@@ -425,6 +425,38 @@ describe('deleting a webhook', () => {
   })
 })
 
+it('makes what a stop cut short again after its lease: that is no failure, and no step of the schedule', async () => {
+  const { another, hook, send, service, sender, clock, deliveries, telemetry } = await scene(echo)
+  await hook()
+  sender.hold()
+  await send()
+  await clock.until(() => sender.held === 1)
+  const stopping = service.stop({ graceMs: 1_000 })
+  await clock.advance(1_000)
+  await stopping
+  sender.release(unreachable('interrupted'))
+  await clock.advance(0)
+  expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 0, state: { kind: 'sending', step: 0 } }, attempts: [] }])
+  expect(telemetry.named('delivery.attempted')).toEqual([])
+  await another().start()
+  await clock.advance(30_000)
+  expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 1, state: { kind: 'delivered' } } }])
+})
+
+it('records what ended by itself after its stop', async () => {
+  const { hook, send, service, sender, clock, deliveries } = await scene(echo)
+  await hook()
+  sender.hold()
+  await send()
+  await clock.until(() => sender.held === 1)
+  const stopping = service.stop({ graceMs: 1_000 })
+  await clock.advance(1_000)
+  await stopping
+  sender.release(unreachable('reset'))
+  await clock.advance(0)
+  expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 1, state: { kind: 'pending', step: 1 } } }])
+})
+
 it('does not find a delivery of another project', async () => {
   const { send, hook, deliveries, service, clock } = await scene(echo)
   await hook()

@@ -32,6 +32,14 @@ export function leasesSuite(it: StorageTest): void {
     expect(claimed.map(({ message }) => message.sessionId).sort()).toEqual(['deferred', 'requeued', 'superseded'])
   })
 
+  it('names a run that was superseded beside the one that superseded it', async ({ storage: { messages }, scene }) => {
+    const agent = await scene.agent()
+    const superseded = await scene.run(agent)
+    const [run] = (await scene.claim(agent, NOW + LEASE_MS)) as [ClaimedMessage]
+    expect(await messages.extendLeases([superseded, run].map(heldBy), NOW + 9 * MINUTE)).toEqual([run.message.id])
+    expect(await scene.claim(agent, NOW + 9 * MINUTE - 1)).toEqual([])
+  })
+
   it('has nothing to say about no leases', async ({ storage: { messages } }) => {
     expect(await messages.extendLeases([], NOW + LEASE_MS)).toEqual([])
   })

@@ -195,6 +195,22 @@ export function messageRetentionSuite(it: StorageTest): void {
     expect((await scene.claim(agent)).map(({ message }) => message.id)).toEqual([third.id])
   })
 
+  it('leaves no turn of what is purged behind, and of a session without messages nothing at all', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const first = await scene.run(agent)
+    await storage.messages.rememberSession({ ...heldBy(first), sessionState: 'told' })
+    const second = await scene.send(agent)
+    await scene.answer(first)
+    expect(await purgeAll(storage)).toEqual([0, 1])
+    expect(await storage.messages.history({ messageId: second.id, maxTurns: 9, maxLength: 1_000 })).toEqual([])
+    const [claim] = (await scene.claim(agent)) as [ClaimedMessage]
+    expect(claim.sessionState).toBe('told')
+    await scene.answer(claim)
+    expect(await purgeAll(storage)).toEqual([0, 1])
+    expect((await storage.messages.listSessions({ projectId: PROJECT_ID, agentId: agent.id }, { limit: 9 })).data).toEqual([])
+    expect((await scene.run(agent)).sessionState).toBeUndefined()
+  })
+
   it('leaves the deliveries of the answer alone', async ({ storage, scene }) => {
     const [agent] = [await scene.agent(), await scene.webhook()]
     await scene.publish(agent)

@@ -6,7 +6,17 @@ import { countMessages } from './memory-activity.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { history, listMessages, listSessions } from './memory-conversations.js'
 import { publish } from './memory-outbox.js'
-import { append, claimHead, dueSessions, findSession, removeMessage, removeOpen, removeSession, sessionOf } from './memory-sessions.js'
+import {
+  append,
+  claimHead,
+  dueSessions,
+  eraseMessage,
+  findSession,
+  removeFinal,
+  removeOpen,
+  removeSession,
+  sessionOf,
+} from './memory-sessions.js'
 
 export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
   accept(message) {
@@ -113,7 +123,7 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     const agents = [...memory.messages.values()].filter(({ message }) => message.projectId === projectId && message.agentId === agentId)
     const theirs = agents.filter(({ message }) => isEndUser(message.executionPrincipal, endUserId))
     const erased = force ? theirs : theirs.filter(({ message }) => isFinal(message.state))
-    if (!countOnly) for (const row of erased) removeMessage(memory, row, now)
+    if (!countOnly) for (const row of erased) eraseMessage(memory, row, now)
     return { messages: erased.length, openMessages: theirs.length - erased.length }
   },
 
@@ -123,8 +133,7 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
   purge({ finishedBefore, limit }) {
     const rows = [...memory.messages.values()].filter(({ message }) => finishedAt(message.state) < finishedBefore)
     const purged = rows.sort((a, b) => finishedAt(a.message.state) - finishedAt(b.message.state)).slice(0, limit)
-    for (const { message } of purged) memory.messages.delete(message.id)
-    for (const [key, row] of memory.idempotencyKeys) if (purged.includes(row)) memory.idempotencyKeys.delete(key)
+    for (const row of purged) removeFinal(memory, row)
     return purged.length
   },
 

@@ -35,12 +35,18 @@ export function removeSession(memory: Memory, session: Session): void {
   memory.sessions.delete(keyOf(session))
 }
 
-/** With its key, and with what its session remembered: it may be of it. A session without messages is gone. */
-export function removeMessage(memory: Memory, row: MessageRow, now: Instant): void {
+/** With its key, and with what its session remembered: it may be of it. */
+export function eraseMessage(memory: Memory, row: MessageRow, now: Instant): void {
   const session = sessionOf(memory, row.message)
   if (session.open.includes(row)) removeOpen(session, row, now)
-  session.all.splice(session.all.indexOf(row), 1)
   delete session.state
+  removeFinal(memory, row)
+}
+
+/** With its key. A session without messages is gone. */
+export function removeFinal(memory: Memory, row: MessageRow): void {
+  const session = sessionOf(memory, row.message)
+  session.all.splice(session.all.indexOf(row), 1)
   memory.messages.delete(row.message.id)
   for (const [key, other] of memory.idempotencyKeys) if (other === row) memory.idempotencyKeys.delete(key)
   if (session.all.length === 0) memory.sessions.delete(keyOf(session))

@@ -41,13 +41,15 @@ export const redeliver =
       return ok((yield* getDelivery(d)(ref)).delivery)
     })
 
-/** Its next attempt is not made. One that is under way may still arrive. */
+/** Its next attempt is not made. One that is under way may still arrive, or that another process has claimed and is about to make. */
 export const cancelDelivery =
-  (d: Pick<Deps, 'storage' | 'clock'>) =>
+  (d: Pick<Deps, 'storage' | 'clock' | 'deliveryWorker'>) =>
   ({ projectId, deliveryId }: DeliveryRef): ResultAsync<WebhookDelivery, Unavailable | NotFound | { readonly kind: 'delivery_final' }> =>
     d.storage.deliveries.cancel(projectId, deliveryId, d.clock.now()).andThen((cancelled) => {
       if (cancelled === undefined) return fail('delivery_not_found')
-      return cancelled === 'already_final' ? fail('delivery_final') : ok(cancelled)
+      if (cancelled === 'already_final') return fail('delivery_final')
+      d.deliveryWorker.cancel(cancelled)
+      return ok(cancelled)
     })
 
 export type RecoverInput = {

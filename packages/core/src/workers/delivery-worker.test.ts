@@ -81,3 +81,20 @@ it('looks for what was committed without a claim at once', async () => {
   await settled()
   expect(claimed()).toBe(1)
 })
+
+it('goes on with retries that were due when it held as many as it may', async () => {
+  const { deliveries, committed, claimed, crypto, sender, settled } = await worker()
+  const retries = committed(7 * 64).map((one, n): ClaimedDelivery => {
+    const id = `webhook ${n % 64}`
+    const secret = crypto.seal(newSecret(crypto.randomBytes), webhookSecretContext(id))
+    const webhook = { ...one.webhook, id, projectId: `project ${n % 4}`, secret }
+    return { ...one, webhook, delivery: { ...one.delivery, attemptCount: 1 } }
+  })
+  deliveries.take(retries, deliveries.admit())
+  deliveries.wake() // as when a circuit closes, or another process says that there is work
+  await settled()
+  expect(claimed()).toBe(1)
+  sender.release()
+  await settled()
+  expect(claimed()).toBeGreaterThan(1)
+})

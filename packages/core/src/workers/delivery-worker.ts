@@ -1,3 +1,4 @@
+import type { WebhookDelivery } from '../domain/delivery.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
@@ -19,6 +20,8 @@ export type DeliveryWorker = {
   renew(webhook: Webhook): void
   /** The webhook was deleted: what waits here for it is not sent. */
   drop(webhookId: string): void
+  /** The delivery was cancelled: if it waits here it is not sent. */
+  cancel(delivery: Pick<WebhookDelivery, 'id' | 'webhookId'>): void
   /** Something is due: it is looked for here if this process sends, else the others are told. */
   wake(): void
   /** Requests under way. */
@@ -86,11 +89,18 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
   }
 
   async function make({ claimed, done }: Waiting): Promise<void> {
-    // It waited so long that its lease might end during the attempt: let go, it is due again by itself.
+    // It waited so long that its lease might end during the attempt.
     const tooLate = claimed.lease.until < d.clock.now() + deadlineMs
-    if (tooLate) turns.end(claimed)
-    else await record(await makeAttempt(d, claimed, failing))
+    const made = tooLate ? undefined : await makeAttempt(d, claimed, failing)
+    // Let go, it is due again by itself.
+    if (!made || isCutShort(made)) turns.end(claimed)
+    else await record(made)
     done()
+  }
+
+  /** By our stop, of which no receiver's health and no delivery's schedule is to suffer. */
+  function isCutShort({ record: { attempt } }: Made): boolean {
+    return phase === 'draining' && attempt.outcome.kind === 'unreachable' && attempt.outcome.error === 'interrupted'
   }
 
   /** The next request need not wait for the record of the last, unless the webhook is to be judged: that may end what goes there. */
@@ -155,8 +165,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     const claims = await d.storage.deliveries.claimDue({ now, until: now + leaseMs, ...bounds, except: turns.full })
     if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
-    // What stays below every bound is all that is due.
-    moreDue ||= claimed.length > 0 && claimed.length >= Math.min(...Object.values(bounds))
+    // What stays below every bound is all that is due, but for the retries that were not asked for.
+    moreDue ||= bounds.retries === 0 || (claimed.length > 0 && claimed.length >= Math.min(...Object.values(bounds)))
     return claimed
   }
 
@@ -183,6 +193,9 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
       else turns.renew(webhook)
     },
     drop,
+    cancel({ id, webhookId }) {
+      for (const { done } of turns.drop(webhookId, id)) done()
+    },
     wake,
     get inFlight() {
       return turns.inFlight

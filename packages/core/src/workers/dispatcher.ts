@@ -171,7 +171,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
 
   /** Every third of a lease, so that one beat may be missed. A run that has no lease any more is aborted. */
   async function beat(now: Instant): Promise<void> {
-    const runs = allRuns()
+    const runs = newest(allRuns())
     // Either way: after a jump of the clock a lease must not wait until the old time has come again.
     if (runs.length === 0 || Math.abs(now - beatenAt) < d.policy.runLeaseMs / 3) return
     beatenAt = now
@@ -250,6 +250,9 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
 /** A run gives up its slot when the agent has ended, unless the store takes no records and as many wait for it. */
 const slotsTaken = ({ agent, runs, recording, reserved }: Lane): number =>
   reserved + Math.max(runs.size - recording, runs.size - agent.concurrency)
+
+/** Of each message the last one: those before it are superseded, and only about to end. */
+const newest = (runs: readonly Run[]): Run[] => [...new Map(runs.map((run) => [run.held.messageId, run])).values()]
 
 const isIdle = (lane: Lane): boolean => lane.runs.size === 0 && lane.reserved === 0
 

@@ -29,8 +29,8 @@ export type Turns = {
   end(claimed: ClaimedDelivery): void
   /** What waits for this webhook will see it as it is given here, but for its health. */
   renew(webhook: Webhook): void
-  /** Takes out what waits for this webhook. */
-  drop(webhookId: string): Waiting[]
+  /** Takes out what waits for this webhook, or this delivery alone. */
+  drop(webhookId: string, deliveryId?: string): Waiting[]
 }
 
 type Kind = 'first' | 'retry'
@@ -145,10 +145,11 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
         for (const [at, { claimed, done }] of queue.entries()) queue[at] = { claimed: renewed(claimed, webhook), done }
       }
     },
-    drop(webhookId) {
+    drop(webhookId, deliveryId) {
       const lane = lanes.get(webhookId)
       if (!lane) return []
-      const dropped = [...lane.queues.first.splice(0), ...lane.queues.retry.splice(0)]
+      const isMeant = ({ claimed }: Waiting): boolean => deliveryId === undefined || claimed.delivery.id === deliveryId
+      const dropped = [lane.queues.first, lane.queues.retry].flatMap((queue) => takeOut(queue, isMeant))
       for (const { claimed } of dropped) count(lane, kindOf(claimed), { waiting: -1 })
       settle(lane)
       return dropped
@@ -161,6 +162,12 @@ const renewed = (claimed: ClaimedDelivery, webhook: Webhook): ClaimedDelivery =>
   ...claimed,
   webhook: { ...webhook, health: claimed.webhook.health },
 })
+
+function takeOut(queue: Waiting[], isMeant: (one: Waiting) => boolean): Waiting[] {
+  const all = queue.splice(0)
+  queue.push(...all.filter((one) => !isMeant(one)))
+  return all.filter(isMeant)
+}
 
 const newProject = (id: string): Project => ({
   id,

@@ -1,0 +1,61 @@
+import { aProject, aWebhook, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { dueClaims } from './claim-due.js'
+import { queriesOn, type Queries } from './database.js'
+import { openPostgresStorage } from './index.js'
+
+const NOW = Date.UTC(2030, 0, 1)
+const SECOND = 1_000
+
+let postgres: TestPostgres
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+afterAll(() => postgres.close())
+
+/** A webhook whose deliveries are due at these times, and what a claim says of where its lane begins, call by call. */
+async function lane(...dueAts: readonly number[]) {
+  const pool = await postgres.pool()
+  const storage = await openPostgresStorage({ pool })
+  onTestFinished(async () => {
+    await storage.close()
+    await pool.end()
+  })
+  await storage.credentials.createProject(aProject())
+  await storage.webhooks.create(aWebhook(), 10)
+  const publish = async (dueAt: number) =>
+    void (await pool.query(
+      `with told as (insert into agent_messaging.events (id, name, body, created_at) values ('e', 'webhook.test', '{}', 0) returning seq)
+       insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
+       select 'd' || told.seq, $1, w.seq, told.seq, 'pending', 0, 0, $2, 0, 0 from told, agent_messaging.webhooks w`,
+      [PROJECT_ID, dueAt],
+    ))
+  for (const dueAt of dueAts) await publish(dueAt)
+  const floors: number[][] = []
+  const db = queriesOn(pool)
+  const watched: Queries = {
+    ...db,
+    all: (statement, parameters) => {
+      if ('floorLanes' in parameters && 'floors' in parameters) floors.push(parameters.floors as number[])
+      return db.all(statement, parameters)
+    },
+  }
+  const claimDue = dueClaims()
+  const bounds = { limit: 2, perWebhook: 2, perProject: 2, retries: 2, except: new Set<string>() }
+  const claim = async (now: number) => (await claimDue(watched, { now, until: now + 30_000, ...bounds })).length
+  return { publish, claim, floors }
+}
+
+it('reads a backlog on from its oldest, for a moment: what is dead before that is not looked at again and again', async () => {
+  const { claim, floors } = await lane(...Array.from({ length: 5 }, (_, n) => NOW - (60 - n) * SECOND))
+  expect([await claim(NOW), await claim(NOW + 500), await claim(NOW + 1_000)]).toEqual([2, 2, 1])
+  expect(floors).toEqual([[], [NOW - 60 * SECOND], []])
+})
+
+it('misses nothing that is committed late, or by a process whose clock is behind', async () => {
+  const { claim, publish } = await lane(NOW - SECOND, NOW)
+  expect(await claim(NOW)).toBe(2)
+  await publish(NOW - 14 * SECOND)
+  expect(await claim(NOW + 500)).toBe(1)
+})

@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+/** Between a client and its database. */
+export type Wire = {
+  /** The database's URL by way of this wire. */
+  readonly url: string
+  /** What is connected goes silent for good, as when the machine behind it is gone: nothing comes through, and nothing ends. */
+  silence(): void
+  close(): Promise<void>
+}
+
+export async function openWire(databaseUrl: string): Promise<Wire> {
+  const to = new URL(databaseUrl)
+  const sockets = new Set<Socket>()
+
+  function forward(from: Socket, into: Socket): void {
+    sockets.add(from)
+    from.on('error', () => undefined).on('close', () => into.destroy())
+    from.pipe(into)
+  }
+
+  const server = createServer((client) => {
+    const upstream = connect(Number(to.port), to.hostname)
+    forward(client, upstream)
+    forward(upstream, client)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: Object.assign(new URL(databaseUrl), { port: (server.address() as AddressInfo).port }).href,
+    silence: () => sockets.forEach((socket) => void socket.unpipe().resume()),
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
