@@ -8,8 +8,8 @@ export function tellable(text: string, { headers }: Pick<Remote, 'headers'>): st
   return discreet.slice(0, MAX_LENGTH).replace(/\0|\p{Surrogate}/gu, '\uFFFD')
 }
 
-/** The values, and those behind a scheme such as `Bearer`. */
+/** The values, with and without a scheme such as `Bearer`. */
 const secretsIn = (headers: Remote['headers']): string[] =>
   Object.values(headers)
-    .flatMap((value) => [value, value.slice(value.indexOf(' ') + 1)])
+    .flatMap((value) => [value, value.replace(/^\w+ (?=\S{8,}$)/, '')])
     .filter((secret) => secret !== '')
