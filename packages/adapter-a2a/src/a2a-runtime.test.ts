@@ -246,6 +246,28 @@ describe('secret headers of an A2A agent', () => {
   })
 })
 
+describe('what an A2A agent says of its failures', () => {
+  const headers = { authorization: 'Bearer s3cret-t0ken', 'x-key': 'another-one', 'x-empty': '' }
+  const echo = 'you sent Bearer s3cret-t0ken (that is s3cret-t0ken) and another-one'
+  const told = (outcome: unknown): string => (outcome as { error: RunError }).error.message
+
+  it('holds no secret that it was sent, wherever it is told', async () => {
+    const agent = await remote()
+    const runs = await running(agent, { headers })
+    agent.refuse(401, 1, echo)
+    expect(told(await runs.run(session().request('hi'), never))).toMatch(/Status: 401.*you sent \*\*\* \(that is \*\*\*\) and \*\*\*$/)
+    expect(told(await runs.run(session().request(`fail ${echo}`), never))).toBe('you sent *** (that is ***) and ***')
+    agent.refuse(200, 2, echo)
+    for (const said of [(await start(agent, { headers }))._unsafeUnwrapErr().message, JSON.stringify(await runs.health(never))])
+      expect(said).not.toMatch(/s3cret|another-one/)
+  })
+  it('can be stored, and is cut', async () => {
+    const runs = await running(await remote())
+    expect(told(await runs.run(session().request(`fail ${'x'.repeat(999)}😀`), never))).toBe(`${'x'.repeat(999)}\uFFFD`)
+    expect(told(await runs.run(session().request('fail a\0b\uD800c'), never))).toMatch(/^a\uFFFDb\uFFFDc$/)
+  })
+})
+
 describe('the options of an A2A agent', () => {
   const parse = (options: Parameters<ReturnType<typeof a2aRuntime>['parseOptions']>[0]) => runtime().parseOptions(options)
   it('keep header values apart from what may be shown', async () => {

@@ -1,8 +1,17 @@
-import { isJsonObject, type AgentRuntime, type Clock, type JsonObject, type RunError, type RunningAgent } from '@org/agent-messaging-core'
-import { failedRun } from '@org/agent-messaging-core'
+import {
+  failedRun,
+  isJsonObject,
+  type AgentRuntime,
+  type Clock,
+  type FinishedRun,
+  type JsonObject,
+  type RunError,
+  type RunningAgent,
+} from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import { connect, type Fetch, type Remote } from './a2a-client.js'
 import { parseA2aOptions } from './a2a-options.js'
+import { tellable } from './tellable.js'
 import { takeTurn, type TurnDeps } from './turn.js'
 
 export type A2aRuntimeOptions = {
@@ -38,7 +47,7 @@ export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRunti
       try {
         return ok(runningA2aAgent({ client: await connect(fetch, remote), clock }, fetch, remote))
       } catch (error) {
-        return err(exited(`the agent's card could not be used: ${messageOf(error)}`))
+        return err(exited(tellable(`the agent's card could not be used: ${messageOf(error)}`, remote)))
       }
     },
   }
@@ -63,7 +72,7 @@ function runningA2aAgent(turn: TurnDeps, fetch: Fetch, remote: Remote): RunningA
       const ends = AbortSignal.any([signal, stopping.signal, ...(deadline ? [deadline] : [])])
       const taken = takeTurn(turn, request, ends)
       underWay.add(taken)
-      const outcome = await taken
+      const outcome = toTell(await taken, remote)
       underWay.delete(taken)
       if (outcome.kind === 'answered' || !deadline?.aborted || signal.aborted) return outcome
       return failedRun('RUNTIME_TIMEOUT', `no answer within ${remote.timeoutMs} ms`, true)
@@ -77,7 +86,7 @@ function runningA2aAgent(turn: TurnDeps, fetch: Fetch, remote: Remote): RunningA
         )
         return { ok: true }
       } catch (error) {
-        return { ok: false, detail: messageOf(error) }
+        return { ok: false, detail: tellable(messageOf(error), remote) }
       }
     },
     stop: async () => {
@@ -88,7 +97,10 @@ function runningA2aAgent(turn: TurnDeps, fetch: Fetch, remote: Remote): RunningA
   }
 }
 
-const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message: message.slice(0, 1_000) })
+const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message })
+
+const toTell = (run: FinishedRun, remote: Remote): FinishedRun =>
+  run.kind === 'failed' ? { ...run, error: { ...run.error, message: tellable(run.error.message, remote) } } : run
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

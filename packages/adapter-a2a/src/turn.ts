@@ -10,13 +10,13 @@ const POLL_DELAYS_MS = [100, 200, 400, 800, 1_600]
 /** Looks in a row that may fail before the run does; the next attempt then goes on with the same task. */
 const MOST_FAILED_LOOKS = 5
 const CANCEL_TIMEOUT_MS = 3_000
-const MAX_ERROR_LENGTH = 1_000
 
 export type TurnDeps = { readonly client: Client; readonly clock: Pick<Clock, 'sleep'> }
 
 /**
  * One turn of the conversation: sends the message, or finds the task that an earlier attempt at it began, and looks at that
- * until it rests. The task's id is kept before the first look, so that a turn is never begun twice because we were restarted.
+ * until it rests. The task's id is kept before the first look, so that a turn is never begun twice because we were restarted. A failure
+ * is told in whatever words the agent found.
  */
 export async function takeTurn(d: TurnDeps, run: RunRequest, signal: AbortSignal): Promise<FinishedRun> {
   try {
@@ -126,8 +126,7 @@ async function conclude(run: RunRequest, task: Task): Promise<FinishedRun> {
   }
 }
 
-const failed = (message: string, retryable = false): FinishedRun =>
-  failedRun('RUNTIME_ERROR', message.replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH), retryable)
+const failed = (message: string, retryable = false): FinishedRun => failedRun('RUNTIME_ERROR', message, retryable)
 
 /** An error of the protocol, or a refusal by HTTP, will be the same next time; what happened on the way may be over then. */
 const isRetryable = (error: unknown): boolean =>

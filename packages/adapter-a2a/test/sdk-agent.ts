@@ -24,8 +24,8 @@ export type SdkAgent = {
   readonly headers: readonly IncomingMessage['headers'][]
   /** Lets every task that works on `wait` end. */
   release(): void
-  /** Answers the next `times` requests with this status. */
-  refuse(status: number, times: number): void
+  /** Answers the next `times` requests with this status, and these words. */
+  refuse(status: number, times: number, words?: string): void
   close(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export async function startSdkAgent({ endpoint }: { readonly endpoint?: string }
   const headers: IncomingMessage['headers'][] = []
   let released = (): void => undefined
   const release = new Promise<void>((resolve) => (released = resolve))
-  let refusal = { status: 0, times: 0 }
+  let refusal = { status: 0, times: 0, words: '' }
 
   const executor: AgentExecutor = {
     execute: async (context, bus) => {
@@ -61,7 +61,7 @@ export async function startSdkAgent({ endpoint }: { readonly endpoint?: string }
     const body = await bodyOf(request)
     if (refusal.times > 0) {
       refusal.times--
-      response.writeHead(refusal.status).end('refused')
+      response.writeHead(refusal.status).end(refusal.words)
       return
     }
     const result = request.method === 'GET' ? card : await rpc.handle(body, new ServerCallContext({}))
@@ -78,8 +78,8 @@ export async function startSdkAgent({ endpoint }: { readonly endpoint?: string }
   return {
     ...{ url, received, cancelled, headers },
     release: () => released(),
-    refuse: (code, times) => {
-      refusal = { status: code, times }
+    refuse: (code, times, words = 'refused') => {
+      refusal = { status: code, times, words }
     },
     close: async () => {
       server.closeAllConnections()

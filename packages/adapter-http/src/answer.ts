@@ -22,5 +22,8 @@ export const replyEmpty = (c: Context<Env>) =>
     headers: { 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') },
   }) as Response & TypedResponse<null, 204, 'body'>
 
-/** `path`, which starts with `/v1/`, under wherever the host has mounted the app. */
-export const located = (c: Context<Env>, path: string): string => encodeURI(c.req.path.slice(0, c.req.path.lastIndexOf('/v1/'))) + path
+/** `path`, which starts with `/v1/` and a collection, under wherever the host has mounted the app: an agent may be called `v1`. */
+export function located(c: Context<Env>, path: string): string {
+  const collection = path.slice(0, path.indexOf('/', '/v1/'.length))
+  return encodeURI(c.req.path.slice(0, c.req.path.lastIndexOf(collection))) + path
+}

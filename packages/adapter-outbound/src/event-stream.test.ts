@@ -7,7 +7,7 @@ async function dataOf(bytes: Uint8Array, size: number): Promise<string[]> {
     pull: (reader) => (at < bytes.length ? reader.enqueue(bytes.subarray(at, (at += size))) : reader.close()),
   })
   const found: string[] = []
-  for await (const data of eventData(body)) found.push(data)
+  for await (const data of eventData(body, 100)) found.push(data)
   return found
 }
 
@@ -20,4 +20,18 @@ it.each(['\n', '\r\n', '\r'])('finds the data of each event, however the text is
 
 it('finds nothing in nothing', async () => {
   expect(await dataOf(new Uint8Array(), 1)).toEqual([])
+})
+
+it.each([
+  ['a line', `data: ${'x'.repeat(50)}`],
+  ['a line that is no data', `: ${'x'.repeat(50)}`],
+  ['an event of many lines', 'data: x\n'.repeat(20)],
+])('gives up %s that has no end as soon as it is too long', async (_, piece) => {
+  let pieces = 0
+  const body = new ReadableStream<Uint8Array>(
+    { pull: (reader) => reader.enqueue(new TextEncoder().encode(pieces++ === 0 ? piece : piece.replace(/^: |^data: (?=x{50})/, ''))) },
+    { highWaterMark: 0 },
+  )
+  await expect(eventData(body, 100).next()).rejects.toThrow('the answer has an event of more than 100 characters')
+  expect(pieces).toBeLessThan(4)
 })

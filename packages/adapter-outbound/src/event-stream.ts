@@ -1,20 +1,29 @@
+import { TooLarge } from './streamed-answer.js'
+
 /**
  * The data of each event of a `text/event-stream`, whatever ends its lines; other fields and comments are passed over. Takes
- * linear time, however long an event is or however finely it is cut.
+ * linear time, however long an event is or however finely it is cut. Throws `TooLarge` as soon as an event, or a line, has more than
+ * `maxLength` UTF-16 units: no more of it is ever held.
  */
-export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+export async function* eventData(body: ReadableStream<Uint8Array>, maxLength: number): AsyncGenerator<string> {
   let data: string[] = []
-  for await (const line of linesOf(body)) {
-    if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
+  let length = 0
+  for await (const line of linesOf(body, maxLength)) {
+    if (line.startsWith('data:')) {
+      data.push(line.slice(line[5] === ' ' ? 6 : 5))
+      length += line.length
+      if (length > maxLength) throw tooLong(maxLength)
+    }
     if (line !== '' || data.length === 0) continue
     yield data.join('\n')
     data = []
+    length = 0
   }
   // Not every server ends its last event.
   if (data.length > 0) yield data.join('\n')
 }
 
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* linesOf(body: ReadableStream<Uint8Array>, maxLength: number): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let unfinished = ''
   let endedInReturn = false
@@ -26,6 +35,9 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
     lines[0] = unfinished + (lines[0] ?? '')
     unfinished = lines.pop() ?? ''
     yield* lines
+    if (unfinished.length > maxLength) throw tooLong(maxLength)
   }
   yield unfinished + decoder.decode()
 }
+
+const tooLong = (maxLength: number): TooLarge => new TooLarge(`an event of more than ${maxLength} characters`)

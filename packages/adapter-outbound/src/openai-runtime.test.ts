@@ -272,6 +272,14 @@ it.each([true, false])('an event, or an answer in one piece, may not be huge (st
   expect(outcome).toEqual(failed('RESPONSE_INVALID', message))
 })
 
+it('an event that has no end is given up when it is too long', async () => {
+  const { outcome } = await outcomeOf((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(`data: ${'x'.repeat(5_000_000)}`)
+  })
+  expect(outcome).toEqual(failed('RESPONSE_INVALID', 'the answer has an event of more than 4194304 characters'))
+})
+
 describe('an answer in one piece', () => {
   it.each<[string, unknown, object]>([
     ['text', completion({ content: 'Hi' }), { kind: 'answered', response: 'Hi' }],
@@ -326,7 +334,7 @@ describe('a refusal', () => {
     const told = await refusal(401, { error: { message: `Incorrect API key: ${KEY} (another-secret)\0\n${'y'.repeat(1_000)}` } })
     expect(told.outcome).toEqual(failed('RUNTIME_ERROR', /^the server failed: 401 Incorrect API key: \*{3} \(\*{3}\) y{400,500}…$/))
     const page = await outcomeOf((response) => response.writeHead(502, { 'content-type': 'text/html' }).end(`<html>${KEY}</html>`), {
-      apiKey: KEY,
+      headers: { 'X-Auth': `Token ${KEY}` },
     })
     expect(page.outcome).toEqual(failed('RUNTIME_ERROR', 'the server failed: 502 <html>***</html>', true))
   })

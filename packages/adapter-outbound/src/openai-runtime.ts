@@ -1,5 +1,4 @@
 import type { AgentRuntime, Crypto, Json, JsonObject, RunningAgent, RunOutcome, RunRequest } from '@org/agent-messaging-core'
-import { failedRun } from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import type { OpenAI } from 'openai'
 import { chatFailure } from './chat-failure.js'
@@ -58,7 +57,9 @@ type Settings = Required<OpenaiRuntimeOptions>
 async function runningModel({ fetch, crypto, maxAnswerLength }: Settings, options: OpenaiOptions): Promise<RunningAgent> {
   const headers = chatHeaders(options)
   const client = await openaiClient(options.baseUrl, headers, fetch)
-  const secrets = [options.apiKey ?? '', ...Object.values(options.headers ?? {})].filter((secret) => secret !== '')
+  const sent = [options.apiKey ?? '', ...Object.values(options.headers ?? {})]
+  // A scheme such as `Bearer` may be left out of what is sent back.
+  const secrets = sent.flatMap((value) => [value, value.replace(/^\w+ (?=\S{8,}$)/, '')]).filter((secret) => secret !== '')
   const works = underWay()
 
   async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
@@ -123,9 +124,7 @@ async function readReply(response: Response, reply: ChatReply, emit: (text: stri
     return reply.outcome(true)
   }
   let isDone = false
-  for await (const data of eventData(response.body)) {
-    if (data.length > MAX_EVENT_LENGTH)
-      return failedRun('RESPONSE_INVALID', `the answer has an event of more than ${MAX_EVENT_LENGTH} characters`)
+  for await (const data of eventData(response.body, MAX_EVENT_LENGTH)) {
     isDone = data.startsWith('[DONE]')
     const text = isDone ? '' : reply.add(JSON.parse(data) as Json)
     if (isDone || reply.isTooLong) break

@@ -57,7 +57,7 @@ export class StreamedAnswer implements Answer {
   append(chunk: Buffer): boolean {
     if (!this.held.append(chunk)) {
       clearTimeout(this.idle)
-      this.reader?.error(new TooLarge(this.limit))
+      this.reader?.error(new TooLarge(`more than ${this.limit} bytes`))
       return false
     }
     if (this.isAwaited) this.handOver()
@@ -99,8 +99,8 @@ const isEventStream = ({ statusCode, headers }: Head): boolean =>
 
 /** The body of an answer goes beyond its limit; the next one may well do so too. */
 export class TooLarge extends Fault {
-  constructor(limit: number) {
-    super('protocol', `the answer has more than ${limit} bytes`)
+  constructor(what: string) {
+    super('protocol', `the answer has ${what}`)
   }
 }
 

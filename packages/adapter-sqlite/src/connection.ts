@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { SqliteOpenError } from './open-error.js'
@@ -12,6 +12,7 @@ const WAL_PAUSE_MS = 10
 /** Opens the file with the settings that durability, and speed over large files, rest on. */
 export function openConnection(path: string, busyTimeoutMs: number): Database.Database {
   requireWritableFolder(path)
+  keepToOwner(path)
   const db = new Database(path, { timeout: busyTimeoutMs })
   try {
     return configure(db)
@@ -47,6 +48,11 @@ function switchToWal(db: Database.Database): void {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAL_PAUSE_MS)
     }
   }
+}
+
+/** A new file is its owner's alone, and SQLite makes those beside it like it: what people have said is for nobody else to read. */
+export function keepToOwner(path: string): void {
+  if (path !== ':memory:' && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
 }
 
 function requireWritableFolder(path: string): void {

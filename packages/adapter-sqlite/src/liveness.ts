@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'better-sqlite3'
+import { keepToOwner } from './connection.js'
 import { SqliteOpenError } from './open-error.js'
 
 /** For this long the exclusive lock is tried: enough for two that start at the same instant not to scare each other off. */
@@ -51,7 +52,11 @@ export function whileAlone(file: string, work: () => void): void {
   }
 }
 
-const lockOf = (file: string): Database.Database => new Database(`${trueName(file)}-lock`)
+function lockOf(file: string): Database.Database {
+  const lock = `${trueName(file)}-lock`
+  keepToOwner(lock)
+  return new Database(lock)
+}
 
 /** One file however it is named: SQLite follows links too. */
 export const trueName = (file: string): string =>

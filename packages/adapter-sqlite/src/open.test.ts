@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { anAgent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
 import Database from 'better-sqlite3'
@@ -36,6 +36,20 @@ it('keeps what it was given', async () => {
   expect((await reopened.credentials.getProject(project.id))._unsafeUnwrap()).toEqual(project)
   expect((await reopened.agents.get(project.id, agent.id))._unsafeUnwrap()).toEqual(agent)
   await reopened.close()
+})
+
+it('makes files that nobody but their owner can read, and leaves those as they are that were there', async () => {
+  const path = tempFile()
+  const mask = process.umask(0o022)
+  const storage = openSqliteStorage({ path })
+  await storage.credentials.createProject(aProject())
+  process.umask(mask)
+  const modes = () => readdirSync(dirname(path)).map((name) => [name, statSync(join(dirname(path), name)).mode & 0o777])
+  expect(modes()).toEqual(['storage.db', 'storage.db-lock', 'storage.db-shm', 'storage.db-wal'].map((name) => [name, 0o600]))
+  await storage.close()
+  chmodSync(path, 0o640)
+  await openSqliteStorage({ path }).close()
+  expect(statSync(path).mode & 0o777).toBe(0o640)
 })
 
 it('two in memory share nothing, and are alone', async () => {

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { Command, Empty, Id, lasting, Next, pathOf, refreshed, Status, Time } from './parts.js'
-import { pageOf } from './paging.js'
+import { agentIn, pageOf } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
 import { need } from './sign-in.js'
 import { agentTones } from './wording.js'
@@ -36,7 +36,7 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
 
     .post(`${BASE}/agents/:agent/:action{start|stop}`, mayManage, async (c) => {
       const { agent, action } = c.req.param()
-      const ref = { projectId: c.get('apiKey').projectId, agent }
+      const ref = { projectId: c.get('apiKey').projectId, agent: agentIn(agent) }
       const done = await (action === 'start' ? service.agents.start(ref) : service.agents.stop(ref))
       if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
       return c.redirect(`${BASE}/agents?notice=${action === 'start' ? 'started' : 'stopped'}`, 303)

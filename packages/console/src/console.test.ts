@@ -378,6 +378,25 @@ describe('answers', () => {
     expect((await post('/console/sign-in', { key: 'x'.repeat(600_000) })).status).toBe(413)
   })
 
+  it('ask the storage for no odd text: one may refuse it', async () => {
+    const { post, signIn, service } = await scene()
+    const asked = vi.spyOn(service.agents, 'stop')
+    expect((await post('/console/agents/a%00b/stop', {}, { origin: ORIGIN, cookie: await signIn() })).status).toBe(404)
+    expect(asked).toHaveBeenCalledWith(expect.objectContaining({ agent: '00000000-0000-0000-0000-000000000000' }))
+  })
+
+  it.each(['/console/sign-in', '/console/agents/bot/stop', '/console/catch/anywhere'])(
+    'are nothing to report where the sender of a form to %s leaves in the middle',
+    async (path) => {
+      const { pages, thrown } = await scene()
+      const left = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+      const headers = { origin: ORIGIN, 'content-type': 'application/x-www-form-urlencoded' }
+      const body = new ReadableStream({ start: (form) => form.error(left) })
+      const request = new Request(ORIGIN + path, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+      expect([(await pages.fetch(request)).status, thrown]).toEqual([400, []])
+    },
+  )
+
   it('are 503 while the storage is away', async () => {
     const { get, signIn, storage } = await scene()
     const cookie = await signIn()

@@ -44,6 +44,7 @@ export function createConsole(options: ConsoleOptions): Console {
   const app = new Hono<Env>()
   app.onError((error, c) => {
     if ('getResponse' in error) return error.getResponse()
+    if (hasLeft(error)) return c.body(null, 400)
     d.onError?.(error)
     return showProblem(c, 500, 'Something went wrong on our side')
   })
@@ -82,6 +83,9 @@ export function createConsole(options: ConsoleOptions): Console {
   app.route('/', catcherRoutes(d))
   return { fetch: (request) => app.fetch(request), signInPath: links.make }
 }
+
+/** Who sent the request has gone in the middle of it: that is nobody's defect, and anybody may do it. */
+const hasLeft = (error: Error): boolean => 'code' in error && error.code === 'ECONNRESET'
 
 const originOf = (url: string | undefined): string | undefined => (url === undefined ? undefined : new URL(url).origin)
 

@@ -41,6 +41,7 @@ import {
 } from './use-cases/manage-webhooks.js'
 import { countPrincipal, erasePrincipal } from './use-cases/erase-principal.js'
 import { eraseSession, listSessions } from './use-cases/manage-sessions.js'
+import { pingStorage } from './use-cases/ping-storage.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { readActivity } from './use-cases/read-activity.js'
 import { readBacklog } from './use-cases/read-backlog.js'
@@ -154,7 +155,7 @@ export function createService(options: ServiceOptions) {
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
     signIns: { end: endSignIn(d), isOver: isSignInOver(d) },
     policy: d.policy,
-    ping: () => d.storage.ping(),
+    ping: pingStorage(d),
     backlog: readBacklog(d),
     activity: readActivity(d),
     /** What this process has in hand: callers that wait, runs and attempts under way. */

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { harmless } from './harmless.js'
 import { OperatorError } from './operator-error.js'
 import { createProgram, exitCodeOf } from './program.js'
 
@@ -12,6 +13,6 @@ try {
   await createProgram().parseAsync()
 } catch (error) {
   process.exitCode = exitCodeOf(error)
-  if (error instanceof OperatorError) console.error(error.message)
+  if (error instanceof OperatorError) console.error(harmless(error.message)) // an agent may have said why
   else if (!(error instanceof CommanderError)) console.error(error)
 }

@@ -1,6 +1,6 @@
 import type { Fact } from '@org/agent-messaging-core'
-import { describe, expect, it } from 'vitest'
-import { logTelemetry, type Logger } from './logging.js'
+import { describe, expect, it, vi } from 'vitest'
+import { logTelemetry, plainLogger, type Logger } from './logging.js'
 
 function logged(fact: Fact): unknown[] {
   const lines: unknown[] = []
@@ -34,4 +34,13 @@ describe('the log of facts', () => {
       ['warn', { outcome: 'refused', nextAttemptAt: '1970-01-01T00:00:00.000Z', durationMs: 5, state: 'pending' }, 'delivery.attempted'],
     ])
   })
+})
+
+it('writes lines for a person without what a terminal would obey', () => {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  plainLogger('warn').warn({ line: 'red \u001B[31m\u009B2J', err: new Error('no\u0007') }, 'program.stderr')
+  const lines = write.mock.calls.map(([text]) => String(text)).join('')
+  write.mockRestore()
+  expect(lines).toContain('line=red  [31m 2J')
+  expect(lines).toMatch(/\nError: no \n/)
 })

@@ -1,6 +1,7 @@
 import { toIso, type Fact, type Telemetry } from '@org/agent-messaging-core'
 import type { ProgramLog } from '@org/agent-messaging-process'
 import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger as PinoLogger } from 'pino'
+import { harmless } from './harmless.js'
 
 /** What the server needs of a logger: an object of details first, a text second. */
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & Partial<Pick<PinoLogger, 'isLevelEnabled'>>
@@ -10,9 +11,9 @@ const OPTIONS = { base: null, timestamp: stdTimeFunctions.isoTime, formatters: {
 /** A JSON object a line, to stdout. Written behind the event loop's back; what is left is written at exit. */
 export const jsonLogger = (level: LevelWithSilent): PinoLogger => pino({ ...OPTIONS, level }, destination({ dest: 1, sync: false }))
 
-/** Lines for a person, to stderr: stdout is for what was asked for. */
+/** Lines for a person, to stderr: stdout is for what was asked for. Programs and remote agents have their words in them. */
 export const plainLogger = (level: LevelWithSilent): PinoLogger =>
-  pino({ ...OPTIONS, level }, { write: (line) => void process.stderr.write(plainLine(line)) })
+  pino({ ...OPTIONS, level }, { write: (line) => void process.stderr.write(harmless(plainLine(line))) })
 
 export const silentLogger: Logger = pino({ level: 'silent' })
 

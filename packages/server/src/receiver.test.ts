@@ -67,6 +67,13 @@ describe('the receiver', () => {
     )
   })
 
+  it('prints nothing that a terminal would obey, whoever sent it', async () => {
+    const { printed } = await receive({}, { ...signed(SECRET), 'X-Service-Event': '\u009B2J' }, 'a\u001B]52;c;cm0gLXJm\u0007\n\tb\u009B2J')
+    expect(printed).toContain('\na ]52;c;cm0gLXJm \n\tb 2J\n')
+    // oxlint-disable-next-line no-control-regex -- these are what is looked for
+    expect(printed).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)
+  })
+
   it('answers what it is told to', async () => {
     expect((await receive({ status: 503 }, signed(SECRET))).status).toBe(503)
   })

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { buffer } from 'node:stream/consumers'
+import { harmless } from './harmless.js'
 
 export type ReceiverOptions = {
   /** The webhook's secret, as create or rotate showed it; without it signatures are not checked. */
@@ -21,7 +22,10 @@ export function createReceiver({ secret, status = 200, print }: ReceiverOptions)
         const { event, delivery } = namedHeaders(request.headers)
         const verdict = secret === undefined ? 'signature not checked (no secret is given)' : verdictOn(request.headers, body, secret)
         const isForged = verdict === WRONG
-        print(`${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${pretty(body.toString())}\n`)
+        // Any page in a browser of this machine can send something here.
+        print(
+          harmless(`${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${pretty(body.toString())}\n`),
+        )
         response.writeHead(isForged ? 401 : status).end()
       },
       () => response.destroy(),

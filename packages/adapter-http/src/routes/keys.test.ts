@@ -46,6 +46,13 @@ describe('/v1/keys', () => {
     expect([refused.status, refused.json.error.issues]).toEqual([400, [{ path, message: expect.any(String) }]])
   })
 
+  it('says of a long list of mistakes the first twenty', async () => {
+    const { ask } = await openScene()
+    const refused = await ask('POST', '/v1/keys', { body: { name: 'ci', permissions: Array.from({ length: 50_000 }, () => 1) } })
+    expect([refused.status, refused.json.error.issues.length, refused.json.error.issues[19].path]).toEqual([400, 20, 'permissions.19'])
+    expect(refused.text.length).toBeLessThan(10_000)
+  })
+
   it('takes no key of the caller’s own', async () => {
     const { ask } = await openScene()
     const { key } = (await ask('POST', '/v1/keys', { body: { ...wanted, key: 'a-key-of-my-own-choosing' } })).json

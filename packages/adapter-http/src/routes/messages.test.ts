@@ -18,6 +18,15 @@ describe('POST /v1/agents/:id/messages', () => {
     expect(answer.headers.get('preference-applied')).toBeNull()
   })
 
+  it('says where the message is, whatever its agent is called', async () => {
+    const { ask, createAgent } = await openScene()
+    for (const name of ['v1', 'agents', 'messages']) {
+      const { id } = await createAgent({ name })
+      const sent = await ask('POST', `/v1/agents/${name}/messages`, { body: aMessage() })
+      expect(sent.headers.get('location')).toBe(`/v1/agents/${id}/messages/${sent.json.messageId}`)
+    }
+  })
+
   it('answers 202 with exactly messageId and status when no answer comes in time', async () => {
     const { ask, clock, createSlowAgent, runtime } = await openScene()
     const agent = await createSlowAgent()

@@ -1,7 +1,7 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/fail.js'
 import type { Message, MessageStateKind } from '../domain/message.js'
-import type { Page, PageOf, Unavailable } from '../ports/storage.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
 import type { Caller } from '../workers/waiting-room.js'
 import type { Deps } from './deps.js'
 
@@ -44,7 +44,10 @@ export type ListMessagesInput = {
   readonly page: PageOf
 }
 
-/** An agent's messages, newest first unless told otherwise; those of one session by their places in it. */
+/**
+ * An agent's messages, newest first unless told otherwise; those of one session by their places in it. A page of long ones ends before
+ * its limit.
+ */
 export const listMessages =
   (d: Pick<Deps, 'storage'>) =>
   ({
@@ -66,5 +69,30 @@ export const listMessages =
         ...(state && { state }),
         ...(order && { order }),
       }
-      return d.storage.messages.list(filter, page)
+      return pageOfText(page, (part) => d.storage.messages.list(filter, part))
     })
+
+/** UTF-16 units. A hundred answers of the longest are a hundred times as many, and everybody else would wait while they are read and written. */
+const MOST_TEXT = 2 * 1024 * 1024
+/** Read at a time: no more than these are read in vain. */
+const PART = 20
+
+/** The page, or as much of it as goes to the message with which it has so much text. */
+function pageOfText({ limit, cursor: first }: PageOf, list: (part: PageOf) => Stored<Page<Message>>): Stored<Page<Message>> {
+  return safeTry(async function* () {
+    const data: Message[] = []
+    let text = 0
+    for (let cursor = first; ;) {
+      const part = yield* list({ limit: Math.min(PART, limit - data.length), ...(cursor !== undefined && { cursor }) })
+      for (const message of part.data) {
+        data.push(message)
+        text += textLength(message)
+        if (text >= MOST_TEXT) return ok({ data, nextCursor: message === part.data.at(-1) ? part.nextCursor : message.id })
+      }
+      if (part.nextCursor === null || data.length === limit) return ok({ data, nextCursor: part.nextCursor })
+      cursor = part.nextCursor
+    }
+  })
+}
+
+const textLength = ({ message, state }: Message): number => message.length + (state.kind === 'responded' ? state.response.length : 0)

@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest'
-import { table } from './output.js'
+import { table, toShow } from './output.js'
+
+const answer = 'one\n\ttwo \u001B[2J\u009B2J\u007F'
+
+it('shows an answer on a terminal without what that would obey, and gives it to a program as it is', () => {
+  expect(toShow(answer, { isTTY: true })).toBe('one\n\ttwo  [2J 2J ')
+  expect(toShow(answer, { isTTY: false })).toBe(answer)
+})
 
 it('shows what others wrote without what a terminal would obey', () => {
   const clipboard = '\u001B]52;c;cm0gLXJm\u0007'

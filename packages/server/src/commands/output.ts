@@ -1,13 +1,18 @@
+import { harmless } from '../harmless.js'
+
 /** Prints the value for a program, or the text for a person. */
 export function print(json: boolean | undefined, value: unknown, text: string): void {
-  console.log(json ? JSON.stringify(value, null, 2) : text)
+  console.log(toShow(json ? JSON.stringify(value, null, 2) : text))
 }
+
+/** For stdout: as it is for programs and files, and harmless for a terminal. */
+export const toShow = (text: string, to: Pick<NodeJS.WriteStream, 'isTTY'> = process.stdout): string => (to.isTTY ? harmless(text) : text)
 
 export type Row = Readonly<Record<string, string>>
 
 /** Columns as wide as what they hold, under the names of the fields. What others wrote moves no cursor and sets no colour. */
 export function table(given: readonly Row[], nothing: string): string {
-  const rows = given.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, harmless(value)])))
+  const rows = given.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, onOneLine(value)])))
   const [first] = rows
   if (!first) return nothing
   const names = Object.keys(first)
@@ -32,7 +37,7 @@ export const fieldTable = (value: object): string =>
     '',
   )
 
-const harmless = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ')
+const onOneLine = (text: string): string => harmless(text).replaceAll(/[\n\t]/g, ' ')
 
 /** `CREATED AT` for `createdAt`. */
 const titled = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase()

@@ -17,7 +17,7 @@ import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { shellWord } from '../shell-word.js'
 import { example, fileOrStdin, jsonFile, jsonOption, wholeNumber } from './options.js'
-import { print, progress } from './output.js'
+import { print, progress, toShow } from './output.js'
 
 type SendOptions = {
   readonly url?: string
@@ -117,10 +117,10 @@ async function follow({ client, agent, message, options }: Work): Promise<void> 
   const { messageId } = await client.messages.send(agent, message, { ...keyIn(options), waitSeconds: 0 })
   let shown: { attempt: number; length: number } | undefined
   for await (const told of client.messages.stream(agent, messageId)) {
-    if (options.json) console.log(JSON.stringify(told))
+    if (options.json) console.log(toShow(JSON.stringify(told)))
     if (told.event === 'chunk' && !options.json) {
       if (shown && shown.attempt !== told.attempt) process.stdout.write('\n')
-      process.stdout.write(told.text)
+      process.stdout.write(toShow(told.text))
       shown = { attempt: told.attempt, length: told.offset + told.text.length }
     }
     if (told.event === 'message') end(told.message, shown, options.json)
@@ -135,9 +135,9 @@ function end(message: Message, shown: { attempt: number; length: number } | unde
 }
 
 function finish(message: Message, json: true | undefined): void {
-  if (json) console.log(JSON.stringify(message, null, 2))
+  if (json) print(json, message, '')
   requireAnswer(message)
-  if (!json) console.log(message.response)
+  if (!json) print(json, message, message.response ?? '')
 }
 
 function requireAnswer({ messageId, state, error }: Message): void {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { InvalidArgumentError, type Command } from 'commander'
 import { loadAgents, noAgentsFile } from '../agents-file.js'
@@ -35,7 +36,7 @@ export function addServe(program: Command): void {
   withSecret(program.command('listen'), "the webhook's secret, to check signatures with (WEBHOOK_SECRET, unless given)")
     .description('run a receiver of webhooks that prints what it gets')
     .option('--port <port>', 'where to listen', port, 4000)
-    .option('--status <code>', 'what to answer', wholeNumber, 200)
+    .option('--status <code>', 'what to answer', status, 200)
     .addHelpText(
       'after',
       example('agent-messaging listen --secret-file secret.txt', 'WEBHOOK_SECRET=$(cat secret.txt) agent-messaging listen --port 4001'),
@@ -73,14 +74,22 @@ async function start({ agents: file, worker }: ServeOptions & { readonly worker:
   logger.info({ url: server.url, metricsUrl: server.metricsUrl, worker }, 'listening')
 }
 
-async function listen({ port: number, status, ...given }: SecretOptions & { port: number; status: number }): Promise<void> {
-  const server = createReceiver({ secret: secretOf(given), status, print: (lines) => console.log(lines) }).listen(number, '127.0.0.1')
+async function listen({ port: number, status: code, ...given }: SecretOptions & { port: number; status: number }): Promise<void> {
+  const server = createReceiver({ secret: secretOf(given), status: code, print: (lines) => console.log(lines) }).listen(number, '127.0.0.1')
   await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
     throw new OperatorError(
       `cannot listen on port ${number}: ${code === 'EADDRINUSE' ? 'it is in use; give another with --port' : message}`,
     )
   })
-  console.log(`Listening on http://127.0.0.1:${number}/ for webhooks. Ctrl-C stops it.\n`)
+  const { port: bound } = server.address() as AddressInfo
+  console.log(`Listening on http://127.0.0.1:${bound}/ for webhooks. Ctrl-C stops it.\n`)
+}
+
+/** One that ends a request. */
+function status(text: string): number {
+  const number = wholeNumber(text)
+  if (number < 200 || number > 599) throw new InvalidArgumentError('It takes a status, 200 to 599.')
+  return number
 }
 
 function port(text: string): number {

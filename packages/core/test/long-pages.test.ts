@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest'
+import { scene } from './scene.js'
+
+const LONGEST = 1024 * 1024
+
+async function answered(lengths: readonly number[]) {
+  const made = await scene({ handler: ({ message }) => ({ kind: 'answered', response: 'x'.repeat(Number(message)) }) })
+  const ids: string[] = []
+  for (const length of lengths) {
+    const sent = made.send(String(length))
+    await made.clock.advance(1)
+    ids.push((await sent)._unsafeUnwrap().message.id)
+  }
+  const list = async (limit: number, cursor?: string) =>
+    (
+      await made.service.messages.list({ ...made.ref, order: 'asc', page: { limit, ...(cursor !== undefined && { cursor }) } })
+    )._unsafeUnwrap()
+  /** How many messages each page has, up to the last. */
+  async function pages(limit: number): Promise<number[]> {
+    const found: string[][] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const { data, nextCursor } = await list(limit, cursor)
+      found.push(data.map(({ id }) => id))
+      cursor = nextCursor
+    }
+    expect(found.flat()).toEqual(ids)
+    return found.map(({ length }) => length)
+  }
+  return pages
+}
+
+it('a page of the longest answers ends when it has enough of them, and the next one goes on behind it', async () => {
+  const pages = await answered(Array.from({ length: 5 }, () => LONGEST))
+  expect(await pages(100)).toEqual([2, 2, 1])
+  expect(await pages(2)).toEqual([2, 2, 1])
+  expect(await pages(1)).toEqual([1, 1, 1, 1, 1])
+})
+
+it('a page that has enough with the last message is the last', async () => {
+  expect(await (await answered([1, LONGEST, LONGEST]))(100)).toEqual([3])
+})
+
+it('a page of short ones has as many as it is asked for, however they are read', async () => {
+  const pages = await answered(Array.from({ length: 45 }, (_, i) => i))
+  expect(await pages(100)).toEqual([45])
+  expect(await pages(45)).toEqual([45])
+  expect(await pages(41)).toEqual([41, 4])
+})

@@ -1,0 +1,20 @@
+import { createService } from '@org/agent-messaging-core'
+import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { errAsync, okAsync } from 'neverthrow'
+import { expect, it } from 'vitest'
+
+it('asks the storage once for all who ask at a time, and anew for who asks later', async () => {
+  const platform = fakePlatform()
+  const answers = [
+    okAsync<void, never>(undefined),
+    errAsync({ kind: 'unavailable', reason: 'away' } as const),
+    okAsync<void, never>(undefined),
+  ]
+  let asked = 0
+  const storage = { ...platform.storage, ping: () => answers[asked++] ?? platform.storage.ping() }
+  const { ping } = createService({ ...platform, storage })
+  const together = async () => (await Promise.all([ping(), ping(), ping()])).map((answer) => answer.isOk())
+  expect([await together(), asked]).toEqual([[true, true, true], 1])
+  expect([await together(), asked]).toEqual([[false, false, false], 2])
+  expect([await together(), asked]).toEqual([[true, true, true], 3])
+})
