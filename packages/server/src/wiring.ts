@@ -70,12 +70,13 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
   const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
   const onError = (worker: string, reason: string): void => telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
+  // Before the database: it throws for addresses that are none, and opens nothing.
+  const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   const {
     storage,
     close: closeDatabase,
     ...helpers
   } = await openDatabase(databasePath, { directUrl: options.databaseDirectUrl, leaseMs, onError, onDamage })
-  const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   const attempts = options.webhookThread
     ? webhookThread({
         masterKey: options.masterKey,
