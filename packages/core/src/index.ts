@@ -39,7 +39,7 @@ export type {
   RunningMessage,
 } from './domain/message.js'
 export { decideAfterRun, defaultDispatchPolicy, errorOf, isFinal, isRetryable, statusOf } from './domain/message.js'
-export type { DefaultExecutionPrincipal, ExecutionPrincipal, PrincipalError } from './domain/principal.js'
+export type { DefaultExecutionPrincipal, ExecutionPrincipal, Principal, PrincipalError } from './domain/principal.js'
 export { endUserMark, resolvePrincipal } from './domain/principal.js'
 export type { FinishedRun, RunError, RunOutcome } from './domain/run.js'
 export { failedRun } from './domain/run.js'
