@@ -87,3 +87,22 @@ it('the tests that the webhook promises rest on are there', () => {
   expect(named.length).toBeGreaterThan(5)
   expect(named.filter((file) => !existsSync(new URL(`../${file}`, import.meta.url)))).toEqual([])
 })
+
+it('the pages name files, functions and types that are there', () => {
+  const sources = ['packages', 'scripts', 'faults', 'benchmarks', 'examples'].flatMap(filesBelow)
+  const text = sources.map((file) => (/\.(?:[jt]sx?|mjs)$/.test(file) ? read(file) : '')).join('\n')
+  const named = [...read('ARCHITECTURE.md').matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)
+  const files = named.filter((name) => /^[\w-][\w./-]*\/[\w.-]+\.[jt]s$/.test(name))
+  const names = named.filter((name) => /^[A-Za-z]+[a-z][A-Z]\w*$/.test(name))
+  expect([files.length, names.length].every((count) => count > 10)).toBe(true)
+  expect(files.filter((name) => !sources.some((file) => file.endsWith(`/${name}`) || file === name))).toEqual([])
+  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(text))).toEqual([])
+})
+
+function filesBelow(folder: string): string[] {
+  const entries = readdirSync(new URL(`../${folder}`, import.meta.url), { withFileTypes: true })
+  return entries.flatMap((entry) => {
+    if (['node_modules', 'dist', 'build'].includes(entry.name)) return []
+    return entry.isDirectory() ? filesBelow(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`]
+  })
+}

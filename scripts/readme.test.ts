@@ -25,7 +25,9 @@ beforeAll(async () => {
   const agents = blocksOf('README.md').find(({ text }) => text.includes('greeter:'))?.text ?? ''
   writeFileSync(path.join(folder, 'my-agents.mjs'), agents)
   const cli = path.join(ROOT, 'packages/server/dist/cli.js')
-  const said = start(process.execPath, [cli, 'dev', '--agents', 'my-agents.mjs'], { cwd: folder, env: { ...process.env, PORT: `${port}` } })
+  // What was not taken at once comes when it is asked for, and not by itself.
+  const env = { ...process.env, PORT: `${port}`, SERVICE_WEBHOOK_RETRY_SCHEDULE: '1h' }
+  const said = start(process.execPath, [cli, 'dev', '--agents', 'my-agents.mjs'], { cwd: folder, env })
   await until(() => said().includes('See the delivery'))
   const [, exportKey = 'false'] = /`(export KEY=[^`]+)`/.exec(read('README.md')) ?? []
   key = (await promisify(execFile)('bash', ['-c', `${exportKey} && echo $KEY`], { cwd: folder })).stdout.trim()
@@ -98,15 +100,49 @@ describe('the README', () => {
 })
 
 describe('the quick start', () => {
-  it('leads to a verified webhook', { timeout: 60_000 }, async () => {
-    const [, receive, send] = blocksOf('docs/quick-start.md').map(({ text }) => text)
-    const secret = (await shell(`${/openssl.*(?=\))/.exec(receive ?? '')?.[0]}`)).trim()
-    const lines = (receive ?? '').trim().split('\n')
-    const program = lines.pop()?.match(/node (\S+)$/)?.[1] ?? ''
-    await shell(lines.slice(1).join('\n'), { SECRET: `whsec_${secret}` })
-    const env = { ...process.env, WEBHOOK_SECRET: `whsec_${secret}`, PORT: `${receiverPort}` }
+  const [, receive = '', send = '', again = ''] = blocksOf('docs/quick-start.md').map(({ text }) => text)
+  const lines = receive.trim().split('\n')
+  const program = /node (\S+)$/.exec(lines.at(-1) ?? '')?.[1] ?? ''
+  let [secret, webhookId] = ['', '']
+  async function startReceiver(): Promise<() => string> {
+    const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: `${receiverPort}` }
     const said = start(process.execPath, [program], { cwd: ROOT, env })
-    expect(JSON.parse(await shell(send ?? ''))).toMatchObject({ status: 'responded', response: 'Hello' })
+    await promisify(execFile)('curl', [
+      '--silent',
+      '--retry',
+      '30',
+      '--retry-connrefused',
+      '--retry-delay',
+      '1',
+      here('http://127.0.0.1:4000/'),
+    ])
+    return said
+  }
+
+  it('leads to a verified webhook', { timeout: 60_000 }, async () => {
+    secret = `whsec_${(await shell(`${/openssl.*(?=\))/.exec(receive)?.[0]}`)).trim()}`
+    ;({ id: webhookId } = JSON.parse(await shell(lines.slice(1, -1).join('\n'), { SECRET: secret })) as { id: string })
+    const said = await startReceiver()
+    expect(JSON.parse(await shell(send))).toMatchObject({ status: 'responded', response: 'Hello' })
+    await until(() => said().includes('first Hello'))
+    started.pop()?.kill('SIGKILL')
+  })
+
+  it('has what waited for the receiver sent without a wait', { timeout: 60_000 }, async () => {
+    const [list = '', redeliver = ''] = again
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/^npx agent-messaging (\w+ \w+) ?/, '$1 '))
+    await shell(send)
+    const [waiting] = JSON.parse(await command(`${list} --webhook ${webhookId} --json`)) as { id: string }[]
+    const said = await startReceiver()
+    await command(redeliver.replace(/<.*>/, waiting?.id ?? ''))
     await until(() => said().includes('first Hello'))
   })
 })
+
+/** As somebody would type it where the server was started. */
+async function command(words: string): Promise<string> {
+  const cli = path.join(ROOT, 'packages/server/dist/cli.js')
+  return (await promisify(execFile)(process.execPath, [cli, ...words.split(' ').filter(Boolean)], { cwd: folder })).stdout
+}

@@ -38,15 +38,14 @@ export type OutboundOptions = {
   readonly dnsServers?: readonly string[]
   /** PEM of the certificate authorities to trust, instead of Node's own. */
   readonly ca?: string | readonly string[]
-  readonly userAgent?: string
 }
 
 const VET_TIMEOUT_MS = 5_000
 const STOPPING = unreachable('interrupted', 'the service is stopping')
+const USER_AGENT = 'agent-messaging'
 
 export function outboundHttp(options: OutboundOptions): OutboundHttp {
   const { guard, connectionsPerOrigin = 128, maxOrigins = 1_000, connectTimeoutMs: timeoutMs = 10_000, ca } = options
-  const userAgent = options.userAgent ?? 'agent-messaging'
   const resolve = hostResolver({ ...(options.dnsServers && { servers: options.dnsServers }) })
   const origins = originPools(dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) }), { connectionsPerOrigin, maxOrigins })
   let isClosed = false
@@ -58,7 +57,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     if (checked.isErr()) return answer.fail(unreachable('address_blocked', `the URL ${checked.error}`))
     const { origin, pathname, search } = checked.value
     const pool = origins.use(origin)
-    const identified = { ...request, headers: { 'user-agent': userAgent, ...request.headers } }
+    const identified = { ...request, headers: { 'user-agent': USER_AGENT, ...request.headers } }
     pool.start(new Exchange(identified, pathname + search, answer, (exchange, isComplete) => pool.ended(exchange, isComplete)))
   }
 

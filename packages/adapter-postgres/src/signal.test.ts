@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { describeWorkSignalContract } from '@org/agent-messaging-core/contract'
 import { fakeIds } from '@org/agent-messaging-core/testing'
 import type { Message } from '@org/agent-messaging-core'
@@ -104,4 +106,26 @@ it('says once why it cannot connect, and closes all the same', async () => {
   await signal.close()
   expect(reasons).toEqual([expect.stringContaining('ECONNREFUSED')])
   expect(reasons[0]).not.toContain('hunter2')
+})
+
+it('shows the password of a pool that was made of parts, which pg hides from who copies its options', async () => {
+  const shown: string[] = []
+  // As much of a PostgreSQL as it takes to be shown a password: it asks for one in clear text, and hangs up.
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      socket.once('data', (bytes) => {
+        shown.push(bytes.subarray(5, -1).toString())
+        socket.destroy()
+      })
+      socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const pool = new pg.Pool({ host: '127.0.0.1', port, user: 'host', password: 'of the pool', database: 'd' })
+  opened.push(postgresSignal({ pool }))
+  await vi.waitFor(() => expect(shown[0]).toBe('of the pool'), { timeout: 5_000 })
+  server.close()
+  await pool.end()
 })

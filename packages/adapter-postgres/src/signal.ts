@@ -39,7 +39,7 @@ const BACKOFF_MS = { first: 100, longest: 5_000 }
  * that waits in the same way. While the connection is away nothing is kept for the others: they poll.
  */
 export function postgresSignal({ onError = () => undefined, ...place }: PostgresSignalOptions): PostgresSignal {
-  const where = 'pool' in place ? place.pool.options : { connectionString: place.connectionString }
+  const where = 'pool' in place ? optionsOf(place.pool) : { connectionString: place.connectionString }
   const listeners = new Map<string, Set<Hear>>()
   const workers = new Set<{ hear(work: WaitingWork): void }>()
   const untold = new Set<string>()
@@ -152,6 +152,9 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
     },
   }
 }
+
+/** With the password, which pg hides from who copies them. */
+const optionsOf = ({ options }: pg.Pool): pg.ClientConfig => ({ ...options, password: options.password })
 
 /** Undefined when the topic is a message. */
 function workOf(topic: string): WaitingWork | undefined {

@@ -58,6 +58,17 @@ it.each([undefined, ''])('a client is not made with the key %j', (apiKey) => {
   expect(() => createClient({ baseUrl: 'https://messages.example', apiKey })).toThrow(/^There is no API key: /)
 })
 
+it.each([undefined, 'messages.example', 'localhost:3000'])('a client is not made for the base URL %j', (baseUrl) => {
+  expect(() => createClient({ baseUrl: baseUrl as string, apiKey: 'k' })).toThrow(/^There is no base URL: give `baseUrl`/)
+})
+
+it('a client in a browser may have its own origin as its base', async () => {
+  const asked: string[] = []
+  const fetch = async (url: unknown): Promise<Response> => (asked.push(String(url)), Response.json({}))
+  for (const baseUrl of ['', '/messaging/']) await createClient({ baseUrl, apiKey: 'k', fetch }).agents.get('echo')
+  expect(asked).toEqual(['/v1/agents/echo', '/messaging/v1/agents/echo'])
+})
+
 describe('a request', () => {
   it('carries the key, and the query without what is absent', async () => {
     const { asked, client } = await service([{ status: 200, body: { data: [], nextCursor: null } }])

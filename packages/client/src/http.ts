@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.js'
 
 export type ClientOptions = {
-  /** Such as `https://messages.example`. */
+  /** Such as `https://messages.example`; in a browser also a path of its own origin. */
   readonly baseUrl: string
   /** Of the environment, say: none at all is refused at once. */
   readonly apiKey: string | undefined
@@ -37,11 +37,15 @@ const LONGEST_PAUSE_MS = 10_000
 /** Longer than this nobody waits within a call: the refusal goes to the caller. */
 const LONGEST_RETRY_AFTER_MS = 60_000
 const MAY_PASS: readonly number[] = [429, 502, 503, 504]
+const BASE_URL = /^(?:https?:\/\/.|\/|$)/i
 
 export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): Http {
   const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
   if (!apiKey)
     throw new Error('There is no API key: give `apiKey` the amk_… of your project (`npm start` prints one, and keeps it in data/api-key)')
+  // A request to nowhere would be repeated as one whose connection failed.
+  if (!BASE_URL.test(baseUrl))
+    throw new Error('There is no base URL: give `baseUrl` where the service is, such as https://messages.example')
   const base = baseUrl.replace(/\/+$/, '')
 
   function send({ method, path, query, body, headers, signal }: Call): Promise<Response> {

@@ -16,7 +16,7 @@ export type {
   UnreachableError,
   WebhookDelivery,
 } from './domain/delivery.js'
-export { decideNextState, decideRedelivery, defaultRetryPolicy, deliveryStatusOf } from './domain/delivery.js'
+export { decideNextState, decideRedelivery, deliveryStatusOf } from './domain/delivery.js'
 export type { EventName, EventPayload, SubscribableEvent, WebhookEvent } from './domain/event.js'
 export { EVENT_NAMES, freezeEvent, isForEndUser } from './domain/event.js'
 export { fail } from './domain/fail.js'
@@ -25,7 +25,7 @@ export { newestThatFit } from './domain/history.js'
 export type { Instant } from './domain/instant.js'
 export { toIso } from './domain/instant.js'
 export type { Json, JsonObject } from './domain/json.js'
-export { canonicalJson, isJsonObject, isStorableText, jsonProblem } from './domain/json.js'
+export { isJsonObject, isStorableText } from './domain/json.js'
 export type { Limits } from './domain/limits.js'
 export { defaultLimits } from './domain/limits.js'
 export type {
@@ -39,8 +39,8 @@ export type {
   RunningMessage,
 } from './domain/message.js'
 export { decideAfterRun, defaultDispatchPolicy, errorOf, isFinal, isRetryable, statusOf } from './domain/message.js'
-export type { DefaultExecutionPrincipal, ExecutionPrincipal, PrincipalError } from './domain/principal.js'
-export { defaultPrincipalProblem, endUserMark, principalProblem, resolvePrincipal } from './domain/principal.js'
+export type { DefaultExecutionPrincipal, ExecutionPrincipal, Principal, PrincipalError } from './domain/principal.js'
+export { endUserMark, resolvePrincipal } from './domain/principal.js'
 export type { FinishedRun, RunError, RunOutcome } from './domain/run.js'
 export { failedRun } from './domain/run.js'
 export type { Sealed } from './domain/sealed.js'

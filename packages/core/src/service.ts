@@ -105,7 +105,10 @@ export const defaultPolicy: Policy = {
 /** After its grace a stop goes on for so long with recording what runs came to, aborted ones too. */
 const LAST_TRIES_MS = 2_000
 
-/** Puts the use cases and the workers together over the given ports. Nothing runs before `start` or `tick`. */
+/**
+ * Puts the use cases and the workers together over the given ports. Nothing runs before `start` or `tick`. Throws a `RangeError` for a
+ * policy under which nothing would be delivered.
+ */
 export function createService(options: ServiceOptions) {
   const over = new AbortController()
   const d = assemble(options, over.signal)
@@ -194,6 +197,7 @@ export function createService(options: ServiceOptions) {
 
 function assemble(options: ServiceOptions, over: AbortSignal): Deps {
   const policy = { ...defaultPolicy, ...options.policy }
+  requireFittingLease(policy)
   const platform: Platform = {
     ...options,
     attempts: options.attempts ?? attemptMaker({ ...options, policy }),
@@ -214,4 +218,10 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
     ...{ deliveryWorker, dispatcher, supervisor, answerStreams },
     ...{ maintenance: createMaintenance(platform), waitingRoom: createWaitingRoom(platform) },
   }
+}
+
+/** An attempt is begun only if its lease covers the whole of it. */
+function requireFittingLease({ deliver: { leaseMs, deadlineMs } }: Policy): void {
+  if (leaseMs <= deadlineMs)
+    throw new RangeError(`policy.deliver.leaseMs is ${leaseMs}; it takes more than deadlineMs, which is ${deadlineMs}`)
 }

@@ -1,7 +1,7 @@
 import { ok } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { createService, defaultDispatchPolicy, defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
-import { refused } from '@org/agent-messaging-core/testing'
+import { createService, defaultDispatchPolicy, defaultPolicy, defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
+import { fakePlatform, refused } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
 const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
@@ -356,4 +356,11 @@ it('says whether the storage works', async () => {
   expect((await service.ping()).isOk()).toBe(true)
   await storage.close()
   expect((await service.ping()).isErr()).toBe(true)
+})
+
+it('refuses a lease of deliveries under which no attempt would ever be made', () => {
+  const withDeadline = (deadlineMs: number) => () =>
+    createService({ ...fakePlatform(), policy: { deliver: { ...defaultPolicy.deliver, deadlineMs } } })
+  expect(withDeadline(30_000)).toThrow(new RangeError('policy.deliver.leaseMs is 30000; it takes more than deadlineMs, which is 30000'))
+  expect(withDeadline(29_999)).not.toThrow()
 })

@@ -35,7 +35,9 @@ export function createMetrics(): Metrics {
   const disabled = counter('webhooks_disabled', 'Webhooks disabled by their failures.')
   const lost = counter('leases_lost', 'Results that came after their lease was lost, and count for nothing.', ['of'])
   const away = counter('store_unavailable', 'Times that the storage refused what a worker asked for.')
-  const defects = counter('worker_failures', 'Rounds of a worker that threw.', ['worker'])
+  const failures = counter('worker_failures', 'Rounds of a worker that threw, and helpers of one that lost their connection or thread.', [
+    'worker',
+  ])
   const maintained = counter('maintained_rows', 'Rows that maintenance cancelled or purged.', ['what'])
   const requests = counter('http_requests', 'Requests, by method, route and status.', ['method', 'route', 'status'])
   const requestSeconds = seconds('http_request_duration', 'Requests, with the wait for an answer, by route.', ['route'], REQUEST_BUCKETS)
@@ -65,7 +67,7 @@ export function createMetrics(): Metrics {
       case 'store.unavailable':
         return away.inc()
       case 'worker.failed':
-        return defects.inc({ worker: labelOf(fact['worker']) })
+        return failures.inc({ worker: labelOf(fact['worker']) })
       case 'maintenance.done':
         maintained.inc({ what: 'deliveries_cancelled' }, Number(fact['cancelled']))
         maintained.inc({ what: 'deliveries_purged' }, Number(fact['purgedDeliveries']))

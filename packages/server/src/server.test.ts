@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { Telemetry } from '@org/agent-messaging-core'
+import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { silentLogger, type Logger } from './logging.js'
 import { OperatorError } from './operator-error.js'
@@ -55,6 +56,12 @@ const send = (server: RunningServer, agent: string, message: string): Promise<Re
   call(server, `/v1/agents/${agent}/messages`, { sessionId: 's', message })
 
 describe('a server made in code', () => {
+  it('leaves nothing open when it cannot be made', async () => {
+    await expect(serve({ addresses: { allowedCidrs: ['10/8'] } })).rejects.toThrow('"10/8" is not a CIDR')
+    const storage = openSqliteStorage({ path: path.join(root, 'service.db') })
+    expect(storage.alone).toBe(true)
+    await storage.close()
+  })
   it('answers with the functions that it was given, and with the built-in echo', async () => {
     const server = await serve({ agents: { shout: ({ message }) => message.toUpperCase() } })
     await createAgent(server, 'shout')

@@ -35,16 +35,16 @@ export type WiringOptions = {
   readonly masterKey: Uint8Array
   /** Handlers of function agents, beside the built-in `echo`. */
   readonly agents?: Agents | undefined
-  /** What agents of the kinds `process` and `acp` may be; without any there are no such runtimes. */
+  /** What agents of the kinds `process` and `acp` may be; none unless given. */
   readonly programs?: Programs | undefined
   /** Is told what programs print on stderr, and on stdout beside the protocol; nobody is unless given. */
   readonly programLog?: ProgramLog | undefined
-  /** Runtimes beside `function`, `http`, `openai` and `a2a`; one of the same kind replaces ours. */
+  /** Runtimes beside `function`, `http`, `openai`, `a2a`, `process` and `acp`; one of the same kind replaces ours. */
   readonly runtimes?: readonly AgentRuntime[] | undefined
   /** Where webhooks and HTTP runtimes may be, beside public addresses over https. */
   readonly addresses?: AddressPolicy | undefined
   readonly policy?: Partial<Policy> | undefined
-  /** Webhooks are signed and sent in a thread of their own, by the machine's clock. */
+  /** Whether webhooks are signed and sent in a thread of their own, by the machine's clock. `createServer` goes by the processors unless given. */
   readonly webhookThread?: boolean | undefined
   readonly telemetry?: Telemetry | undefined
   /** The machine's unless given. Tests drive hours and days by hand with `fakeClock()` of core's `./testing`. */
@@ -70,12 +70,13 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
   const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
   const onError = (worker: string, reason: string): void => telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
+  // Before the database: it throws for addresses that are none, and opens nothing.
+  const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   const {
     storage,
     close: closeDatabase,
     ...helpers
   } = await openDatabase(databasePath, { directUrl: options.databaseDirectUrl, leaseMs, onError, onDamage })
-  const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   const attempts = options.webhookThread
     ? webhookThread({
         masterKey: options.masterKey,

@@ -41,7 +41,7 @@ export { describeWorkSignalContract } from './work-signal.js'
 /**
  * What every storage must do, as vitest tests: call it at the top of a test file. `open` gives an empty storage for each
  * test, and in `second`, if the adapter can, another instance on the same data, as another process would have. All times are
- * handed in, so nothing here waits. A title's G1 to G6 is the guarantee of the README that the test stands for.
+ * handed in, so nothing here waits. A title's G1 to G6 is the guarantee of ARCHITECTURE.md that the test stands for.
  */
 export function describeStorageContract(name: string, open: OpenStorage): void {
   const it = storageTest(open)

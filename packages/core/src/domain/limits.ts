@@ -2,7 +2,6 @@
 export type Limits = {
   readonly messageLength: number
   readonly sessionIdLength: number
-  readonly endUserIdLength: number
   readonly metadataLength: number
   readonly metadataDepth: number
   readonly responseLength: number
@@ -15,7 +14,6 @@ export type Limits = {
 export const defaultLimits: Limits = {
   messageLength: 64 * 1024,
   sessionIdLength: 256,
-  endUserIdLength: 256,
   metadataLength: 16 * 1024,
   metadataDepth: 16,
   responseLength: 1024 * 1024,

@@ -1,8 +1,11 @@
 import { err, ok, type Result } from 'neverthrow'
 import { isJsonObject, isStorableText } from './json.js'
 
-/** On whose behalf an agent runs (S§2). */
-export type ExecutionPrincipal = { readonly type: 'service' } | { readonly type: 'end_user'; readonly endUserId: string }
+/** On whose behalf an agent runs (S§2): the service itself, or an end user. */
+export type Principal = { readonly type: 'service' } | { readonly type: 'end_user'; readonly endUserId: string }
+
+/** The one that a message carries. */
+export type ExecutionPrincipal = Principal
 
 /** An agent's default. Its `endUserId`, if any, describes the default; it never stands in for the caller's (S§4.1 rule 2). */
 export type DefaultExecutionPrincipal = { readonly type: 'service' } | { readonly type: 'end_user'; readonly endUserId?: string }

@@ -22,5 +22,5 @@ export type Fact = {
     | 'agent.changed'
     | 'maintenance.done'
     | 'store.unavailable'
-    | 'worker.failed' // a defect: something threw that must not
+    | 'worker.failed' // something threw that must not, which is a defect; or what helps a worker lost its connection or its thread
 } & { readonly [detail: string]: Json | undefined }

@@ -39,19 +39,21 @@ export type Dispatcher = {
 /** Exactly one of the two is to be called, once. */
 type Slot = { run(claimed: ClaimedMessage): void; release(): void }
 
-/**
- * `recording`: of the runs, those whose agent has ended. `starved`: something may be due that found no free slot. `accepting`: the sessions for which slots are reserved. `whenIdle`: called once
- * nothing runs or is about to.
- */
+/** The runs of one agent, and the slots that are about to be theirs. */
 type Lane = {
   agent: Agent
   running: Pick<RunningAgent, 'run'>
   readonly runs: Set<Run>
+  /** Of the runs, those whose agent has ended. */
   recording: number
+  /** Slots for messages that are about to be accepted or claimed. */
   reserved: number
+  /** The sessions of those that are about to be accepted. */
   readonly accepting: Set<string>
+  /** Something may be due that found no free slot. */
   starved: boolean
   closed: boolean
+  /** Called once nothing runs or is about to. */
   readonly whenIdle: (() => void)[]
 }
 

@@ -33,6 +33,8 @@ type RunDeps = Parameters<typeof settleRun>[0] & Pick<Deps, 'crypto' | 'answerSt
 /** How long an aborted agent may take to end before the run goes on without it. Who stops the process waits for that. */
 const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = { timeout: 5_000, lost: 5_000, cancelled: 5_000, drain: 1_000 }
 
+const NOTHING_WAITS = { sessionWaits: false }
+
 /** The agent has its turn when those have resolved that come `before`. */
 export function createRun(
   d: RunDeps,
@@ -69,28 +71,30 @@ export function createRun(
     if (state.kind === 'cancelled') abort('cancelled')
   }
 
-  async function execute(): Promise<{ sessionWaits: boolean }> {
-    const nothingWaits = { sessionWaits: false }
+  async function execute(): Promise<{ readonly sessionWaits: boolean }> {
     const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([guarded(), givenUp])
     rest()
-    if (reason === 'lost' || reason === 'cancelled') {
-      // That a cancelled run ends is no news; that it answers all the same is.
-      if (reason === 'lost' || outcome?.kind === 'answered')
-        d.telemetry.record({ name: 'run.refused', messageId: message.id, agentId: agent.id, attempt: message.attempt })
-      return nothingWaits
-    }
-    if (outcome?.kind === 'deferred') {
-      await defer(outcome.deadlineMs)
-      return nothingWaits
-    }
-    const run = outcome?.kind === 'answered' ? outcome : reason ? abortedRun(reason, d.policy.dispatch.runTimeoutMs) : outcome
-    const recorded = await settleRun(d)({
-      held,
-      message,
-      run: run ?? failedRun('RUNTIME_LOST', 'the run was given up'),
-      maxAttempts: agent.maxAttempts,
-    })
-    return recorded.isOk() && recorded.value.kind === 'recorded' ? recorded.value : nothingWaits
+    if (reason === 'lost' || reason === 'cancelled') refuse(outcome)
+    else if (outcome?.kind === 'deferred') await defer(outcome.deadlineMs)
+    else return settle(finished(outcome))
+    return NOTHING_WAITS
+  }
+
+  /** That a cancelled run ends is no news; that it answers all the same is. */
+  function refuse(outcome: RunOutcome | undefined): void {
+    if (reason === 'lost' || outcome?.kind === 'answered')
+      d.telemetry.record({ name: 'run.refused', messageId: message.id, agentId: agent.id, attempt: message.attempt })
+  }
+
+  /** What is to be recorded: an answer counts though the run was aborted. */
+  function finished(outcome: FinishedRun | undefined): FinishedRun {
+    if (reason && outcome?.kind !== 'answered') return abortedRun(reason, d.policy.dispatch.runTimeoutMs)
+    return outcome ?? failedRun('RUNTIME_LOST', 'the run was given up')
+  }
+
+  async function settle(run: FinishedRun): Promise<{ readonly sessionWaits: boolean }> {
+    const recorded = await settleRun(d)({ held, message, run, maxAttempts: agent.maxAttempts })
+    return recorded.isOk() && recorded.value.kind === 'recorded' ? recorded.value : NOTHING_WAITS
   }
 
   /** The port forbids a rejection; an adapter with a bug must not take the worker down with it. */

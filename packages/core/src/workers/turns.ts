@@ -52,7 +52,8 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
   const full = new Set<string>()
   const waiting: Record<Kind, number> = { first: 0, retry: 0 }
   const inFlight: Record<Kind, number> = { first: 0, retry: 0 }
-  let held = 0
+  /** Of what waits, as much as counts against the buffer: of one project no more than half of that. */
+  let buffered = 0
 
   const free = (): number => maxInFlight - inFlight.first - inFlight.retry
 
@@ -66,9 +67,9 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
 
   function count(lane: Lane, kind: Kind, by: { waiting?: 1 | -1; inFlight?: 1 | -1 }): void {
     waiting[kind] += by.waiting ?? 0
-    held -= Math.min(lane.project.waiting, prefetch / 2)
+    buffered -= Math.min(lane.project.waiting, prefetch / 2)
     lane.project.waiting += by.waiting ?? 0
-    held += Math.min(lane.project.waiting, prefetch / 2)
+    buffered += Math.min(lane.project.waiting, prefetch / 2)
     inFlight[kind] += by.inFlight ?? 0
     lane.project.inFlight += by.inFlight ?? 0
     lane.inFlight += by.inFlight ?? 0
@@ -119,7 +120,7 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
       return waiting.retry
     },
     get room() {
-      return Math.max(prefetch - held, free())
+      return Math.max(prefetch - buffered, free())
     },
     get inFlight() {
       return inFlight.first + inFlight.retry

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core'
 import { InvalidArgumentError, Option } from 'commander'
-import { duration as durationText } from '../config-values.js'
+import { duration as durationText, publicUrl } from '../config-values.js'
 
 export const jsonOption = () => new Option('--json', 'print JSON, each thing as the HTTP API would')
 export const projectOption = () => new Option('--project <project>', 'its name or id').default('default')
@@ -63,4 +63,11 @@ export function duration(text: string): number {
   const parsed = durationText(0, LONGEST_MS).safeParse(text)
   if (parsed.success) return parsed.data
   throw new InvalidArgumentError('It takes a duration such as 30s, 5m, 1h or 2d.')
+}
+
+/** Where a server is. */
+export function serverUrl(text: string): string {
+  const parsed = publicUrl.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new InvalidArgumentError('It takes a URL such as http://127.0.0.1:3000.')
 }

@@ -16,7 +16,7 @@ import { devFiles } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { shellWord } from '../shell-word.js'
-import { example, fileOrStdin, jsonFile, jsonOption, wholeNumber } from './options.js'
+import { example, fileOrStdin, jsonFile, jsonOption, serverUrl, wholeNumber } from './options.js'
 import { print, progress, toShow } from './output.js'
 
 type SendOptions = {
@@ -46,7 +46,7 @@ export function addSend(program: Command): void {
     .option('--idempotency-key <key>', 'one key makes one message, however often it is sent')
     .option('--wait <seconds>', 'wait so long at most, 0 for not at all (until the message is finished, unless given)', wholeNumber)
     .option('--stream', 'print the answer piece by piece as it comes')
-    .option('--url <url>', 'where the server is (SERVICE_PUBLIC_URL, or 127.0.0.1 with PORT, unless given)')
+    .option('--url <url>', 'where the server is (SERVICE_PUBLIC_URL, or 127.0.0.1 with PORT, unless given)', serverUrl)
     .option('--api-key <key>', 'with project:message (SERVICE_BOOTSTRAP_API_KEY, or what dev keeps in data/, unless given)')
     .addOption(jsonOption())
     .addHelpText(
