@@ -1,5 +1,5 @@
 import { isJsonObject, type AgentRuntime, type Clock, type JsonObject, type RunError, type RunningAgent } from '@org/agent-messaging-core'
-import { failedRun } from '@org/agent-messaging-core'
+import { beginningOf, failedRun } from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import { connect, type Fetch, type Remote } from './a2a-client.js'
 import { parseA2aOptions } from './a2a-options.js'
@@ -88,7 +88,7 @@ function runningA2aAgent(turn: TurnDeps, fetch: Fetch, remote: Remote): RunningA
   }
 }
 
-const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message: message.slice(0, 1_000) })
+const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message: beginningOf(message, 1_000) })
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

@@ -1,7 +1,7 @@
 import { Role, TaskState, type Message, type SendMessageRequest, type Task } from '@a2a-js/sdk'
 import type { Client } from '@a2a-js/sdk/client'
 import { A2AError, TaskNotFoundError } from '@a2a-js/sdk/errors'
-import { failedRun, type Clock, type FinishedRun, type RunRequest } from '@org/agent-messaging-core'
+import { beginningOf, failedRun, type Clock, type FinishedRun, type RunRequest } from '@org/agent-messaging-core'
 import { readConversation, type Conversation } from './conversation.js'
 import { answerOf, lastWords, textOf } from './task-text.js'
 
@@ -127,7 +127,7 @@ async function conclude(run: RunRequest, task: Task): Promise<FinishedRun> {
 }
 
 const failed = (message: string, retryable = false): FinishedRun =>
-  failedRun('RUNTIME_ERROR', message.replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH), retryable)
+  failedRun('RUNTIME_ERROR', beginningOf(message.replaceAll('\0', ''), MAX_ERROR_LENGTH), retryable)
 
 /** An error of the protocol, or a refusal by HTTP, will be the same next time; what happened on the way may be over then. */
 const isRetryable = (error: unknown): boolean =>
