@@ -1,3 +1,4 @@
+import { beginningOf } from '@org/agent-messaging-core'
 import type { Remote } from './a2a-client.js'
 
 const MAX_LENGTH = 1_000
@@ -5,7 +6,7 @@ const MAX_LENGTH = 1_000
 /** What went wrong, as it may be stored and told to callers: in few words, and in none that are secret, even if the agent sends them back. */
 export function tellable(text: string, { headers }: Pick<Remote, 'headers'>): string {
   const discreet = secretsIn(headers).reduce((said, secret) => said.replaceAll(secret, '***'), text)
-  return discreet.slice(0, MAX_LENGTH).replace(/\0|\p{Surrogate}/gu, '\uFFFD')
+  return beginningOf(discreet, MAX_LENGTH).replace(/\0|\p{Surrogate}/gu, '\uFFFD')
 }
 
 /** The values, with and without a scheme such as `Bearer`. */

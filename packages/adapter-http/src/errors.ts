@@ -68,7 +68,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   agent_not_running: ({ state, retryInMs }) => ({
     ...{
       code: 'AGENT_NOT_RUNNING',
-      message: `The agent is not running${state === 'running' ? '' : `: it is in state ${state}${whatToDo(state)}`}`,
+      message: `The agent is not running${state === 'running' ? '' : `: it is in state ${state}${whatToDo(state, retryInMs !== undefined)}`}`,
     },
     ...(retryInMs !== undefined && { headers: { 'Retry-After': String(Math.ceil(retryInMs / 1_000)) } }),
   }),
@@ -114,8 +114,8 @@ export function refuse(c: Context<Env>, error: HttpError) {
   return reply(c, statuses[code], body, headers)
 }
 
-const whatToDo = (state: string): string => {
-  if (state === 'stopped') return '; POST /v1/agents/:id/start starts it'
+const whatToDo = (state: string, comesBack: boolean): string => {
+  if (state === 'stopped' && !comesBack) return '; POST /v1/agents/:id/start starts it'
   return state === 'error' ? '; GET /v1/agents/:id says why' : ''
 }
 

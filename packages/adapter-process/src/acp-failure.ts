@@ -1,5 +1,5 @@
 import { RequestError } from '@agentclientprotocol/sdk'
-import { failedRun, isJsonObject, isStorableText, type FinishedRun } from '@org/agent-messaging-core'
+import { beginningOf, failedRun, isJsonObject, isStorableText, type FinishedRun } from '@org/agent-messaging-core'
 
 /** The agent was asked and said nothing in time. */
 export class AgentLate extends Error {
@@ -43,6 +43,6 @@ export function reasonOf(error: unknown): string {
 }
 
 export function storable(text: string): string {
-  const short = text.slice(0, MAX_ERROR_LENGTH)
+  const short = beginningOf(text, MAX_ERROR_LENGTH)
   return isStorableText(short) ? short : 'the agent gave a reason that cannot be stored'
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { failedRun, isStorableText, type FinishedRun } from '@org/agent-messaging-core'
+import { beginningOf, failedRun, isStorableText, type FinishedRun } from '@org/agent-messaging-core'
 
 /** What a run came to for the program; `sessionState` is to be remembered before the run ends. */
 export type Reply = FinishedRun & { readonly sessionState?: string }
@@ -44,6 +44,6 @@ export function openRuns() {
 
 /** What a program says of its failure, as far as it may be stored. */
 export function programError(message: string, retryable: boolean): FinishedRun {
-  const shown = message.slice(0, MAX_ERROR_LENGTH)
+  const shown = beginningOf(message, MAX_ERROR_LENGTH)
   return failedRun('RUNTIME_ERROR', isStorableText(shown) && shown !== '' ? shown : 'the agent failed', retryable)
 }

@@ -140,6 +140,7 @@ describe('a run', () => {
     [{ message: 'no money' }, 'no money', false],
     [{ message: 'busy', retryable: true }, 'busy', true],
     [{ message: 'x'.repeat(2_000) }, 'x'.repeat(1_000), false],
+    [{ message: `${'x'.repeat(999)}😀` }, 'x'.repeat(999), false],
     [{ message: 'a\0b' }, 'the agent failed', false],
   ])('fails with the words of the program', async (error, message, retryable) => {
     const { run } = await started()

@@ -25,7 +25,7 @@ export { newestThatFit } from './domain/history.js'
 export type { Instant } from './domain/instant.js'
 export { toIso } from './domain/instant.js'
 export type { Json, JsonObject } from './domain/json.js'
-export { isJsonObject, isStorableText } from './domain/json.js'
+export { beginningOf, isJsonObject, isStorableText } from './domain/json.js'
 export type { Limits } from './domain/limits.js'
 export { defaultLimits } from './domain/limits.js'
 export type {

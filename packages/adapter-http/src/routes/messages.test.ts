@@ -156,6 +156,14 @@ describe('agents that cannot take a message', () => {
     expect((await ask('GET', `/v1/agents/${agent.id}/messages`)).json.data).toEqual([])
   })
 
+  it('answers 409 with Retry-After, and tells nobody to start it, when it is wanted and about to run', async () => {
+    const { ask, createAgent } = await openScene({ isStarted: false })
+    const agent = await createAgent()
+    const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
+    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([409, 'AGENT_NOT_RUNNING', '1'])
+    expect(refused.json.error.message).toBe('The agent is not running: it is in state stopped')
+  })
+
   it('answers 429 with Retry-After when the session is full', async () => {
     const { ask, clock, createSlowAgent, runtime } = await openScene()
     const agent = await createSlowAgent({ maxQueued: 0 })

@@ -1,4 +1,4 @@
-import { failedRun, isStorableText, type FinishedRun, type MessagingService } from '@org/agent-messaging-core'
+import { beginningOf, failedRun, isStorableText, type FinishedRun, type MessagingService } from '@org/agent-messaging-core'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
@@ -62,9 +62,7 @@ const withRunToken = (service: MessagingService): MiddlewareHandler<Env> =>
 
 function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRun {
   if (error === undefined) return { kind: 'answered', response: response ?? '' }
-  // A cut between the halves of a surrogate pair would leave text that no store takes.
-  const message = error.message.slice(0, MAX_ERROR_LENGTH).replace(/[\uD800-\uDBFF]$/, '')
-  return failedRun('RUNTIME_ERROR', message, error.retryable)
+  return failedRun('RUNTIME_ERROR', beginningOf(error.message, MAX_ERROR_LENGTH), error.retryable)
 }
 
 const about = {

@@ -189,6 +189,7 @@ const about = {
   }),
   recover: describeRoute<Service['deliveries']['recover']>({
     ...{ tag, operationId: 'recoverDeliveries', summary: 'Send again what a webhook missed, a page at a time' },
+    description: 'What is exhausted, unless `status` says otherwise; newest first. With `nextCursor` ask again.',
     refusals: { webhook_not_found: true },
     answers: { 200: { description: 'How many, and where to go on', body: recoveredSchema } },
   }),

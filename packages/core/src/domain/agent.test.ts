@@ -65,11 +65,15 @@ describe('an agent that fails', () => {
     expect(decideAfterFailure(99, unhealthy, 0)).toEqual({ kind: 'error', lastError: unhealthy, failures: 99, retryAt: 60_000 })
   })
   it('says when it is worth while to ask again', () => {
-    expect(comesBackInMs({ kind: 'starting' }, 0)).toBe(1_000)
-    expect(comesBackInMs(decideAfterFailure(3, exited, 500), 1_500)).toBe(29_000)
-    expect(comesBackInMs(decideAfterFailure(3, exited, 0), 90_000)).toBe(1_000)
-    expect(comesBackInMs(decideAfterFailure(10, exited, 0), 0)).toBeUndefined()
-    expect(comesBackInMs({ kind: 'stopped' }, 0)).toBeUndefined()
+    for (const kind of ['stopped', 'starting', 'stopping'] as const) expect(comesBackInMs(agentIn({ kind }), 0)).toBe(1_000)
+    expect(comesBackInMs(agentIn(decideAfterFailure(3, exited, 500)), 1_500)).toBe(29_000)
+    expect(comesBackInMs(agentIn(decideAfterFailure(3, exited, 0)), 90_000)).toBe(1_000)
+  })
+  it('cannot say so when only a person can tell', () => {
+    expect(comesBackInMs(agentIn(decideAfterFailure(10, exited, 0)), 0)).toBeUndefined()
+    expect(comesBackInMs(agentIn({ kind: 'running', startedAt: 0 }), 0)).toBeUndefined()
+    for (const kind of ['stopped', 'starting', 'stopping'] as const)
+      expect(comesBackInMs({ ...agentIn({ kind }), desiredState: 'stopped' }, 0)).toBeUndefined()
   })
 })
 

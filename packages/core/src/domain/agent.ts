@@ -90,10 +90,10 @@ export function decideAfterFailure(failures: number, error: RunError, now: Insta
 const SOON_MS = 1_000
 
 /** When it is worth while to ask again whether an agent that does not run does; undefined when only a person can tell. */
-export function comesBackInMs(state: AgentState, now: Instant): number | undefined {
-  if (state.kind === 'starting') return SOON_MS
-  if (state.kind === 'error' && state.retryAt !== undefined) return Math.max(SOON_MS, state.retryAt - now)
-  return undefined
+export function comesBackInMs({ desiredState, state }: Pick<Agent, 'desiredState' | 'state'>, now: Instant): number | undefined {
+  if (desiredState === 'stopped' || state.kind === 'running') return undefined
+  if (state.kind !== 'error') return SOON_MS
+  return state.retryAt === undefined ? undefined : Math.max(SOON_MS, state.retryAt - now)
 }
 
 /** What webhooks are told when `agent` goes from the state it has to `to`. */

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, isStorableText, jsonProblem, type Json } from './json.js'
+import { beginningOf, canonicalJson, isStorableText, jsonProblem, type Json } from './json.js'
 
 describe('text that may be stored', () => {
   it.each(['', 'héllo', '😀', '\n'])('%j may', (text) => expect(isStorableText(text)).toBe(true))
   it.each(['a\0b', '\ud800', '\udc00x'])('%j may not', (text) => expect(isStorableText(text)).toBe(false))
+})
+
+describe('the beginning of a text', () => {
+  it.each([
+    ['abc', 3, 'abc'],
+    ['abc', 2, 'ab'],
+    ['a😀', 3, 'a😀'],
+    ['a😀', 2, 'a'],
+    ['', 1, ''],
+  ])('%j, cut to %i, is %j', (text, maxLength, beginning) => expect(beginningOf(text, maxLength)).toBe(beginning))
 })
 
 describe('a value that may be stored as JSON', () => {

@@ -5,6 +5,9 @@ export type JsonObject = { [key: string]: Json }
 const UNSTORABLE = /\0|\p{Surrogate}/u
 export const isStorableText = (text: string): boolean => !UNSTORABLE.test(text)
 
+/** Of at most `maxLength` UTF-16 units: a cut between the halves of a surrogate pair would leave text that may not be stored. */
+export const beginningOf = (text: string, maxLength: number): string => text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
+
 export const isJsonObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**

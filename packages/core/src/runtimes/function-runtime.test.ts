@@ -62,6 +62,13 @@ describe('an agent that is a function', () => {
       },
       'x'.repeat(1_000),
     ],
+    [
+      'throws a book with a character where it is cut',
+      () => {
+        throw new Error(`${'x'.repeat(999)}😀`)
+      },
+      'x'.repeat(999),
+    ],
   ])('fails for good when it %s', async (_, handler, message) => {
     expect(await outcomeOf(handler)).toEqual({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message }, retryable: false })
   })

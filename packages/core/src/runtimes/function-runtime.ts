@@ -1,5 +1,5 @@
 import { err, ok } from 'neverthrow'
-import { isStorableText } from '../domain/json.js'
+import { beginningOf, isStorableText } from '../domain/json.js'
 import { defaultLimits } from '../domain/limits.js'
 import { failedRun, type RunOutcome } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runtime.js'
@@ -71,7 +71,7 @@ const isIterable = (answer: string | AsyncIterable<string>): answer is AsyncIter
   typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
 
 function thrown(error: unknown): RunOutcome {
-  const message = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH)
+  const message = beginningOf(error instanceof Error ? error.message : String(error), MAX_ERROR_LENGTH)
   const retryable = typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === true
   return failedRun('RUNTIME_ERROR', isStorableText(message) ? message : 'the agent failed', retryable)
 }

@@ -1,5 +1,5 @@
 import type { Agent } from '../domain/agent.js'
-import { isStorableText } from '../domain/json.js'
+import { beginningOf, isStorableText } from '../domain/json.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 
@@ -80,6 +80,6 @@ export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhea
 
 /** What an agent says of itself may be anything, and is kept with it. */
 function sayable(detail = 'it does not say why'): string {
-  const short = detail.slice(0, MAX_DETAIL_LENGTH)
+  const short = beginningOf(detail, MAX_DETAIL_LENGTH)
   return isStorableText(short) ? short : 'it says why in text that cannot be stored'
 }
