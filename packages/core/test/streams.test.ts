@@ -148,7 +148,7 @@ describe('a stream in another process than the run', () => {
     const asked = find.mock.calls.map(([some]) => some)
     expect(asked.map(({ length }) => length)).toEqual([100, 100, 100])
     expect(new Set(asked.flat())).toEqual(new Set(ids))
-    await Promise.all(streams.map((stream) => stream.return?.()))
+    for (const stream of streams) await stream.return?.()
   })
   it('goes on while the store is away, and ends when the message is deleted', async () => {
     const { seen, ended, storage, service, ref, clock } = await streamed()
