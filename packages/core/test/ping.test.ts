@@ -5,11 +5,7 @@ import { expect, it } from 'vitest'
 
 it('asks the storage once for all who ask at a time, and anew for who asks later', async () => {
   const platform = fakePlatform()
-  const answers = [
-    okAsync<void, never>(undefined),
-    errAsync({ kind: 'unavailable', reason: 'away' } as const),
-    okAsync<void, never>(undefined),
-  ]
+  const answers = [okAsync<void>(undefined), errAsync({ kind: 'unavailable', reason: 'away' } as const), okAsync<void>(undefined)]
   let asked = 0
   const storage = { ...platform.storage, ping: () => answers[asked++] ?? platform.storage.ping() }
   const { ping } = createService({ ...platform, storage })

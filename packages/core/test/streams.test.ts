@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createService, defaultPolicy, type AnswerStream, type StreamEvent } from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
 
@@ -136,6 +136,19 @@ describe('a stream in another process than the run', () => {
     await ended
     expect(seen).toEqual(['0.0 queued', '1.0 running', '1.responded'])
     expect(fakes.clock.sleepers).toBeGreaterThan(0)
+  })
+  it('has its turn among many: no poll reads more than a hundred messages, however many are followed', async () => {
+    const { post, storage, clock, ...rest } = await scene()
+    const open = opening(rest)
+    const ids: string[] = []
+    for (let n = 0; n < 250; n++) ids.push((await post('hello', { sessionId: `s${n}` })).id)
+    const find = vi.spyOn(storage.messages, 'find')
+    const streams = await Promise.all(ids.map((id) => open(id)))
+    for (let polls = 1; polls <= 3; polls++) await clock.advance(500)
+    const asked = find.mock.calls.map(([some]) => some)
+    expect(asked.map(({ length }) => length)).toEqual([100, 100, 100])
+    expect(new Set(asked.flat())).toEqual(new Set(ids))
+    for (const stream of streams) await stream.return?.()
   })
   it('goes on while the store is away, and ends when the message is deleted', async () => {
     const { seen, ended, storage, service, ref, clock } = await streamed()

@@ -24,6 +24,9 @@ type LiveRun = { emit(chunk: string): void; end(): void }
 
 type Follower = { readonly message: Message; readonly reader: StreamReader; readonly seat: StreamSeat }
 
+/** Messages of one poll: each is read whole, and may be long. Of more than these, each has its turn in one of the next polls. */
+const MOST_POLLED = 100
+
 export function createAnswerStreams(d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>): AnswerStreams {
   const runs = new Map<string, (follower: Follower) => void>()
   const followers = new Map<string, Set<Follower>>()
@@ -34,13 +37,23 @@ export function createAnswerStreams(d: Pick<Platform, 'storage' | 'signal' | 'cl
 
   const all = (): Follower[] => [...followers.values()].flatMap((some) => [...some])
 
+  /** Those of the messages whose turn it is, which then stand behind the others. */
+  function inTurn(): Follower[] {
+    const turn = [...followers].slice(0, MOST_POLLED)
+    for (const [id, some] of turn) {
+      followers.delete(id)
+      followers.set(id, some)
+    }
+    return turn.flatMap(([, some]) => [...some])
+  }
+
   /** The signal is fast, the poll is sure (S§8): one query for all streams, for as long as there are any. */
   async function poll(): Promise<void> {
     if (polling) return
     polling = true
     while (size > 0 && !closed) {
       await d.clock.sleep(d.policy.pollMs)
-      await look(all())
+      await look(inTurn())
       for (const { seat } of all()) seat.pass(d.policy.pollMs)
     }
     polling = false
