@@ -6,15 +6,23 @@ import { err, ok, type Result } from 'neverthrow'
 export type AddressPolicy = {
   /** 127.0.0.0/8 and ::1, for development. */
   readonly allowLoopback?: boolean
-  /** `http:` URLs for every address; without it only for IP literals that `allowedCidrs` or `allowLoopback` allow, and for `localhost` with the latter. */
+  /**
+   * `http:` URLs for every address; without it only for IP literals that `allowedCidrs` or `allowLoopback` allow, and for `localhost` with
+   * the latter.
+   */
   readonly allowHttp?: boolean
   /** `10.1.0.0/16`, `fd00::/8`. One for IPv4 also holds for the same addresses written as IPv4-mapped IPv6. */
   readonly allowedCidrs?: readonly string[]
 }
 
-/** Decides where requests may go. It knows addresses; names are resolved by the dialler, which asks for every address it is about to dial. */
+/**
+ * Decides where requests may go. It knows addresses; names are resolved by the dialler, which asks for every address it is about to dial.
+ */
 export type AddressGuard = {
-  /** The URL (shared: not to be changed), if a request may be sent to it as far as its text tells; else why not, as the rest of a sentence that begins with the field's name. */
+  /**
+   * The URL (shared: not to be changed), if a request may be sent to it as far as its text tells; else why not, as the rest of a sentence
+   * that begins with the field's name.
+   */
   checkUrl(url: string): Result<URL, string>
   /** Of an IP address in text. */
   isAllowed(address: string): boolean
@@ -103,7 +111,10 @@ function isPublic(address: Address): boolean {
   return address instanceof ipaddr.IPv6 ? address.match(GLOBAL_UNICAST) : !METADATA_IN_PUBLIC_SPACE.has(address.toString())
 }
 
-/** Stricter than ipaddr.js, for which `10/8` is 0.0.0.10/8. Host bits are refused: `10.1.2.3/8` is more likely a slip than a wish for 10.0.0.0/8. */
+/**
+ * Stricter than ipaddr.js, for which `10/8` is 0.0.0.10/8. Host bits are refused: `10.1.2.3/8` is more likely a slip than a wish for
+ * 10.0.0.0/8.
+ */
 function parseCidr(text: string): [Address, number] {
   const [, base = '', digits = ''] = /^([^/%]+)\/(\d{1,3})$/.exec(text) ?? []
   const version = isIP(base)

@@ -1,8 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import type { Held, Pacemaker } from '@org/agent-messaging-core'
 import type pg from 'pg'
+import { connectionOf } from './connection-of.js'
 
-export type PostgresPacemakerOptions = ({ readonly connectionString: string } | { readonly pool: pg.Pool }) & {
+export type PostgresPacemakerOptions = (
+  | { readonly connectionString: string }
+  /** Where that leads: the connection is the thread's own. A password that the pool asks a function for cannot be given to a thread. */
+  | { readonly pool: pg.Pool }
+) & {
   /** The policy's `runLeaseMs`. */
   readonly leaseMs: number
   /** Hears why leases cannot be extended, once until they can be again. */
@@ -84,10 +89,4 @@ export function postgresPacemaker({ leaseMs, onError = () => undefined, ...place
       await exited
     },
   }
-}
-
-/** As plain data, which can be sent to a thread. */
-function connectionOf(pool: pg.Pool): pg.ClientConfig {
-  const { connectionString, host, port, user, password, database, ssl } = pool.options
-  return JSON.parse(JSON.stringify({ connectionString, host, port, user, password, database, ssl })) as pg.ClientConfig
 }

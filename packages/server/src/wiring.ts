@@ -29,7 +29,9 @@ import { openDatabase } from './open-database.js'
 export type WiringOptions = {
   /** A SQLite file, `:memory:`, or the URL of a PostgreSQL database, which begins with `postgres://`. */
   readonly databasePath: string
-  /** The same PostgreSQL database past a pooler of transactions: wake-ups cannot be listened for through one. `databasePath` unless given. */
+  /**
+   * The same PostgreSQL database past a pooler of transactions: wake-ups cannot be listened for through one. `databasePath` unless given.
+   */
   readonly databaseDirectUrl?: string | undefined
   /** 32 bytes; always the same for one database. */
   readonly masterKey: Uint8Array
@@ -44,7 +46,10 @@ export type WiringOptions = {
   /** Where webhooks and HTTP runtimes may be, beside public addresses over https. */
   readonly addresses?: AddressPolicy | undefined
   readonly policy?: Partial<Policy> | undefined
-  /** Whether webhooks are signed and sent in a thread of their own, by the machine's clock. `createServer` goes by the processors unless given. */
+  /**
+   * Whether webhooks are signed and sent in a thread of their own, by the machine's clock. `createServer` goes by the processors unless
+   * given.
+   */
   readonly webhookThread?: boolean | undefined
   readonly telemetry?: Telemetry | undefined
   /** The machine's unless given. Tests drive hours and days by hand with `fakeClock()` of core's `./testing`. */

@@ -10,7 +10,10 @@ export type EventHandlers = {
 }
 
 export type ReceiverOptions = VerifyOptions & {
-  /** The webhook's secret; several while one is being rotated. Refused when the handler is made if missing or malformed; a list may be filled and changed later. */
+  /**
+   * The webhook's secret; several while one is being rotated. Refused when the handler is made if missing or malformed; a list may be
+   * filled and changed later.
+   */
   readonly secret: Secret
   /** By name of event. What has no handler is accepted and left alone. */
   readonly on: EventHandlers

@@ -6,6 +6,7 @@ import { outgoingOf } from '../use-cases/settle-run.js'
 import type { DeliveryWorker } from './delivery-worker.js'
 import type { Dispatcher } from './dispatcher.js'
 import { createHealthWatch, type Hosted } from './health-watch.js'
+import { createInTurn } from './in-turn.js'
 import { createLoop } from './loop.js'
 import { createOwnership } from './ownership.js'
 import { runtimeHere } from './runtime-here.js'
@@ -46,25 +47,16 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const failures = new Map<string, number>()
   /** Were not well, and are not let run before they say that they are. */
   const convalescent = new Set<string>()
-  const looking = new Map<string, Promise<void>>()
   /** Those of the first tick that nobody has looked at since: their states are of other processes, or of earlier ones. */
   const inherited = new Set<string>()
+  /** One look at a time for each agent; a second one waits for the first and then looks again. */
+  const looks = createInTurn((agentId, error) =>
+    d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: String(error) }),
+  )
   const ownership = createOwnership(d)
-  const watch = createHealthWatch(d, (hosted, why) => void inTurn(hosted.agent.id, () => unhealthy(hosted, why)))
+  const watch = createHealthWatch(d, (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
   let phase: 'idle' | 'working' | 'stopped' = 'idle'
-
-  /** One look at a time for each agent; a second one waits for the first and then looks again. Never rejects. */
-  function inTurn(agentId: string, work: () => Promise<void>): Promise<void> {
-    const turn = (looking.get(agentId) ?? Promise.resolve())
-      .then(work)
-      .catch((error: unknown) => d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: String(error) }))
-      .finally(() => {
-        if (looking.get(agentId) === turn) looking.delete(agentId)
-      })
-    looking.set(agentId, turn)
-    return turn
-  }
 
   async function settle(agent: Agent): Promise<void> {
     let isInherited = inherited.delete(agent.id)
@@ -118,7 +110,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const secrets = runtimeSecrets(d.crypto, agent)
     if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
     const started = await runtime.start({ agent, secrets }, (error) => {
-      void inTurn(agent.id, async () => {
+      void looks.run(agent.id, async () => {
         // What has been stopped, and perhaps started anew, before its turn came is not to be reported.
         if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error)
       })
@@ -255,18 +247,19 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const ids = new Set(active.value.map((agent) => agent.id))
     const gone = before.filter((agentId) => !ids.has(agentId))
     // What the list says of an agent that somebody is looking at may be old by the time of its turn.
-    const looks = [
-      ...active.value.map((agent) => looking.get(agent.id) ?? inTurn(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id)))),
-      ...gone.map((agentId) => looking.get(agentId) ?? inTurn(agentId, () => forget(agentId))),
+    const lookOnce = (agentId: string, look: () => Promise<void>) => looks.underWay(agentId) ?? looks.run(agentId, look)
+    const all = [
+      ...active.value.map((agent) => lookOnce(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id)))),
+      ...gone.map((agentId) => lookOnce(agentId, () => forget(agentId))),
     ]
     watch.look(here.values())
-    await within(d.clock, TICK_PATIENCE_MS, Promise.all(looks))
+    await within(d.clock, TICK_PATIENCE_MS, Promise.all(all))
   }
 
   return {
     look: async (projectId, agentId) => {
       if (phase !== 'working') return
-      await inTurn(agentId, async () => {
+      await looks.run(agentId, async () => {
         const agent = await d.storage.agents.get(projectId, agentId)
         if (agent.isErr()) return
         if (!agent.value) return forget(agentId)
@@ -281,8 +274,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       watch.stop()
       await loop.stop()
       // In turn: what is being started now is stopped then.
-      const ids = new Set([...here.keys(), ...looking.keys()])
-      const closed = [...ids].map((agentId) => inTurn(agentId, () => close(agentId)))
+      const ids = new Set([...here.keys(), ...looks.keys()])
+      const closed = [...ids].map((agentId) => looks.run(agentId, () => close(agentId)))
       await within(d.clock, STOP_PATIENCE_MS, Promise.all(closed).then(ownership.release))
     },
   }

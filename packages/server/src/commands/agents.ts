@@ -6,12 +6,11 @@ import { projectNamed } from '../find.js'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
 import { runtimeOf, settingsOf, withRuntime, withSettings, type RuntimeOptions, type SettingOptions } from './agent-settings.js'
-import { example, jsonOption, projectOption } from './options.js'
+import { example, jsonOption, projectOption, type ProjectOptions } from './options.js'
 import { fieldTable, print, table } from './output.js'
 
-type Common = { readonly project: string; readonly json?: true }
-type CreateOptions = Common & RuntimeOptions & SettingOptions & { readonly start?: true }
-type UpdateOptions = Common & RuntimeOptions & SettingOptions & { readonly name?: string }
+type CreateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readonly start?: true }
+type UpdateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readonly name?: string }
 
 export function addAgents(program: Command): void {
   const agents = program.command('agents').description('create, list, show, change, start, stop and delete agents')
@@ -42,7 +41,7 @@ export function addAgents(program: Command): void {
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging agents list'))
-    .action(({ project, json }: Common) =>
+    .action(({ project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id } = await projectNamed(service, project)
         const found = await allPages((page) => service.agents.list(id, page), 'the agents cannot be listed')
@@ -56,7 +55,7 @@ export function addAgents(program: Command): void {
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging agents show support', 'agent-messaging agents show support --json | jq .lastError'))
-    .action((name: string, options: Common) => onDatabase((service) => showAgent(service, name, options)))
+    .action((name: string, options: ProjectOptions) => onDatabase((service) => showAgent(service, name, options)))
 
   withSettings(withRuntime(agents.command('update <agent>')))
     .description('change what is given of an agent; the rest stays as it is. What runs it can only be changed while it is stopped')
@@ -85,7 +84,7 @@ export function addAgents(program: Command): void {
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging agents delete support'))
-    .action((agent: string, { project, force, json }: Common & { force?: true }) =>
+    .action((agent: string, { project, force, json }: ProjectOptions & { force?: true }) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         await orFail(service.agents.delete({ projectId, agent, force }), `the agent ${agent} cannot be deleted`)
@@ -101,7 +100,7 @@ function addSwitch(agents: Command, verb: 'start' | 'stop', description: string)
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', example(`agent-messaging agents ${verb} support`))
-    .action((name: string, { project, json }: Common) =>
+    .action((name: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         const agent = await orFail(service.agents[verb]({ projectId, agent: name }), `the agent ${name} cannot be asked to ${verb}`)
@@ -134,7 +133,7 @@ async function createAgent(
 const secretIn = ({ signingSecret }: CreatedAgent): string =>
   signingSecret === undefined ? '' : `\nIts requests are signed with ${signingSecret}\nKeep that now: it is not shown again.`
 
-async function showAgent(service: MessagingService, name: string, { project, json }: Common): Promise<void> {
+async function showAgent(service: MessagingService, name: string, { project, json }: ProjectOptions): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
   const body = agentBody(await orFail(service.agents.get({ projectId, agent: name }), `the agent ${name} cannot be shown`))
   print(json, body, fieldTable(body))

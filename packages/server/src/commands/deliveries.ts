@@ -13,12 +13,11 @@ import { Option, type Command } from 'commander'
 import { projectNamed } from '../find.js'
 import { orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { example, instant, jsonOption, projectOption, wholeNumber } from './options.js'
+import { example, instant, wholeNumber, withProject, type ProjectOptions } from './options.js'
 import { fieldTable, print, progress, table } from './output.js'
 
-type Common = { readonly project: string; readonly json?: true }
 type Filters = { readonly status?: DeliveryStatus; readonly event?: EventName; readonly after?: number; readonly before?: number }
-type ListOptions = Common & Filters & { readonly webhook?: string; readonly limit: number }
+type ListOptions = ProjectOptions & Filters & { readonly webhook?: string; readonly limit: number }
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
 const MOST_A_PAGE = 100
@@ -27,7 +26,7 @@ const MOST_RECOVERED = 1_000
 export function addDeliveries(program: Command): void {
   const deliveries = program.command('deliveries').description('list deliveries, see their attempts, and have them sent again')
 
-  withFilters(withCommon(deliveries.command('list')))
+  withFilters(withProject(deliveries.command('list')))
     .description('list deliveries, newest first')
     .option('--webhook <id>', 'only those to this webhook')
     .option('--limit <number>', 'so many at most', wholeNumber, 20)
@@ -37,15 +36,15 @@ export function addDeliveries(program: Command): void {
     )
     .action((options: ListOptions) => onDatabase((service) => list(service, options)))
 
-  withCommon(deliveries.command('show <id>'))
+  withProject(deliveries.command('show <id>'))
     .description('show a delivery with its body and every attempt')
     .addHelpText('after', example(`agent-messaging deliveries show ${ID}`))
-    .action((id: string, options: Common) => onDatabase((service) => show(service, id, options)))
+    .action((id: string, options: ProjectOptions) => onDatabase((service) => show(service, id, options)))
 
-  withCommon(deliveries.command('redeliver <id>'))
+  withProject(deliveries.command('redeliver <id>'))
     .description('have it sent again now: one more attempt of an open one, a fresh schedule for a finished one')
     .addHelpText('after', example(`agent-messaging deliveries redeliver ${ID}`))
-    .action((deliveryId: string, { project, json }: Common) =>
+    .action((deliveryId: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         const due = await orFail(
@@ -56,10 +55,10 @@ export function addDeliveries(program: Command): void {
       }),
     )
 
-  withCommon(deliveries.command('cancel <id>'))
+  withProject(deliveries.command('cancel <id>'))
     .description('end an open delivery: its next attempt is not made')
     .addHelpText('after', example(`agent-messaging deliveries cancel ${ID}`))
-    .action((deliveryId: string, { project, json }: Common) =>
+    .action((deliveryId: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         const ended = await orFail(service.deliveries.cancel({ projectId, deliveryId }), `the delivery ${deliveryId} cannot be cancelled`)
@@ -67,13 +66,11 @@ export function addDeliveries(program: Command): void {
       }),
     )
 
-  withFilters(withCommon(deliveries.command('recover <webhook>')))
+  withFilters(withProject(deliveries.command('recover <webhook>')))
     .description('have everything sent again that a webhook missed and that matches: exhausted deliveries, unless --status says otherwise')
     .addHelpText('after', example(`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`))
-    .action((webhook: string, options: Common & Filters) => onDatabase((service) => recover(service, webhook, options)))
+    .action((webhook: string, options: ProjectOptions & Filters) => onDatabase((service) => recover(service, webhook, options)))
 }
-
-const withCommon = (command: Command): Command => command.addOption(projectOption()).addOption(jsonOption())
 
 const withFilters = (command: Command): Command =>
   command
@@ -108,7 +105,7 @@ const row = (delivery: WebhookDelivery) => ({
   createdAt: toIso(delivery.createdAt),
 })
 
-async function show(service: MessagingService, deliveryId: string, { project, json }: Common): Promise<void> {
+async function show(service: MessagingService, deliveryId: string, { project, json }: ProjectOptions): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
   const found = deliveryDetailBody(
     await orFail(service.deliveries.get({ projectId, deliveryId }), `the delivery ${deliveryId} cannot be shown`),
@@ -121,7 +118,11 @@ async function show(service: MessagingService, deliveryId: string, { project, js
   print(json, found, `${fieldTable(delivery)}\n\n${table(tries, 'It was not attempted yet.')}\n\n${body}`)
 }
 
-async function recover(service: MessagingService, webhookId: string, { project, json, ...filters }: Common & Filters): Promise<void> {
+async function recover(
+  service: MessagingService,
+  webhookId: string,
+  { project, json, ...filters }: ProjectOptions & Filters,
+): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
   const bar = progress()
   let count = 0

@@ -3,10 +3,10 @@ import type { Command } from 'commander'
 import { projectNamed } from '../find.js'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { example, jsonOption, projectOption } from './options.js'
+import { example, withProject, type ProjectOptions } from './options.js'
 import { print, progress } from './output.js'
 
-type Options = { readonly project: string; readonly force?: true; readonly json?: true }
+type Options = ProjectOptions & { readonly force?: true }
 type PrincipalOptions = Options & { readonly dryRun?: true }
 
 export function addErase(program: Command): void {
@@ -93,5 +93,4 @@ async function walk(endUserId: string, stepFrom: (cursor: string | undefined) =>
 const KEPT = `
 Deliveries keep the bodies that webhooks were sent until SERVICE_DELIVERY_RETENTION is over, and what backups hold is in them.\n`
 
-const withCommon = (command: Command): Command =>
-  command.option('--force', 'even if messages are open: they stay unanswered').addOption(projectOption()).addOption(jsonOption())
+const withCommon = (command: Command): Command => withProject(command.option('--force', 'even if messages are open: they stay unanswered'))

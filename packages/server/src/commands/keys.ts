@@ -5,11 +5,10 @@ import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
 import { orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { example, instant, jsonOption, projectOption, repeatable } from './options.js'
+import { example, instant, jsonOption, projectOption, repeatable, type ProjectOptions } from './options.js'
 import { print, table } from './output.js'
 
-type Common = { readonly project: string; readonly json?: true }
-type CreateOptions = Common & { readonly permission: readonly (Permission | 'all')[]; readonly expiresAt?: number }
+type CreateOptions = ProjectOptions & { readonly permission: readonly (Permission | 'all')[]; readonly expiresAt?: number }
 
 export function addKeys(program: Command): void {
   const keys = program.command('keys').description('create, list and revoke API keys')
@@ -30,7 +29,7 @@ export function addKeys(program: Command): void {
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging keys list --project support'))
-    .action(({ project, json }: Common) =>
+    .action(({ project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id } = await projectNamed(service, project)
         const found = await allPages((page) => service.keys.list(id, page), 'the keys cannot be listed')
@@ -44,7 +43,7 @@ export function addKeys(program: Command): void {
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging keys revoke 0198c2f4-7a3b-7cde-8f01-23456789abcd'))
-    .action((keyId: string, { project, json }: Common) =>
+    .action((keyId: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id } = await projectNamed(service, project)
         await orFail(service.keys.revoke(id, keyId), `the key ${keyId} cannot be revoked`)

@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core'
-import { InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { duration as durationText, publicUrl } from '../config-values.js'
 
 export const jsonOption = () => new Option('--json', 'print JSON, each thing as the HTTP API would')
 export const projectOption = () => new Option('--project <project>', 'its name or id').default('default')
 export const agentsOption = () =>
   new Option('--agents <file>', 'ES module: agent functions as its default export, child processes as its export `programs`')
+
+/** Of every command on what a project has. */
+export type ProjectOptions = { readonly project: string; readonly json?: true }
+export const withProject = (command: Command): Command => command.addOption(projectOption()).addOption(jsonOption())
 
 /** An option that may be given several times, one value each time: a list of values would swallow the argument behind it. */
 export const repeatable = (flags: string, about: string, choices: readonly string[]) =>

@@ -5,19 +5,18 @@ import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { duration, example, jsonOption, projectOption, repeatable } from './options.js'
+import { duration, example, repeatable, withProject, type ProjectOptions } from './options.js'
 import { print, table } from './output.js'
 import { withSecret, type SecretOptions } from './secret.js'
 
-type Common = { readonly project: string; readonly json?: true }
 type Settings = {
   readonly event?: readonly (SubscribableEvent | '*')[]
   readonly agent?: string
   readonly description?: string
 }
-type CreateOptions = Common & Settings & SecretOptions
-type UpdateOptions = Common & Settings & { readonly url?: string }
-type RotateOptions = Common & SecretOptions & { readonly grace?: number }
+type CreateOptions = ProjectOptions & Settings & SecretOptions
+type UpdateOptions = ProjectOptions & Settings & { readonly url?: string }
+type RotateOptions = ProjectOptions & SecretOptions & { readonly grace?: number }
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
 const OWN_SECRET = 'your own: whsec_ and base64 of 24 to 64 bytes (made, unless given)'
@@ -26,7 +25,7 @@ const events = (about: string) => repeatable('--event <name>', about, ['*', ...E
 export function addWebhooks(program: Command): void {
   const webhooks = program.command('webhooks').description('create, change, test and delete webhooks')
 
-  withSecret(withCommon(webhooks.command('create <url>')), OWN_SECRET)
+  withSecret(withProject(webhooks.command('create <url>')), OWN_SECRET)
     .description('register a receiver; its secret is shown this once')
     .addOption(events('what it is sent, all unless given'))
     .option('--agent <agent>', 'only the events of this agent, by name or id')
@@ -34,10 +33,10 @@ export function addWebhooks(program: Command): void {
     .addHelpText('after', example('agent-messaging webhooks create https://example.com/hooks --event message.responded'))
     .action((url: string, options: CreateOptions) => onDatabase((service) => createWebhook(service, url, options)))
 
-  withCommon(webhooks.command('list'))
+  withProject(webhooks.command('list'))
     .description('list the webhooks of a project, newest first')
     .addHelpText('after', example('agent-messaging webhooks list', 'agent-messaging webhooks list --json | jq .[].failingSince'))
-    .action(({ project, json }: Common) =>
+    .action(({ project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id } = await projectNamed(service, project)
         const found = await allPages((page) => service.webhooks.list(id, page), 'the webhooks cannot be listed')
@@ -46,7 +45,7 @@ export function addWebhooks(program: Command): void {
       }),
     )
 
-  withCommon(webhooks.command('update <id>'))
+  withProject(webhooks.command('update <id>'))
     .description('change what is given of a webhook; the rest stays as it is')
     .option('--url <url>', 'where it is')
     .addOption(events('what it is sent from now on'))
@@ -58,10 +57,10 @@ export function addWebhooks(program: Command): void {
   addSwitch(webhooks, 'enable', 'send to it again, and what was kept meanwhile', 'It is sent to again.')
   addSwitch(webhooks, 'disable', 'send nothing to it; what it would get is kept', 'What it would get is kept until it is enabled again.')
 
-  withCommon(webhooks.command('test <id>'))
+  withProject(webhooks.command('test <id>'))
     .description('have the server send a webhook.test event to this webhook alone')
     .addHelpText('after', example(`agent-messaging webhooks test ${ID}`))
-    .action((webhookId: string, { project, json }: Common) =>
+    .action((webhookId: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         const sent = await orFail(service.webhooks.sendTestEvent({ projectId, webhookId }), `the webhook ${webhookId} cannot be tested`)
@@ -73,16 +72,16 @@ export function addWebhooks(program: Command): void {
       }),
     )
 
-  withSecret(withCommon(webhooks.command('rotate <id>')), OWN_SECRET)
+  withSecret(withProject(webhooks.command('rotate <id>')), OWN_SECRET)
     .description('replace the secret; the new one is shown this once, and both sign for a while')
     .option('--grace <duration>', 'so long the old one signs too, such as 1h; 24h unless given, 0s for not at all', duration)
     .addHelpText('after', example(`agent-messaging webhooks rotate ${ID}`, `agent-messaging webhooks rotate ${ID} --grace 0s`))
     .action((id: string, options: RotateOptions) => onDatabase((service) => rotate(service, id, options)))
 
-  withCommon(webhooks.command('finish-rotation <id>'))
+  withProject(webhooks.command('finish-rotation <id>'))
     .description('end the time in which the old secret signs too')
     .addHelpText('after', example(`agent-messaging webhooks finish-rotation ${ID}`))
-    .action((webhookId: string, { project, json }: Common) =>
+    .action((webhookId: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         const what = `the rotation of the webhook ${webhookId} cannot be finished`
@@ -91,10 +90,10 @@ export function addWebhooks(program: Command): void {
       }),
     )
 
-  withCommon(webhooks.command('delete <id>'))
+  withProject(webhooks.command('delete <id>'))
     .description('delete a webhook; its open deliveries are cancelled')
     .addHelpText('after', example(`agent-messaging webhooks delete ${ID}`))
-    .action((webhookId: string, { project, json }: Common) =>
+    .action((webhookId: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         await orFail(service.webhooks.delete({ projectId, webhookId }), `the webhook ${webhookId} cannot be deleted`)
@@ -103,13 +102,11 @@ export function addWebhooks(program: Command): void {
     )
 }
 
-const withCommon = (command: Command): Command => command.addOption(projectOption()).addOption(jsonOption())
-
 function addSwitch(webhooks: Command, verb: 'enable' | 'disable', description: string, done: string): void {
-  withCommon(webhooks.command(`${verb} <id>`))
+  withProject(webhooks.command(`${verb} <id>`))
     .description(description)
     .addHelpText('after', example(`agent-messaging webhooks ${verb} ${ID}`))
-    .action((webhookId: string, { project, json }: Common) =>
+    .action((webhookId: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
         const webhook = await orFail(service.webhooks[verb]({ projectId, webhookId }), `the webhook ${webhookId} cannot be ${verb}d`)
