@@ -39,7 +39,7 @@ async function lane(...dueAts: readonly number[]) {
   const watched: Queries = {
     ...db,
     all: (statement, parameters) => {
-      if ('floorLanes' in parameters) floors.push((parameters as { floors: number[] }).floors)
+      if ('floorLanes' in parameters) floors.push(Reflect.get(parameters, 'floors') as number[])
       return db.all(statement, parameters)
     },
   }
