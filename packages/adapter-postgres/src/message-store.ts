@@ -1,4 +1,4 @@
-import type { Accepted, MessageStore, NewMessage, RecordedRun, SessionsOf } from '@org/agent-messaging-core'
+import type { Accepted, Held, Instant, MessageStore, NewMessage, RecordedRun, SessionsOf } from '@org/agent-messaging-core'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
@@ -8,7 +8,7 @@ import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
 import { addErasure, sweep } from './erasure.js'
-import { defer, extendLeases, rememberSession } from './held-runs.js'
+import { defer, extendLeases, extendLocked, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
 import { listMessages } from './message-list.js'
 import { messageById, messageByRef, messagesByIds, selectMessage, toMessage, type MessageRow } from './message-row.js'
@@ -31,6 +31,14 @@ const MOST_AT_ONCE = 64
 
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
   const countAccepted = earlyAnalyze({ read })
+  let isWaiting = false
+  /** One at a time, however long that takes: nobody waits for it. */
+  function extendLater(locked: readonly Held[], until: Instant): void {
+    if (isWaiting || locked.length === 0) return
+    isWaiting = true
+    void write((db) => extendLocked(db, locked, until)).then(() => (isWaiting = false))
+  }
+
   return {
     accept: grouped<NewMessage, Accepted>({
       keyOf: ({ id }) => id,
@@ -43,7 +51,11 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
       },
     }),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
-    extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
+    extendLeases: (leases, until) =>
+      write((db) => extendLeases(db, leases, until)).map(({ lost, locked }) => {
+        extendLater(locked, until)
+        return [...lost]
+      }),
     defer: (deferral) => write((db) => defer(db, deferral)),
     recordRun: grouped<Run, RecordedRun>({ keyOf: ({ messageId }) => messageId, mostAtOnce: MOST_AT_ONCE, flush: recordRuns }),
     cancel: (cancellation) => write((db) => cancel(db, cancellation)),
