@@ -1,5 +1,5 @@
 import type { Held, Instant, MessageStore } from '@org/agent-messaging-core'
-import type { Queries } from './database.js'
+import type { Database, Queries } from './database.js'
 import { messageById, writeState, type MessageRow } from './message-row.js'
 import { holdUntil, lockSessionsOf, remember } from './session-row.js'
 import { sql } from './sql.js'
@@ -47,10 +47,33 @@ export async function extendLeases(db: Queries, leases: readonly Held[], until: 
   return { lost: messageIds.filter((_, at) => !isLocked.has(at)), locked: leases.filter((_, at) => isLocked.get(at)) }
 }
 
-/** The same of what was locked, when it is let go: then it is first, before anybody claims what has come to its end meanwhile. */
-export async function extendLocked(db: Queries, leases: readonly Held[], until: Instant): Promise<void> {
-  await lockSessionsOf(db, ...leases.map(({ messageId }) => messageId))
-  await extendLeases(db, leases, until)
+/** Longer than the pause between two beats. */
+const MOST_WAITS = 1
+
+/**
+ * The same of what was locked, at the moment when it is let go: then it is first, before anybody claims what has come to its end meanwhile.
+ * For as long as that is asked for, on one connection; nobody waits for it.
+ */
+export function lockedLeases(write: Database['write']): (leases: readonly Held[], until: Instant) => void {
+  let asked: { readonly leases: readonly Held[]; readonly until: Instant } | undefined
+
+  async function extendWhenFree(): Promise<void> {
+    for (let last: typeof asked; asked && asked !== last;) {
+      last = asked
+      const messageIds = asked.leases.map(({ messageId }) => messageId)
+      await write(async (db) => {
+        await lockSessionsOf(db, ...messageIds)
+        if (asked) await extendLeases(db, asked.leases, asked.until)
+      }, MOST_WAITS)
+    }
+    asked = undefined
+  }
+
+  return (leases, until) => {
+    const isWaiting = asked !== undefined
+    if (leases.length > 0) asked = { leases, until }
+    if (asked && !isWaiting) void extendWhenFree()
+  }
 }
 
 /** `MessageStore.defer`. */

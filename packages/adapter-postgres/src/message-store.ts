@@ -1,4 +1,4 @@
-import type { Accepted, Held, Instant, MessageStore, NewMessage, RecordedRun, SessionsOf } from '@org/agent-messaging-core'
+import type { Accepted, MessageStore, NewMessage, RecordedRun, SessionsOf } from '@org/agent-messaging-core'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
@@ -8,7 +8,7 @@ import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
 import { addErasure, sweep } from './erasure.js'
-import { defer, extendLeases, extendLocked, rememberSession } from './held-runs.js'
+import { defer, extendLeases, lockedLeases, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
 import { listMessages } from './message-list.js'
 import { messageById, messageByRef, messagesByIds, selectMessage, toMessage, type MessageRow } from './message-row.js'
@@ -31,14 +31,7 @@ const MOST_AT_ONCE = 64
 
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
   const countAccepted = earlyAnalyze({ read })
-  let isWaiting = false
-  /** One at a time, however long that takes: nobody waits for it. */
-  function extendLater(locked: readonly Held[], until: Instant): void {
-    if (isWaiting || locked.length === 0) return
-    isWaiting = true
-    void write((db) => extendLocked(db, locked, until)).then(() => (isWaiting = false))
-  }
-
+  const extendLater = lockedLeases(write)
   return {
     accept: grouped<NewMessage, Accepted>({
       keyOf: ({ id }) => id,

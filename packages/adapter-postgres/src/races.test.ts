@@ -393,7 +393,7 @@ it('a session that somebody has locked keeps no other from its lease, and gets i
   expect([await dueAt('locked'), await dueAt('free')]).toEqual([NOW - 1, NOW + ROUNDS.length - 1])
   await host.query('commit')
   host.release()
-  await vi.waitFor(async () => expect(await dueAt('locked')).toBe(NOW), { interval: 5 })
+  await vi.waitFor(async () => expect(await dueAt('locked')).toBe(NOW + ROUNDS.length - 1), { interval: 5 })
   expect(await done(storage.messages.extendLeases([locked, { ...free, token: 9 }], NOW + 50))).toEqual([free.messageId])
   expect(await dueAt('locked')).toBe(NOW + 50)
 })
