@@ -58,12 +58,13 @@ export function lockedLeases(write: Database['write']): (leases: readonly Held[]
   let asked: { readonly leases: readonly Held[]; readonly until: Instant } | undefined
 
   async function extendWhenFree(): Promise<void> {
-    for (let last: typeof asked; asked && asked !== last;) {
-      last = asked
+    for (let done: typeof asked; asked && asked !== done;) {
+      done = asked
       const messageIds = asked.leases.map(({ messageId }) => messageId)
       await write(async (db) => {
         await lockSessionsOf(db, ...messageIds)
-        if (asked) await extendLeases(db, asked.leases, asked.until)
+        done = asked // that may be later than what was asked for at first
+        if (done) await extendLeases(db, done.leases, done.until)
       }, MOST_WAITS)
     }
     asked = undefined
