@@ -8,7 +8,7 @@ import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
 import { addErasure, sweep } from './erasure.js'
-import { defer, extendLeases, lockedLeases, rememberSession } from './held-runs.js'
+import { defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
 import { listMessages } from './message-list.js'
 import { messageById, messageByRef, messagesByIds, selectMessage, toMessage, type MessageRow } from './message-row.js'
@@ -31,7 +31,6 @@ const MOST_AT_ONCE = 64
 
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
   const countAccepted = earlyAnalyze({ read })
-  const extendLater = lockedLeases(write)
   return {
     accept: grouped<NewMessage, Accepted>({
       keyOf: ({ id }) => id,
@@ -44,11 +43,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
       },
     }),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
-    extendLeases: (leases, until) =>
-      write((db) => extendLeases(db, leases, until)).map(({ lost, locked }) => {
-        extendLater(locked, until)
-        return [...lost]
-      }),
+    extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
     defer: (deferral) => write((db) => defer(db, deferral)),
     recordRun: grouped<Run, RecordedRun>({ keyOf: ({ messageId }) => messageId, mostAtOnce: MOST_AT_ONCE, flush: recordRuns }),
     cancel: (cancellation) => write((db) => cancel(db, cancellation)),

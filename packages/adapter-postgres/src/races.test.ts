@@ -371,29 +371,3 @@ it('a name, and the last place for a webhook, go to one of those who want them',
   const made = await Promise.all(webhooks.map((webhook) => done(storage.webhooks.create(webhook, 3))))
   expect(made.filter((kind) => kind === 'created')).toHaveLength(3)
 })
-
-it('a session that somebody has locked keeps no other from its lease, and gets its own when it is let go', async () => {
-  const agent = await newAgent()
-  const run = async (sessionId: string) => {
-    const accepted = await done(storage.messages.accept(newMessage(agent, { sessionId, claimUntil: NOW - 1 })))
-    if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
-    return { messageId: accepted.claimed.message.id, token: accepted.claimed.lease.token }
-  }
-  const [locked, free] = [await run('locked'), await run('free')]
-  const dueAt = async (sessionId: string) => {
-    const text = 'select due_at from agent_messaging.sessions where agent_id = $1 and session_id = $2'
-    return Number((await pool.query<{ due_at: string }>(text, [agent.id, sessionId])).rows[0]?.due_at)
-  }
-  const host = await pool.connect()
-  await host.query('begin')
-  await host.query("select 1 from agent_messaging.sessions where agent_id = $1 and session_id = 'locked' for update", [agent.id])
-  const gone = { messageId: ids.next(), token: 1 }
-  // Of the locked one nobody can say more for now; and however often it is asked for, one connection waits for it.
-  for (const n of ROUNDS) expect(await done(storage.messages.extendLeases([locked, gone, free], NOW + n))).toEqual([gone.messageId])
-  expect([await dueAt('locked'), await dueAt('free')]).toEqual([NOW - 1, NOW + ROUNDS.length - 1])
-  await host.query('commit')
-  host.release()
-  await vi.waitFor(async () => expect(await dueAt('locked')).toBe(NOW + ROUNDS.length - 1), { interval: 5 })
-  expect(await done(storage.messages.extendLeases([locked, { ...free, token: 9 }], NOW + 50))).toEqual([free.messageId])
-  expect(await dueAt('locked')).toBe(NOW + 50)
-})
