@@ -37,7 +37,7 @@ async function lane(...dueAts: readonly number[]) {
   const watched: Queries = {
     ...db,
     all: (statement, parameters) => {
-      if ('floorLanes' in parameters && 'floors' in parameters) floors.push(parameters.floors as number[])
+      if ('floorLanes' in parameters) floors.push(Reflect.get(parameters, 'floors') as number[])
       return db.all(statement, parameters)
     },
   }

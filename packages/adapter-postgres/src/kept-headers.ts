@@ -19,14 +19,13 @@ const seqsSql = sql<{ readonly digests: readonly string[] }, { readonly seq: num
   'select seq, names from agent_messaging.header_names where digest = any(@digests::text[])',
 )
 
-export function headerNames(): HeaderNames {
-  const known = new Map<string, number>()
+export function headerNames(mostKnown = MOST_KNOWN): HeaderNames {
+  let known = new Map<string, number>()
 
   /** Only what was there before is remembered: what is inserted here may yet be rolled back. */
-  async function find(db: Queries, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async function find(db: Queries, known: Map<string, number>, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (names.length === 0) return known
     const digests = names.map((text) => createHash('sha256').update(text).digest('base64'))
-    if (known.size > MOST_KNOWN) known.clear()
     for (const row of await db.all(seqsSql, { digests })) known.set(row.names, row.seq)
     if (names.every((some) => known.has(some))) return known
     await db.run(keepSql, { digests, names })
@@ -35,9 +34,12 @@ export function headerNames(): HeaderNames {
 
   return {
     columnsOf: async (db, all) => {
+      // Another one, and not emptied: who is at it goes on with the one that it has.
+      if (known.size > mostKnown) known = new Map()
+      const ours = known
       const names = all.map((headers) => headers && Object.keys(headers).join('\n'))
-      const unknown = new Set(names.filter((some) => some !== undefined && !known.has(some)) as string[])
-      const seqs = await find(db, [...unknown])
+      const unknown = new Set(names.filter((some) => some !== undefined && !ours.has(some)) as string[])
+      const seqs = await find(db, ours, [...unknown])
       return all.map((headers, at) => ({
         headerNamesSeq: seqs.get(names[at] ?? '') ?? null,
         // What was ever sent as a header holds no line break.

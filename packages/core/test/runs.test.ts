@@ -89,6 +89,27 @@ describe('a message that comes while the slots are taken by a claim that is too 
   })
 })
 
+describe('a beat that hangs, as when somebody has locked a session', () => {
+  it('holds up nothing that is queued, and the next one comes when it has ended', async () => {
+    const { post, another, clock, ref, runtime, storage, state } = await scene({ policy: { runLeaseMs: 3_000 }, agent: { concurrency: 2 } })
+    const { extendLeases } = storage.messages
+    const hanging: (() => void)[] = []
+    vi.spyOn(storage.messages, 'extendLeases').mockImplementation((held, until) =>
+      ResultAsync.fromSafePromise(new Promise<void>((resolve) => hanging.push(resolve))).andThen(() => extendLeases(held, until)),
+    )
+    const { id } = await post()
+    await clock.until(() => hanging.length === 1)
+    const { message } = (await another().messages.send({ ...ref, sessionId: 'other', message: 'hi', waitMs: 0 }))._unsafeUnwrap()
+    await clock.advance(1_000)
+    expect(runtime.openRuns).toEqual([id, message.id])
+    expect(hanging).toHaveLength(1)
+    hanging[0]?.()
+    await clock.advance(1_000)
+    expect(hanging).toHaveLength(2)
+    expect(await state(id)).toMatchObject({ kind: 'running' })
+  })
+})
+
 describe('a run that fails', () => {
   it('is tried again after a backoff when it may be, with the attempt handed over, and blocks its session', async () => {
     const { post, clock, runtime, state } = await scene()

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { AttemptMaker } from '../ports/attempt-maker.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import { anEvent, anAgent, aWebhook } from '../testing/builders.js'
 import { fakePlatform } from '../testing/fake-platform.js'
@@ -11,7 +12,7 @@ import { createDeliveryWorker } from './delivery-worker.js'
 
 const { maxInFlightPerWebhook: MOST } = defaultPolicy.deliver
 /** One webhook, and `claims`: how often was looked for what is due. Nothing ever is. */
-async function worker() {
+async function worker(attempts?: AttemptMaker) {
   const platform = fakePlatform()
   platform.sender.hold()
   const { id } = aWebhook()
@@ -21,7 +22,7 @@ async function worker() {
   platform.storage.deliveries.claimDue = (query) => (claims++, claimDue(query))
   const deliveries = createDeliveryWorker({
     ...platform,
-    attempts: attemptMaker({ ...platform, policy: defaultPolicy }),
+    attempts: attempts ?? attemptMaker({ ...platform, policy: defaultPolicy }),
     workSignal: memoryWorkSignal(),
     policy: defaultPolicy,
     over: new AbortController().signal,
@@ -97,4 +98,16 @@ it('goes on with retries that were due when it held as many as it may', async ()
   sender.release()
   await settled()
   expect(claimed()).toBeGreaterThan(1)
+})
+
+it('lets go of what a thread came to only after its lease: nothing was sent, so it is no attempt', async () => {
+  const outcome = { kind: 'unreachable', error: 'interrupted', detail: 'too late' } as const
+  const make: AttemptMaker['make'] = async ({ lease: { until } }) => ({ startedAt: until, endedAt: until, outcome })
+  const { deliveries, committed, storage, settled } = await worker({ make })
+  let records = 0
+  const { recordAttempt } = storage.deliveries
+  storage.deliveries.recordAttempt = (record) => (records++, recordAttempt(record))
+  deliveries.take(committed(1), deliveries.admit())
+  await settled()
+  expect([records, deliveries.inFlight]).toEqual([0, 0])
 })

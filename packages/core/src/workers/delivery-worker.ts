@@ -98,9 +98,10 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     done()
   }
 
-  /** By our stop, of which no receiver's health and no delivery's schedule is to suffer. */
-  function isCutShort({ record: { attempt } }: Made): boolean {
-    return phase === 'draining' && attempt.outcome.kind === 'unreachable' && attempt.outcome.error === 'interrupted'
+  /** By our stop, or because its turn came after its lease: no receiver's health and no delivery's schedule is to suffer of that. */
+  function isCutShort({ claimed: { lease }, record: { attempt } }: Made): boolean {
+    const isOurs = attempt.outcome.kind === 'unreachable' && attempt.outcome.error === 'interrupted'
+    return isOurs && (phase === 'draining' || attempt.startedAt >= lease.until)
   }
 
   /** The next request need not wait for the record of the last, unless the webhook is to be judged: that may end what goes there. */

@@ -6,6 +6,7 @@ import type { ClaimedMessage } from '../ports/message-store.js'
 import type { Platform } from '../use-cases/deps.js'
 import { createLoop } from './loop.js'
 import { createRun, type Run } from './run.js'
+import { within } from './within.js'
 
 /**
  * Runs messages on the agents of this process. An agent that it runs is a lane with `concurrency` slots. It claims due
@@ -27,7 +28,7 @@ export type Dispatcher = {
   wake(agentId: string): void
   /** Runs under way. */
   readonly running: number
-  /** Extends the leases of what runs and ends what is overdue. */
+  /** Extends the leases of what runs, or is at it, and ends what is overdue. */
   tend(): Promise<void>
   /** One round: tends, and claims for all free slots. Gives the runs that it began. */
   tick(): Promise<Promise<void>[]>
@@ -65,6 +66,7 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   const lanes = new Map<string, Lane>()
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   let beatenAt: Instant = -Infinity
+  let isBeating = false
   let keeping: AbortController | undefined
   let runsUnderWay = 0
   let stopHearing = (): void => undefined
@@ -167,16 +169,20 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
 
   async function tend(): Promise<void> {
     const now = d.clock.now()
-    for (const run of allRuns()) run.enforceDeadline(now)
-    await beat(now)
+    const runs = allRuns()
+    for (const run of runs) run.enforceDeadline(now)
+    // Either way: after a jump of the clock a lease must not wait until the old time has come again.
+    const isDue = runs.length > 0 && Math.abs(now - beatenAt) >= d.policy.runLeaseMs / 3
+    if (!isDue || isBeating) return
+    isBeating = true
+    beatenAt = now
+    const beaten = beat(newest(runs), now).then(() => (isBeating = false))
+    // Before the next claim, which may else be of what this extends; but not for as long as somebody has locked a session.
+    await within(d.clock, d.policy.pollMs, beaten)
   }
 
-  /** Every third of a lease, so that one beat may be missed. A run that has no lease any more is aborted. */
-  async function beat(now: Instant): Promise<void> {
-    const runs = newest(allRuns())
-    // Either way: after a jump of the clock a lease must not wait until the old time has come again.
-    if (runs.length === 0 || Math.abs(now - beatenAt) < d.policy.runLeaseMs / 3) return
-    beatenAt = now
+  /** Every third of a lease, so that one may be missed. A run that has no lease any more is aborted. */
+  async function beat(runs: readonly Run[], now: Instant): Promise<void> {
     const beaten = await d.storage.messages.extendLeases(
       runs.map((run) => run.held),
       now + d.policy.runLeaseMs,

@@ -1,0 +1,34 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { queriesOn } from './database.js'
+import { openPostgresStorage } from './index.js'
+import { headerNames } from './kept-headers.js'
+
+let postgres: TestPostgres
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+afterAll(() => postgres.close())
+
+it('keeps the names of all of a batch, also when it forgets what it knew before', async () => {
+  const connectionString = await postgres.database()
+  await (await openPostgresStorage({ connectionString })).close()
+  const pool = new pg.Pool({ connectionString })
+  onTestFinished(() => pool.end())
+  const [db, names] = [queriesOn(pool), headerNames(2)]
+  const seqsOf = async (...all: string[]) =>
+    (
+      await names.columnsOf(
+        db,
+        all.map((name) => ({ [name]: 'value' })),
+      )
+    ).map(({ headerNamesSeq }) => headerNamesSeq)
+  const [a, b, c] = await seqsOf('a', 'b', 'c')
+  for (const _ of ['inserted', 'found', 'known']) expect(await seqsOf('a', 'b', 'c')).toEqual([a, b, c])
+  expect(await Promise.all([seqsOf('a', 'b'), seqsOf('c', 'd')])).toEqual([
+    [a, b],
+    [c, expect.any(Number)],
+  ])
+  expect(await seqsOf('a', 'e')).toEqual([a, expect.any(Number)])
+})
