@@ -263,7 +263,7 @@ describe('what an A2A agent says of its failures', () => {
   })
   it('can be stored, and is cut', async () => {
     const runs = await running(await remote())
-    expect(told(await runs.run(session().request(`fail ${'x'.repeat(999)}😀`), never))).toBe(`${'x'.repeat(999)}\uFFFD`)
+    expect(told(await runs.run(session().request(`fail ${'x'.repeat(999)}😀`), never))).toBe('x'.repeat(999))
     expect(told(await runs.run(session().request('fail a\0b\uD800c'), never))).toMatch(/^a\uFFFDb\uFFFDc$/)
   })
 })
