@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { queriesOn } from './database.js'
@@ -12,10 +11,9 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 
 it('keeps the names of all of a batch, also when it forgets what it knew before', async () => {
-  const connectionString = await postgres.database()
-  await (await openPostgresStorage({ connectionString })).close()
-  const pool = new pg.Pool({ connectionString })
+  const pool = await postgres.pool()
   onTestFinished(() => pool.end())
+  await (await openPostgresStorage({ pool })).close()
   const [db, names] = [queriesOn(pool), headerNames(2)]
   const seqsOf = async (...all: string[]) =>
     (
