@@ -425,8 +425,10 @@ describe('deleting a webhook', () => {
   })
 })
 
-it('makes what a stop cut short again after its lease: that is no failure, and no step of the schedule', async () => {
-  const { another, hook, send, service, sender, clock, deliveries, telemetry } = await scene(echo)
+/** Stopped, with an attempt under way that outlived the grace. */
+async function stoppedScene() {
+  const stopped = await scene(echo)
+  const { hook, send, service, sender, clock } = stopped
   await hook()
   sender.hold()
   await send()
@@ -434,6 +436,11 @@ it('makes what a stop cut short again after its lease: that is no failure, and n
   const stopping = service.stop({ graceMs: 1_000 })
   await clock.advance(1_000)
   await stopping
+  return stopped
+}
+
+it('makes what a stop cut short again after its lease: that is no failure, and no step of the schedule', async () => {
+  const { another, sender, clock, deliveries, telemetry } = await stoppedScene()
   sender.release(unreachable('interrupted'))
   await clock.advance(0)
   expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 0, state: { kind: 'sending', step: 0 } }, attempts: [] }])
@@ -444,14 +451,7 @@ it('makes what a stop cut short again after its lease: that is no failure, and n
 })
 
 it('records what ended by itself after its stop', async () => {
-  const { hook, send, service, sender, clock, deliveries } = await scene(echo)
-  await hook()
-  sender.hold()
-  await send()
-  await clock.until(() => sender.held === 1)
-  const stopping = service.stop({ graceMs: 1_000 })
-  await clock.advance(1_000)
-  await stopping
+  const { sender, clock, deliveries } = await stoppedScene()
   sender.release(unreachable('reset'))
   await clock.advance(0)
   expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 1, state: { kind: 'pending', step: 1 } } }])
