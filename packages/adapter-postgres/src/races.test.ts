@@ -352,9 +352,8 @@ it('attempts that wait for their webhooks leave connections to who sends', async
       },
     }),
   )
-  const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
   // Not by the client: within its transaction it would see no connection that is newer than its first look.
-  while (Number((await pool.query<{ n: number }>(waiting)).rows[0]?.n) < 4) await setTimeout(10)
+  while (Number((await pool.query(WAITING)).rowCount) < 4) await setTimeout(10)
   expect(await done(storage.messages.accept(newMessage(agent)))).toMatchObject({ kind: 'created' })
   await client.query('commit')
   client.release()
