@@ -155,19 +155,46 @@ describe('starting and stopping', () => {
     await service.agents.start(ref)
     await clock.until(() => runtime.openRuns.includes(queued.id))
   })
-  it('can be reversed while it stops', async () => {
-    const { service, ref, post, runtime, clock } = await scene()
-    const { id } = await post()
+  it('can be reversed while it stops: it takes messages again at once, beside the runs that have not ended', async () => {
+    const { service, ref, post, runtime, clock, hook, deliveries } = await scene()
+    await hook()
+    const { id: long } = await post()
     const stopping = service.agents.stop(ref)
     await clock.advance(2_000)
     await stopping
-    const starting = service.agents.start(ref)
-    await clock.advance(2_000)
-    await starting
-    runtime.answer(id, 'ok')
-    await clock.advance(1_000)
+    expect((await service.agents.start(ref))._unsafeUnwrap().state.kind).toBe('running')
+    const { id } = await post('next', { sessionId: 'another' })
+    expect(runtime.openRuns).toEqual([long, id])
+    runtime.answer(long, 'ok')
+    await clock.advance(5_000)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
-    expect(runtime.starts).toHaveLength(2)
+    expect(runtime.starts).toHaveLength(1)
+    expect(eventsOf(await deliveries())).toEqual(['agent.started', 'message.responded'])
+  })
+  it('can be reversed, and reversed again', async () => {
+    const { service, ref, post, runtime, clock } = await scene()
+    const { id } = await post()
+    for (const action of ['stop', 'start', 'stop', 'stop'] as const) {
+      const done = service.agents[action](ref)
+      await clock.advance(2_000)
+      await done
+    }
+    const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state.kind
+    expect(await stateOf()).toBe('stopping')
+    runtime.answer(id, 'ok')
+    await clock.advance(0)
+    expect(await stateOf()).toBe('stopped')
+  })
+  it('can be reversed from another process', async () => {
+    const { service, another, ref, post, runtime, clock } = await scene()
+    await post()
+    const stopping = service.agents.stop(ref)
+    await clock.advance(2_000)
+    await stopping
+    await another().agents.start(ref)
+    await clock.advance(5_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect(runtime.starts).toHaveLength(1)
   })
   it('is only noted where no workers run, and done where they do', async () => {
     const { service, ref, another, runtime, clock } = await scene()

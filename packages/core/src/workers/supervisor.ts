@@ -4,6 +4,7 @@ import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 import { outgoingOf } from '../use-cases/settle-run.js'
 import type { DeliveryWorker } from './delivery-worker.js'
+import { createDepartures } from './departures.js'
 import type { Dispatcher } from './dispatcher.js'
 import { createHealthWatch, type Hosted } from './health-watch.js'
 import { createInTurn } from './in-turn.js'
@@ -53,6 +54,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const looks = createInTurn((agentId, error) =>
     d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: String(error) }),
   )
+  const departures = createDepartures()
   const ownership = createOwnership(d)
   const watch = createHealthWatch(d, (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
@@ -77,13 +79,14 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
         // Without its handler here it may well run in another process, and else is not said to run.
         return runtimeHere(d.runtimes, agent) || (isInherited && d.storage.alone) ? bringUp(agent) : undefined
       case 'stopping':
-        await close(agent.id)
-        return change(agent, { kind: 'stopped' })
+        // It has not ended, so it can go on as it is.
+        if (wanted && here.has(agent.id)) return change(agent, { kind: 'starting' })
+        return (await runsEnded(agent.id)) ? halt(agent) : undefined
       case 'error':
         count(agent.id, agent.state)
         if (wanted && agent.state.lastError.code === 'RUNTIME_UNHEALTHY') return nurse(agent, agent.state)
+        if (!wanted) return (await runsEnded(agent.id)) ? halt(agent) : undefined
         await close(agent.id)
-        if (!wanted) return change(agent, { kind: 'stopped' })
         return runtimeHere(d.runtimes, agent) && isDue(agent.state, isInherited) ? change(agent, { kind: 'starting' }) : undefined
     }
   }
@@ -189,6 +192,14 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     await change({ ...agent, state: { kind: 'running', startedAt: 0 } }, failed(agent.id, error))
   }
 
+  /** It takes no more runs. False when somebody has asked for it again before those under way have ended: then the next look decides. */
+  const runsEnded = (agentId: string): Promise<boolean> => departures.wait(agentId, d.dispatcher.closeLane(agentId))
+
+  async function halt(agent: Agent): Promise<Agent | undefined> {
+    await close(agent.id)
+    return change(agent, { kind: 'stopped' })
+  }
+
   async function close(agentId: string): Promise<void> {
     await d.dispatcher.closeLane(agentId)
     await here.get(agentId)?.running.stop()
@@ -243,6 +254,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const active = await d.storage.agents.listActive()
     if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
     if (isFirst) for (const agent of active.value) inherited.add(agent.id)
+    for (const { id, desiredState } of active.value) if (desiredState === 'running') departures.callOff(id)
     const isOurs = await ownership.claim(active.value)
     const ids = new Set(active.value.map((agent) => agent.id))
     const gone = before.filter((agentId) => !ids.has(agentId))
@@ -259,6 +271,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   return {
     look: async (projectId, agentId) => {
       if (phase !== 'working') return
+      departures.callOff(agentId)
       await looks.run(agentId, async () => {
         const agent = await d.storage.agents.get(projectId, agentId)
         if (agent.isErr()) return
