@@ -194,6 +194,12 @@ describe('an agent’s answer', () => {
     expect(elsewhere.connections).toBe(0)
   })
 
+  it.each([429, 503])('of %d says with Retry-After when to try again', async (status) => {
+    const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
+    const outcome = await outcomeOf(http(`${status} Busy`, '', 'retry-after: 20'))
+    expect(outcome).toEqual({ kind: 'failed', retryable: true, error, retryInMs: 20_000 })
+  })
+
   it.each([201, 204, 206])('of %d is invalid', async (status) => {
     const error = { code: 'RESPONSE_INVALID', message: `the runtime answered ${status}; it must answer 200 or 202` }
     expect(await outcomeOf(http(`${status} Hm`))).toEqual({ kind: 'failed', retryable: false, error })

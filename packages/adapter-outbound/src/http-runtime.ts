@@ -70,7 +70,7 @@ function targetOf({ url, timeoutMs }: JsonObject, { signingSecret, headers }: Js
 }
 
 function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
-  const { http, maxAnswerBytes } = settings
+  const { http, clock, maxAnswerBytes } = settings
   const works = underWay()
   const send = (request: Omit<HttpRequest, 'signal'>, callers: AbortSignal) =>
     works.add(callers, (signal) => http.send({ ...request, signal }))
@@ -79,7 +79,8 @@ function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
     async run(request, signal) {
       const { timeoutMs: deadlineMs } = target
       const timing = deadlineMs === undefined ? {} : { deadlineMs }
-      return runOutcomeOf(await send({ ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes }, signal))
+      const outcome = await send({ ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes }, signal)
+      return runOutcomeOf(outcome, clock.now())
     },
     /** Any answer to OPTIONS shows that the agent's server is up; what it says of the method does not matter. */
     async health(signal) {
