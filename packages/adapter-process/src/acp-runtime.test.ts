@@ -511,5 +511,6 @@ describe('a program that does not start', () => {
     const { runtime } = runtimeOf(testProgram('acp-agent.mjs'))
     const started = await runtime.start(coder('gone'), () => expect.unreachable())
     expect(started._unsafeUnwrapErr()).toEqual({ code: 'RUNTIME_EXITED', message: 'this process has no program "gone"' })
+    expect(['coder', 'gone'].map((program) => runtime.has?.({ program }))).toEqual([true, false])
   })
 })

@@ -69,6 +69,7 @@ describe('the options of a process agent', () => {
   it('may name one that this process does not have any more: then it does not start', async () => {
     const error = (await runtime.start(agentOf('gone'), () => undefined))._unsafeUnwrapErr()
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message: 'this process has no program "gone"' })
+    expect(['test', 'gone'].map((program) => runtime.has?.({ program }))).toEqual([true, false])
   })
 })
 
