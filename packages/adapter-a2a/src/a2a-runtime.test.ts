@@ -220,6 +220,18 @@ describe('an A2A agent in trouble', () => {
     await agent.close()
     expect((await start(agent))._unsafeUnwrapErr().code).toBe('RUNTIME_EXITED')
   })
+  it('is found where its card has come to point', async () => {
+    const [before, after] = [await remote(), await remote()]
+    const agent = await remote({ endpoint: before.url })
+    const runs = await running(agent)
+    expect(await runs.run(session().request('one'), never)).toEqual({ kind: 'answered', response: 'one' })
+    agent.moveTo(after.url)
+    await before.close()
+    closing.shift()
+    expect(await runs.run(session().request('two'), never)).toMatchObject({ kind: 'failed', retryable: true })
+    expect(await runs.health(never)).toEqual({ ok: true })
+    expect(await runs.run(session().request('two'), never)).toEqual({ kind: 'answered', response: 'two' })
+  })
   it('says so in its health', async () => {
     const agent = await remote()
     const runs = await running(agent)
