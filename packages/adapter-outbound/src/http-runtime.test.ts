@@ -318,4 +318,23 @@ describe('health', () => {
     closing.pop()
     expect(await agent.health(never)).toEqual({ ok: false, detail: 'connect: no connection (ECONNREFUSED)' })
   })
+
+  it('is good of one that is busy with a run and lets a connection in, and bad of one that is not', async () => {
+    const server = await receiver((socket) => void socket)
+    const answers: Setting['answers'] = { 'agent.test': ['127.0.0.1'] }
+    const agent = await running(`http://agent.test:${server.port}/`, { policy: { allowLoopback: true, allowHttp: true }, answers })
+    const ask = () => agent.health(AbortSignal.timeout(200))
+    expect(await ask()).toMatchObject({ ok: false })
+    const aborter = new AbortController()
+    const run = agent.run(request, aborter.signal)
+    await eventually('the run', () => server.requests.some((sent) => sent.startsWith('POST')))
+    expect(await ask()).toEqual({ ok: true })
+    expect(await agent.health(never)).toEqual({ ok: true })
+    answers['agent.test'] = 'silent'
+    expect(await ask()).toMatchObject({ ok: false })
+    aborter.abort()
+    await run
+    answers['agent.test'] = ['127.0.0.1']
+    expect(await ask()).toMatchObject({ ok: false })
+  })
 })
