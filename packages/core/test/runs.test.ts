@@ -156,10 +156,13 @@ describe('a run that fails', () => {
     const { send } = await scene({ ...responses(answer), policy: { limits: { ...defaultLimits, responseLength: 10 } } })
     expect((await send())._unsafeUnwrap().message.state).toMatchObject({ kind: 'failed', error: { code: 'RESPONSE_INVALID' } })
   })
-  it('when the runtime breaks its promise never to reject', async () => {
+  it.each([
+    [new Error('rude'), 'Error: rude'],
+    [Object.create(null), 'what was thrown has no words for itself'],
+  ])('when the runtime breaks its promise never to reject', async (thrown: Error, message) => {
     const rude: AgentRuntime['start'] = async () => {
       const { ok } = await import('neverthrow')
-      return ok({ run: () => Promise.reject(new Error('rude')), health: async () => ({ ok: true }), stop: async () => undefined })
+      return ok({ run: () => Promise.reject(thrown), health: async () => ({ ok: true }), stop: async () => undefined })
     }
     const { post, service, ref, runtime, clock, state } = await scene({ agent: { maxAttempts: 1 } })
     await service.agents.stop(ref)
@@ -167,7 +170,7 @@ describe('a run that fails', () => {
     await service.agents.start(ref)
     const { id } = await post()
     await clock.advance(0)
-    expect(await state(id)).toMatchObject({ kind: 'failed', error: { message: 'Error: rude' } })
+    expect(await state(id)).toMatchObject({ kind: 'failed', error: { message } })
   })
 })
 

@@ -24,3 +24,12 @@ export const failedRun = (code: RunError['code'], message: string, retryable = f
   error: { code, message },
   retryable,
 })
+
+/** What was thrown, in words, whatever it is: also what throws when it is asked for them, as an agent's own code may. */
+export function wordsOf(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return 'what was thrown has no words for itself'
+  }
+}

@@ -1,7 +1,7 @@
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
-import { failedRun, type FinishedRun, type RunOutcome } from '../domain/run.js'
+import { failedRun, wordsOf, type FinishedRun, type RunOutcome } from '../domain/run.js'
 import { childTrace } from '../domain/trace.js'
 import type { RunningAgent, RunRequest } from '../ports/agent-runtime.js'
 import type { ClaimedMessage, Held } from '../ports/message-store.js'
@@ -104,7 +104,7 @@ export function createRun(
     try {
       return await running.run(requestOf(d, claimed, live.emit), aborter.signal)
     } catch (error) {
-      return failedRun('RUNTIME_ERROR', String(error))
+      return failedRun('RUNTIME_ERROR', wordsOf(error))
     }
   }
 

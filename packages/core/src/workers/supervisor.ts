@@ -1,5 +1,5 @@
 import { agentEvent, decideAfterFailure, type Agent, type AgentState, type FailedAgent } from '../domain/agent.js'
-import type { RunError } from '../domain/run.js'
+import { wordsOf, type RunError } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 import { outgoingOf } from '../use-cases/settle-run.js'
@@ -52,7 +52,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const inherited = new Set<string>()
   /** One look at a time for each agent; a second one waits for the first and then looks again. */
   const looks = createInTurn((agentId, error) =>
-    d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: String(error) }),
+    d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: wordsOf(error) }),
   )
   const departures = createDepartures()
   const ownership = createOwnership(d)
