@@ -337,4 +337,28 @@ describe('health', () => {
     answers['agent.test'] = ['127.0.0.1']
     expect(await ask()).toMatchObject({ ok: false })
   })
+
+  it('is bad of one that lets connections in and had a run that ran out of time, until one is answered', async () => {
+    let isStuck = true
+    const server = await receiver((socket, sent) =>
+      isStuck || sent.includes('"Hello"') ? undefined : void socket.write(http('200 OK', '{"response":"Hi"}')),
+    )
+    const agent = await running(server.url, { options: { timeoutMs: 1_000 } })
+    const ask = () => agent.health(AbortSignal.timeout(200))
+    const cancelled = new AbortController()
+    const beside = () => agent.run({ ...request, message: 'Hello' }, cancelled.signal)
+    const overdue = agent.run(request, AbortSignal.abort(new Error('too late', { cause: 'timeout' })))
+    expect(await overdue).toMatchObject({ kind: 'failed' })
+    const waits = beside()
+    expect(await ask()).toMatchObject({ ok: false })
+    isStuck = false
+    expect(await agent.run(request, never)).toEqual({ kind: 'answered', response: 'Hi' })
+    isStuck = true
+    expect(await ask()).toEqual({ ok: true })
+    expect(await waits).toMatchObject({ error: { code: 'RUNTIME_TIMEOUT' } })
+    const waitsAgain = beside()
+    expect(await ask()).toMatchObject({ ok: false })
+    cancelled.abort()
+    await waitsAgain
+  })
 })

@@ -6,6 +6,7 @@ import { parseHttpOptions } from './http-runtime-options.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { runOutcomeOf } from './run-answer.js'
 import { underWay } from './under-way.js'
+import { workload } from './workload.js'
 
 export type HttpRuntimeOptions = {
   readonly http: Pick<OutboundHttp, 'send' | 'vet'>
@@ -74,7 +75,7 @@ function targetOf({ url, timeoutMs }: JsonObject, { signingSecret, headers }: Js
 function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
   const { http, clock, maxAnswerBytes } = settings
   const works = underWay()
-  let runs = 0
+  const load = workload()
   const send = (request: Omit<HttpRequest, 'signal'>, callers: AbortSignal) =>
     works.add(callers, (signal) => http.send({ ...request, signal }))
 
@@ -82,22 +83,20 @@ function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
     async run(request, signal) {
       const { timeoutMs: deadlineMs } = target
       const timing = deadlineMs === undefined ? {} : { deadlineMs }
-      runs++
-      const outcome = await send({ ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes }, signal)
-      runs--
-      return runOutcomeOf(outcome, clock.now())
+      const asked = send({ ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes }, signal)
+      return runOutcomeOf(await load.run(asked, signal), clock.now())
     },
     /**
      * Any answer to OPTIONS shows that the agent's server is up; what it says of the method does not matter. A server that does one thing at a
-     * time answers when its run is over: while it has one, it is enough that it lets a connection in.
+     * time answers when its run is over: while it is busy, it is enough that it lets a connection in.
      */
     async health(signal) {
-      const deadlineMs = runs > 0 ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS
+      const deadlineMs = load.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS
       let isConnected = false
       const onConnected = () => void (isConnected = true)
       const outcome = await send({ method: 'OPTIONS', url: target.url, headers: {}, deadlineMs, maxBodyBytes: 0, onConnected }, signal)
       if (outcome.kind === 'response') return { ok: true }
-      const isBusy = runs > 0 && isConnected && outcome.error === 'timeout'
+      const isBusy = load.isBusy && isConnected && outcome.error === 'timeout'
       return isBusy ? { ok: true } : { ok: false, detail: `${outcome.error}: ${outcome.detail}` }
     },
     stop: works.stop,
