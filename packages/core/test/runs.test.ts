@@ -139,6 +139,16 @@ describe('a run that fails', () => {
       data: { messageId: message.id, sessionId: 's', correlationId: 'c1' },
     })
   })
+  it('fails when its agent allows no more attempts by the time of the next one, and does not speak of a process that ended', async () => {
+    const { post, runtime, clock, state, service, ref } = await scene()
+    const { id } = await post()
+    await clock.until(() => runtime.openRuns.length === 1)
+    runtime.fail(id, 'busy', { retryable: true })
+    await service.agents.update({ ...ref, change: { maxAttempts: 1 } })
+    await clock.advance(2_000)
+    const error = { code: 'RUNTIME_ERROR', message: 'the last attempt failed, and the agent allows no other' }
+    expect(await state(id)).toMatchObject({ kind: 'failed', error })
+  })
   it('is attached to at once, for there is nothing to wait for', async () => {
     const { send } = await scene({ handler: () => failedRun('RUNTIME_ERROR', 'boom') })
     await send('hi', { idempotencyKey: 'k' })
