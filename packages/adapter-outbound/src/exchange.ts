@@ -16,8 +16,6 @@ export type HttpRequest = {
   /** Of the answer's body. Reading stops here, and the connection is given up if there is more. */
   readonly maxBodyBytes: number
   readonly signal?: AbortSignal
-  /** Called when a connection to the server is there. */
-  readonly onConnected?: () => void
 }
 
 /** A server may say "still at it" (1xx) so many times. */
@@ -30,19 +28,17 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
   private readonly answer: Answer
   private readonly onEnd: OnEnd
   private readonly signal: AbortSignal | undefined
-  private readonly onConnected: (() => void) | undefined
   private readonly timer: NodeJS.Timeout | undefined
   private controller: Dispatcher.DispatchController | undefined
   private hasEnded = false
   private interimResponses = 0
 
   constructor(request: HttpRequest, path: string, answer: Answer, onEnd: OnEnd) {
-    const { method, headers, body = null, deadlineMs, signal, onConnected } = request
+    const { method, headers, body = null, deadlineMs, signal } = request
     this.dispatched = { method, path, headers, body }
     this.answer = answer
     this.onEnd = onEnd
     this.signal = signal
-    this.onConnected = onConnected
     // One plain timer: an AbortSignal.timeout costs as much as the rest of a small request.
     if (deadlineMs !== undefined) this.timer = setTimeout(expire, deadlineMs, this, deadlineMs)
     signal?.addEventListener('abort', this.onAbort)
@@ -64,7 +60,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
   /** Must be there: undici tells its present interface from the old one by it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    this.onConnected?.()
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {

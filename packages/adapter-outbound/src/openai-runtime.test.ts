@@ -448,4 +448,15 @@ describe('health', () => {
     const gone = await running({ baseUrl: chat.baseUrl })
     expect(await gone.health(never)).toEqual({ ok: false, detail: 'no connection (ECONNREFUSED)' })
   })
+
+  it('is good of one that is busy with a run and says nothing else meanwhile', async () => {
+    const silent = await rawServer((socket) => void socket)
+    closing.push(silent.close)
+    const agent = await running({ baseUrl: silent.url })
+    const aborter = new AbortController()
+    const run = agent.run(aRunRequest(), aborter.signal)
+    expect(await agent.health(never)).toEqual({ ok: true })
+    aborter.abort()
+    await run
+  })
 })

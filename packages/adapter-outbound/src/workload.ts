@@ -1,12 +1,16 @@
-import type { HttpOutcome } from './answer.js'
+import type { RunOutcome } from '@org/agent-messaging-core'
 
 /** What an agent's runs tell of its server. */
 export type Workload = {
-  /** A run goes on, and since the last one that was answered none has run out of time: the server may be too busy for anything else. */
+  /** A run goes on, and none has run out of time since the last one that was answered: the server may be too busy for anything else. */
   readonly isBusy: boolean
   /** Counts a run; `signal` is the one that ends it. */
-  run(outcome: Promise<HttpOutcome>, signal: AbortSignal): Promise<HttpOutcome>
+  count(run: Promise<RunOutcome>, signal: AbortSignal): Promise<RunOutcome>
 }
+
+/** What a busy server is given to say that it is well; core waits for longer. One that does one thing at a time says so when its run is over. */
+export const BUSY_HEALTH_TIMEOUT_MS = 2_000
+export const HEALTH_TIMEOUT_MS = 5_000
 
 export function workload(): Workload {
   let runs = 0
@@ -15,12 +19,12 @@ export function workload(): Workload {
     get isBusy() {
       return runs > 0 && !hasRunOut
     },
-    async run(pending, signal) {
+    async count(run, signal) {
       runs++
-      const outcome = await pending
+      const outcome = await run
       runs--
-      if (outcome.kind === 'response') hasRunOut = false
-      else hasRunOut ||= outcome.error === 'timeout' && !isCalledOff(signal)
+      if (outcome.kind !== 'failed') hasRunOut = false
+      else hasRunOut ||= outcome.error.code === 'RUNTIME_TIMEOUT' && !isCalledOff(signal)
       return outcome
     },
   }
