@@ -266,6 +266,23 @@ describe('an agent that fails', () => {
     await clock.advance(61_000)
     expect(await exit(3_000)).toBe(1)
   })
+  it('to nobody is one that was sacrificed for a run that would not end: it is started again at once, however often', async () => {
+    const { service, ref, bot, runtime, clock, hook, deliveries } = await scene()
+    await hook()
+    const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state
+    for (let n = 0; n < 12; n++) {
+      runtime.exit(bot.id, 'it did not end a cancelled run', true)
+      await clock.advance(0)
+      expect(await stateOf()).toMatchObject({ kind: 'error', failures: 0, lastError: { message: 'it did not end a cancelled run' } })
+      await clock.advance(1_000)
+      expect(await stateOf()).toMatchObject({ kind: 'running' })
+    }
+    runtime.exit(bot.id)
+    await clock.advance(0)
+    expect(await stateOf()).toMatchObject({ failures: 1 })
+    await clock.advance(0)
+    expect(eventsOf(await deliveries()).slice(0, 2)).toEqual(['agent.error', 'agent.started'])
+  })
   it('before its turn to be stopped has come leaves alone what was started anew', async () => {
     const { service, ref, bot, post, runtime, clock } = await scene()
     await post()

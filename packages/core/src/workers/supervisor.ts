@@ -112,10 +112,10 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   async function start(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
     const secrets = runtimeSecrets(d.crypto, agent)
     if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
-    const started = await runtime.start({ agent, secrets }, (error) => {
+    const started = await runtime.start({ agent, secrets }, (error, isSacrifice = false) => {
       void looks.run(agent.id, async () => {
         // What has been stopped, and perhaps started anew, before its turn came is not to be reported.
-        if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error)
+        if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error, isSacrifice)
       })
     })
     if (started.isErr()) return started.error
@@ -174,9 +174,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     return state.kind === 'running' && d.clock.now() - state.startedAt >= STEADY_MS
   }
 
-  async function exited(agent: Agent, error: RunError): Promise<void> {
+  async function exited(agent: Agent, error: RunError, isSacrifice: boolean): Promise<void> {
     here.delete(agent.id)
-    await fall(agent, error)
+    await fall(agent, isSacrifice ? sacrificed(agent.id, error) : failed(agent.id, error))
   }
 
   /** It takes no more runs; those under way may still end well. */
@@ -184,12 +184,13 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const { agent } = hosted
     if (here.get(agent.id) !== hosted) return
     convalescent.add(agent.id)
-    await fall(agent, { code: 'RUNTIME_UNHEALTHY', message: `not well ${d.policy.agentHealth.strikes} times in a row: ${why}` })
+    const message = `not well ${d.policy.agentHealth.strikes} times in a row: ${why}`
+    await fall(agent, failed(agent.id, { code: 'RUNTIME_UNHEALTHY', message }))
   }
 
-  async function fall(agent: Agent, error: RunError): Promise<void> {
+  async function fall(agent: Agent, state: FailedAgent): Promise<void> {
     void d.dispatcher.closeLane(agent.id)
-    await change({ ...agent, state: { kind: 'running', startedAt: 0 } }, failed(agent.id, error))
+    await change({ ...agent, state: { kind: 'running', startedAt: 0 } }, state)
   }
 
   /** It takes no more runs. False when somebody has asked for it again before those under way have ended: then the next look decides. */
@@ -225,6 +226,11 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     count(agentId, state)
     return state
   }
+
+  /** Whoever cancels messages must not keep an agent from its work, nor have it given up. */
+  const sacrificed = (agentId: string, lastError: RunError): FailedAgent => ({
+    ...{ kind: 'error', lastError, failures: failures.get(agentId) ?? 0, retryAt: d.clock.now() },
+  })
 
   /** Failures in a row go on where they are, whichever process had the last; one that is given up begins anew when it is started. */
   function count(agentId: string, state: FailedAgent): void {
