@@ -5,13 +5,13 @@ import { backupSqlite, restoreSqlite, SqliteOpenError } from '@org/agent-messagi
 import type { Command } from 'commander'
 import type { Config } from '../config.js'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'
-import { devFiles } from '../dev-files.js'
+import { devFiles, keptIfMade } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { openDatabase } from '../open-database.js'
 import { OperatorError } from '../operator-error.js'
 import { schemaVersion } from '../schema-version.js'
 import { quoted, shellWord } from '../shell-word.js'
-import { databaseOf, devOf } from './admin.js'
+import { databaseOf } from './admin.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
@@ -71,7 +71,7 @@ async function backup(file: string, json: true | undefined): Promise<void> {
 }
 
 const whereKeyIs = (config: Config): string =>
-  devOf(config) && config.masterKey === undefined ? `a copy of ${devFiles.masterKey}` : 'SERVICE_MASTER_KEY'
+  keptIfMade(config) && config.masterKey === undefined ? `a copy of ${devFiles.masterKey}` : 'SERVICE_MASTER_KEY'
 
 async function restore(file: string, json: true | undefined): Promise<void> {
   const config = loadConfig()
