@@ -41,7 +41,7 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
       <p class="crumbs">
         <a href={`${BASE}/sessions?agent=${agent.name}`}>{agent.name}</a> / session
       </p>
-      <div class="heading">
+      <div class="heading talk">
         <h1 class="long">{sessionId}</h1>
         <a class="button quiet" href={erasePath(agent.name, sessionId)}>
           Erase
