@@ -150,10 +150,6 @@ describe('the commands on the database', SLOWLY, () => {
     )
     expect(listed).toEqual([expect.objectContaining({ id, status: 'pending', attemptCount: 0 })])
     expect(await json('deliveries list --before 2020-01-01')).toEqual([])
-    expect(await json('deliveries list --before 2020-01-01T00:00:00+01:00')).toEqual([])
-    for (const odd of ['1.2.2030', '7', '2030-01-31T12:00:00']) {
-      expect(await cli(`deliveries list --before ${odd}`)).toMatchObject({ code: 2, stderr: expect.stringContaining('It takes an instant') })
-    }
     expect(await json(`deliveries show ${String(id)}`)).toMatchObject({ id, body: expect.stringContaining('webhook.test'), attempts: [] })
     expect((await cli(`deliveries show ${String(id)}`)).stdout).toContain('It was not attempted yet.')
     expect(await json(`deliveries cancel ${String(id)}`)).toMatchObject({ status: 'cancelled' })
