@@ -31,3 +31,8 @@ it.each([
   await expect(work).rejects.toBe('enough')
   expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])
 })
+
+it('names the database when that is what cannot be opened', async () => {
+  await expect(backupSqlite({ path: directory, to: file('copy.db') })).rejects.toThrow(`${directory}: cannot be opened`)
+  expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])
+})

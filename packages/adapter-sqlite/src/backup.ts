@@ -51,7 +51,7 @@ export async function backupSqlite({ path, to, onProgress = () => undefined, sig
 }
 
 async function copy(path: string, draft: string, onStep: (copied: number, total: number) => void): Promise<void> {
-  const db = new Database(path, { readonly: true })
+  const db = openSource(path)
   try {
     await db.backup(draft, {
       progress: ({ totalPages, remainingPages }) => {
@@ -61,6 +61,17 @@ async function copy(path: string, draft: string, onStep: (copied: number, total:
     })
   } finally {
     db.close()
+  }
+}
+
+/** To be named as what is wrong, where it cannot be read: even reading takes write access to its folder. */
+function openSource(path: string): Database.Database {
+  try {
+    const db = new Database(path, { readonly: true })
+    db.pragma('schema_version')
+    return db
+  } catch (error) {
+    throw explainOpenFailure(path, error)
   }
 }
 
