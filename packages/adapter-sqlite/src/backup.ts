@@ -66,11 +66,13 @@ async function copy(path: string, draft: string, onStep: (copied: number, total:
 
 /** To be named as what is wrong, where it cannot be read: even reading takes write access to its folder. */
 function openSource(path: string): Database.Database {
+  let db: Database.Database | undefined
   try {
-    const db = new Database(path, { readonly: true })
+    db = new Database(path, { readonly: true })
     db.pragma('schema_version')
     return db
   } catch (error) {
+    db?.close()
     throw explainOpenFailure(path, error)
   }
 }
