@@ -27,8 +27,8 @@ export type Http = {
   json<T>(call: Call): Promise<T>
   /** The answer itself, its body unread. */
   open(call: Call): Promise<Response>
-  /** Rests before a connection that has ended is opened again. Rejects with the signal's reason when that aborts. */
-  pause(signal: AbortSignal): Promise<void>
+  /** Rests before the same is asked again. Rejects with the signal's reason when that aborts. */
+  pause(signal: AbortSignal | undefined): Promise<void>
 }
 
 const RETRIES = 4
@@ -38,6 +38,11 @@ const LONGEST_PAUSE_MS = 10_000
 const LONGEST_RETRY_AFTER_MS = 60_000
 const MAY_PASS: readonly number[] = [429, 502, 503, 504]
 const BASE_URL = /^(?:https?:\/\/.|\/|$)/i
+/** What URLs take for a step on the way, escaped or not. */
+const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
+
+/** What somebody gave, as one step of a path: with a slash in it, it would lead to somewhere else. */
+export const step = (text: string): string => `/${encodeURIComponent(text)}`
 
 export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): Http {
   const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
@@ -62,6 +67,7 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
   }
 
   async function open(call: Call): Promise<Response> {
+    if (DOT_SEGMENT.test(call.path)) throw new TypeError(`${call.path} would lead elsewhere: neither "." nor ".." can stand in a path`)
     const tries = call.method === 'GET' || call.mayRepeat ? retries : 0
     for (let attempt = 0; ; attempt++) {
       const answer = await send(call).catch((error: unknown) => {
