@@ -52,6 +52,20 @@ describe('the headers of a webhook’s own', () => {
     expect((await deliver()).request).not.toHaveProperty('X-New')
   })
 
+  it('go along to another place of the same origin, and to another origin only if they are given anew', async () => {
+    const { change, deliver, sender } = await withHeaders()
+    expect((await change({ url: 'https://receiver.example:443/new?a=b' }))._unsafeUnwrap()).toEqual(['Authorization', 'X-Tenant'])
+    for (const elsewhere of ['https://evil.example/hook', 'http://receiver.example/hook', 'https://receiver.example:8443/hook', 'elsewhere']) {
+      const message = 'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
+      expect((await change({ url: elsewhere }))._unsafeUnwrapErr()).toEqual({ kind: 'invalid', issues: [{ path: 'headers', message }] })
+    }
+    await deliver()
+    expect(sender.requests.at(-1)?.url).toBe('https://receiver.example:443/new?a=b')
+    expect((await change({ url: 'https://a.example', headers: { 'X-New': '1' } }))._unsafeUnwrap()).toEqual(['X-New'])
+    expect((await change({ url: 'https://b.example', headers: null }))._unsafeUnwrap()).toBeUndefined()
+    expect((await change({ url: 'https://c.example' }))._unsafeUnwrap()).toBeUndefined()
+  })
+
   it.each([
     [{ 'x-service-signature': 'sha256=00' }, 'headers.x-service-signature', 'is set by the service itself'],
     [{ 'Content-Type': 'text/plain' }, 'headers.Content-Type', 'is set by the service itself'],
