@@ -34,8 +34,11 @@ const insertSql = sql<ReturnType<typeof webhookColumns>>(`
   values (@id, @projectId, @url, @events, @agentId, @description, @secret, @headerNames, @headers,
     @previousSecret, @previousUntil, @disableOnGone, @disabledAt, @disabledReason, @consecutiveFailures, @failingSince, @lastSuccessAt,
     @lastFailureAt, @circuitUntil, @circuitTrips, @createdAt, @updatedAt, false)`)
+/** Of some services the URL alone lets in. */
 const eraseSql = sql<Ref>(`
-  update agent_messaging.webhooks set secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = true where id = @id`)
+  update agent_messaging.webhooks
+  set url = '', description = null, secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = true
+  where id = @id`)
 const unsubscribeSql = sql<Ref>(`
   delete from agent_messaging.subscriptions
   where project_id = @projectId and webhook_seq = (select seq from agent_messaging.webhooks where id = @id)`)

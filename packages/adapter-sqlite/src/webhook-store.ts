@@ -32,9 +32,10 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
       @disabledAt, @disabledReason, @consecutiveFailures, @failingSince, @lastSuccessAt, @lastFailureAt, @circuitUntil, @circuitTrips,
       @createdAt, @updatedAt, 0)`)
   const update = db.prepare<[Columns]>(updateWebhookSql)
-  const erase = db.prepare<[number]>(
-    "update webhooks set secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = 1 where seq = ?",
-  )
+  // Of some services the URL alone lets in.
+  const erase = db.prepare<[number]>(`
+    update webhooks set url = '', description = null, secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = 1
+    where seq = ?`)
   const unsubscribe = db.prepare<[string, number]>('delete from subscriptions where project_id = ? and webhook_seq = ?')
   const subscribe = db.prepare<[string, string, string]>(
     'insert into subscriptions (project_id, event, webhook_seq) select ?, ?, seq from webhooks where id = ?',

@@ -32,6 +32,14 @@ describe('the headers of a webhook’s own', () => {
     expect(JSON.stringify([webhook, attempts, telemetry.facts])).not.toContain('canary')
   })
 
+  it.each(['accepted', 'refused'] as const)('are not kept of an answer that sends them back, be it %s', async (kind) => {
+    const { deliver, sender } = await withHeaders()
+    sender.script({ kind, statusCode: kind === 'accepted' ? 200 : 500, responseBody: `You sent ${KEY} (canary-7f3a) for Zoë` })
+    const { attempts } = await deliver()
+    // A short value is no secret, and stands in half of all texts.
+    expect(attempts?.[0]?.outcome).toMatchObject({ kind, responseBody: 'You sent [redacted] ([redacted]) for Zoë' })
+  })
+
   it('are none when there are none', async () => {
     for (const none of [null, {}]) {
       const { webhook, deliver } = await withHeaders(none)
