@@ -92,11 +92,10 @@ async function expectToReceive(url: string): Promise<void> {
 }
 
 const ANSWER = {
-  ...{ event: 'message.responded', id: '2', createdAt: '2026-01-01T00:00:00.000Z' },
-  data: {
-    ...{ messageId: 'm', agentId: 'a', sessionId: 's', response: '', metadata: {}, responseTimeMs: 1 },
-    executionPrincipal: { type: 'service' },
-  },
+  event: 'message.responded',
+  id: '2',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  data: { messageId: 'm', agentId: 'a', sessionId: 's', executionPrincipal: { type: 'service' }, metadata: {}, responseTimeMs: 1 },
 } as const
 const EVENT = { event: 'webhook.test', id: '1', createdAt: '2026-01-01T00:00:00.000Z', data: { webhookId: 'w-1' } } as const
 
