@@ -14,6 +14,7 @@ import type { Database, Queries } from './database.js'
 import { addErasure } from './erasure.js'
 import { fanOut } from './fan-out.js'
 import { pageStart, toPage } from './page.js'
+import { resealRows } from './reseal.js'
 import { hasOpen } from './session-row.js'
 import { sql } from './sql.js'
 
@@ -56,6 +57,10 @@ const disownSql = sql<{ readonly owner: string }>(`
   update agent_messaging.agents set owner = null, owned_until = null where owner = @owner`)
 const removeSql = sql<Ref>('delete from agent_messaging.agents where id = @id')
 
+const behindSql = sql<{ readonly after: number; readonly limit: number }, AgentRow>(
+  `${selectAgent} where seq > @after order by seq limit @limit for no key update`,
+)
+
 const start = pageStart('agents')
 
 export function agentStore({ read, write, gathered }: Database): AgentStore {
@@ -70,6 +75,7 @@ export function agentStore({ read, write, gathered }: Database): AgentStore {
     own: (request) => write(async (db) => (await db.all(ownSql, request)).map(({ id }) => id)),
     disown: (owner) => write(async (db) => void (await db.run(disownSql, { owner }))),
     listActive: () => read(async (db) => (await db.all(activeSql, {})).map(toAgent)),
+    reseal: (step) => write((db) => resealRows(sealedOf(db), step)),
   }
 }
 
@@ -105,6 +111,12 @@ async function change(db: Queries, ref: Ref, changes: AgentChange): Promise<Agen
   await db.run(updateSql, agentColumns(changed))
   return changed
 }
+
+const sealedOf = (db: Queries) => ({
+  behind: (place: { after: number; limit: number }) => db.all(behindSql, place),
+  from: toAgent,
+  write: (agent: Agent) => db.run(updateSql, agentColumns(agent)),
+})
 
 async function remove(db: Queries, ref: Ref, force: boolean): Promise<'deleted' | 'busy' | undefined> {
   if (!(await db.one(lockAloneSql, ref))) return undefined

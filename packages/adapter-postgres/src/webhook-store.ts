@@ -9,6 +9,7 @@ import {
 } from '@org/agent-messaging-core'
 import type { Database, Queries } from './database.js'
 import { pageStart, toPage } from './page.js'
+import { resealRows } from './reseal.js'
 import { sql } from './sql.js'
 import { selectWebhook, toWebhook, updateWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
 
@@ -46,6 +47,10 @@ const subscribeSql = sql<Ref & { readonly names: readonly string[] }>(`
   insert into agent_messaging.subscriptions (project_id, event, webhook_seq)
   select @projectId, name, w.seq from agent_messaging.webhooks w cross join unnest(@names::text[]) as name where w.id = @id`)
 
+const behindSql = sql<{ readonly after: number; readonly limit: number }, WebhookRow>(
+  `${selectWebhook} where not w.is_deleted and w.seq > @after order by w.seq limit @limit for no key update`,
+)
+
 const start = pageStart('webhooks')
 
 export function webhookStore({ read, write }: Database): WebhookStore {
@@ -60,6 +65,7 @@ export function webhookStore({ read, write }: Database): WebhookStore {
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
     rotateSecret: (projectId, id, rotation) => write((db) => rotateSecret(db, { projectId, id }, rotation)),
     delete: (projectId, id) => write((db) => remove(db, { projectId, id })),
+    reseal: (step) => write((db) => resealRows(sealedOf(db), step)),
   }
 }
 
@@ -95,6 +101,12 @@ async function rotateSecret(db: Queries, ref: Ref, { secret, previousUntil, upda
   await db.run(updateWebhook, webhookColumns(rotated))
   return rotated
 }
+
+const sealedOf = (db: Queries) => ({
+  behind: (place: { after: number; limit: number }) => db.all(behindSql, place),
+  from: toWebhook,
+  write: (webhook: Webhook) => db.run(updateWebhook, webhookColumns(webhook)),
+})
 
 async function remove(db: Queries, ref: Ref): Promise<boolean> {
   if (!(await db.one(lockSql, ref))) return false

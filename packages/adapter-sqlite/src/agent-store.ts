@@ -14,6 +14,7 @@ import type { Committer } from './committer.js'
 import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { pageStart, toPage } from './page.js'
+import { resealRows } from './reseal.js'
 import type { SessionRows } from './session-row.js'
 import { atMost } from './statements.js'
 import { versionedCache } from './versioned-cache.js'
@@ -36,6 +37,7 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
   const newest = db.prepare<[string, number, number], AgentRow>(
     `${selectAgent} where project_id = ? and seq < ? order by seq desc ${atMost('?')}`,
   )
+  const behind = db.prepare<[number, number], AgentRow>(`${selectAgent} where seq > ? order by seq ${atMost('?')}`)
   const insert = db.prepare<[Columns]>(`
     insert into agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
       state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
@@ -100,6 +102,12 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     return { changed, deliveries: changed && outgoing ? fanOut(outgoing) : [] }
   }
 
+  const sealed = {
+    behind: (after: number, limit: number) => behind.all(after, limit),
+    from: toAgent,
+    write: (agent: Agent) => void update.run(agentColumns(agent)),
+  }
+
   const own = ({ agentIds, ...terms }: OwnRequest): string[] => agentIds.filter((agentId) => lease.run({ agentId, ...terms }).changes === 1)
 
   const pageOf = (projectId: string, page: PageOf): Page<Agent> =>
@@ -115,5 +123,6 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     own: (request) => commit(() => own(request)),
     disown: (owner) => commit(() => void disown.run(owner)),
     listActive: () => read(() => active.all().map(toAgent)),
+    reseal: (step) => write(() => resealRows(sealed, step)),
   }
 }

@@ -10,6 +10,7 @@ import {
 } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
+import { resealRows } from './reseal.js'
 import { atMost } from './statements.js'
 import { selectWebhook, toWebhook, updateWebhookSql, webhookColumns, type WebhookRow } from './webhook-row.js'
 import type { WebhookRows } from './webhook-rows.js'
@@ -23,6 +24,9 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
   const start = pageStart(db, 'webhooks')
   const list = db.prepare<[string, number, number], WebhookRow>(
     `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc ${atMost('?')}`,
+  )
+  const behind = db.prepare<[number, number], WebhookRow>(
+    `${selectWebhook} where w.is_deleted = 0 and w.seq > ? order by w.seq ${atMost('?')}`,
   )
   const insert = db.prepare<[Columns]>(`
     insert into webhooks (id, project_id, url, events, agent_id, description, secret, header_names, headers, previous_secret, previous_until, disable_on_gone,
@@ -80,6 +84,12 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
     return rotated
   }
 
+  const sealed = {
+    behind: (after: number, limit: number) => behind.all(after, limit),
+    from: toWebhook,
+    write: (webhook: Webhook) => void update.run(webhookColumns(webhook)),
+  }
+
   function remove(projectId: string, id: string): boolean {
     const row = one.get(id, projectId)
     if (!row) return false
@@ -103,5 +113,6 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
     rotateSecret: (projectId, id, rotation) => write(() => rotateSecret(projectId, id, rotation)),
     delete: (projectId, id) => write(() => remove(projectId, id)),
+    reseal: (step) => write(() => resealRows(sealed, step)),
   }
 }

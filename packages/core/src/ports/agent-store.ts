@@ -1,7 +1,7 @@
 import type { Agent, AgentState } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
-import type { Page, PageOf, Stored } from './storage.js'
+import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './storage.js'
 
 /** Agents: what is wanted of them and what is observed. */
 export interface AgentStore {
@@ -29,6 +29,8 @@ export interface AgentStore {
   disown(owner: string): Stored<void>
   /** Agents of every project that should run or are not stopped: what a supervisor looks after. */
   listActive(): Stored<Agent[]>
+  /** What is sealed of them, running or not. All else of them stays. */
+  reseal(step: ResealStep<Agent>): Stored<ResealedRows>
 }
 
 /** Absent: left as it is. */

@@ -1,7 +1,7 @@
 import { mayChangeRuntime, type Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from '../ports/agent-store.js'
-import { ofProject, type Immediate, type Memory } from './memory.js'
+import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
 import { publish } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
 import { removeSession } from './memory-sessions.js'
@@ -63,6 +63,8 @@ export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
   listActive() {
     return [...memory.agents.values()].filter(({ desiredState, state }) => desiredState === 'running' || state.kind !== 'stopped')
   },
+
+  reseal: (step) => resealRows(memory.agents, step),
 })
 
 function isFree(memory: Memory, agentId: string, owner: string, now: Instant): boolean {
