@@ -21,6 +21,7 @@ import { sql } from './sql.js'
 type Columns = ReturnType<typeof agentColumns>
 type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
 type Ref = { readonly projectId: string; readonly id: string }
+type Project = { readonly projectId: string }
 type Named = { readonly projectId: string; readonly name: string }
 
 const byIdSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id = @projectId`)
@@ -35,6 +36,9 @@ const activeSql = sql<object, AgentRow>(`${selectAgent} where desired_state = 'r
 const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, AgentRow>(
   `${selectAgent} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
 )
+/** So that two at once do not both find room for one. */
+const lockProjectSql = sql<Project>('select 1 from agent_messaging.projects where id = @projectId for no key update')
+const countSql = sql<Project, { readonly count: number }>('select count(*) as count from agent_messaging.agents where project_id = @projectId')
 const insertSql = sql<Columns>(`
   insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
     state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
@@ -66,7 +70,7 @@ const start = pageStart('agents')
 export function agentStore({ read, write, gathered }: Database): AgentStore {
   const find = gathered(findAgents)
   return {
-    create: (agent) => write((db) => create(db, agent)),
+    create: (agent, limit) => write((db) => create(db, agent, limit)),
     get: (projectId, idOrName) => find({ projectId, idOrName }),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
@@ -93,9 +97,11 @@ export async function findAgents(db: Queries, all: readonly Asked[]): Promise<(A
 const keyOf = (projectId: string, idOrName: string): string => `${projectId} ${idOrName}`
 
 /** Of two that take one name at once, the second violates its unique index, runs again and finds it taken. So it is with a change. */
-async function create(db: Queries, agent: Agent): Promise<'created' | 'name_taken'> {
+async function create(db: Queries, agent: Agent, limit: number): Promise<'created' | 'name_taken' | 'limit_reached'> {
+  await db.run(lockProjectSql, agent)
   if (await db.one(byIdSql, agent)) return 'created'
   if (await db.one(byNameSql, agent)) return 'name_taken'
+  if (((await db.one(countSql, agent))?.count ?? 0) >= limit) return 'limit_reached'
   await db.run(insertSql, agentColumns(agent))
   return 'created'
 }

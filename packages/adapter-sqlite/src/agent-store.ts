@@ -32,6 +32,7 @@ export function releaseAgents(db: Database): void {
 export function agentStore(db: Database, { read, write: commit }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
   const byId = db.prepare<[string, string], AgentRow>(`${selectAgent} where id = ? and project_id = ?`)
   const byName = db.prepare<[string, string], AgentRow>(`${selectAgent} where name = ? and project_id = ?`)
+  const count = db.prepare<[string], number>('select count(*) from agents where project_id = ?').pluck()
   const active = db.prepare<[], AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
   const start = pageStart(db, 'agents')
   const newest = db.prepare<[string, number, number], AgentRow>(
@@ -70,9 +71,10 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     return row && toAgent(row)
   }
 
-  function create(agent: Agent): 'created' | 'name_taken' {
+  function create(agent: Agent, limit: number): 'created' | 'name_taken' | 'limit_reached' {
     if (byId.get(agent.id, agent.projectId)) return 'created'
     if (byName.get(agent.name, agent.projectId)) return 'name_taken'
+    if ((count.get(agent.projectId) ?? 0) >= limit) return 'limit_reached'
     insert.run(agentColumns(agent))
     return 'created'
   }
@@ -114,7 +116,7 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     toPage(newest.all(projectId, start(page), page.limit + 1), page.limit, toAgent)
 
   return {
-    create: (agent) => write(() => create(agent)),
+    create: (agent, limit) => write(() => create(agent, limit)),
     get: (projectId, idOrName) => read(() => cache.get(`${projectId} ${idOrName}`, () => find(projectId, idOrName))),
     list: (projectId, page) => read(() => pageOf(projectId, page)),
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),

@@ -5,7 +5,8 @@ import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './storage.j
 
 /** Agents: what is wanted of them and what is observed. */
 export interface AgentStore {
-  create(agent: Agent): Stored<'created' | 'name_taken'>
+  /** `limit_reached` when the project has `limit` agents already. */
+  create(agent: Agent, limit: number): Stored<'created' | 'name_taken' | 'limit_reached'>
   /** By id or by name. */
   get(projectId: string, idOrName: string): Stored<Agent | undefined>
   /** Newest first. */

@@ -7,22 +7,20 @@ import { newestFirst } from './memory-page.js'
 import { removeSession } from './memory-sessions.js'
 
 export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
-  create(agent) {
+  create(agent, limit) {
+    if (memory.agents.has(agent.id)) return 'created'
     if (isNameTaken(memory, agent)) return 'name_taken'
-    if (!memory.agents.has(agent.id)) memory.agents.set(agent.id, agent)
+    if (agentsOf(memory, agent.projectId).length >= limit) return 'limit_reached'
+    memory.agents.set(agent.id, agent)
     return 'created'
   },
 
   get(projectId, idOrName) {
-    const agents = [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
-    return agents.find(({ id, name }) => id === idOrName || name === idOrName)
+    return agentsOf(memory, projectId).find(({ id, name }) => id === idOrName || name === idOrName)
   },
 
   list(projectId, page) {
-    return newestFirst(
-      [...memory.agents.values()].filter((agent) => agent.projectId === projectId),
-      page,
-    )
+    return newestFirst(agentsOf(memory, projectId), page)
   },
 
   update(projectId, id, change) {
@@ -71,6 +69,9 @@ function isFree(memory: Memory, agentId: string, owner: string, now: Instant): b
   const holder = memory.owners.get(agentId)
   return holder === undefined || holder.owner === owner || holder.until <= now
 }
+
+const agentsOf = (memory: Memory, projectId: string): Agent[] =>
+  [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
 
 const isNameTaken = (memory: Memory, { id, projectId, name }: Agent): boolean =>
   [...memory.agents.values()].some((other) => other.id !== id && other.projectId === projectId && other.name === name)
