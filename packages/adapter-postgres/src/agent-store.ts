@@ -38,7 +38,9 @@ const newestSql = sql<{ readonly projectId: string; readonly before: number; rea
 )
 /** So that two at once do not both find room for one. */
 const lockProjectSql = sql<Project>('select 1 from agent_messaging.projects where id = @projectId for no key update')
-const countSql = sql<Project, { readonly count: number }>('select count(*) as count from agent_messaging.agents where project_id = @projectId')
+const countSql = sql<Project, { readonly count: number }>(
+  'select count(*) as count from agent_messaging.agents where project_id = @projectId',
+)
 const insertSql = sql<Columns>(`
   insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
     state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)

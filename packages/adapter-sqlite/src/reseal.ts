@@ -8,7 +8,10 @@ type Rows<Row extends { readonly seq: number }, T> = {
 }
 
 /** One step over a table, within a transaction. */
-export function resealRows<Row extends { readonly seq: number }, T>(rows: Rows<Row, T>, { after, limit, reseal }: ResealStep<T>): ResealedRows {
+export function resealRows<Row extends { readonly seq: number }, T>(
+  rows: Rows<Row, T>,
+  { after, limit, reseal }: ResealStep<T>,
+): ResealedRows {
   const found = rows.behind(after, limit)
   let [resealed, unopened] = [0, 0]
   for (const row of found) {

@@ -53,7 +53,7 @@ export function createClient(options: ClientOptions) {
       create: (settings: NewWebhook): Promise<CreatedWebhook> => http.json({ method: 'POST', path: '/v1/webhooks', body: settings }),
       get: (id: string): Promise<Webhook> => http.json({ method: 'GET', path: webhook(id) }),
       list: (): AsyncGenerator<Webhook, void, undefined> => rowsOf(http, '/v1/webhooks'),
-      /** `null` clears an optional field. */
+      /** `null` clears an optional field. With a `url` on another origin, `headers` are to be given anew, or null. */
       update: (id: string, change: { readonly [Field in keyof NewWebhook]?: NewWebhook[Field] | null }): Promise<Webhook> =>
         http.json({ method: 'PATCH', path: webhook(id), body: change, mayRepeat: true }),
       delete: (id: string): Promise<void> => http.json({ method: 'DELETE', path: webhook(id) }),

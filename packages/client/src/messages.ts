@@ -79,7 +79,8 @@ export function messagesOf(http: Http) {
       streamOf(http, path(agent, `${step(messageId)}/stream`), options.signal),
     cancel: (agent: string, messageId: string): Promise<Message> =>
       http.json({ method: 'POST', path: path(agent, `${step(messageId)}/cancel`), mayRepeat: true }),
-    retry: (agent: string, messageId: string): Promise<Message> => http.json({ method: 'POST', path: path(agent, `${step(messageId)}/retry`) }),
+    retry: (agent: string, messageId: string): Promise<Message> =>
+      http.json({ method: 'POST', path: path(agent, `${step(messageId)}/retry`) }),
   }
 }
 

@@ -63,7 +63,12 @@ describe('the headers of a webhook’s own', () => {
   it('go along to another place of the same origin, and to another origin only if they are given anew', async () => {
     const { change, deliver, sender } = await withHeaders()
     expect((await change({ url: 'https://receiver.example:443/new?a=b' }))._unsafeUnwrap()).toEqual(['Authorization', 'X-Tenant'])
-    for (const elsewhere of ['https://evil.example/hook', 'http://receiver.example/hook', 'https://receiver.example:8443/hook', 'elsewhere']) {
+    for (const elsewhere of [
+      'https://evil.example/hook',
+      'http://receiver.example/hook',
+      'https://receiver.example:8443/hook',
+      'elsewhere',
+    ]) {
       const message = 'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
       expect((await change({ url: elsewhere }))._unsafeUnwrapErr()).toEqual({ kind: 'invalid', issues: [{ path: 'headers', message }] })
     }

@@ -73,7 +73,9 @@ describe('the replacement of a master key', SLOWLY, () => {
     expect(await cli('reseal', both)).toMatchObject({
       code: 1,
       stdout: 'Encrypted anew: the secrets of 1 webhooks and agents.\n',
-      stderr: expect.stringMatching(/^none of the keys opens the secrets of 1 webhooks or agents: add the key that does to SERVICE_OTHER_MASTER_KEYS/),
+      stderr: expect.stringMatching(
+        /^none of the keys opens the secrets of 1 webhooks or agents: add the key that does to SERVICE_OTHER_MASTER_KEYS/,
+      ),
     })
     expect((await cli('projects list', own)).code).toBe(2)
     await cli(`webhooks delete ${String(id)}`, both)

@@ -20,7 +20,7 @@ const bearer = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } }
 function textOf({ body }: Response) {
   let text = ''
   async function readAll(): Promise<string> {
-    const reader = body?.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
     for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) text += next.value
     return text
   }

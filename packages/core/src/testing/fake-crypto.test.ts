@@ -34,7 +34,11 @@ describe.each(CRYPTOS)('the %s crypto', (_, open) => {
     const resealed = both.reseal(sealed, 'c') ?? sealed
     expect([own.unseal(resealed, 'c'), own.unseal(both.seal('new', 'c'), 'c')]).toEqual(['text', 'new'])
     expect([both.reseal(resealed, 'c'), own.reseal(resealed, 'c')]).toEqual([resealed, resealed])
-    expect([own.reseal(sealed, 'c'), both.reseal(sealed, 'd'), both.reseal('nonsense' as Sealed, 'c')]).toEqual([undefined, undefined, undefined])
+    expect([own.reseal(sealed, 'c'), both.reseal(sealed, 'd'), both.reseal('nonsense' as Sealed, 'c')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
     const code = old.mac('run', 'a')
     expect([both.isMac('run', 'a', code), both.isMac('run', 'b', code), own.isMac('run', 'a', code)]).toEqual([true, false, false])
     expect(own.isMac('run', 'a', both.mac('run', 'a'))).toBe(true)

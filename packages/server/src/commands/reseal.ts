@@ -14,7 +14,10 @@ export function addReseal(program: Command): void {
     .command('reseal')
     .description('encrypt with SERVICE_MASTER_KEY what one of SERVICE_OTHER_MASTER_KEYS has encrypted, of all projects')
     .addOption(jsonOption())
-    .addHelpText('after', `${example('SERVICE_MASTER_KEY=$(cat new-key) SERVICE_OTHER_MASTER_KEYS=$(cat key) agent-messaging reseal')}${STEPS}`)
+    .addHelpText(
+      'after',
+      `${example('SERVICE_MASTER_KEY=$(cat new-key) SERVICE_OTHER_MASTER_KEYS=$(cat key) agent-messaging reseal')}${STEPS}`,
+    )
     .action(({ json }: Json) => onDatabase((service, wiring) => reseal(service, wiring, json)))
 }
 
