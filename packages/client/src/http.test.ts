@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 type Asked = { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string }
-type Reply = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'reset'
+type Reply = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'reset' | 'cut'
 
 /** A service that answers with these, in turn; the last one repeats. */
 async function service(replies: readonly Reply[], options: Partial<ClientOptions> = {}) {
@@ -23,6 +23,7 @@ async function service(replies: readonly Reply[], options: Partial<ClientOptions
     const reply = replies[Math.min(asked.length, replies.length - 1)] ?? 'reset'
     asked.push({ method, url, headers, body })
     if (reply === 'reset') return void request.socket.resetAndDestroy()
+    if (reply === 'cut') return void response.writeHead(200, { 'content-length': '99' }).write('{"mess', () => request.socket.destroy())
     response.writeHead(reply.status, reply.headers).end(reply.body === undefined ? '' : JSON.stringify(reply.body))
   }
   const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
@@ -97,6 +98,14 @@ describe('a request that fails', () => {
     const keys = new Set(asked.map(({ headers }) => headers['idempotency-key']))
     expect(keys.size).toBe(1)
     expect([...keys][0]).toMatch(/^[0-9a-f-]{36}$/)
+  })
+  it('is repeated when its answer breaks off', async () => {
+    const { asked, client } = await service(['cut', responded])
+    expect(await client.messages.send('echo', hello)).toEqual(responded.body)
+    expect(asked).toHaveLength(2)
+    const created = await service(['cut', { status: 201, body: {} }])
+    await expect(created.client.webhooks.create({ url: 'https://a.example', events: ['*'] })).rejects.toThrow(TypeError)
+    expect(created.asked).toHaveLength(1)
   })
   it('waits as long as Retry-After says at least, and lets a long one go to the caller', async () => {
     const { asked, baseUrl } = await service([{ status: 429, headers: { 'retry-after': '59' } }, { status: 200 }])

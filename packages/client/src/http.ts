@@ -66,14 +66,18 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
     })
   }
 
-  async function open(call: Call): Promise<Response> {
+  /** What `take` makes of the answer. One that breaks off while it is taken counts as none. */
+  async function ask<T>(call: Call, take: (answer: Response) => T | Promise<T>): Promise<T> {
     if (DOT_SEGMENT.test(call.path)) throw new TypeError(`${call.path} would lead elsewhere: neither "." nor ".." can stand in a path`)
     const tries = call.method === 'GET' || call.mayRepeat ? retries : 0
     for (let attempt = 0; ; attempt++) {
-      const answer = await send(call).catch((error: unknown) => {
-        if (attempt >= tries || call.signal?.aborted) throw error
-      })
-      if (answer?.ok) return answer
+      const tried = await send(call)
+        .then(async (answer) => (answer.ok ? { taken: await take(answer) } : { answer }))
+        .catch((error: unknown) => {
+          if (attempt >= tries || call.signal?.aborted) throw error
+        })
+      if (tried && 'taken' in tried) return tried.taken
+      const answer = tried?.answer
       const pause = answer ? pauseAfter(answer, attempt) : backoff(attempt)
       if (answer && (attempt >= tries || pause === undefined)) {
         throw new ApiError(answer.status, await answer.text(), answer.headers.get('x-request-id'))
@@ -84,11 +88,10 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
   }
 
   return {
-    open,
+    open: (call) => ask(call, (answer) => answer),
     pause: (signal) => rest(FIRST_PAUSE_MS, signal),
     json: async <T>(call: Call) => {
-      const answer = await open(call)
-      const text = await answer.text()
+      const text = await ask(call, (answer) => answer.text())
       return (text === '' ? undefined : JSON.parse(text)) as T
     },
   }
