@@ -1,29 +1,40 @@
-// One caller on one connection, who sends when the last answer is there and `pauseMs` have passed. Latencies in ms.
-import { Client } from 'undici'
+// Callers that are not always busy. `send`: one on one connection, who sends when the last answer is there and `pauseMs` have passed. `pace`:
+// as many as it takes for `rate` messages a second, evenly, whether the last ones are answered or not. Latencies in ms.
+import { Client, Pool } from 'undici'
+import { percentiles } from '../rows/figures.mjs'
 import { answer } from './answer.mjs'
+import { sendMessage } from './message.mjs'
 
-let sent = 0
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function send({ url, headers, messages, pauseMs = 0 }) {
-  const { origin, pathname } = new URL(url)
+  const { origin, pathname: path } = new URL(url)
   const client = new Client(origin)
   const latencies = []
   for (let n = 0; n < messages; n++) {
-    latencies.push(await timed(client, pathname, headers))
-    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    latencies.push(await sendMessage(client, { path, headers }))
+    if (pauseMs > 0) await sleep(pauseMs)
   }
   await client.close()
   return latencies
 }
 
-async function timed(client, path, headers) {
-  const id = `${process.pid}-${sent++}`
-  const body = JSON.stringify({ sessionId: id, message: 'Hello, is anybody there?' })
-  const start = performance.now()
-  const own = { 'content-type': 'application/json', 'idempotency-key': id }
-  const response = await client.request({ path, method: 'POST', headers: { ...headers, ...own }, body })
-  await response.body.dump()
-  if (response.statusCode !== 200) throw new Error(`answered ${response.statusCode}`)
-  return performance.now() - start
+async function pace({ url, headers, rate, seconds, connections }) {
+  const { origin, pathname: path } = new URL(url)
+  const pool = new Pool(origin, { connections })
+  const since = performance.now()
+  const sends = []
+  for (let n = 0; n < rate * seconds; n++) {
+    const early = since + (n * 1_000) / rate - performance.now()
+    if (early >= 1) await sleep(early)
+    sends.push(sendMessage(pool, { path, headers }))
+  }
+  const ended = await Promise.allSettled(sends)
+  const took = (performance.now() - since) / 1_000
+  await pool.close()
+  const failures = ended.filter(({ status }) => status === 'rejected')
+  const latencies = ended.filter(({ status }) => status === 'fulfilled').map(({ value }) => value)
+  const reasons = [...new Set(failures.map(({ reason }) => String(reason)))].join(', ')
+  return { requests: latencies.length, failed: failures.length, reasons, seconds: took, ...percentiles(latencies) }
 }
-answer({}, { send })
+answer({}, { send, pace })

@@ -1,4 +1,4 @@
-// The callers: keep every connection busy, or send at `rate` a second; each request with an idempotency key of its own.
+// The callers: keep every connection busy, each request with an idempotency key of its own.
 import autocannon from 'autocannon'
 import { answer } from './answer.mjs'
 
@@ -10,14 +10,13 @@ async function load(options) {
   return result.requests + result.failed > 0 ? result : load({ ...options, seconds: options.seconds * 2 })
 }
 
-async function loadFor({ url, headers, seconds, connections, rate }) {
+async function loadFor({ url, headers, seconds, connections }) {
   const run = `${process.pid}-${runs++}`
   const result = await autocannon({
     url,
     method: 'POST',
     connections,
     duration: seconds,
-    ...(rate !== undefined && { overallRate: rate }),
     headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': `${run}-[<id>]` },
     idReplacement: true,
     body: JSON.stringify({

@@ -1,5 +1,6 @@
 import { onStage } from '../stage.mjs'
 import { latency, percentiles, taken } from './figures.mjs'
+import { refuseFailures } from './send.mjs'
 
 const IDLE_MS = 5
 const WEBHOOKS = 10
@@ -59,11 +60,12 @@ const measureBeside = ({ seconds, beside }, tenth) =>
     const one = await start('receiver')
     const webhooks = [...Array.from({ length: WEBHOOKS - 1 }, () => others.ready.url), one.ready[tenth]]
     const server = await start('server', { database: await database('sqlite'), log: true, webhooks })
-    const load = await start('load')
-    const callers = { ...server.ready, connections: 10, rate: beside }
-    await load.ask('load', { ...callers, seconds })
+    const caller = await start('caller')
+    const paced = { ...server.ready, connections: 10, rate: beside, seconds }
+    await caller.ask('pace', paced)
     const [before, { length: warm }] = [await server.ask('usage'), await server.ask('finished')]
-    const { requests } = await load.ask('load', { ...callers, seconds })
+    const { requests, ...failures } = await caller.ask('pace', paced)
+    refuseFailures({ requests, ...failures })
     const use = taken(before, await server.ask('usage'), requests)
     const arrivals = await arrivalsOf(others, (warm + requests) * (WEBHOOKS - 1))
     return { ...delays((await server.ask('finished')).slice(warm), arrivals), ...use }

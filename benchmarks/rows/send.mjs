@@ -34,11 +34,16 @@ const measureSend = (sizes, { program, kind }) =>
   })
 
 /** What a server does while all connections are kept busy. It was busy for as long before: until then it compiles more than it serves. */
-export async function underLoad({ server, receiver, load }, { seconds, connections, rate: perSecond, isWarm = false }) {
-  const callers = { ...server.ready, connections, ...(perSecond !== undefined && { rate: perSecond }) }
-  if (!isWarm) await load.ask('load', { ...callers, seconds })
+export async function underLoad({ server, receiver, load }, { seconds, connections }) {
+  const busy = { ...server.ready, connections, seconds }
+  await load.ask('load', busy)
+  return figuresOf({ server, receiver }, () => load.ask('load', busy))
+}
+
+/** What a server does while `callers` send. */
+export async function figuresOf({ server, receiver }, callers) {
   const [before, receiverBefore] = [await server.ask('usage'), await receiver.ask('usage')]
-  const { requests, seconds: took, p50, p99, ...failures } = await load.ask('load', { ...callers, seconds })
+  const { requests, seconds: took, p50, p99, ...failures } = await callers()
   const after = await server.ask('usage')
   const { busy: receiverBusy } = taken(receiverBefore, await receiver.ask('usage'), requests)
   refuseFailures({ requests, ...failures })

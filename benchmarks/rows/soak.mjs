@@ -1,6 +1,6 @@
 import { onStage } from '../stage.mjs'
 import { MiB, count, ms } from './figures.mjs'
-import { underLoad } from './send.mjs'
+import { figuresOf, underLoad } from './send.mjs'
 
 const WINDOWS = 10
 const KEPT_MS = 60_000
@@ -31,9 +31,15 @@ const soakFor = (sizes) =>
     const load = await start('load')
     const { perSecond } = await underLoad({ server, receiver, load }, sizes)
     const windows = []
-    const half = { connections: sizes.connections, rate: Math.ceil(perSecond / 2), seconds: (sizes.minutes * 60) / WINDOWS, isWarm: true }
+    const caller = await start('caller')
+    const half = {
+      ...server.ready,
+      connections: sizes.connections,
+      rate: Math.ceil(perSecond / 2),
+      seconds: (sizes.minutes * 60) / WINDOWS,
+    }
     for (let n = 0; n < WINDOWS; n++) {
-      windows.push(await underLoad({ server, receiver, load }, half))
+      windows.push(await figuresOf({ server, receiver }, () => caller.ask('pace', half)))
       console.error(`  ${n + 1} of ${WINDOWS}: ${soak.figure(windows[n])}`)
     }
     return windows

@@ -92,6 +92,32 @@ it('makes what a thread that dies had under way unreachable, says why, and goes 
   expect((await thread.make(order(well.url))).outcome.kind).toBe('accepted')
 })
 
+/** A thread that is stuck, as this side sees it: what it says is not heard. */
+const stuck = async (starting: Promise<Worker>): Promise<void> => void (await starting).removeAllListeners('message')
+
+it('gives up a thread that says nothing of an attempt after its lease, says so, and goes on with another', async () => {
+  const well = await receiver()
+  const reasons: string[] = []
+  const thread = scene({ onError: (reason) => reasons.push(reason) })
+  const starting = nextThread()
+  const lost = thread.make({ ...order(well.url), lease: { until: Date.now() + 100 } })
+  await stuck(starting)
+  expect((await lost).outcome).toMatchObject({ kind: 'unreachable', error: 'interrupted' })
+  expect(reasons).toEqual(['it did not answer'])
+  expect((await thread.make(order(well.url))).outcome.kind).toBe('accepted')
+})
+
+it('leaves a thread alone that answers, however many leases have ended meanwhile', async () => {
+  const silent = await receiver('')
+  const reasons: string[] = []
+  const thread = scene({ onError: (reason) => reasons.push(reason) })
+  for (let n = 0; n < 5; n++) {
+    const { outcome } = await thread.make({ ...order(silent.url), lease: { until: Date.now() + 500 } })
+    expect(outcome).toMatchObject({ kind: 'unreachable', error: 'timeout' })
+  }
+  expect(reasons).toEqual([])
+})
+
 it('ends what is under way when it is closed, and begins nothing more', async () => {
   const silent = await receiver('')
   const reasons: string[] = []
@@ -102,6 +128,17 @@ it('ends what is under way when it is closed, and begins nothing more', async ()
   expect((await cut).outcome).toEqual({ kind: 'unreachable', error: 'interrupted', detail: 'the service is stopping' })
   expect((await thread.make(order(silent.url))).outcome).toMatchObject({ kind: 'unreachable', detail: 'the service is stopping' })
   expect(reasons).toEqual([])
+})
+
+it('ends a thread that does not end by itself when it is closed', { timeout: 20_000 }, async () => {
+  const silent = await receiver('')
+  const thread = scene({ policy: { ...policy, deliver: { deadlineMs: 60_000 } } })
+  const starting = nextThread()
+  const cut = thread.make(order(silent.url))
+  await eventually('the request arrives', () => silent.requests.length === 1)
+  Object.assign(await starting, { postMessage: () => undefined }) // what it is told from now on it does not hear
+  await thread.close()
+  expect((await cut).outcome).toMatchObject({ kind: 'unreachable', error: 'interrupted' })
 })
 
 it('ends what was begun just before it is closed', async () => {

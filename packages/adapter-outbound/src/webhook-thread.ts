@@ -26,6 +26,10 @@ export type WebhookThread = AttemptMaker & {
 /** What it holds at a time is small: more than this would stand empty, 48 MiB by default. */
 const YOUNG_MIB = 12
 
+/** How often is looked whether the thread still answers, and how long it may take to end. */
+const WATCH_MS = 1_000
+const END_MS = 5_000
+
 /** No more than that is a customer's business. */
 const LOST = 'the thread that sends webhooks ended'
 
@@ -79,7 +83,7 @@ function startThread(
   const workerData: ThreadData = { masterKey, otherMasterKeys, policy: needed, addresses, outbound }
   const entry = new URL('./webhook-thread-entry.js', import.meta.url)
   const worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } })
-  const underWay = new Map<number, (made?: MadeAttempt) => void>()
+  const underWay = new Map<number, { readonly until: number; readonly settle: (made?: MadeAttempt) => void }>()
   let orders: [number, AttemptOrder][] = []
   let last = 0
   let isClosing = false
@@ -97,17 +101,32 @@ function startThread(
 
   worker.on('message', (answered: Answered) => {
     for (const [number, made] of answered) {
-      underWay.get(number)?.(made)
+      underWay.get(number)?.settle(made)
       underWay.delete(number)
     }
     if (underWay.size === 0 && !isClosing) worker.unref()
   })
   worker.on('error', (error) => (reason = String(error)))
   void exited.then(() => {
-    for (const settle of underWay.values()) settle()
+    clearInterval(watch)
+    for (const { settle } of underWay.values()) settle()
     onEnd(reason)
   })
   worker.unref()
+
+  let overdue: number | undefined
+  /** An attempt ends within its lease by itself: a thread that says nothing of its oldest one after that hangs. Twice, for this one may have slept. */
+  const watch = setInterval(() => {
+    const [oldest] = underWay
+    const isLate = oldest !== undefined && oldest[1].until < Date.now()
+    if (isLate && overdue === oldest[0]) end('it did not answer')
+    overdue = isLate ? oldest[0] : undefined
+  }, WATCH_MS).unref()
+
+  function end(why: string): void {
+    reason = why
+    void worker.terminate()
+  }
 
   return {
     make(order) {
@@ -115,13 +134,17 @@ function startThread(
       if (orders.length === 0) queueMicrotask(tellOrders)
       orders.push([++last, dataOf(order)])
       const since = Date.now()
-      return new Promise((settle) => underWay.set(last, (made = unmade(LOST, since)) => settle(made)))
+      return new Promise((resolve) => {
+        underWay.set(last, { until: order.lease.until, settle: (made = unmade(LOST, since)) => resolve(made) })
+      })
     },
     async close() {
       isClosing = true
       worker.ref()
       queueMicrotask(() => tell('close')) // behind the orders of this turn
+      const lastResort = setTimeout(end, END_MS, 'it did not end')
       await exited
+      clearTimeout(lastResort)
     },
   }
 }

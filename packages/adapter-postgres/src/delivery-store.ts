@@ -43,6 +43,11 @@ const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly A
        from agent_messaging.attempts t left join agent_messaging.header_names n on n.seq = t.header_names_seq
        where t.delivery_seq = d.seq), '[]') as attempts,`,
   )} where d.id = @deliveryId and d.project_id = @projectId`)
+/** What somebody has locked is being recorded, cancelled or made due by him. */
+const releaseSql = sql<{ readonly ids: readonly string[]; readonly tokens: readonly number[]; readonly now: Instant }>(`
+  update agent_messaging.deliveries set state = 'pending', due_at = @now where seq in
+    (select d.seq from unnest(@ids::text[], @tokens::bigint[]) as held (id, token) join agent_messaging.deliveries d on d.id = held.id
+     where d.lease = held.token and d.state = 'sending' for update of d skip locked)`)
 const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(`
   update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted'
   where seq in
@@ -85,6 +90,8 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
       const judged = new ResultAsync(turn(webhookId, recordJudgement(attempt, judge)))
       return judged.andThen((recorded) => (recorded ? okAsync(recorded) : record(attempt)))
     },
+    release: (claims, now) =>
+      write((db) => db.run(releaseSql, { now, ids: claims.map(({ deliveryId }) => deliveryId), tokens: claims.map(({ token }) => token) })),
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {
         const isThere = await publishTo(db, webhookId, event, deliveryId)

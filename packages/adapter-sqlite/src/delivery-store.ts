@@ -40,6 +40,9 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
       n.names as headerNames, header_values as headerValues
     from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`)
+  const release = db.prepare<[now: number, id: string, token: number]>(
+    'update deliveries set is_claimed = 0, due_at = ? where id = ? and lease = ? and is_claimed = 1 and due_at is not null',
+  )
   const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
       (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
@@ -55,6 +58,7 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     claimDue: (query) => write(() => claimDue(query)),
     // A verdict on the webhook is waited for; the end of a delivery is news to nobody.
     recordAttempt: (record) => (record.judge ? write : writeAlong)(() => recordAttempt(record)),
+    release: (claims, now) => write(() => claims.filter(({ deliveryId, token }) => release.run(now, deliveryId, token).changes > 0).length),
     publishTo: (webhookId, event, deliveryId) =>
       write(() => {
         const row = publishTo(webhookId, event, deliveryId) ? one.get(deliveryId, event.projectId) : undefined

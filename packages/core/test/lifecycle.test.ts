@@ -149,6 +149,22 @@ describe('stopping the service', () => {
     await stopping
     expect(sender.held).toBe(1)
   })
+  it('gives up the deliveries that wait for their turn: another process sends them while this one ends', async () => {
+    const { send, hook, service, another, sender, clock } = await scene(echo)
+    await hook()
+    sender.hold()
+    for (let n = 0; n < 12; n++) await send('hi', { sessionId: `s${n}` })
+    await clock.until(() => sender.held === 8)
+    const stopping = service.stop({ graceMs: 5_000 })
+    await another().start()
+    await clock.advance(1_000)
+    expect(sender.held).toBe(12)
+    sender.release()
+    await clock.advance(0)
+    await stopping
+    const ids = sender.requests.map(({ headers }) => headers['X-Service-Delivery'])
+    expect(new Set(ids).size).toBe(12)
+  })
 })
 
 const NOTHING = { messages: 0, deliveries: 0, cancelled: 0, purgedDeliveries: 0, purgedMessages: 0 }

@@ -49,7 +49,7 @@ describe('a change of a webhook holds for the next request, of what waits in thi
     await service.webhooks.update({ ...which, change: { enabled: false } })
     expect(await rest()).toEqual([])
     await service.webhooks.update({ ...which, change: { enabled: true } })
-    await clock.advance(60_000)
+    await clock.advance(0)
     expect(sender.requests).toHaveLength(IN_FLIGHT + 2)
   })
 

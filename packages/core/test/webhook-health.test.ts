@@ -1,3 +1,4 @@
+import { errAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultWebhookHealthPolicy, defaultLimits, type Outcome, type SubscribableEvent } from '@org/agent-messaging-core'
 import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
@@ -85,8 +86,22 @@ describe('a receiver that fails', () => {
     await clock.advance(2 * SECOND)
     expect(requests()).toBe(2)
   })
-  it('can be asked again for what was claimed before its circuit opened, once that lease has ended', async () => {
+  it('can be asked again at once for what waited when its circuit opened', async () => {
     const { send, clock, sender, requests, deliveries, service, which } = await failingWebhook(refused(429, 86_400_000))
+    sender.hold()
+    for (let n = 0; n < 9; n++) await send(String(n))
+    sender.release()
+    await clock.advance(0)
+    const { delivery } = (await deliveries()).at(-1) ?? {}
+    expect(delivery?.state).toMatchObject({ kind: 'pending', step: 0 })
+    const redelivered = await service.deliveries.redeliver({ projectId: which.projectId, deliveryId: delivery?.id ?? '' })
+    expect(redelivered.isOk()).toBe(true)
+    await clock.advance(0)
+    expect(requests()).toBe(8 + 1)
+  })
+  it('can be asked again for what nobody could give up, once that lease has ended', async () => {
+    const { send, clock, sender, requests, deliveries, service, which, storage } = await failingWebhook(refused(429, 86_400_000))
+    storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
     sender.hold()
     for (let n = 0; n < 9; n++) await send(String(n))
     sender.release()
@@ -99,16 +114,20 @@ describe('a receiver that fails', () => {
     await clock.advance(0)
     expect(requests()).toBe(8 + 1)
   })
-  it('loses what waited for it in this process when its circuit opens, until the lease ends', async () => {
-    const { send, clock, sender, requests, heal } = await failingWebhook(refused(503))
+  it('gives up what waits for it in this process when its circuit opens, and it is sent when that closes', async () => {
+    const { send, clock, sender, requests, heal, deliveries } = await failingWebhook(refused(503))
     sender.hold()
     for (let n = 0; n < 14; n++) await send(String(n))
     expect(sender.held).toBe(8)
     sender.release()
     await clock.advance(0)
     expect(requests()).toBe(8)
+    const waiting = (await deliveries()).filter(({ attempts }) => attempts.length === 0)
+    expect(waiting.map(({ delivery }) => delivery.state)).toEqual(
+      Array.from({ length: 6 }, () => ({ kind: 'pending', nextAttemptAt: clock.now(), step: 0 })),
+    )
     heal()
-    await clock.advance(60 * SECOND)
+    await clock.advance(5 * SECOND)
     expect(requests()).toBe(8 + 14)
   })
   it('is not held to account for a secret that we cannot decrypt', async () => {

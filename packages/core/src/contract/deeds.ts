@@ -81,6 +81,11 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
     await perhapsTwice(() => calls.recordAttempt(attemptOf(claimed, now, isTaken)))
   }
 
+  const giveUpDeliveries: Deed = async ({ calls, deliveries }, now) => {
+    const held = deliveries.splice(0).map(({ delivery, lease }) => ({ deliveryId: delivery.id, token: lease.token }))
+    await Promise.all(held.flatMap((one) => perhapsTwice(() => calls.release(one, now))))
+  }
+
   const crash: Deed = async (process) => {
     process.runs = []
     process.deliveries = []
@@ -94,6 +99,7 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
     [8, extend],
     [12, claimDeliveries],
     [30, finishDelivery],
+    [2, giveUpDeliveries],
     [2, crash],
   ]
 }

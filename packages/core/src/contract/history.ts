@@ -42,6 +42,7 @@ export type EventFact = { readonly id: string; readonly name: EventName; readonl
 export type DeliveryStep = Span & { readonly deliveryId: string; readonly token: number } & DeliveryFact
 type DeliveryFact =
   | { readonly kind: 'claimed'; readonly now: Instant; readonly claimed: ClaimedDelivery }
+  | { readonly kind: 'released'; readonly dueAt: Instant; readonly ok: boolean }
   | { readonly kind: 'attempted'; readonly outcome: Outcome; readonly state: AttemptRecord['state']; readonly ok: boolean }
 
 /** The steps of one kind. */

@@ -24,6 +24,7 @@ import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
+import { releasedClaimsSuite } from './released-claims.js'
 import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
 import { resealSuite } from './reseal.js'
 import { retrySuite } from './retry.js'
@@ -62,6 +63,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('the outbox', () => outboxSuite(it))
     describe('who gets an event', () => subscriptionsSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))
+    describe('claims of deliveries that are given up', () => releasedClaimsSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
     describe('the health of webhooks', () => webhookHealthSuite(it))
     describe('lists of deliveries', () => deliveryListsSuite(it))

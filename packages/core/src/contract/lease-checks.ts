@@ -39,5 +39,6 @@ function runDueAt(step: RunStep): Instant | undefined {
 function deliveryDueAt(step: DeliveryStep): Instant | undefined {
   if (step.kind === 'claimed') return step.claimed.lease.until
   if (!step.ok) return undefined
+  if (step.kind === 'released') return step.dueAt
   return step.state.kind === 'pending' ? step.state.nextAttemptAt : Infinity
 }

@@ -1,6 +1,6 @@
 import type { Instant } from '../domain/instant.js'
 import type { DeferredState } from '../domain/message.js'
-import type { AttemptRecord, ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
+import type { AttemptRecord, ClaimDue, ClaimedDelivery, HeldDelivery } from '../ports/delivery-store.js'
 import type { ClaimedMessage, Held, Lane, MessageStore, NewMessage, RecordedRun } from '../ports/message-store.js'
 import type { DeliveryStep, RunStep, Send, Span } from './history.js'
 import type { UnwrappedStorage } from './unwrapped.js'
@@ -22,6 +22,7 @@ export type RecordedCalls = {
   defer(deferral: Held & { readonly state: DeferredState }): Promise<void>
   recordRun(run: RunRecord): Promise<RecordedRun>
   claimDue(query: ClaimDue): Promise<ClaimedDelivery[]>
+  release(held: HeldDelivery, now: Instant): Promise<void>
   recordAttempt(record: AttemptRecord): Promise<void>
 }
 
@@ -85,6 +86,10 @@ export function createRecorder(): Recorder {
       const [claims, span] = await timed(() => deliveryStore.claimDue(query))
       noteDeliveries(claims, query.now, span)
       return claims
+    },
+    release: async (held, now) => {
+      const [answer, span] = await timed(() => deliveryStore.release([held], now))
+      deliveries.push({ ...span, ...held, kind: 'released', dueAt: now, ok: answer === 1 })
     },
     recordAttempt: async (record) => {
       const [answer, span] = await timed(() => deliveryStore.recordAttempt(record))

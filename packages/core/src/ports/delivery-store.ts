@@ -23,6 +23,11 @@ export interface DeliveryStore {
    */
   recordAttempt(record: AttemptRecord): Stored<RecordedAttempt>
   /**
+   * Gives these claims up, as far as they still hold: their deliveries are due now, at the same place in their schedule. Answers how
+   * many; one that somebody else is writing at this moment may be left to its lease.
+   */
+  release(claims: readonly HeldDelivery[], now: Instant): Stored<number>
+  /**
    * Commits the event with one delivery, due now, to this webhook, subscribed or not; an open circuit becomes half-open.
    * Undefined when the webhook is not of the event's project.
    */
@@ -89,9 +94,10 @@ export type ClaimedDelivery = {
   readonly trace?: TraceContext
 }
 
-export type AttemptRecord = {
-  readonly deliveryId: string
-  readonly token: number
+/** The right to send a delivery, as its claim gave it. */
+export type HeldDelivery = { readonly deliveryId: string; readonly token: number }
+
+export type AttemptRecord = HeldDelivery & {
   readonly attempt: Omit<DeliveryAttempt, 'attemptNumber'>
   readonly state: AfterAttempt
   /** Called with the webhook as it is in that commit; perhaps more than once, so it has no effects. Absent: it stays as it is. */

@@ -48,6 +48,18 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     return { kind: 'recorded', webhook: { before, after } }
   },
 
+  release(claims, now) {
+    const held = claims.flatMap(({ deliveryId, token }) => {
+      const row = memory.deliveries.get(deliveryId)
+      return row?.token === token && row.delivery.state.kind === 'sending' ? [{ row, sending: row.delivery.state }] : []
+    })
+    for (const { row, sending } of held) {
+      const { kind: _, leaseUntil: __, ...place } = sending
+      row.delivery = { ...row.delivery, state: { kind: 'pending', nextAttemptAt: now, ...place } }
+    }
+    return held.length
+  },
+
   publishTo(webhookId, event, deliveryId) {
     const webhook = ofProject(memory.webhooks.get(webhookId), event.projectId)
     if (!webhook) return undefined

@@ -1,6 +1,8 @@
+import { errAsync, okAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { Storage } from '../ports/storage.js'
 import { anEvent, anAgent, aWebhook } from '../testing/builders.js'
 import { fakePlatform } from '../testing/fake-platform.js'
 import { memoryWorkSignal } from '../testing/memory-work-signal.js'
@@ -17,13 +19,14 @@ async function worker(attempts?: AttemptMaker) {
   platform.sender.hold()
   const { id } = aWebhook()
   const webhook = aWebhook({ id, secret: platform.crypto.seal(newSecret(platform.crypto.randomBytes), webhookSecretContext(id)) })
+  const workSignal = memoryWorkSignal()
   let claims = 0
   const { claimDue } = platform.storage.deliveries
   platform.storage.deliveries.claimDue = (query) => (claims++, claimDue(query))
   const deliveries = createDeliveryWorker({
     ...platform,
     attempts: attempts ?? attemptMaker({ ...platform, policy: defaultPolicy }),
-    workSignal: memoryWorkSignal(),
+    workSignal,
     policy: defaultPolicy,
     over: new AbortController().signal,
   })
@@ -38,7 +41,7 @@ async function worker(attempts?: AttemptMaker) {
       const delivery = { id, projectId, webhookId: webhook.id, eventId: id, event: name, attemptCount: 0, state, createdAt }
       return { delivery, webhook, lease: { token: 1, until }, body }
     })
-  return { webhook, deliveries, committed, claimed: () => claims, ...platform, settled: () => platform.clock.advance(0) }
+  return { webhook, deliveries, committed, claimed: () => claims, ...platform, workSignal, settled: () => platform.clock.advance(0) }
 }
 
 it('looks for what a full webhook was not born with once it has room, and not before', async () => {
@@ -110,4 +113,39 @@ it('lets go of what a thread came to only after its lease: nothing was sent, so 
   deliveries.take(committed(1), deliveries.admit())
   await settled()
   expect([records, deliveries.inFlight]).toEqual([0, 0])
+})
+
+/** Those that are given up with the calls of `release`. */
+function givenUp(storage: Storage): string[][] {
+  const calls: string[][] = []
+  storage.deliveries.release = (claims) => {
+    calls.push(claims.map(({ deliveryId }) => deliveryId))
+    return okAsync(claims.length)
+  }
+  return calls
+}
+
+it('gives up all that waits when it stops, and what is committed for it after that, and tells the others', async () => {
+  const { deliveries, committed, storage, workSignal, sender } = await worker()
+  const [calls, announced] = [givenUp(storage), [] as string[]]
+  workSignal.onAnnounced(({ kind }) => announced.push(kind))
+  const [first, late] = [committed(MOST + 2), committed(1)]
+  const admission = deliveries.admit()
+  deliveries.take(first, deliveries.admit())
+  const stopping = deliveries.stop(1_000)
+  sender.release()
+  await stopping
+  deliveries.take(late, admission)
+  expect(calls).toEqual([first.slice(MOST), late].map((given) => given.map(({ delivery }) => delivery.id)))
+  expect(new Set(announced)).toEqual(new Set(['deliveries']))
+})
+
+it('leaves what it cannot give up to its lease, and says why', async () => {
+  const { webhook, deliveries, committed, storage, telemetry, settled } = await worker()
+  storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
+  deliveries.take(committed(MOST + 2), deliveries.admit())
+  deliveries.drop(webhook.id)
+  await settled()
+  expect(telemetry.named('store.unavailable')).toMatchObject([{ reason: 'away' }])
+  expect(deliveries.inFlight).toBe(MOST)
 })

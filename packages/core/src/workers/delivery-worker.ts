@@ -18,7 +18,7 @@ export type DeliveryWorker = {
   take(claimed: readonly ClaimedDelivery[], admission: Admission | undefined): void
   /** The webhook was changed: what waits here for it is sent to it as it is now, and not at all while it is disabled. */
   renew(webhook: Webhook): void
-  /** The webhook was deleted: what waits here for it is not sent. */
+  /** The webhook was deleted: what waits here for it is given up. */
   drop(webhookId: string): void
   /** The delivery was cancelled: if it waits here it is not sent. */
   cancel(delivery: Pick<WebhookDelivery, 'id' | 'webhookId'>): void
@@ -29,7 +29,10 @@ export type DeliveryWorker = {
   /** One round: claims what is due, as far as there is room. Gives the attempts that it claimed. */
   tick(): Promise<Promise<void>[]>
   start(): void
-  /** Begins nothing more; attempts under way get `graceMs`. One that does not end in it is made again after its lease. */
+  /**
+   * Begins nothing more, and gives up what waits: others may send it at once. Attempts under way get `graceMs`; one that does not end
+   * in it is made again after its lease.
+   */
   stop(graceMs: number): Promise<void>
 }
 
@@ -92,10 +95,26 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     // It waited so long that its lease might end during the attempt.
     const tooLate = claimed.lease.until < d.clock.now() + deadlineMs
     const made = tooLate ? undefined : await makeAttempt(d, claimed, failing)
-    // Let go, it is due again by itself.
-    if (!made || isCutShort(made)) turns.end(claimed)
-    else await record(made)
+    if (made && !isCutShort(made)) await record(made)
+    else {
+      turns.end(claimed)
+      await release([claimed])
+    }
     done()
+  }
+
+  /** What is not sent here after all is due at once, for whoever is to send it; if the store is away, then after its lease. */
+  async function release(claims: readonly ClaimedDelivery[]): Promise<void> {
+    if (claims.length === 0) return
+    const held = claims.map(({ delivery, lease }) => ({ deliveryId: delivery.id, token: lease.token }))
+    const released = await d.storage.deliveries.release(held, d.clock.now())
+    if (released.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
+    if (released.value > 0 && phase === 'draining') d.workSignal.announce({ kind: 'deliveries' })
+  }
+
+  async function letGo(waiting: readonly Waiting[]): Promise<void> {
+    await release(waiting.map(({ claimed }) => claimed))
+    for (const { done } of waiting) done()
   }
 
   /** By our stop, or because its turn came after its lease: no receiver's health and no delivery's schedule is to suffer of that. */
@@ -129,7 +148,7 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
 
   function drop(webhookId: string): void {
     failing.delete(webhookId)
-    for (const { done } of turns.drop(webhookId)) done()
+    void letGo(turns.drop(webhookId))
   }
 
   /** What waits for a webhook that is to be left alone is let go as well. Of one that answers again, or of its disabling, more is due. */
@@ -181,6 +200,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     },
     take(claimed, admission) {
       for (const one of claimed) void enqueue(one)
+      // They were committed while the workers were stopped.
+      if (phase === 'draining') void letGo(turns.clear())
       startWaiting()
       // What was not born claimed for want of room is claimed once there is some, not only at the next poll.
       if (!admission) moreDue = true
@@ -215,7 +236,7 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
       stopHearing()
       await loop.stop()
       const ended = new AbortController()
-      void Promise.all(attempts).then(() => ended.abort('ended'))
+      void Promise.all([letGo(turns.clear()), ...attempts]).then(() => ended.abort('ended'))
       await d.clock.sleep(graceMs, ended.signal)
     },
   }

@@ -31,6 +31,8 @@ export type Turns = {
   renew(webhook: Webhook): void
   /** Takes out what waits for this webhook, or this delivery alone. */
   drop(webhookId: string, deliveryId?: string): Waiting[]
+  /** Takes out all that waits. */
+  clear(): Waiting[]
 }
 
 type Kind = 'first' | 'retry'
@@ -111,6 +113,16 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
     return next
   }
 
+  function drop(webhookId: string, deliveryId?: string): Waiting[] {
+    const lane = lanes.get(webhookId)
+    if (!lane) return []
+    const isMeant = ({ claimed }: Waiting): boolean => deliveryId === undefined || claimed.delivery.id === deliveryId
+    const dropped = [lane.queues.first, lane.queues.retry].flatMap((queue) => takeOut(queue, isMeant))
+    for (const { claimed } of dropped) count(lane, kindOf(claimed), { waiting: -1 })
+    settle(lane)
+    return dropped
+  }
+
   return {
     full,
     get waiting() {
@@ -146,15 +158,8 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
         for (const [at, { claimed, done }] of queue.entries()) queue[at] = { claimed: renewed(claimed, webhook), done }
       }
     },
-    drop(webhookId, deliveryId) {
-      const lane = lanes.get(webhookId)
-      if (!lane) return []
-      const isMeant = ({ claimed }: Waiting): boolean => deliveryId === undefined || claimed.delivery.id === deliveryId
-      const dropped = [lane.queues.first, lane.queues.retry].flatMap((queue) => takeOut(queue, isMeant))
-      for (const { claimed } of dropped) count(lane, kindOf(claimed), { waiting: -1 })
-      settle(lane)
-      return dropped
-    },
+    drop,
+    clear: () => [...lanes.keys()].flatMap((webhookId) => drop(webhookId)),
   }
 }
 

@@ -1,0 +1,13 @@
+let sent = 0
+
+/** Sends one message, in a session and with an idempotency key of its own; gives how long its answer took, in ms. */
+export async function sendMessage(dispatcher, { path, headers }) {
+  const id = `${process.pid}-${sent++}`
+  const body = JSON.stringify({ sessionId: id, message: 'Hello, is anybody there?' })
+  const since = performance.now()
+  const own = { 'content-type': 'application/json', 'idempotency-key': id }
+  const response = await dispatcher.request({ path, method: 'POST', headers: { ...headers, ...own }, body })
+  await response.body.dump()
+  if (response.statusCode !== 200) throw new Error(`answered ${response.statusCode}`)
+  return performance.now() - since
+}

@@ -1,0 +1,85 @@
+import { expect } from 'vitest'
+import type { AfterAttempt, Outcome } from '../domain/delivery.js'
+import type { ClaimedDelivery, HeldDelivery } from '../ports/delivery-store.js'
+import { accepted, refused } from '../testing/fake-sender.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, UNKNOWN_ID, type Scene } from './scene.js'
+import type { StorageTest } from './storage-test.js'
+import type { UnwrappedStorage } from './unwrapped.js'
+
+const delivered = { kind: 'delivered', deliveredAt: NOW } as const
+const pending = { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 } as const
+
+const heldOf = ({ delivery, lease }: ClaimedDelivery): HeldDelivery => ({ deliveryId: delivery.id, token: lease.token })
+
+/** Deliveries that are born claimed. */
+async function sending(scene: Scene, count: number): Promise<ClaimedDelivery[]> {
+  const agent = await scene.agent()
+  await scene.webhook()
+  const born = Array.from({ length: count }, () => scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() }))
+  return (await Promise.all(born)).flat()
+}
+
+const claimAll = ({ deliveries }: UnwrappedStorage, now = NOW) => deliveries.claimDue({ ...CLAIM_ALL, now, until: now + LEASE_MS })
+
+const record = ({ deliveries }: UnwrappedStorage, claimed: ClaimedDelivery, outcome: Outcome, state: AfterAttempt) =>
+  deliveries.recordAttempt({ ...heldOf(claimed), attempt: { startedAt: NOW, durationMs: 1, outcome }, state })
+
+async function reread({ deliveries }: UnwrappedStorage, { delivery }: ClaimedDelivery) {
+  return (await deliveries.get(delivery.projectId, delivery.id))?.delivery
+}
+
+const idsOf = (claims: readonly ClaimedDelivery[]): string[] => claims.map(({ delivery }) => delivery.id).sort()
+
+export function releasedClaimsSuite(it: StorageTest): void {
+  it('has what is given up due at once, and leaves the rest to who has it', async ({ storage, scene }) => {
+    const [one, two, ...rest] = (await sending(scene, 4)) as [ClaimedDelivery, ClaimedDelivery, ...ClaimedDelivery[]]
+    expect(await storage.deliveries.release([one, two].map(heldOf), NOW + 1)).toBe(2)
+    const { leaseUntil: _, ...place } = one.delivery.state
+    expect(await reread(storage, one)).toEqual({ ...one.delivery, state: { ...place, kind: 'pending', nextAttemptAt: NOW + 1 } })
+    expect(await claimAll(storage, NOW)).toEqual([])
+    const claimed = await claimAll(storage, NOW + 1)
+    expect(idsOf(claimed)).toEqual(idsOf([one, two]))
+    for (const claim of rest) expect(await record(storage, claim, refused(), pending)).toEqual({ kind: 'recorded' })
+    for (const claim of claimed) expect(await record(storage, claim, refused(), pending)).toEqual({ kind: 'recorded' })
+  })
+
+  it('counts no attempt: a retry stays at its place in the schedule, and so does what was asked for meanwhile', async ({
+    storage,
+    scene,
+  }) => {
+    const [first] = (await sending(scene, 1)) as [ClaimedDelivery]
+    await record(storage, first, refused(), pending)
+    await storage.deliveries.redeliver({ projectId: first.delivery.projectId }, { limit: 9 }, NOW)
+    const [extra] = (await claimAll(storage)) as [ClaimedDelivery]
+    await storage.deliveries.release([heldOf(extra)], NOW)
+    const [again] = await claimAll(storage)
+    expect(again?.delivery).toMatchObject({ attemptCount: 1, state: { step: 1, resumeAt: NOW + MINUTE } })
+  })
+
+  it('takes no failure under a claim that was given up, but a success: what a receiver took is delivered', async ({ storage, scene }) => {
+    const [failed, taken] = (await sending(scene, 2)) as [ClaimedDelivery, ClaimedDelivery]
+    await storage.deliveries.release([failed, taken].map(heldOf), NOW)
+    expect(await record(storage, failed, refused(), pending)).toEqual({ kind: 'lease_lost' })
+    expect(await record(storage, taken, accepted(), delivered)).toEqual({ kind: 'recorded' })
+    expect(idsOf(await claimAll(storage))).toEqual(idsOf([failed]))
+  })
+
+  it('gives up nothing twice, nor what another has, is final or is not there', async ({ storage, scene }) => {
+    const [released, superseded, cancelled, done] = await sending(scene, 4)
+    if (!released || !superseded || !cancelled || !done) throw new Error('fewer deliveries than webhooks')
+    await storage.deliveries.cancel(cancelled.delivery.projectId, cancelled.delivery.id, NOW)
+    await record(storage, done, accepted(), delivered)
+    await storage.deliveries.release([heldOf(superseded)], NOW)
+    const [newer] = await claimAll(storage)
+    await storage.deliveries.release([heldOf(released)], NOW)
+    const before = await Promise.all([released, superseded, cancelled, done].map((claim) => reread(storage, claim)))
+    const claims = [...[released, superseded, cancelled, done].map(heldOf), { deliveryId: UNKNOWN_ID, token: 1 }]
+    expect(await storage.deliveries.release(claims, NOW + MINUTE)).toBe(0)
+    expect(await Promise.all([released, superseded, cancelled, done].map((claim) => reread(storage, claim)))).toEqual(before)
+    expect(before[1]).toEqual(newer?.delivery)
+  })
+
+  it('has nothing to say about no claims', async ({ storage }) => {
+    expect(await storage.deliveries.release([], NOW)).toBe(0)
+  })
+}
