@@ -40,8 +40,12 @@ func main() {
 		panic(err)
 	}
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || !isGenuine(key, r.Header, body) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20)) // more than the service ever sends
+		if err != nil {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			return
+		}
+		if !isGenuine(key, r.Header, body) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}

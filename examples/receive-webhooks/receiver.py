@@ -2,22 +2,28 @@ import base64, hashlib, hmac, json, os, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
+MOST_BYTES = 8 * 1024 * 1024  # more than the service ever sends
 seen = set()  # ids of deliveries; keep them where they outlive the process
 
 
 def is_genuine(headers, body):
     delivery, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
+    if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > 300:
         return False
     mac = hmac.new(KEY, f"{delivery}.{timestamp}.".encode() + body, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(mac).decode()
-    return any(hmac.compare_digest(expected, given) for given in headers.get("webhook-signature", "").split(" "))
+    given = headers.get("webhook-signature", "").encode().split(b" ")
+    return any(hmac.compare_digest(expected.encode(), one) for one in given)
 
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        if not is_genuine(self.headers, body):
+        length = int(self.headers.get("content-length", "0"))
+        is_bounded = 0 <= length <= MOST_BYTES  # before anything is read: anybody may send something here
+        body = self.rfile.read(length) if is_bounded else b""
+        if not is_bounded:
+            self.send_response(413)
+        elif not is_genuine(self.headers, body):
             self.send_response(401)
         else:
             self.send_response(204)

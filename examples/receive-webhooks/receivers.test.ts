@@ -82,11 +82,21 @@ async function expectToReceive(url: string): Promise<void> {
   expect(await post(body)).toBeLessThan(300)
   expect(await post(body)).toBeLessThan(300) // a duplicate: known, and done with
   expect(await post(body.replace('w-1', 'w-2'))).toBe(401)
+  const long = await signTestEvent({ ...ANSWER, data: { ...ANSWER.data, response: '😀'.repeat(500_000) } }, SECRET)
+  expect((await fetch(url, { method: 'POST', ...long })).status).toBeLessThan(300)
+  // A server that reads nothing of it may end the connection before its answer is heard.
+  expect(await post('x'.repeat(9 * 1024 * 1024)).catch(() => 413)).toBe(413)
   expect(await post(body, { 'webhook-timestamp': '1000000000' })).toBe(401)
   expect(await post(body, { 'webhook-timestamp': 'now' })).toBe(401)
   expect(await post(body, { 'webhook-signature': 'v1,AAAA' })).toBe(401)
 }
 
+const ANSWER = {
+  event: 'message.responded',
+  id: '2',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  data: { messageId: 'm', agentId: 'a', sessionId: 's', executionPrincipal: { type: 'service' }, metadata: {}, responseTimeMs: 1 },
+} as const
 const EVENT = { event: 'webhook.test', id: '1', createdAt: '2026-01-01T00:00:00.000Z', data: { webhookId: 'w-1' } } as const
 
 describe('a receiver', { timeout: 90_000 }, () => {

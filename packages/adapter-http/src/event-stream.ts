@@ -3,11 +3,14 @@ import type { Context } from 'hono'
 import type { Env } from './exchange.js'
 import { messageBody } from './wire/message.js'
 
+/** What there is to tell, an event at a time. */
+type Events = Pick<AnswerStream, 'next' | 'return'>
+
 /**
  * Answers with a stream as server-sent events (WHATWG HTML §9.2). An event is asked for only when the last one has been taken off
  * our hands, so what waits for a slow reader is one event and not a pile. Not Hono's `streamSSE`: that hides whether anybody reads.
  */
-export const replyEvents = (c: Context<Env>, stream: AnswerStream): Response =>
+export const replyEvents = (c: Context<Env>, stream: Events): Response =>
   new Response(bytesOf(stream), {
     headers: {
       'Content-Type': 'text/event-stream',
@@ -18,7 +21,7 @@ export const replyEvents = (c: Context<Env>, stream: AnswerStream): Response =>
     },
   })
 
-function bytesOf(stream: AnswerStream): ReadableStream<Uint8Array> {
+function bytesOf(stream: Events): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>(
     {

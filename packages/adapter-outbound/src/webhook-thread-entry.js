@@ -5,9 +5,9 @@ import { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'
 import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound/webhooks'
 
 /** @type {import('./webhook-thread.js').ThreadData} */
-const { masterKey, policy, addresses, outbound } = workerData
+const { masterKey, otherMasterKeys, policy, addresses, outbound } = workerData
 const http = outboundHttp({ ...outbound, guard: addressGuard(addresses) })
-const maker = attemptMaker({ clock: systemClock, crypto: nodeCrypto(masterKey), sender: httpWebhookSender(http), policy })
+const maker = attemptMaker({ clock: systemClock, crypto: nodeCrypto(masterKey, otherMasterKeys), sender: httpWebhookSender(http), policy })
 
 /** @type {[number, import('@org/agent-messaging-core').MadeAttempt][]} */
 let answers = []

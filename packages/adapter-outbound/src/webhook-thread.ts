@@ -7,6 +7,8 @@ import type { OutboundOptions } from './outbound-http.js'
 export type WebhookThreadOptions = {
   /** The service's: secrets are unsealed where they are used. */
   readonly masterKey: Uint8Array
+  /** The service's, too. */
+  readonly otherMasterKeys?: readonly Uint8Array[] | undefined
   /** The service's, or what of it requests go by. */
   readonly policy: AttemptPolicy
   /** Where webhooks may be, beside public addresses over https. */
@@ -73,12 +75,12 @@ export function webhookThread({ onError = () => undefined, ...options }: Webhook
 }
 
 function startThread(
-  { masterKey, policy, addresses = {}, outbound = {} }: WebhookThreadOptions,
+  { masterKey, otherMasterKeys = [], policy, addresses = {}, outbound = {} }: WebhookThreadOptions,
   onEnd: (reason: string) => void,
 ): WebhookThread {
   // As data: a host's policy may hold what cannot be sent to a thread.
   const needed = { headerPrefix: policy.headerPrefix, deliver: { deadlineMs: policy.deliver.deadlineMs } }
-  const workerData: ThreadData = { masterKey, policy: needed, addresses, outbound }
+  const workerData: ThreadData = { masterKey, otherMasterKeys, policy: needed, addresses, outbound }
   const entry = new URL('./webhook-thread-entry.js', import.meta.url)
   const worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } })
   const underWay = new Map<number, { readonly until: number; readonly settle: (made?: MadeAttempt) => void }>()

@@ -50,7 +50,7 @@ async function scene() {
     await pool.end()
   })
   await done(storage.credentials.createProject(aProject()))
-  for (const agent of [busy, other, stopped]) await done(storage.agents.create(agent))
+  for (const agent of [busy, other, stopped]) await done(storage.agents.create(agent, 1_000))
   const tables = async () => {
     const { rows } = await pool.query<Record<string, unknown>>(`
       select m.id, m.agent_id, s.session_id, m.position, m.idempotency_key, m.state, m.attempt, m.not_before, m.started_at, s.lease, s.due_at,

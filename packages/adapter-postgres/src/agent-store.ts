@@ -14,12 +14,14 @@ import type { Database, Queries } from './database.js'
 import { addErasure } from './erasure.js'
 import { fanOut } from './fan-out.js'
 import { pageStart, toPage } from './page.js'
+import { resealRows } from './reseal.js'
 import { hasOpen } from './session-row.js'
 import { sql } from './sql.js'
 
 type Columns = ReturnType<typeof agentColumns>
 type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
 type Ref = { readonly projectId: string; readonly id: string }
+type Project = { readonly projectId: string }
 type Named = { readonly projectId: string; readonly name: string }
 
 const byIdSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id = @projectId`)
@@ -33,6 +35,11 @@ const namedSql = sql<{ readonly projectIds: readonly string[]; readonly names: r
 const activeSql = sql<object, AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
 const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, AgentRow>(
   `${selectAgent} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
+)
+/** So that two at once do not both find room for one. */
+const lockProjectSql = sql<Project>('select 1 from agent_messaging.projects where id = @projectId for no key update')
+const countSql = sql<Project, { readonly count: number }>(
+  'select count(*) as count from agent_messaging.agents where project_id = @projectId',
 )
 const insertSql = sql<Columns>(`
   insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
@@ -56,12 +63,16 @@ const disownSql = sql<{ readonly owner: string }>(`
   update agent_messaging.agents set owner = null, owned_until = null where owner = @owner`)
 const removeSql = sql<Ref>('delete from agent_messaging.agents where id = @id')
 
+const behindSql = sql<{ readonly after: number; readonly limit: number }, AgentRow>(
+  `${selectAgent} where seq > @after order by seq limit @limit for no key update`,
+)
+
 const start = pageStart('agents')
 
 export function agentStore({ read, write, gathered }: Database): AgentStore {
   const find = gathered(findAgents)
   return {
-    create: (agent) => write((db) => create(db, agent)),
+    create: (agent, limit) => write((db) => create(db, agent, limit)),
     get: (projectId, idOrName) => find({ projectId, idOrName }),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
@@ -70,6 +81,7 @@ export function agentStore({ read, write, gathered }: Database): AgentStore {
     own: (request) => write(async (db) => (await db.all(ownSql, request)).map(({ id }) => id)),
     disown: (owner) => write(async (db) => void (await db.run(disownSql, { owner }))),
     listActive: () => read(async (db) => (await db.all(activeSql, {})).map(toAgent)),
+    reseal: (step) => write((db) => resealRows(sealedOf(db), step)),
   }
 }
 
@@ -87,9 +99,11 @@ export async function findAgents(db: Queries, all: readonly Asked[]): Promise<(A
 const keyOf = (projectId: string, idOrName: string): string => `${projectId} ${idOrName}`
 
 /** Of two that take one name at once, the second violates its unique index, runs again and finds it taken. So it is with a change. */
-async function create(db: Queries, agent: Agent): Promise<'created' | 'name_taken'> {
+async function create(db: Queries, agent: Agent, limit: number): Promise<'created' | 'name_taken' | 'limit_reached'> {
+  await db.run(lockProjectSql, agent)
   if (await db.one(byIdSql, agent)) return 'created'
   if (await db.one(byNameSql, agent)) return 'name_taken'
+  if (((await db.one(countSql, agent))?.count ?? 0) >= limit) return 'limit_reached'
   await db.run(insertSql, agentColumns(agent))
   return 'created'
 }
@@ -105,6 +119,12 @@ async function change(db: Queries, ref: Ref, changes: AgentChange): Promise<Agen
   await db.run(updateSql, agentColumns(changed))
   return changed
 }
+
+const sealedOf = (db: Queries) => ({
+  behind: (place: { after: number; limit: number }) => db.all(behindSql, place),
+  from: toAgent,
+  write: (agent: Agent) => db.run(updateSql, agentColumns(agent)),
+})
 
 async function remove(db: Queries, ref: Ref, force: boolean): Promise<'deleted' | 'busy' | undefined> {
   if (!(await db.one(lockAloneSql, ref))) return undefined

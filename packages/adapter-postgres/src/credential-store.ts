@@ -45,6 +45,10 @@ const initSettingSql = sql<Setting & { readonly value: string }>(
   'insert into agent_messaging.settings (name, value) values (@name, @value) on conflict do nothing',
 )
 
+const replaceSettingSql = sql<Setting & { readonly from: string; readonly to: string }>(
+  'update agent_messaging.settings set value = @to where name = @name and value = @from',
+)
+
 const endSignInSql = sql<Setting & { readonly value: string }>(`
   insert into agent_messaging.settings (name, value) values (@name, @value) on conflict (name) do update set value = excluded.value`)
 const forgetSignInsSql = sql<{ readonly names: string; readonly now: string }>(
@@ -74,6 +78,7 @@ export function credentialStore({ read, write, gathered }: Database): Credential
         await db.run(initSettingSql, { name, value })
         return (await db.one(settingSql, { name }))?.value ?? value
       }),
+    replaceSetting: (name, from, to) => write(async (db) => (await db.run(replaceSettingSql, { name, from, to })) === 1),
   }
 }
 

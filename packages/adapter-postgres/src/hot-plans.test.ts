@@ -84,7 +84,7 @@ async function scene() {
   const storage = await openPostgresStorage({ pool })
   const agent = anAgent()
   await storage.credentials.createProject(aProject())
-  await storage.agents.create(agent)
+  await storage.agents.create(agent, 1_000)
   await storage.webhooks.create(aWebhook(), 10)
   const client = await pool.connect()
   client.on('notice', ({ message = '' }) => plans.push(JSON.parse(message.slice(message.indexOf('{'))) as Explained))

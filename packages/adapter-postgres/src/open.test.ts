@@ -51,7 +51,7 @@ describe('opening', () => {
     const [storage, agent] = [await openPostgresStorage({ pool }), anAgent()]
     expect((await storage.ping()).isOk()).toBe(true)
     // Whatever its default isolation is: of those that come at once with one key, each sees what the others have committed.
-    ;(await storage.agents.create(agent))._unsafeUnwrap()
+    ;(await storage.agents.create(agent, 1_000))._unsafeUnwrap()
     const sends = Array.from({ length: 8 }, () => storage.messages.accept(newMessage(agent, { idempotencyKey: 'key' })))
     const kinds = (await Promise.all(sends)).map((accepted) => accepted._unsafeUnwrap().kind)
     expect(kinds.sort()).toEqual(['created', ...Array.from({ length: 7 }, () => 'existing')])

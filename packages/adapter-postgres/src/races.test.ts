@@ -57,7 +57,7 @@ const rows = async (table: string): Promise<number> =>
 
 async function newAgent(): Promise<Agent> {
   const agent = anAgent()
-  await done(storage.agents.create(agent))
+  await done(storage.agents.create(agent, 1_000))
   return agent
 }
 
@@ -362,7 +362,7 @@ it('attempts that wait for their webhooks leave connections to who sends', async
 
 it('a name, and the last place for a webhook, go to one of those who want them', async () => {
   const agents = Array.from({ length: 8 }, () => anAgent({ name: 'wanted' }))
-  const named = await Promise.all(agents.map((agent) => done(storage.agents.create(agent))))
+  const named = await Promise.all(agents.map((agent) => done(storage.agents.create(agent, 1_000))))
   expect(named.filter((kind) => kind === 'created')).toHaveLength(1)
   const projectId = ids.next()
   await done(storage.credentials.createProject(aProject({ id: projectId })))

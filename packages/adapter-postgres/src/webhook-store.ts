@@ -9,6 +9,7 @@ import {
 } from '@org/agent-messaging-core'
 import type { Database, Queries } from './database.js'
 import { pageStart, toPage } from './page.js'
+import { resealRows } from './reseal.js'
 import { sql } from './sql.js'
 import { selectWebhook, toWebhook, updateWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
 
@@ -34,14 +35,21 @@ const insertSql = sql<ReturnType<typeof webhookColumns>>(`
   values (@id, @projectId, @url, @events, @agentId, @description, @secret, @headerNames, @headers,
     @previousSecret, @previousUntil, @disableOnGone, @disabledAt, @disabledReason, @consecutiveFailures, @failingSince, @lastSuccessAt,
     @lastFailureAt, @circuitUntil, @circuitTrips, @createdAt, @updatedAt, false)`)
+/** Of some services the URL alone lets in. */
 const eraseSql = sql<Ref>(`
-  update agent_messaging.webhooks set secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = true where id = @id`)
+  update agent_messaging.webhooks
+  set url = '', description = null, secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = true
+  where id = @id`)
 const unsubscribeSql = sql<Ref>(`
   delete from agent_messaging.subscriptions
   where project_id = @projectId and webhook_seq = (select seq from agent_messaging.webhooks where id = @id)`)
 const subscribeSql = sql<Ref & { readonly names: readonly string[] }>(`
   insert into agent_messaging.subscriptions (project_id, event, webhook_seq)
   select @projectId, name, w.seq from agent_messaging.webhooks w cross join unnest(@names::text[]) as name where w.id = @id`)
+
+const behindSql = sql<{ readonly after: number; readonly limit: number }, WebhookRow>(
+  `${selectWebhook} where not w.is_deleted and w.seq > @after order by w.seq limit @limit for no key update`,
+)
 
 const start = pageStart('webhooks')
 
@@ -57,6 +65,7 @@ export function webhookStore({ read, write }: Database): WebhookStore {
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
     rotateSecret: (projectId, id, rotation) => write((db) => rotateSecret(db, { projectId, id }, rotation)),
     delete: (projectId, id) => write((db) => remove(db, { projectId, id })),
+    reseal: (step) => write((db) => resealRows(sealedOf(db), step)),
   }
 }
 
@@ -92,6 +101,12 @@ async function rotateSecret(db: Queries, ref: Ref, { secret, previousUntil, upda
   await db.run(updateWebhook, webhookColumns(rotated))
   return rotated
 }
+
+const sealedOf = (db: Queries) => ({
+  behind: (place: { after: number; limit: number }) => db.all(behindSql, place),
+  from: toWebhook,
+  write: (webhook: Webhook) => db.run(updateWebhook, webhookColumns(webhook)),
+})
 
 async function remove(db: Queries, ref: Ref): Promise<boolean> {
   if (!(await db.one(lockSql, ref))) return false

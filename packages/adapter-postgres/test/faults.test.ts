@@ -38,7 +38,7 @@ async function insisted<T>(store: () => Stored<T>): Promise<T> {
 async function workload(progress: { answered: number }) {
   const [agent, now] = [anAgent({ concurrency: 1_000 }), Date.now()]
   await insisted(() => storage.credentials.createProject(aProject()))
-  await insisted(() => storage.agents.create(agent))
+  await insisted(() => storage.agents.create(agent, 1_000))
   await insisted(() => storage.webhooks.create(aWebhook({ id: ids.next() }), 10))
   async function send(sessionId: string): Promise<string> {
     const message = newMessage(agent, { sessionId, idempotencyKey: `${sessionId} ${ids.next()}`, claimUntil: now + LEASE_MS })

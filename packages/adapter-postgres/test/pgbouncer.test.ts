@@ -25,7 +25,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     const storages = await Promise.all(Array.from({ length: 4 }, () => openPostgresStorage({ connectionString: bouncer.url })))
     const [agent, now] = [anAgent({ concurrency: 100 }), Date.now()]
     ;(await storages[0]?.credentials.createProject(aProject()))?._unsafeUnwrap()
-    ;(await storages[0]?.agents.create(agent))?._unsafeUnwrap()
+    ;(await storages[0]?.agents.create(agent, 1_000))?._unsafeUnwrap()
     const sends = storages.flatMap(({ messages }, process) =>
       Array.from({ length: 25 }, async (_, n) => {
         const accepted = (await messages.accept(newMessage(agent, { sessionId: `${process} ${n}`, claimUntil: now })))._unsafeUnwrap()
@@ -56,7 +56,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
   it('a pacemaker keeps no state in its connection, so that it beats through it as well', async () => {
     const [storage, agent] = [await openPostgresStorage({ connectionString: bouncer.url }), anAgent()]
     const now = Date.now()
-    ;(await storage.agents.create(agent))._unsafeUnwrap()
+    ;(await storage.agents.create(agent, 1_000))._unsafeUnwrap()
     const accepted = (await storage.messages.accept(newMessage(agent, { claimUntil: now })))._unsafeUnwrap()
     if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
     const { message, lease } = accepted.claimed

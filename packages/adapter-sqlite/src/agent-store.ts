@@ -14,6 +14,7 @@ import type { Committer } from './committer.js'
 import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { pageStart, toPage } from './page.js'
+import { resealRows } from './reseal.js'
 import type { SessionRows } from './session-row.js'
 import { atMost } from './statements.js'
 import { versionedCache } from './versioned-cache.js'
@@ -31,11 +32,13 @@ export function releaseAgents(db: Database): void {
 export function agentStore(db: Database, { read, write: commit }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
   const byId = db.prepare<[string, string], AgentRow>(`${selectAgent} where id = ? and project_id = ?`)
   const byName = db.prepare<[string, string], AgentRow>(`${selectAgent} where name = ? and project_id = ?`)
+  const count = db.prepare<[string], number>('select count(*) from agents where project_id = ?').pluck()
   const active = db.prepare<[], AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
   const start = pageStart(db, 'agents')
   const newest = db.prepare<[string, number, number], AgentRow>(
     `${selectAgent} where project_id = ? and seq < ? order by seq desc ${atMost('?')}`,
   )
+  const behind = db.prepare<[number, number], AgentRow>(`${selectAgent} where seq > ? order by seq ${atMost('?')}`)
   const insert = db.prepare<[Columns]>(`
     insert into agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
       state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
@@ -68,9 +71,10 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     return row && toAgent(row)
   }
 
-  function create(agent: Agent): 'created' | 'name_taken' {
+  function create(agent: Agent, limit: number): 'created' | 'name_taken' | 'limit_reached' {
     if (byId.get(agent.id, agent.projectId)) return 'created'
     if (byName.get(agent.name, agent.projectId)) return 'name_taken'
+    if ((count.get(agent.projectId) ?? 0) >= limit) return 'limit_reached'
     insert.run(agentColumns(agent))
     return 'created'
   }
@@ -100,13 +104,19 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     return { changed, deliveries: changed && outgoing ? fanOut(outgoing) : [] }
   }
 
+  const sealed = {
+    behind: (after: number, limit: number) => behind.all(after, limit),
+    from: toAgent,
+    write: (agent: Agent) => void update.run(agentColumns(agent)),
+  }
+
   const own = ({ agentIds, ...terms }: OwnRequest): string[] => agentIds.filter((agentId) => lease.run({ agentId, ...terms }).changes === 1)
 
   const pageOf = (projectId: string, page: PageOf): Page<Agent> =>
     toPage(newest.all(projectId, start(page), page.limit + 1), page.limit, toAgent)
 
   return {
-    create: (agent) => write(() => create(agent)),
+    create: (agent, limit) => write(() => create(agent, limit)),
     get: (projectId, idOrName) => read(() => cache.get(`${projectId} ${idOrName}`, () => find(projectId, idOrName))),
     list: (projectId, page) => read(() => pageOf(projectId, page)),
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
@@ -115,5 +125,6 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     own: (request) => commit(() => own(request)),
     disown: (owner) => commit(() => void disown.run(owner)),
     listActive: () => read(() => active.all().map(toAgent)),
+    reseal: (step) => write(() => resealRows(sealed, step)),
   }
 }

@@ -48,6 +48,7 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
   const forgetSignIns = db.prepare<[string, string, string]>('delete from settings where name > ? and name < ? and value <= ?')
   const setting = db.prepare<[string], string>('select value from settings where name = ?').pluck()
   const initSetting = db.prepare<[string, string]>('insert into settings (name, value) values (?, ?) on conflict do nothing')
+  const replaceSetting = db.prepare<[string, string, string]>('update settings set value = ? where name = ? and value = ?')
 
   function createKey(key: ApiKey, digest: string): 'created' | 'digest_taken' | 'project_not_found' {
     if (keyById.get(key.id)) return 'created'
@@ -96,6 +97,7 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
         initSetting.run(name, value)
         return setting.get(name) ?? value
       }),
+    replaceSetting: (name, from, to) => write(() => replaceSetting.run(to, name, from).changes === 1),
   }
 }
 

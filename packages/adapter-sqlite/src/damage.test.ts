@@ -12,7 +12,7 @@ async function damagedFile(): Promise<string> {
   const path = tempFile()
   const storage = openSqliteStorage({ path })
   await storage.credentials.createProject(aProject())
-  await storage.agents.create(anAgent())
+  await storage.agents.create(anAgent(), 1_000)
   await storage.close()
   // Out of the schema, the index does not hear of the row's end.
   const rows = withSchema(path, (db) => {

@@ -30,7 +30,7 @@ it('keeps what it was given', async () => {
   const storage = openSqliteStorage({ path })
   const [project, agent] = [aProject(), anAgent()]
   await storage.credentials.createProject(project)
-  await storage.agents.create(agent)
+  await storage.agents.create(agent, 1_000)
   await storage.close()
   const reopened = openSqliteStorage({ path })
   expect((await reopened.credentials.getProject(project.id))._unsafeUnwrap()).toEqual(project)
@@ -96,7 +96,7 @@ it('closes twice without harm', async () => {
 it('takes as many queued writes as it is told to', async () => {
   const storage = openSqliteStorage({ path: ':memory:', maxQueuedWrites: 1 })
   const agent = anAgent()
-  const results = await Promise.all([storage.agents.create(agent), storage.messages.accept(newMessage(agent))])
+  const results = await Promise.all([storage.agents.create(agent, 1_000), storage.messages.accept(newMessage(agent))])
   expect(results.map((result) => result.isOk())).toEqual([true, false])
   await storage.close()
 })

@@ -13,7 +13,7 @@ it('a purge leaves no row behind of what it deletes', async () => {
   const ids = fakeIds()
   const agent = anAgent()
   await credentials.createProject(aProject())
-  await agents.create(agent)
+  await agents.create(agent, 1_000)
   for (let n = 0; n < 2; n++) await webhooks.create(aWebhook({ id: ids.next() }), 9)
   const accepted = (await messages.accept(newMessage(agent, { claimUntil: NOW })))._unsafeUnwrap()
   if (accepted.kind !== 'claimed') throw new Error(accepted.kind)

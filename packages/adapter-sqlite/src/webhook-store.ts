@@ -10,6 +10,7 @@ import {
 } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
+import { resealRows } from './reseal.js'
 import { atMost } from './statements.js'
 import { selectWebhook, toWebhook, updateWebhookSql, webhookColumns, type WebhookRow } from './webhook-row.js'
 import type { WebhookRows } from './webhook-rows.js'
@@ -24,6 +25,9 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
   const list = db.prepare<[string, number, number], WebhookRow>(
     `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc ${atMost('?')}`,
   )
+  const behind = db.prepare<[number, number], WebhookRow>(
+    `${selectWebhook} where w.is_deleted = 0 and w.seq > ? order by w.seq ${atMost('?')}`,
+  )
   const insert = db.prepare<[Columns]>(`
     insert into webhooks (id, project_id, url, events, agent_id, description, secret, header_names, headers, previous_secret, previous_until, disable_on_gone,
       disabled_at, disabled_reason, consecutive_failures, failing_since, last_success_at, last_failure_at, circuit_until, circuit_trips,
@@ -32,9 +36,10 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
       @disabledAt, @disabledReason, @consecutiveFailures, @failingSince, @lastSuccessAt, @lastFailureAt, @circuitUntil, @circuitTrips,
       @createdAt, @updatedAt, 0)`)
   const update = db.prepare<[Columns]>(updateWebhookSql)
-  const erase = db.prepare<[number]>(
-    "update webhooks set secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = 1 where seq = ?",
-  )
+  // Of some services the URL alone lets in.
+  const erase = db.prepare<[number]>(`
+    update webhooks set url = '', description = null, secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = 1
+    where seq = ?`)
   const unsubscribe = db.prepare<[string, number]>('delete from subscriptions where project_id = ? and webhook_seq = ?')
   const subscribe = db.prepare<[string, string, string]>(
     'insert into subscriptions (project_id, event, webhook_seq) select ?, ?, seq from webhooks where id = ?',
@@ -79,6 +84,12 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
     return rotated
   }
 
+  const sealed = {
+    behind: (after: number, limit: number) => behind.all(after, limit),
+    from: toWebhook,
+    write: (webhook: Webhook) => void update.run(webhookColumns(webhook)),
+  }
+
   function remove(projectId: string, id: string): boolean {
     const row = one.get(id, projectId)
     if (!row) return false
@@ -102,5 +113,6 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
     rotateSecret: (projectId, id, rotation) => write(() => rotateSecret(projectId, id, rotation)),
     delete: (projectId, id) => write(() => remove(projectId, id)),
+    reseal: (step) => write(() => resealRows(sealed, step)),
   }
 }

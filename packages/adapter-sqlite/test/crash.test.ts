@@ -15,7 +15,7 @@ const ids = fakeIds()
 async function storageWithWork(path: string): Promise<{ agent: Agent; messages: string[] }> {
   const storage = openSqliteStorage({ path })
   const agent = anAgent()
-  await storage.agents.create(agent)
+  await storage.agents.create(agent, 1_000)
   await storage.webhooks.create(aWebhook(), 1)
   const [from, outgoing] = ['running', { event: anEvent(agent), nextDeliveryId: ids.next }] as const
   await storage.agents.changeState({ agentId: agent.id, from, to: agent.state, outgoing })

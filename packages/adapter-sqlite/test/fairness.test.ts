@@ -136,7 +136,7 @@ it('others get their events at once while 100,000 deliveries wait for a receiver
     (await service.webhooks.create({ projectId: PROJECT_ID, url, events: [event] }))._unsafeUnwrap().webhook
   pileUp(lab, await webhookTo('https://hangs.example', 'agent.error'), BACKLOG, 0)
   await webhookTo('https://lives.example', 'message.responded')
-  await lab.storage.agents.create(anAgent({ name: 'bot' }))
+  await lab.storage.agents.create(anAgent({ name: 'bot' }), 1_000)
   clock.set(LATER)
   await service.start()
 

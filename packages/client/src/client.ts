@@ -1,4 +1,4 @@
-import { createHttp, type ClientOptions } from './http.js'
+import { createHttp, step, type ClientOptions } from './http.js'
 import { messagesOf } from './messages.js'
 import { rowsOf } from './pages.js'
 import { principalsOf } from './principals.js'
@@ -23,9 +23,9 @@ export type Client = ReturnType<typeof createClient>
  */
 export function createClient(options: ClientOptions) {
   const http = createHttp(options)
-  const agent = (idOrName: string, rest = ''): string => `/v1/agents/${encodeURIComponent(idOrName)}${rest}`
-  const webhook = (id: string, rest = ''): string => `/v1/webhooks/${id}${rest}`
-  const delivery = (id: string, rest = ''): string => `/v1/deliveries/${id}${rest}`
+  const agent = (idOrName: string, rest = ''): string => `/v1/agents${step(idOrName)}${rest}`
+  const webhook = (id: string, rest = ''): string => `/v1/webhooks${step(id)}${rest}`
+  const delivery = (id: string, rest = ''): string => `/v1/deliveries${step(id)}${rest}`
 
   return {
     messages: messagesOf(http),
@@ -46,14 +46,14 @@ export function createClient(options: ClientOptions) {
       list: (idOrName: string): AsyncGenerator<Session, void, undefined> => rowsOf(http, agent(idOrName, '/sessions')),
       /** Erases it with its messages; `force` with open ones too. */
       erase: (idOrName: string, sessionId: string, { force = false } = {}): Promise<void> =>
-        http.json({ method: 'DELETE', path: agent(idOrName, `/sessions/${encodeURIComponent(sessionId)}`), query: { force } }),
+        http.json({ method: 'DELETE', path: agent(idOrName, `/sessions${step(sessionId)}`), query: { force } }),
     },
     principals: principalsOf(http),
     webhooks: {
       create: (settings: NewWebhook): Promise<CreatedWebhook> => http.json({ method: 'POST', path: '/v1/webhooks', body: settings }),
       get: (id: string): Promise<Webhook> => http.json({ method: 'GET', path: webhook(id) }),
       list: (): AsyncGenerator<Webhook, void, undefined> => rowsOf(http, '/v1/webhooks'),
-      /** `null` clears an optional field. */
+      /** `null` clears an optional field. With a `url` on another origin, `headers` are to be given anew, or null. */
       update: (id: string, change: { readonly [Field in keyof NewWebhook]?: NewWebhook[Field] | null }): Promise<Webhook> =>
         http.json({ method: 'PATCH', path: webhook(id), body: change, mayRepeat: true }),
       delete: (id: string): Promise<void> => http.json({ method: 'DELETE', path: webhook(id) }),

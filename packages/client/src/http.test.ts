@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 type Asked = { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string }
-type Reply = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'reset'
+type Reply = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'reset' | 'cut'
 
 /** A service that answers with these, in turn; the last one repeats. */
 async function service(replies: readonly Reply[], options: Partial<ClientOptions> = {}) {
@@ -23,6 +23,7 @@ async function service(replies: readonly Reply[], options: Partial<ClientOptions
     const reply = replies[Math.min(asked.length, replies.length - 1)] ?? 'reset'
     asked.push({ method, url, headers, body })
     if (reply === 'reset') return void request.socket.resetAndDestroy()
+    if (reply === 'cut') return void response.writeHead(200, { 'content-length': '99' }).write('{"mess', () => request.socket.destroy())
     response.writeHead(reply.status, reply.headers).end(reply.body === undefined ? '' : JSON.stringify(reply.body))
   }
   const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
@@ -98,6 +99,14 @@ describe('a request that fails', () => {
     expect(keys.size).toBe(1)
     expect([...keys][0]).toMatch(/^[0-9a-f-]{36}$/)
   })
+  it('is repeated when its answer breaks off', async () => {
+    const { asked, client } = await service(['cut', responded])
+    expect(await client.messages.send('echo', hello)).toEqual(responded.body)
+    expect(asked).toHaveLength(2)
+    const created = await service(['cut', { status: 201, body: {} }])
+    await expect(created.client.webhooks.create({ url: 'https://a.example', events: ['*'] })).rejects.toThrow(TypeError)
+    expect(created.asked).toHaveLength(1)
+  })
   it('waits as long as Retry-After says at least, and lets a long one go to the caller', async () => {
     const { asked, baseUrl } = await service([{ status: 429, headers: { 'retry-after': '59' } }, { status: 200 }])
     const pauses: number[] = []
@@ -155,6 +164,27 @@ describe('a request that fails', () => {
   })
 })
 
+describe('an id that somebody else has chosen', () => {
+  it('is one step of the path, whatever is in it', async () => {
+    const { client, asked } = await service([{ status: 200, body: {} }])
+    await client.webhooks.delete('../agents/support')
+    await client.deliveries.get('a?status=b#c')
+    await client.messages.cancel('support', '../../other/messages/m')
+    expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'DELETE /v1/webhooks/..%2Fagents%2Fsupport',
+      'GET /v1/deliveries/a%3Fstatus%3Db%23c',
+      'POST /v1/agents/support/messages/..%2F..%2Fother%2Fmessages%2Fm/cancel',
+    ])
+  })
+  it.each(['.', '..'])('is refused where %j would be taken for a step of the way', async (id) => {
+    const { client, asked } = await service([{ status: 200, body: {} }])
+    for (const asking of [client.sessions.erase('support', id), client.principals.erase(id), client.messages.get(id, 'm')])
+      await expect(asking).rejects.toThrow('can stand in a path')
+    await expect(client.messages.stream('support', id).next()).rejects.toThrow(TypeError)
+    expect(asked).toEqual([])
+  })
+})
+
 describe('completing a message', () => {
   const pending = { status: 202, body: { messageId: 'm', status: 'pending' } }
   const state = (state: string) => ({ status: 200, body: { messageId: 'm', state } })
@@ -166,6 +196,20 @@ describe('completing a message', () => {
   it.each(['failed', 'cancelled'])('ends with one that is %s', async (final) => {
     const { client } = await service([pending, state(final)])
     expect(await client.messages.complete('echo', hello)).toMatchObject({ state: final })
+  })
+  it('does not ask in a loop where nobody is held', async () => {
+    const { client, asked } = await service([pending, state('running')])
+    const completing = client.messages.complete('echo', hello, { timeoutMs: 600 })
+    await expect(completing).rejects.toThrow(NotCompletedError)
+    expect(asked.length).toBeLessThan(10)
+  })
+  it('ends with its signal, between two looks too', async () => {
+    const { client, asked } = await service([pending, state('running')])
+    const aborter = new AbortController()
+    const completing = client.messages.complete('echo', hello, { signal: aborter.signal })
+    while (asked.length < 3) await new Promise(setImmediate)
+    aborter.abort(new Error('enough'))
+    await expect(completing).rejects.toThrow('enough')
   })
   it('gives up when its time is over, and says which message it leaves', async () => {
     const { client } = await service([pending, state('running')])

@@ -27,8 +27,8 @@ export type Http = {
   json<T>(call: Call): Promise<T>
   /** The answer itself, its body unread. */
   open(call: Call): Promise<Response>
-  /** Rests before a connection that has ended is opened again. Rejects with the signal's reason when that aborts. */
-  pause(signal: AbortSignal): Promise<void>
+  /** Rests before the same is asked again. Rejects with the signal's reason when that aborts. */
+  pause(signal: AbortSignal | undefined): Promise<void>
 }
 
 const RETRIES = 4
@@ -38,6 +38,11 @@ const LONGEST_PAUSE_MS = 10_000
 const LONGEST_RETRY_AFTER_MS = 60_000
 const MAY_PASS: readonly number[] = [429, 502, 503, 504]
 const BASE_URL = /^(?:https?:\/\/.|\/|$)/i
+/** What URLs take for a step on the way, escaped or not. */
+const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
+
+/** What somebody gave, as one step of a path: with a slash in it, it would lead to somewhere else. */
+export const step = (text: string): string => `/${encodeURIComponent(text)}`
 
 export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): Http {
   const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
@@ -61,13 +66,18 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
     })
   }
 
-  async function open(call: Call): Promise<Response> {
+  /** What `take` makes of the answer. One that breaks off while it is taken counts as none. */
+  async function ask<T>(call: Call, take: (answer: Response) => T | Promise<T>): Promise<T> {
+    if (DOT_SEGMENT.test(call.path)) throw new TypeError(`${call.path} would lead elsewhere: neither "." nor ".." can stand in a path`)
     const tries = call.method === 'GET' || call.mayRepeat ? retries : 0
     for (let attempt = 0; ; attempt++) {
-      const answer = await send(call).catch((error: unknown) => {
-        if (attempt >= tries || call.signal?.aborted) throw error
-      })
-      if (answer?.ok) return answer
+      const tried = await send(call)
+        .then(async (answer) => (answer.ok ? { taken: await take(answer) } : { answer }))
+        .catch((error: unknown) => {
+          if (attempt >= tries || call.signal?.aborted) throw error
+        })
+      if (tried && 'taken' in tried) return tried.taken
+      const answer = tried?.answer
       const pause = answer ? pauseAfter(answer, attempt) : backoff(attempt)
       if (answer && (attempt >= tries || pause === undefined)) {
         throw new ApiError(answer.status, await answer.text(), answer.headers.get('x-request-id'))
@@ -78,11 +88,10 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
   }
 
   return {
-    open,
+    open: (call) => ask(call, (answer) => answer),
     pause: (signal) => rest(FIRST_PAUSE_MS, signal),
     json: async <T>(call: Call) => {
-      const answer = await open(call)
-      const text = await answer.text()
+      const text = await ask(call, (answer) => answer.text())
       return (text === '' ? undefined : JSON.parse(text)) as T
     },
   }

@@ -1,4 +1,4 @@
-import type { Http } from './http.js'
+import { step, type Http } from './http.js'
 import { streamOf, type StreamEvent } from './message-stream.js'
 import { rowsOf } from './pages.js'
 import type { Message, MessageState, NewMessage, Sent } from './resources.js'
@@ -31,7 +31,7 @@ const COMPLETE_TIMEOUT_MS = 10 * 60_000
 const LONGEST_WAIT_SECONDS = 25
 
 export function messagesOf(http: Http) {
-  const path = (agent: string, rest = ''): string => `/v1/agents/${encodeURIComponent(agent)}/messages${rest}`
+  const path = (agent: string, rest = ''): string => `/v1/agents${step(agent)}/messages${rest}`
 
   async function send(agent: string, message: NewMessage, options: SendOptions = {}): Promise<Sent> {
     const { idempotencyKey = crypto.randomUUID(), waitSeconds, signal } = options
@@ -43,7 +43,7 @@ export function messagesOf(http: Http) {
   function get(agent: string, messageId: string, options: Pick<SendOptions, 'waitSeconds' | 'signal'> = {}): Promise<Message> {
     const { waitSeconds, signal } = options
     const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` }
-    return http.json({ method: 'GET', path: path(agent, `/${messageId}`), headers, signal })
+    return http.json({ method: 'GET', path: path(agent, step(messageId)), headers, signal })
   }
 
   return {
@@ -60,6 +60,8 @@ export function messagesOf(http: Http) {
         const found = await get(agent, messageId, { ...sending, waitSeconds: waitUntil(end) })
         if (isFinal(found.state)) return found
         if (Date.now() >= end) throw new NotCompletedError(messageId, timeoutMs)
+        // A service that is full, or is told to hold nobody, answers at once: to ask as often as it answers would be a flood.
+        await http.pause(sending.signal)
       }
     },
     /** Newest first, unless `order` is `asc`. */
@@ -74,10 +76,11 @@ export function messagesOf(http: Http) {
     ): AsyncGenerator<Message, void, undefined> => rowsOf(http, path(agent), filter),
     /** The message as it comes about, piece by piece where the agent answers so. Stopping to iterate changes nothing for it. */
     stream: (agent: string, messageId: string, options: Pick<SendOptions, 'signal'> = {}): AsyncGenerator<StreamEvent, void, undefined> =>
-      streamOf(http, path(agent, `/${messageId}/stream`), options.signal),
+      streamOf(http, path(agent, `${step(messageId)}/stream`), options.signal),
     cancel: (agent: string, messageId: string): Promise<Message> =>
-      http.json({ method: 'POST', path: path(agent, `/${messageId}/cancel`), mayRepeat: true }),
-    retry: (agent: string, messageId: string): Promise<Message> => http.json({ method: 'POST', path: path(agent, `/${messageId}/retry`) }),
+      http.json({ method: 'POST', path: path(agent, `${step(messageId)}/cancel`), mayRepeat: true }),
+    retry: (agent: string, messageId: string): Promise<Message> =>
+      http.json({ method: 'POST', path: path(agent, `${step(messageId)}/retry`) }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Http } from './http.js'
+import { step, type Http } from './http.js'
 import type { PrincipalTraces } from './resources.js'
 
 type Part = PrincipalTraces & { readonly nextCursor: string | null }
@@ -7,7 +7,7 @@ type Part = PrincipalTraces & { readonly nextCursor: string | null }
 export function principalsOf(http: Http) {
   /** The service goes a bounded way a request; each may be repeated, for what is erased is erased. */
   async function walk(method: 'GET' | 'DELETE', endUserId: string, query: object): Promise<PrincipalTraces> {
-    const path = `/v1/principals/${encodeURIComponent(endUserId)}`
+    const path = `/v1/principals${step(endUserId)}`
     let sum = { messages: 0, openMessages: 0, deliveries: 0 }
     for (let cursor: string | undefined; ;) {
       const part: Part = await http.json({ method, path, query: { ...query, cursor }, mayRepeat: true })

@@ -37,7 +37,8 @@ type Options = { readonly service: MessagingService; readonly crypto: Crypto }
 const MOST_KEPT = 50
 const MOST_PROJECTS = 20
 const KEPT_LENGTH = 16 * 1024
-const MAX_BODY_BYTES = 2 * 1024 * 1024
+/** More than the service ever sends: an answer of a million characters has six million bytes as JSON, at most. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024
 
 export function createCatcher({ service, crypto }: Options): Catcher {
   const caught = new Map<string, Caught[]>()

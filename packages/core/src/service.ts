@@ -41,6 +41,7 @@ import {
 } from './use-cases/manage-webhooks.js'
 import { countPrincipal, erasePrincipal } from './use-cases/erase-principal.js'
 import { eraseSession, listSessions } from './use-cases/manage-sessions.js'
+import { resealSecrets } from './use-cases/reseal-secrets.js'
 import { pingStorage } from './use-cases/ping-storage.js'
 import { getMessage, listMessages } from './use-cases/read-messages.js'
 import { readActivity } from './use-cases/read-activity.js'
@@ -156,6 +157,7 @@ export function createService(options: ServiceOptions) {
     },
     projects: { create: createProject(d), list: listProjects(d) },
     keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
+    secrets: { reseal: resealSecrets(d) },
     signIns: { end: endSignIn(d), isOver: isSignInOver(d) },
     policy: d.policy,
     ping: pingStorage(d),

@@ -1,6 +1,6 @@
 import { err, errAsync, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { createService, isUuid, type AgentChanges } from '@org/agent-messaging-core'
+import { createService, defaultLimits, isUuid, type AgentChanges } from '@org/agent-messaging-core'
 import { fakeCrypto, fakeRuntime } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -20,6 +20,11 @@ describe('creating an agent', () => {
         maxAttempts: 3,
       },
     })
+  })
+  it('refuses one more than a project may have', async () => {
+    const { service, project } = await scene({ policy: { limits: { ...defaultLimits, agentsPerProject: 1 } } })
+    const created = await service.agents.create({ projectId: project.id, name: 'second', runtime: { kind: 'fake' } })
+    expect(created._unsafeUnwrapErr()).toEqual({ kind: 'too_many_agents' })
   })
   it('starts it when asked to, and shows that it runs', async () => {
     const { bot, runtime, clock } = await scene()

@@ -32,6 +32,14 @@ describe('the headers of a webhook’s own', () => {
     expect(JSON.stringify([webhook, attempts, telemetry.facts])).not.toContain('canary')
   })
 
+  it.each(['accepted', 'refused'] as const)('are not kept of an answer that sends them back, be it %s', async (kind) => {
+    const { deliver, sender } = await withHeaders()
+    sender.script({ kind, statusCode: kind === 'accepted' ? 200 : 500, responseBody: `You sent ${KEY} (canary-7f3a) for Zoë` })
+    const { attempts } = await deliver()
+    // A short value is no secret, and stands in half of all texts.
+    expect(attempts?.[0]?.outcome).toMatchObject({ kind, responseBody: 'You sent [redacted] ([redacted]) for Zoë' })
+  })
+
   it('are none when there are none', async () => {
     for (const none of [null, {}]) {
       const { webhook, deliver } = await withHeaders(none)
@@ -50,6 +58,25 @@ describe('the headers of a webhook’s own', () => {
     expect(request).not.toHaveProperty('Authorization')
     expect((await change({ headers: null }))._unsafeUnwrap()).toBeUndefined()
     expect((await deliver()).request).not.toHaveProperty('X-New')
+  })
+
+  it('go along to another place of the same origin, and to another origin only if they are given anew', async () => {
+    const { change, deliver, sender } = await withHeaders()
+    expect((await change({ url: 'https://receiver.example:443/new?a=b' }))._unsafeUnwrap()).toEqual(['Authorization', 'X-Tenant'])
+    for (const elsewhere of [
+      'https://evil.example/hook',
+      'http://receiver.example/hook',
+      'https://receiver.example:8443/hook',
+      'elsewhere',
+    ]) {
+      const message = 'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
+      expect((await change({ url: elsewhere }))._unsafeUnwrapErr()).toEqual({ kind: 'invalid', issues: [{ path: 'headers', message }] })
+    }
+    await deliver()
+    expect(sender.requests.at(-1)?.url).toBe('https://receiver.example:443/new?a=b')
+    expect((await change({ url: 'https://a.example', headers: { 'X-New': '1' } }))._unsafeUnwrap()).toEqual(['X-New'])
+    expect((await change({ url: 'https://b.example', headers: null }))._unsafeUnwrap()).toBeUndefined()
+    expect((await change({ url: 'https://c.example' }))._unsafeUnwrap()).toBeUndefined()
   })
 
   it.each([

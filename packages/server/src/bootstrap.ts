@@ -15,19 +15,27 @@ const CANARY = 'master-key-canary'
 const DEFAULT_PROJECT_SETTING = 'default-project'
 export const DEFAULT_PROJECT = 'default'
 
-/** Refuses to go on with another master key than the one that this database was begun with: nothing sealed could be read. */
+/** Refuses to go on without the master key that this database is sealed with: nothing could be read. */
 export async function checkMasterKey(storage: Storage, crypto: Crypto): Promise<void> {
-  const canary = crypto.mac(CANARY, 'v1')
-  const kept = await orFail(storage.credentials.initSetting(CANARY, canary), 'the database cannot be used')
-  if (!crypto.equal(kept, canary))
-    throw new OperatorError('SERVICE_MASTER_KEY is not the key that this database was begun with; it takes that one', 2)
+  const kept = await orFail(storage.credentials.initSetting(CANARY, canaryOf(crypto)), 'the database cannot be used')
+  if (!crypto.isMac(CANARY, 'v1', kept))
+    throw new OperatorError('SERVICE_MASTER_KEY is not the key that this database is sealed with; it takes that one', 2)
 }
 
-/** Whether this is the key that the database was begun with; any is, for one that nothing was begun in. */
-export async function fitsMasterKey(storage: Storage, crypto: Crypto): Promise<boolean> {
-  const kept = await orFail(storage.credentials.readSetting(CANARY), 'the database cannot be read')
-  return kept === undefined || crypto.equal(kept, crypto.mac(CANARY, 'v1'))
+/** Once all is sealed with the present master key: from now on this database opens with that one alone. */
+export async function adoptMasterKey({ credentials }: Storage, crypto: Crypto): Promise<void> {
+  const kept = await orFail(credentials.readSetting(CANARY), 'the database cannot be read')
+  if (kept !== undefined) await orFail(credentials.replaceSetting(CANARY, kept, canaryOf(crypto)), 'the database cannot be written')
 }
+
+/** Whether the master key is the one that the database is sealed with, or another of the keys is; any is, for one that nothing was begun in. */
+export async function fitOfMasterKey(storage: Storage, crypto: Crypto): Promise<'master key' | 'another' | 'none'> {
+  const kept = await orFail(storage.credentials.readSetting(CANARY), 'the database cannot be read')
+  if (kept === undefined || crypto.equal(kept, canaryOf(crypto))) return 'master key'
+  return crypto.isMac(CANARY, 'v1', kept) ? 'another' : 'none'
+}
+
+const canaryOf = (crypto: Crypto): string => crypto.mac(CANARY, 'v1')
 
 /** The project `default`, made once however many processes start at the same time. */
 export async function ensureDefaultProject({ storage, clock, ids }: { storage: Storage; clock: Clock; ids: Ids }): Promise<Project> {

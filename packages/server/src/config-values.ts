@@ -42,6 +42,12 @@ export const masterKey = parsed((text): Uint8Array | undefined => {
   return isWhole && key.length === KEY_BYTES ? key : undefined
 })
 
+/** Some of these, with commas between them. */
+export const masterKeys = parsed((text): readonly Uint8Array[] | undefined => {
+  const keys = text.split(',').map((one) => masterKey.safeParse(one.trim()).data)
+  return keys.includes(undefined) ? undefined : (keys as Uint8Array[])
+})
+
 /** `file:` and a path, or a `file:///` URL: gives the path. Or the URL of a PostgreSQL database, as it is. */
 export const databaseUrl = parsed((text) => {
   if (isPostgresUrl(text)) return hasDatabase(text) ? text : undefined

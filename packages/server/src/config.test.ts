@@ -36,6 +36,7 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_SHUTDOWN_GRACE_MS', ['3600001', '8s']],
 ]
 const WRONG_SECRETS: [string, string[]][] = [
+  ['SERVICE_OTHER_MASTER_KEYS', ['short', `${HEX},`, `${HEX},${HEX}00`]],
   ['SERVICE_MASTER_KEY', ['short', `${HEX}00`, HEX.slice(2), `${HEX.slice(1)}g`]],
   ['CRON_SECRET', ['two words', 'a,b', 'ü']],
   ['SERVICE_METRICS_TOKEN', ['two words', 'a,b', 'ü']],
@@ -72,6 +73,8 @@ describe('the configuration', () => {
     [{ SERVICE_MASTER_KEY: HEX }, { masterKey: Buffer.from(HEX, 'hex') }],
     [{ SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64') }, { masterKey: Buffer.from(HEX, 'hex') }],
     [{ SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64url') }, { masterKey: Buffer.from(HEX, 'hex') }],
+    [{ SERVICE_OTHER_MASTER_KEYS: HEX }, { otherMasterKeys: [Buffer.from(HEX, 'hex')] }],
+    [{ SERVICE_OTHER_MASTER_KEYS: `${HEX}, ${'0'.repeat(64)}` }, { otherMasterKeys: [Buffer.from(HEX, 'hex'), Buffer.alloc(32)] }],
     [{ SERVICE_PUBLIC_URL: 'https://example.com/base/' }, { publicUrl: 'https://example.com/base' }],
     [{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128' }, { allowedCidrs: ['10.1.0.0/16', '::1/128'] }],
     [{ CRON_SECRET: 'x' }, { cronSecret: 'x' }],

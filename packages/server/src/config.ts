@@ -13,6 +13,7 @@ function configOf(env: Environment) {
     databasePath: env.SERVICE_DATABASE_URL,
     databaseDirectUrl: env.SERVICE_DATABASE_DIRECT_URL,
     masterKey: env.SERVICE_MASTER_KEY,
+    otherMasterKeys: env.SERVICE_OTHER_MASTER_KEYS,
     publicUrl: env.SERVICE_PUBLIC_URL,
     bootstrapApiKey: env.SERVICE_BOOTSTRAP_API_KEY,
     cronSecret: env.CRON_SECRET,

@@ -37,6 +37,11 @@ export const environment = z.object({
     takes: '32 bytes as base64 or hex, such as `openssl rand -base64 32` makes',
     isSecret: true,
   }),
+  SERVICE_OTHER_MASTER_KEYS: value.masterKeys.optional().register(variables, {
+    about: 'While one master key replaces another: those that open what they have encrypted, until `agent-messaging reseal` is done.',
+    takes: 'one or more keys such as SERVICE_MASTER_KEY has, with commas between them',
+    isSecret: true,
+  }),
   SERVICE_PUBLIC_URL: value.publicUrl.optional().register(variables, {
     about: 'Where others reach this server; runtimes that answer later are told it.',
     takes: 'an http: or https: URL without query and fragment',

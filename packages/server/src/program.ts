@@ -6,6 +6,7 @@ import { addDoctor } from './commands/doctor.js'
 import { addErase } from './commands/erase.js'
 import { addKeys } from './commands/keys.js'
 import { addProjects } from './commands/projects.js'
+import { addReseal } from './commands/reseal.js'
 import { addSend } from './commands/send.js'
 import { addServe } from './commands/serve.js'
 import { addUpkeep } from './commands/upkeep.js'
@@ -46,6 +47,7 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   addVerify(program)
   addErase(program)
   addUpkeep(program)
+  addReseal(program)
   addDoctor(program)
   return program
 }

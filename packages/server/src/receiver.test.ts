@@ -80,6 +80,13 @@ describe('the receiver', () => {
     expect(printed).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)
   })
 
+  it('holds no more than 8 MiB of a body, and says so', async () => {
+    const { status, printed } = await receive({ secret: SECRET }, signed(SECRET), 'x'.repeat(8 * 1024 * 1024 + 1))
+    expect(status).toBe(413)
+    expect(printed).toMatch(/delivery the-delivery {2}REFUSED: it has more than 8 MiB\n$/)
+    expect((await receive({}, signed(SECRET), 'x'.repeat(8 * 1024 * 1024))).status).toBe(200)
+  })
+
   it('answers what it is told to', async () => {
     expect((await receive({ status: 503 }, signed(SECRET))).status).toBe(503)
   })

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import { buffer } from 'node:stream/consumers'
 import { harmless } from './harmless.js'
 
 export type ReceiverOptions = {
@@ -13,24 +12,42 @@ export type ReceiverOptions = {
 }
 
 const WRONG = 'SIGNATURE WRONG for this secret'
+const TOO_LONG = 'REFUSED: it has more than 8 MiB'
+const UNCHECKED = 'signature not checked (no secret is given)'
+const REFUSALS: ReadonlyMap<string, number> = new Map([
+  [WRONG, 401],
+  [TOO_LONG, 413],
+])
+/** More than a server ever sends: an answer of a million characters has six million bytes as JSON, at most. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024
 
 /** A receiver of webhooks for development: prints each delivery with the verdict on its signatures. */
 export function createReceiver({ secret, status = 200, print }: ReceiverOptions): Server {
   return createServer((request, response) => {
-    buffer(request).then(
+    bodyOf(request).then(
       (body) => {
         const { event, delivery } = namedHeaders(request.headers)
-        const verdict = secret === undefined ? 'signature not checked (no secret is given)' : verdictOn(request.headers, body, secret)
-        const isForged = verdict === WRONG
+        const verdict = body === undefined ? TOO_LONG : secret === undefined ? UNCHECKED : verdictOn(request.headers, body, secret)
         // Any page in a browser of this machine can send something here.
-        print(
-          harmless(`${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${pretty(body.toString())}\n`),
-        )
-        response.writeHead(isForged ? 401 : status).end()
+        const shown = body === undefined ? '' : `${pretty(body.toString())}\n`
+        print(harmless(`${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${shown}`))
+        response.writeHead(REFUSALS.get(verdict) ?? status).end()
       },
       () => response.destroy(),
     )
   })
+}
+
+/** Undefined for one that is too long. It is read to its end all the same, so that its sender gets the answer. */
+async function bodyOf(request: AsyncIterable<Buffer>): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request) {
+    length += chunk.length
+    if (length <= MAX_BODY_BYTES) chunks.push(chunk)
+    else chunks.length = 0
+  }
+  return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined
 }
 
 /** The prefix of these three is the choice of the sender's operator. */

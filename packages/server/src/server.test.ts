@@ -212,7 +212,7 @@ describe('the start of a server', () => {
     await (await serve()).stop()
     const other = serve({ masterKey: Buffer.alloc(32, 2) })
     await expect(other).rejects.toEqual(
-      new OperatorError('SERVICE_MASTER_KEY is not the key that this database was begun with; it takes that one', 2),
+      new OperatorError('SERVICE_MASTER_KEY is not the key that this database is sealed with; it takes that one', 2),
     )
     await expect(other).rejects.toMatchObject({ exitCode: 2 })
   })

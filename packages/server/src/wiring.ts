@@ -33,8 +33,10 @@ export type WiringOptions = {
    * The same PostgreSQL database past a pooler of transactions: wake-ups cannot be listened for through one. `databasePath` unless given.
    */
   readonly databaseDirectUrl?: string | undefined
-  /** 32 bytes; always the same for one database. */
+  /** 32 bytes; for one database always the same, or another one beside which that is among `otherMasterKeys`. */
   readonly masterKey: Uint8Array
+  /** Keys that open what they have sealed, while one replaces another. */
+  readonly otherMasterKeys?: readonly Uint8Array[] | undefined
   /** Handlers of function agents, beside the built-in `echo`. */
   readonly agents?: Agents | undefined
   /** What agents of the kinds `process` and `acp` may be; none unless given. */
@@ -72,7 +74,7 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
   const { databasePath, telemetry = { record: () => undefined } } = options
   const policy = { ...defaultPolicy, ...options.policy }
   const { headerPrefix, runLeaseMs: leaseMs, limits } = policy
-  const platform = { ...nodePlatform({ masterKey: options.masterKey }), ...(options.clock && { clock: options.clock }) }
+  const platform = { ...nodePlatform(options), ...(options.clock && { clock: options.clock }) }
   const onError = (worker: string, reason: string): void => telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
   // Before the database: it throws for addresses that are none, and opens nothing.
@@ -85,6 +87,7 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
   const attempts = options.webhookThread
     ? webhookThread({
         masterKey: options.masterKey,
+        otherMasterKeys: options.otherMasterKeys,
         policy,
         addresses: options.addresses ?? {},
         onError: (reason) => onError('webhook thread', reason),

@@ -130,6 +130,7 @@ describe('the commands on the database', SLOWLY, () => {
     })
     const cleared = await on('update', ' --agent - --description -')
     expect([cleared['agentId'], cleared['description'], cleared['url']]).toEqual([undefined, undefined, 'https://93.184.216.34/new'])
+    expect(await on('update', ' --url https://93.184.216.34:8443/ --drop-headers')).toMatchObject({ url: 'https://93.184.216.34:8443/' })
     expect((await cli(`webhooks update ${String(id)}`)).code).toBe(2)
     expect(await on('test')).toMatchObject({ webhookId: id, event: 'webhook.test', status: 'pending' })
     const rotated = await on('rotate', ' --grace 1h')

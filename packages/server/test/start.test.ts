@@ -76,7 +76,7 @@ describe('agent-messaging start', () => {
     program.signal('SIGTERM')
     await program.ended
     const [code, said] = await failedStart({ ...ENV, SERVICE_MASTER_KEY: Buffer.alloc(32, 2).toString('base64') })
-    expect([code, said]).toEqual([2, 'SERVICE_MASTER_KEY is not the key that this database was begun with; it takes that one\n'])
+    expect([code, said]).toEqual([2, 'SERVICE_MASTER_KEY is not the key that this database is sealed with; it takes that one\n'])
   })
 
   it('stops with a line at a port in use', async () => {

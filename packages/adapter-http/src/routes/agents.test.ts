@@ -1,5 +1,5 @@
 import { err, ok } from 'neverthrow'
-import { createService } from '@org/agent-messaging-core'
+import { createService, defaultLimits } from '@org/agent-messaging-core'
 import { fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
@@ -34,6 +34,20 @@ describe('POST /v1/agents', () => {
     const { ask } = await openScene()
     const created = await ask('POST', '/v1/agents', { body: { ...echo, desiredState: 'running' } })
     expect(created.json).toMatchObject({ desiredState: 'running', state: 'running' })
+  })
+
+  it('refuses one more than a project may have, and tells the other project nothing of it', async () => {
+    const { ask, otherKey } = await openScene({ policy: { limits: { ...defaultLimits, agentsPerProject: 1 } } })
+    const first = await ask('POST', '/v1/agents', { body: echo })
+    const refused = await ask('POST', '/v1/agents', { body: { ...echo, name: 'second' } })
+    expect([refused.status, refused.json.error.code, refused.json.error.message]).toEqual([
+      409,
+      'CONFLICT',
+      'The project has as many agents as it may have',
+    ])
+    expect((await ask('POST', '/v1/agents', { body: echo, key: otherKey })).status).toBe(201)
+    expect((await ask('DELETE', `/v1/agents/${first.json.id}`)).status).toBe(204)
+    expect((await ask('POST', '/v1/agents', { body: echo })).status).toBe(201)
   })
 
   it('shows why one could not start', async () => {

@@ -97,7 +97,7 @@ const answer = { description: 'The agent as it is then', body: agentSchema }
 const about = {
   create: describeRoute<Service['agents']['create']>({
     ...{ tag, operationId: 'createAgent', summary: 'Create an agent' },
-    refusals: { name_taken: true },
+    refusals: { name_taken: true, too_many_agents: true },
     answers: {
       201: {
         description: 'The agent; its signing secret, if it has one, is shown this once',

@@ -14,6 +14,19 @@ async function streamed(options: Parameters<typeof openScene>[0] = {}) {
   return { ...scene, messageId, path, open, run: scene.runtime.requests[0] }
 }
 
+const bearer = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } })
+
+/** What a stream has told, all of it once it has ended. */
+function textOf({ body }: Response) {
+  let text = ''
+  async function readAll(): Promise<string> {
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+    for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) text += next.value
+    return text
+  }
+  return { soFar: () => text, ended: readAll() }
+}
+
 describe('the stream of a message', () => {
   it('is made of server-sent events, and ends with the message as GET gives it', async () => {
     const { open, run, runtime, messageId, ask, path } = await streamed()
@@ -56,6 +69,35 @@ describe('the stream of a message', () => {
     const next = reader?.read()
     await clock.advance(15_000)
     expect(new TextDecoder().decode((await next)?.value)).toBe(': heartbeat\n\n')
+  })
+  it('ends with its key, two heartbeats later at most, and frees its place', async () => {
+    let elapsed = 0
+    const policy = { stream: { ...defaultPolicy.stream, maxPerProject: 2 } }
+    const { app, path, keyWith, project, service, clock, key: other } = await streamed({ policy, http: { now: () => elapsed } })
+    const { key, apiKey } = await keyWith(['project:message'])
+    const [theirs, mine] = [await app.request(path, bearer(key)), await app.request(path, bearer(other))]
+    const [revoked, good] = [textOf(theirs), textOf(mine)]
+    const beat = async (ms: number): Promise<void> => {
+      elapsed += ms
+      await clock.advance(ms)
+    }
+    await beat(14_999)
+    await service.keys.revoke(project.id, apiKey.id)
+    await beat(1)
+    await beat(15_000)
+    expect(await revoked.ended).toBe('event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n')
+    expect((await app.request(path, bearer(key))).status).toBe(401)
+    expect((await app.request(path, bearer(other))).status).toBe(200)
+    expect(good.soFar()).toMatch(/heartbeat\n\n: heartbeat\n\n$/)
+  })
+  it('outlives a storage that is away', async () => {
+    let elapsed = 0
+    const { open, clock, storage } = await streamed({ http: { now: () => elapsed } })
+    const text = textOf(await open())
+    elapsed += 15_000
+    storage.fail('credentials.findByDigest', { times: 1 })
+    await clock.advance(15_000)
+    expect(text.soFar()).toContain(': heartbeat')
   })
   it('frees its place when the reader goes away', async () => {
     const { open } = await streamed({ policy: { stream: { ...defaultPolicy.stream, maxPerProject: 1 } } })

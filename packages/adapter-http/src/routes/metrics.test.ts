@@ -26,6 +26,12 @@ describe('/metrics', () => {
     }
   })
 
+  it('is shut when the token is empty, as of a variable that is not set', async () => {
+    const { ask } = await openScene({ http: { metrics: { read, token: '' } } })
+    for (const key of ['', 'x']) expect((await ask('GET', '/metrics', { key })).status).toBe(401)
+    expect((await ask('GET', '/metrics', { key: '', headers: { Authorization: 'Bearer ' } })).status).toBe(401)
+  })
+
   it('is for reading', async () => {
     const { ask } = await openScene({ http: { metrics: { read } } })
     const answer = await ask('POST', '/metrics')

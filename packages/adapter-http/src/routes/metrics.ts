@@ -11,8 +11,10 @@ export function metricsRoutes({ metrics, crypto }: HttpDeps) {
   const routes = new Hono<Env>()
   if (!metrics) return routes
   return routes.get('/metrics', aboutMetrics(metrics.token !== undefined), async (c) => {
-    const sent = bearerToken(c.req.header('authorization')) ?? ''
-    if (metrics.token !== undefined && !crypto.equal(sent, metrics.token)) return refuse(c, { kind: 'metrics_unauthorized' })
+    const sent = bearerToken(c.req.header('authorization'))
+    // Nobody who sends none has the empty one, which a host may have made of a variable that is not set.
+    if (metrics.token !== undefined && (sent === undefined || !crypto.equal(sent, metrics.token)))
+      return refuse(c, { kind: 'metrics_unauthorized' })
     const { contentType, text } = await metrics.read()
     return c.body(text, 200, { 'Content-Type': contentType, 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') })
   })

@@ -31,7 +31,7 @@ const settings = z.object(
       .custom<CustomHeaders>(isTextMap, 'must be an object whose values are strings')
       .meta({ shown: { type: 'object', additionalProperties: { type: 'string' } } })
       .nullish()
-      .meta({ description: 'Sent with each request. The values are secret.' }),
+      .meta({ description: 'Sent with each request. The values are secret. To be given anew with a `url` on another origin.' }),
     enabled: boolean.optional(),
     disableOnGone: boolean.optional(),
   },

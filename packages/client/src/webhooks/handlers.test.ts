@@ -26,11 +26,15 @@ async function receivers(options: Partial<ReceiverOptions> = {}, prepare: (reque
   closing.push(() => server.close())
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  type Send = (init: { body: string; headers: Record<string, string> }) => Promise<Response>
-  const viaWeb: Send = (init) => web(new Request(url, { method: 'POST', ...init }))
+  type Send = (init: RequestInit & { duplex?: 'half' }) => Promise<Response>
+  const viaWeb: Send = (init) => web(new Request(url, { method: 'POST', ...init, headers: { ...lengthOf(init.body), ...init.headers } }))
   const viaNode: Send = (init) => fetch(url, { method: 'POST', ...init })
-  return [viaWeb, viaNode]
+  return [viaWeb, viaNode] as const
 }
+
+/** Hosts have it of the connection; a Request alone has not. */
+const lengthOf = (body: unknown): Record<string, string> =>
+  typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
 
 describe('a handler', () => {
   it('hands a verified event over and answers 200', async () => {
@@ -132,6 +136,51 @@ describe('a handler', () => {
     const request = new Request('http://receiver.example/', { method: 'POST', ...(await signTestEvent(event, secret)) })
     await request.json()
     expect((await webhookHandler({ secret, on: {} })(request)).status).toBe(500)
+  })
+  it('answers 413 to a body that is longer than it may be, as its length says, and runs nothing', async () => {
+    const codes: unknown[] = []
+    const signed = await signTestEvent(event, secret)
+    const onError = (error: Error): void => void codes.push((error as { code?: string }).code)
+    for (const send of await receivers({ maxBodyBytes: signed.body.length - 1, onError })) {
+      const answer = await send(signed)
+      expect([answer.status, await answer.text()]).toEqual([413, expect.stringContaining('`maxBodyBytes`')])
+    }
+    for (const send of await receivers({ maxBodyBytes: signed.body.length, onError })) expect((await send(signed)).status).toBe(200)
+    expect(codes).toEqual(['BODY_TOO_LONG', 'BODY_TOO_LONG'])
+  })
+  it('holds no more of a body than it may have, whatever is sent without a length', async () => {
+    const { headers } = await signTestEvent(event, secret)
+    const mebibyte = new Uint8Array(1024 * 1024)
+    let sent = 0
+    const endless = () =>
+      new ReadableStream<Uint8Array>({
+        pull: (controller) => (++sent % 10 === 0 ? controller.close() : controller.enqueue(mebibyte)),
+      })
+    for (const ask of await receivers()) {
+      const answer = await ask({ headers, body: endless(), duplex: 'half' })
+      expect(answer.status).toBe(413)
+    }
+  })
+  it('puts a body together that comes a byte at a time', async () => {
+    const { body, headers } = await signTestEvent(event, secret)
+    const bytes = new TextEncoder().encode(body)
+    let at = 0
+    const trickling = () =>
+      new ReadableStream<Uint8Array>({
+        pull: (controller) => (at === bytes.length ? controller.close() : controller.enqueue(bytes.subarray(at, ++at))),
+      })
+    for (const ask of await receivers()) {
+      at = 0
+      expect((await ask({ headers, body: trickling(), duplex: 'half' })).status).toBe(200)
+    }
+  })
+  it('tells of a sender that leaves in the middle, and not of a parser', async () => {
+    const errors: Error[] = []
+    const { headers } = await signTestEvent(event, secret)
+    const left = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })
+    const [web] = await receivers({ onError: (error) => errors.push(error) })
+    expect((await web({ headers, body: left, duplex: 'half' })).status).toBe(500)
+    expect(errors.map(({ message }) => message)).toEqual(['gone'])
   })
   it('takes the bytes that express.raw() leaves', async () => {
     const { body, headers } = await signTestEvent(event, secret)

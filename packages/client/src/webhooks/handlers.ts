@@ -1,3 +1,4 @@
+import { readBody } from './read-body.js'
 import { checked, receive, type ReceiverOptions } from './receive.js'
 
 /**
@@ -7,8 +8,9 @@ import { checked, receive, type ReceiverOptions } from './receive.js'
 export function webhookHandler(options: ReceiverOptions): (request: Request) => Promise<Response> {
   const settings = checked(options)
   return async (request) => {
-    const rawBody = request.bodyUsed ? undefined : await request.arrayBuffer()
-    const { status, body } = await receive(settings, rawBody, request.headers)
+    const length = Number(request.headers.get('content-length'))
+    const read = () => (request.bodyUsed ? undefined : readBody(piecesOf(request), length, settings.maxBodyBytes))
+    const { status, body } = await receive(settings, read, request.headers)
     return new Response(body, { status })
   }
 }
@@ -30,25 +32,16 @@ export type NodeResponse = { statusCode: number; end(body?: string): unknown }
 export function nodeWebhookHandler(options: ReceiverOptions): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   const settings = checked(options)
   return async (request, response) => {
-    const rawBody = request.rawBody ?? request.body ?? (await bytesOf(request))
-    const { status, body } = await receive(settings, rawBody, request.headers)
+    const length = Number(request.headers['content-length'])
+    const read = () => request.rawBody ?? request.body ?? readBody(request, length, settings.maxBodyBytes)
+    const { status, body } = await receive(settings, read, request.headers)
     response.statusCode = status
     response.end(body)
   }
 }
 
-async function bytesOf(request: NodeRequest): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = []
-  try {
-    for await (const chunk of request) chunks.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk)
-  } catch {
-    return undefined
-  }
-  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, at)
-    at += chunk.length
-  }
-  return whole
+/** Not every host's streams can be iterated. */
+async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader()
+  for (let next = await reader?.read(); next?.value; next = await reader?.read()) yield next.value
 }

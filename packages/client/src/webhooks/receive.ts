@@ -17,6 +17,8 @@ export type ReceiverOptions = VerifyOptions & {
   readonly secret: Secret
   /** By name of event. What has no handler is accepted and left alone. */
   readonly on: EventHandlers
+  /** Of a body that the handler reads itself; 8 MiB unless given. What is longer is answered with 413. */
+  readonly maxBodyBytes?: number
   /** Without it every duplicate comes through. */
   readonly dedupe?: DedupeStore
   /** Told of each request that was not believed and of each handler that failed. */
@@ -33,10 +35,10 @@ export function checked(options: ReceiverOptions): ReceiverOptions {
   return options
 }
 
-/** Verifies, leaves duplicates out, and lets the event's handler work. Never rejects. */
-export async function receive(options: ReceiverOptions, rawBody: unknown, headers: HeadersLike): Promise<Answer> {
+/** Reads, verifies, leaves duplicates out, and lets the event's handler work. Never rejects. */
+export async function receive(options: ReceiverOptions, read: () => unknown, headers: HeadersLike): Promise<Answer> {
   try {
-    const delivery = await verify(rawBody as string, headers, options.secret, options)
+    const delivery = await verify((await read()) as string, headers, options.secret, options)
     return await once(options, delivery)
   } catch (error) {
     options.onError?.(error instanceof Error ? error : new Error(String(error), { cause: error }))
@@ -47,10 +49,12 @@ export async function receive(options: ReceiverOptions, rawBody: unknown, header
 /** Mistakes of the receiver's own: to say 500 keeps the delivery alive until they are mended. */
 const OWN_MISTAKES: readonly VerificationErrorCode[] = ['BODY_ALREADY_PARSED', 'SECRET_MISSING', 'SECRET_INVALID']
 
-const refusal = ({ code, message }: WebhookVerificationError): Answer => ({
-  status: OWN_MISTAKES.includes(code) ? 500 : 401,
-  body: message,
-})
+const refusal = ({ code, message }: WebhookVerificationError): Answer => ({ status: statusOf(code), body: message })
+
+function statusOf(code: VerificationErrorCode): number {
+  if (code === 'BODY_TOO_LONG') return 413
+  return OWN_MISTAKES.includes(code) ? 500 : 401
+}
 
 async function once({ dedupe, on }: ReceiverOptions, delivery: Delivery): Promise<Answer> {
   const { deliveryId, event } = delivery

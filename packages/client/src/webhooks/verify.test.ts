@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { verify as verifyLikeGitHub } from '@octokit/webhooks-methods'
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { WebhookEvent } from './events.js'
 import { signTestEvent } from './sign-test-event.js'
 import { verify, type HeadersLike } from './verify.js'
@@ -72,6 +72,23 @@ describe('a request that must not be believed', () => {
       .update(`d-1.${NOW / 1000}.${body}`)
       .digest('base64')
     expect(await codeOf(verify(body, { ...headers, 'webhook-signature': `v1,${forged}` }, secret, { now }))).toBe('SIGNATURE_MISMATCH')
+  })
+  it('has a signature that only begins as the right one, or goes on behind it', async () => {
+    const { body, headers } = await signed()
+    const right = Buffer.from(headers['webhook-signature']?.slice(3) ?? '', 'base64')
+    for (const wrong of [right.subarray(0, 31), Buffer.concat([right, Buffer.alloc(1)]), Buffer.alloc(0), Buffer.alloc(32)]) {
+      const changed = { ...headers, 'webhook-signature': `v1,${wrong.toString('base64')}` }
+      expect(await codeOf(verify(body, changed, secret, { now }))).toBe('SIGNATURE_MISMATCH')
+    }
+  })
+  it('costs no more for the thousands of signatures that it brings', async () => {
+    const { headers } = await signed()
+    const many = { ...headers, 'webhook-signature': 'v1,AAAA '.repeat(2_000) }
+    const sign = vi.spyOn(crypto.subtle, 'sign')
+    const check = vi.spyOn(crypto.subtle, 'verify')
+    onTestFinished(() => void vi.restoreAllMocks())
+    expect(await codeOf(verify('x'.repeat(1_000), many, [secret, aSecret()], { now }))).toBe('SIGNATURE_MISMATCH')
+    expect(sign.mock.calls.length + check.mock.calls.length).toBe(2)
   })
   it.each([301, -301])('was signed %i seconds ago', async (seconds) => {
     const { body, headers } = await signed(secret, NOW - seconds * 1000)

@@ -23,7 +23,7 @@ export function agentsSuite(it: StorageTest): void {
       anAgent(),
       anAgent({ defaultExecutionPrincipal: { type: 'end_user' }, state: { kind: 'starting' } }),
     ]) {
-      expect(await agents.create(agent)).toBe('created')
+      expect(await agents.create(agent, 1_000)).toBe('created')
       expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
       expect(await agents.get(PROJECT_ID, agent.name)).toEqual(agent)
     }
@@ -33,16 +33,33 @@ export function agentsSuite(it: StorageTest): void {
 
   it('refuses a second agent of one name, but not the same one again', async ({ storage: { agents } }) => {
     const agent = anAgent({ name: 'echo' })
-    expect(await agents.create(agent)).toBe('created')
-    expect(await agents.create(agent)).toBe('created')
-    expect(await agents.create(anAgent({ name: 'echo' }))).toBe('name_taken')
+    expect(await agents.create(agent, 1_000)).toBe('created')
+    expect(await agents.create(agent, 1_000)).toBe('created')
+    expect(await agents.create(anAgent({ name: 'echo' }), 1_000)).toBe('name_taken')
     expect((await agents.list(PROJECT_ID, { limit: 10 })).data).toEqual([agent])
+  })
+
+  it('takes at most so many of a project, a repeated one is none more, and a deleted one leaves room', async ({ storage: { agents } }) => {
+    const [first, last] = [anAgent(), anAgent()]
+    expect(await agents.create(first, 2)).toBe('created')
+    expect(await agents.create(last, 2)).toBe('created')
+    expect(await agents.create(last, 2)).toBe('created')
+    expect(await agents.create(anAgent(), 2)).toBe('limit_reached')
+    expect(await agents.create(anAgent({ projectId: OTHER_PROJECT_ID }), 2)).toBe('created')
+    await agents.delete(PROJECT_ID, first.id, { force: false })
+    expect(await agents.create(anAgent(), 2)).toBe('created')
+    expect((await agents.list(PROJECT_ID, { limit: 10 })).data).toHaveLength(2)
+  })
+
+  it('keeps the limit when many are created at once', async ({ storage, second }) => {
+    const creates = Array.from({ length: 10 }, (_, i) => (i % 2 ? storage : second).agents.create(anAgent(), 3))
+    expect((await Promise.all(creates)).filter((answer) => answer === 'created')).toHaveLength(3)
   })
 
   it('a creation that is repeated late undoes no change', async ({ storage: { agents }, scene }) => {
     const agent = await scene.agent()
     const changed = await agents.update(PROJECT_ID, agent.id, { maxQueued: 7, updatedAt: NOW + 5 })
-    expect(await agents.create(agent)).toBe('created')
+    expect(await agents.create(agent, 1_000)).toBe('created')
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(changed)
   })
 
@@ -135,7 +152,7 @@ export function agentsSuite(it: StorageTest): void {
     await scene.run(agent)
     await agents.delete(PROJECT_ID, agent.id, { force: true })
     const successor = anAgent({ name: 'echo' })
-    expect(await agents.create(successor)).toBe('created')
+    expect(await agents.create(successor, 1_000)).toBe('created')
     expect((await scene.run(successor)).message.attempt).toBe(1)
   })
 }

@@ -26,6 +26,7 @@ import { readingSuite } from './reading.js'
 import { redeliverySuite } from './redelivery.js'
 import { releasedClaimsSuite } from './released-claims.js'
 import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
+import { resealSuite } from './reseal.js'
 import { retrySuite } from './retry.js'
 import { sessionOrderSuite } from './session-order.js'
 import { sessionPastSuite } from './session-past.js'
@@ -77,6 +78,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('agents that one process owns', () => ownersSuite(it))
     describe('webhooks', () => webhooksSuite(it))
     describe('projects, API keys and settings', () => credentialsSuite(it))
+    describe('secrets that are sealed anew', () => resealSuite(it))
     describe('isolation of projects', () => isolationSuite(it))
     describe('pages', () => pagingSuite(it))
     describe('instances', () => instancesSuite(it))

@@ -69,7 +69,7 @@ export async function createScene({ messages, webhooks, agents, credentials }: U
   return {
     agent: async (overrides) => {
       const agent = anAgent(overrides)
-      await agents.create(agent)
+      await agents.create(agent, 1_000)
       return agent
     },
     webhook: async (overrides) => {

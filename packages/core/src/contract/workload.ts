@@ -50,7 +50,7 @@ async function populate(storage: UnwrappedStorage): Promise<{ agents: Agent[]; w
   const agents = Array.from({ length: AGENTS }, () => anAgent({ maxQueued: 8 }))
   const webhooks = [aWebhook(), aWebhook({ events: ['message.responded'] }), aWebhook({ events: ['agent.error'] })]
   await storage.credentials.createProject(aProject())
-  for (const agent of agents) await storage.agents.create(agent)
+  for (const agent of agents) await storage.agents.create(agent, 1_000)
   for (const webhook of webhooks) await storage.webhooks.create(webhook, 10)
   return { agents, webhooks }
 }

@@ -3,7 +3,7 @@ import { toIso, type Instant } from './instant.js'
 import type { JsonObject } from './json.js'
 import type { DefaultExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
-import type { Sealed } from './sealed.js'
+import type { Reseal, Sealed } from './sealed.js'
 
 /** An addressable worker. Two agents of one project never share a `name`. */
 export type Agent = {
@@ -109,3 +109,12 @@ export function agentEvent(agent: Agent, to: AgentState, now: Instant): EventPay
 
 /** What sealed runtime secrets are bound to. */
 export const runtimeSecretsContext = (agentId: string): string => `agents/${agentId}/runtime`
+
+/** With its runtime's secrets sealed anew; itself when there is nothing to do, undefined when they cannot be opened. */
+export function resealAgent(agent: Agent, reseal: Reseal): Agent | undefined {
+  const { id, runtime } = agent
+  if (runtime.secrets === undefined) return agent
+  const secrets = reseal(runtime.secrets, runtimeSecretsContext(id))
+  if (secrets === undefined) return undefined
+  return secrets === runtime.secrets ? agent : { ...agent, runtime: { ...runtime, secrets } }
+}

@@ -55,6 +55,19 @@ export function withCustomHeaders(ours: Readonly<Record<string, string>>, custom
   return { ...Object.fromEntries(own), ...ours }
 }
 
+const REDACTED = '[redacted]'
+
 /** As `withCustomHeaders`, to be kept and shown. */
 export const withRedactedHeaders = (ours: Readonly<Record<string, string>>, custom: CustomHeaders): Record<string, string> =>
-  withCustomHeaders(ours, Object.fromEntries(Object.keys(custom).map((name) => [name, '[redacted]'])))
+  withCustomHeaders(ours, Object.fromEntries(Object.keys(custom).map((name) => [name, REDACTED])))
+
+/** What is shorter is no secret, and may stand in any text. */
+const SHORTEST_SECRET = 8
+
+/** A text of somebody's who was sent these headers, to be kept and shown: without their values, with their scheme or without it. */
+export const withoutHeaderValues = (text: string, custom: CustomHeaders): string =>
+  Object.values(custom)
+    .flatMap((value) => [value, value.replace(/^\w+ (?=\S+$)/, '')])
+    .filter((secret) => secret.length >= SHORTEST_SECRET)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((said, secret) => said.replaceAll(secret, REDACTED), text)

@@ -9,6 +9,7 @@ export type Limits = {
   readonly sessionStateLength: number
   readonly idempotencyKeyLength: number
   readonly webhooksPerProject: number
+  readonly agentsPerProject: number
 }
 
 export const defaultLimits: Limits = {
@@ -20,4 +21,5 @@ export const defaultLimits: Limits = {
   sessionStateLength: 16 * 1024,
   idempotencyKeyLength: 255,
   webhooksPerProject: 100,
+  agentsPerProject: 1_000,
 }

@@ -1,6 +1,6 @@
 import type { SubscribableEvent } from './event.js'
 import type { Instant } from './instant.js'
-import type { Sealed } from './sealed.js'
+import type { Reseal, Sealed } from './sealed.js'
 import type { WebhookHealth } from './webhook-health.js'
 
 /** A registered receiver. */
@@ -70,3 +70,19 @@ export const webhookSecretContext = (webhookId: string): string => `webhooks/${w
 
 /** What its sealed headers are bound to. */
 export const webhookHeadersContext = (webhookId: string): string => `webhooks/${webhookId}/headers`
+
+/** With all that is secret sealed anew; itself when all is so already, undefined when something of it cannot be opened. */
+export function resealWebhook(webhook: Webhook, reseal: Reseal): Webhook | undefined {
+  const { id, previousSecret: grace, headers: own } = webhook
+  const secret = reseal(webhook.secret, webhookSecretContext(id))
+  const previous = grace && reseal(grace.secret, webhookSecretContext(id))
+  const sealed = own && reseal(own.sealed, webhookHeadersContext(id))
+  if (secret === undefined || (grace && !previous) || (own && !sealed)) return undefined
+  if (secret === webhook.secret && previous === grace?.secret && sealed === own?.sealed) return webhook
+  return {
+    ...webhook,
+    secret,
+    ...(grace && previous && { previousSecret: { ...grace, secret: previous } }),
+    ...(own && sealed && { headers: { ...own, sealed } }),
+  }
+}

@@ -1,4 +1,14 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+  type KeyObject,
+} from 'node:crypto'
 import type { Sealed } from '../domain/sealed.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import { remembered } from './remembered.js'
@@ -6,12 +16,19 @@ import { uuidV7 } from './uuid-v7.js'
 
 export type NodePlatform = { readonly clock: Clock; readonly random: Random; readonly ids: Ids; readonly crypto: Crypto }
 
-/** Clock, Random, Ids and Crypto on Node. `masterKey`: 32 bytes that seal secrets and run tokens; losing it loses those. */
-export const nodePlatform = (options: { readonly masterKey: Uint8Array }): NodePlatform => ({
+export type MasterKeys = {
+  /** 32 bytes that seal secrets and run tokens; losing them loses those. */
+  readonly masterKey: Uint8Array
+  /** Others that open what they have sealed, while one replaces another. */
+  readonly otherMasterKeys?: readonly Uint8Array[] | undefined
+}
+
+/** Clock, Random, Ids and Crypto on Node. */
+export const nodePlatform = ({ masterKey, otherMasterKeys }: MasterKeys): NodePlatform => ({
   clock: systemClock,
   random: { next: () => Math.random() },
   ids: uuidV7(),
-  crypto: nodeCrypto(options.masterKey),
+  crypto: nodeCrypto(masterKey, otherMasterKeys),
 })
 
 export const systemClock: Clock = {
@@ -37,23 +54,46 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /** AES-256-GCM, HMAC and SHA-256 of node:crypto. */
-export function nodeCrypto(masterKey: Uint8Array): Crypto {
-  if (masterKey.length !== MASTER_KEY_BYTES)
-    throw new RangeError(`the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`)
-  const sealKey = deriveKey(masterKey, 'seal')
-  const macKey = createSecretKey(deriveKey(masterKey, 'mac'))
+export function nodeCrypto(masterKey: Uint8Array, otherMasterKeys: readonly Uint8Array[] = []): Crypto {
+  const own = derivedKeys(masterKey)
+  const all = [own, ...otherMasterKeys.map(derivedKeys)]
+  const macOf = ({ macKey }: DerivedKeys, purpose: string, data: string): string =>
+    createHmac('sha256', macKey).update(`${purpose}\0${data}`).digest('base64url')
+  const unsealed = (sealed: Sealed, context: string): string | undefined => {
+    for (const { sealKey } of all) {
+      const plain = unseal(sealKey, sealed, context)
+      if (plain !== undefined) return plain
+    }
+    return undefined
+  }
   return {
     randomBytes: (length) => randomBytes(length),
     sha256,
     hmacSha256: (key, data, encoding) => createHmac('sha256', key).update(data).digest(encoding),
-    mac: (purpose, data) => createHmac('sha256', macKey).update(`${purpose}\0${data}`).digest('base64url'),
-    // Digests have one length, so timingSafeEqual cannot throw and the length of a secret does not show.
-    equal: (a, b) => timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b))),
-    seal: (plain, context) => seal(sealKey, plain, context),
+    mac: (purpose, data) => macOf(own, purpose, data),
+    isMac: (purpose, data, code) => all.some((keys) => equal(code, macOf(keys, purpose, data))),
+    equal,
+    seal: (plain, context) => seal(own.sealKey, plain, context),
     // Each delivery asks for the same few, and opening one costs as much as its two signatures.
-    unseal: remembered((sealed: Sealed, context) => unseal(sealKey, sealed, context)),
+    unseal: remembered(unsealed),
+    reseal: (sealed, context) => {
+      if (unseal(own.sealKey, sealed, context) !== undefined) return sealed
+      const plain = unsealed(sealed, context)
+      return plain === undefined ? undefined : seal(own.sealKey, plain, context)
+    },
   }
 }
+
+type DerivedKeys = { readonly sealKey: Buffer; readonly macKey: KeyObject }
+
+function derivedKeys(masterKey: Uint8Array): DerivedKeys {
+  if (masterKey.length !== MASTER_KEY_BYTES)
+    throw new RangeError(`the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`)
+  return { sealKey: deriveKey(masterKey, 'seal'), macKey: createSecretKey(deriveKey(masterKey, 'mac')) }
+}
+
+/** Digests have one length, so timingSafeEqual cannot throw and the length of a secret does not show. */
+const equal = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))
 
 const sha256 = (data: string): string => hash('sha256', data)
 

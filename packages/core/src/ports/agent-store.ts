@@ -1,11 +1,12 @@
 import type { Agent, AgentState } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
-import type { Page, PageOf, Stored } from './storage.js'
+import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './storage.js'
 
 /** Agents: what is wanted of them and what is observed. */
 export interface AgentStore {
-  create(agent: Agent): Stored<'created' | 'name_taken'>
+  /** `limit_reached` when the project has `limit` agents already. */
+  create(agent: Agent, limit: number): Stored<'created' | 'name_taken' | 'limit_reached'>
   /** By id or by name. */
   get(projectId: string, idOrName: string): Stored<Agent | undefined>
   /** Newest first. */
@@ -29,6 +30,8 @@ export interface AgentStore {
   disown(owner: string): Stored<void>
   /** Agents of every project that should run or are not stopped: what a supervisor looks after. */
   listActive(): Stored<Agent[]>
+  /** What is sealed of them, running or not. All else of them stays. */
+  reseal(step: ResealStep<Agent>): Stored<ResealedRows>
 }
 
 /** Absent: left as it is. */

@@ -28,4 +28,6 @@ export interface CredentialStore {
   readSetting(name: string): Stored<string | undefined>
   /** Sets it only if it has no value yet; answers the value that holds. */
   initSetting(name: string, value: string): Stored<string>
+  /** Compare and set; gives whether it was `from`. */
+  replaceSetting(name: string, from: string, to: string): Stored<boolean>
 }

@@ -1,5 +1,5 @@
 import type { Instant } from '../domain/instant.js'
-import type { Sealed } from '../domain/sealed.js'
+import type { Reseal, Sealed } from '../domain/sealed.js'
 
 /** Time. The domain never reads it: `now` is handed in. */
 export interface Clock {
@@ -20,7 +20,7 @@ export interface Ids {
 
 /**
  * Synchronous on purpose: signing is the hot path, and WebCrypto costs ten times what node:crypto does.
- * `seal`, `unseal` and `mac` use the service's master key; the other methods use no key of the service.
+ * `seal` and `mac` use the service's master key; what another key made is still opened and known, if the service was given that one too.
  */
 export interface Crypto {
   randomBytes(length: number): Uint8Array
@@ -29,10 +29,14 @@ export interface Crypto {
   hmacSha256(key: string | Uint8Array, data: string, encoding: 'hex' | 'base64'): string
   /** A code that only holders of the master key can make. `purpose` separates uses; base64url. */
   mac(purpose: string, data: string): string
+  /** Whether `code` is the `mac` of it, by any of the keys. */
+  isMac(purpose: string, data: string, code: string): boolean
   /** Whether two texts are equal, in a time that does not tell where they differ. */
   equal(a: string, b: string): boolean
   /** Encrypts and authenticates `plain`, bound to `context` (the row that it belongs to). */
   seal(plain: string, context: string): Sealed
-  /** Undefined when the master key or the context is not the one it was sealed with, or when it was altered. */
+  /** Undefined when none of the keys or not this context is the one it was sealed with, or when it was altered. */
   unseal(sealed: Sealed, context: string): string | undefined
+  /** Itself when it is sealed with the master key. */
+  readonly reseal: Reseal
 }

@@ -49,5 +49,18 @@ export type PrincipalStep = {
   readonly limit: number
 }
 
+/**
+ * One step over the rows of all projects: looks at up to `limit` behind the place `after`, 0 at first. `reseal` gives a row with its secrets
+ * sealed anew, itself when there is nothing to do, and undefined when they cannot be opened. Perhaps called more than once, so it has no effects.
+ */
+export type ResealStep<Row> = {
+  readonly after: number
+  readonly limit: number
+  readonly reseal: (row: Row) => Row | undefined
+}
+
+/** Numbers of rows. With `next` there may be more from that place on. A store may look at so many rows a call as it likes, up to all. */
+export type ResealedRows = { readonly resealed: number; readonly unopened: number; readonly next?: number }
+
 /** The time-bounded right to work on a row. The token is the row's claim count: a write under an older one is refused. */
 export type Lease = { readonly token: number; readonly until: number }

@@ -1,6 +1,6 @@
 import type { Instant } from '../domain/instant.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
-import type { Page, PageOf, Stored } from './storage.js'
+import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './storage.js'
 
 /** Receivers. What changes here holds for the next event and the next claim. */
 export interface WebhookStore {
@@ -14,6 +14,8 @@ export interface WebhookStore {
   rotateSecret(projectId: string, id: string, rotation: SecretRotation): Stored<Webhook | undefined>
   /** At once and cheap, whatever its backlog: its open deliveries are never claimed again, and `cancelOrphans` ends them. */
   delete(projectId: string, id: string): Stored<boolean>
+  /** What is sealed of those that are not deleted. All else of them stays. */
+  reseal(step: ResealStep<Webhook>): Stored<ResealedRows>
 }
 
 export type SecretRotation = { readonly secret: Webhook['secret']; readonly previousUntil: Instant; readonly updatedAt: Instant }

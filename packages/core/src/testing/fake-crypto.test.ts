@@ -5,9 +5,13 @@ import { nodeCrypto } from '../node/index.js'
 import { fakeCrypto } from './fake-crypto.js'
 
 const CRYPTOS = [
-  ['fake', (key: string) => fakeCrypto(key)],
-  ['real', (key: string) => nodeCrypto(new Uint8Array(32).fill(key.length))],
+  ['fake', (key: string, others: readonly string[] = []) => fakeCrypto(key, others)],
+  ['real', (key: string, others: readonly string[] = []) => nodeCrypto(bytesOf(key), others.map(bytesOf))],
 ] as const
+
+function bytesOf(key: string): Uint8Array {
+  return new Uint8Array(32).fill(key.length)
+}
 
 /** Both, so that the fake behaves as the real one does. */
 describe.each(CRYPTOS)('the %s crypto', (_, open) => {
@@ -21,6 +25,23 @@ describe.each(CRYPTOS)('the %s crypto', (_, open) => {
 
   it.each(['', 'x', 'a.b.c', 'fake.00.YWJj', 'fake.00.***', 'v1.AAAA'])('opens nothing that it did not seal: %j', (text) => {
     expect(open('key').unseal(text as Sealed, '')).toBeUndefined()
+  })
+
+  it('opens and knows what another of its keys made, and seals it with its own', () => {
+    const [old, both, own] = [open('old'), open('newer', ['oldest', 'old']), open('newer')]
+    const sealed = old.seal('text', 'c')
+    expect([both.unseal(sealed, 'c'), both.unseal(sealed, 'd'), own.unseal(sealed, 'c')]).toEqual(['text', undefined, undefined])
+    const resealed = both.reseal(sealed, 'c') ?? sealed
+    expect([own.unseal(resealed, 'c'), own.unseal(both.seal('new', 'c'), 'c')]).toEqual(['text', 'new'])
+    expect([both.reseal(resealed, 'c'), own.reseal(resealed, 'c')]).toEqual([resealed, resealed])
+    expect([own.reseal(sealed, 'c'), both.reseal(sealed, 'd'), both.reseal('nonsense' as Sealed, 'c')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    const code = old.mac('run', 'a')
+    expect([both.isMac('run', 'a', code), both.isMac('run', 'b', code), own.isMac('run', 'a', code)]).toEqual([true, false, false])
+    expect(own.isMac('run', 'a', both.mac('run', 'a'))).toBe(true)
   })
 
   it('makes digests of the form that is asked for, equal for equal input only', () => {

@@ -3,12 +3,20 @@ import type { Crypto } from '../ports/platform.js'
 
 /**
  * Behaves as a Crypto does, deterministically and without any safety: equal inputs have equal digests and unequal ones
- * do not, what is sealed does not show its text and opens only with the same master key and context, random bytes repeat
+ * do not, what is sealed does not show its text and opens only with the same master key, or one of the others, and context, random bytes repeat
  * in every run. Its digests are its own: to check a signature with other software, use the Crypto of `./node`.
  */
-export function fakeCrypto(masterKey = 'fake master key'): Crypto {
+export function fakeCrypto(masterKey = 'fake master key', otherKeys: readonly string[] = []): Crypto {
   let drawn = 0
-  const tagOf = (plain: string, context: string): string => toHex(digest('seal', masterKey, context, plain))
+  const tagOf = (key: string, plain: string, context: string): string => toHex(digest('seal', key, context, plain))
+  const macOf = (key: string, purpose: string, data: string): string => toBase64Url(digest('mac', key, purpose, data))
+  const seal: Crypto['seal'] = (plain, context) => `fake.${tagOf(masterKey, plain, context)}.${toBase64Url(utf8(plain))}` as Sealed
+  const unseal: Crypto['unseal'] = (sealed, context) => {
+    const [version, tag, encoded] = sealed.split('.')
+    const plain = encoded === undefined ? undefined : decode(encoded)
+    if (version !== 'fake' || plain === undefined) return undefined
+    return [masterKey, ...otherKeys].some((key) => tag === tagOf(key, plain, context)) ? plain : undefined
+  }
   return {
     randomBytes: (length) => Uint8Array.from({ length }, () => Math.imul(++drawn, 2_654_435_761) >>> 24),
     sha256: (data) => toHex(digest('sha256', data)),
@@ -16,13 +24,15 @@ export function fakeCrypto(masterKey = 'fake master key'): Crypto {
       const code = digest('hmac', toHex(typeof key === 'string' ? utf8(key) : key), data)
       return encoding === 'hex' ? toHex(code) : toBase64(code)
     },
-    mac: (purpose, data) => toBase64Url(digest('mac', masterKey, purpose, data)),
+    mac: (purpose, data) => macOf(masterKey, purpose, data),
+    isMac: (purpose, data, code) => [masterKey, ...otherKeys].some((key) => code === macOf(key, purpose, data)),
     equal: (a, b) => a === b,
-    seal: (plain, context) => `fake.${tagOf(plain, context)}.${toBase64Url(utf8(plain))}` as Sealed,
-    unseal: (sealed, context) => {
-      const [version, tag, encoded] = sealed.split('.')
-      const plain = encoded === undefined ? undefined : decode(encoded)
-      return version === 'fake' && plain !== undefined && tag === tagOf(plain, context) ? plain : undefined
+    seal,
+    unseal,
+    // Equal texts are sealed equally here: what the master key has sealed comes back as it was.
+    reseal: (sealed, context) => {
+      const plain = unseal(sealed, context)
+      return plain === undefined ? undefined : seal(plain, context)
     },
   }
 }

@@ -1,28 +1,26 @@
 import { mayChangeRuntime, type Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from '../ports/agent-store.js'
-import { ofProject, type Immediate, type Memory } from './memory.js'
+import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
 import { publish } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
 import { removeSession } from './memory-sessions.js'
 
 export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
-  create(agent) {
+  create(agent, limit) {
+    if (memory.agents.has(agent.id)) return 'created'
     if (isNameTaken(memory, agent)) return 'name_taken'
-    if (!memory.agents.has(agent.id)) memory.agents.set(agent.id, agent)
+    if (agentsOf(memory, agent.projectId).length >= limit) return 'limit_reached'
+    memory.agents.set(agent.id, agent)
     return 'created'
   },
 
   get(projectId, idOrName) {
-    const agents = [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
-    return agents.find(({ id, name }) => id === idOrName || name === idOrName)
+    return agentsOf(memory, projectId).find(({ id, name }) => id === idOrName || name === idOrName)
   },
 
   list(projectId, page) {
-    return newestFirst(
-      [...memory.agents.values()].filter((agent) => agent.projectId === projectId),
-      page,
-    )
+    return newestFirst(agentsOf(memory, projectId), page)
   },
 
   update(projectId, id, change) {
@@ -63,12 +61,17 @@ export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
   listActive() {
     return [...memory.agents.values()].filter(({ desiredState, state }) => desiredState === 'running' || state.kind !== 'stopped')
   },
+
+  reseal: (step) => resealRows(memory.agents, step),
 })
 
 function isFree(memory: Memory, agentId: string, owner: string, now: Instant): boolean {
   const holder = memory.owners.get(agentId)
   return holder === undefined || holder.owner === owner || holder.until <= now
 }
+
+const agentsOf = (memory: Memory, projectId: string): Agent[] =>
+  [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
 
 const isNameTaken = (memory: Memory, { id, projectId, name }: Agent): boolean =>
   [...memory.agents.values()].some((other) => other.id !== id && other.projectId === projectId && other.name === name)

@@ -47,4 +47,10 @@ export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> =>
     memory.settings.set(name, held)
     return held
   },
+
+  replaceSetting(name, from, to) {
+    const isFrom = memory.settings.get(name) === from
+    if (isFrom) memory.settings.set(name, to)
+    return isFrom
+  },
 })

@@ -6,7 +6,7 @@ async function storageWithAgent() {
   const storage = memoryStorage()
   const agent = anAgent()
   await storage.credentials.createProject(aProject())
-  await storage.agents.create(agent)
+  await storage.agents.create(agent, 1_000)
   return { storage, agent }
 }
 

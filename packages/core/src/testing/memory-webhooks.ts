@@ -1,6 +1,6 @@
 import { changeWebhook, type Webhook } from '../domain/webhook.js'
 import type { WebhookStore } from '../ports/webhook-store.js'
-import { ofProject, type Immediate, type Memory } from './memory.js'
+import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
 import { newestFirst } from './memory-page.js'
 
 export const memoryWebhooks = (memory: Memory): Immediate<WebhookStore> => ({
@@ -31,6 +31,7 @@ export const memoryWebhooks = (memory: Memory): Immediate<WebhookStore> => ({
   },
 
   delete: (projectId, id) => ofProject(memory.webhooks.get(id), projectId) !== undefined && memory.webhooks.delete(id),
+  reseal: (step) => resealRows(memory.webhooks, step),
 })
 
 const webhooksOf = (memory: Memory, projectId: string): Webhook[] =>

@@ -6,7 +6,7 @@ import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { Project } from '../ports/credential-store.js'
-import type { Stored } from '../ports/storage.js'
+import type { ResealedRows, ResealStep, Stored } from '../ports/storage.js'
 
 /** What all handles on one memory storage share: the tables, by id. Rows are replaced or changed in one synchronous step. */
 export type Memory = {
@@ -68,3 +68,11 @@ export type Immediate<S> = { [M in keyof S]: S[M] extends (...args: infer A) => 
 /** The row if it is the project's; another project's answers as a missing one. */
 export const ofProject = <T extends { readonly projectId: string }>(row: T | undefined, projectId: string): T | undefined =>
   row?.projectId === projectId ? row : undefined
+
+/** All rows of a table in one step. */
+export function resealRows<Row extends { readonly id: string }>(rows: Map<string, Row>, { reseal }: ResealStep<Row>): ResealedRows {
+  const all = [...rows.values()].map((row) => ({ row, to: reseal(row) }))
+  const changed = all.flatMap(({ row, to }) => (to === undefined || to === row ? [] : to))
+  for (const row of changed) rows.set(row.id, row)
+  return { resealed: changed.length, unopened: all.filter(({ to }) => to === undefined).length }
+}

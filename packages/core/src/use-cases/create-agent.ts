@@ -30,13 +30,13 @@ export type AgentSettings = {
   readonly onBusy?: OnBusy | undefined
 }
 export type CreateAgentInput = AgentSettings & { readonly projectId: string; readonly desiredState?: Agent['desiredState'] | undefined }
-export type CreateAgentError = Invalid | Unavailable | { readonly kind: 'name_taken' }
+export type CreateAgentError = Invalid | Unavailable | { readonly kind: 'name_taken' | 'too_many_agents' }
 /** `signingSecret`: of a runtime that gets signed requests; this is the only time that it is shown. */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
 /** Creates an agent, stopped unless `desiredState` is `running`: then its start is under way when this resolves. */
 export const createAgent =
-  (d: Pick<Deps, 'storage' | 'runtimes' | 'supervisor' | 'clock' | 'ids' | 'crypto'>) =>
+  (d: Pick<Deps, 'storage' | 'runtimes' | 'supervisor' | 'clock' | 'ids' | 'crypto' | 'policy'>) =>
   (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>
     safeTry(async function* () {
       const problem = broken(agentRules(input))
@@ -58,8 +58,9 @@ export const createAgent =
         createdAt: now,
         updatedAt: now,
       }
-      const created = yield* d.storage.agents.create(agent)
+      const created = yield* d.storage.agents.create(agent, d.policy.limits.agentsPerProject)
       if (created === 'name_taken') return fail('name_taken')
+      if (created === 'limit_reached') return fail('too_many_agents')
       const settled = agent.desiredState === 'running' ? await settleAgent(d, agent) : agent
       return ok({ agent: settled, ...(signingSecret !== undefined && { signingSecret }) })
     })

@@ -82,7 +82,8 @@ export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges 
 type UpdateDeps = Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock' | 'crypto' | 'policy'>
 
 /**
- * Changes what is given; holds for the next event and the next attempt, but for what another process has claimed before: that
+ * Changes what is given. A URL on another origin takes the headers of its own along only if they are given anew: whoever may change a
+ * webhook has not seen their values, and could send them to himself. Holds for the next event and the next attempt, but for what another process has claimed before: that
  * is sent within its lease, or not at all. Enabling sends what was kept meanwhile: one delivery
  * first, and once that is accepted the rest, no more at a time than ever.
  */
@@ -92,6 +93,7 @@ export const updateWebhook =
     safeTry(async function* () {
       yield* await check(d, projectId, change)
       const before = yield* getWebhook(d)({ projectId, webhookId })
+      if (takesHeadersElsewhere(before, change)) return invalid('headers', HEADERS_STAY)
       const updated = yield* d.storage.webhooks.update(projectId, webhookId, changeOf(d, change, before))
       if (!updated) return fail('webhook_not_found')
       d.deliveryWorker.renew(updated)
@@ -216,6 +218,14 @@ const secretRule = (secret: string | undefined): Rule =>
 
 const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }
+
+const HEADERS_STAY = 'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
+
+const takesHeadersElsewhere = ({ url: from, headers: kept }: Webhook, { url: to, headers }: WebhookChanges): boolean =>
+  kept !== undefined && headers === undefined && to !== undefined && originOf(to) !== originOf(from)
+
+/** What is no URL, which a sender of the host's own may take, is a place of its own. */
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
 
 function changeOf(d: Pick<Deps, 'clock' | 'crypto'>, change: WebhookChanges, before: Webhook): WebhookChange {
   const { enabled, events, headers, ...settings } = change

@@ -21,7 +21,7 @@ export function attemptMaker(d: AttemptMakerOptions): AttemptMaker {
       const deadlineMs = Math.min(d.policy.deliver.deadlineMs, order.lease.until - startedAt)
       if (deadlineMs <= 0) return { startedAt, endedAt: startedAt, outcome: TOO_LATE }
       const headers = requestHeaders(d, order)
-      const outcome = headers ? await send(d, order, headers.sent, deadlineMs) : UNSEALABLE
+      const outcome = headers ? redacted(await send(d, order, headers.sent, deadlineMs), headers) : UNSEALABLE
       return { startedAt, endedAt: d.clock.now(), ...(headers && { requestHeaders: headers.kept }), outcome }
     },
   }
@@ -33,6 +33,10 @@ const UNSEALABLE: Outcome = {
   error: 'unsealable_secret',
   detail: 'the webhook secret or its headers were sealed with another master key',
 }
+
+/** Some receivers send back what they were sent, to help who is looking for a mistake. */
+const redacted = (outcome: Outcome, { redact }: RequestHeaders): Outcome =>
+  outcome.kind === 'unreachable' ? outcome : { ...outcome, responseBody: redact(outcome.responseBody) }
 
 async function send(
   d: AttemptMakerOptions,

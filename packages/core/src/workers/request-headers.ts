@@ -1,4 +1,4 @@
-import { withCustomHeaders, withRedactedHeaders, type CustomHeaders } from '../domain/custom-headers.js'
+import { withCustomHeaders, withoutHeaderValues, withRedactedHeaders, type CustomHeaders } from '../domain/custom-headers.js'
 import type { Sealed } from '../domain/sealed.js'
 import { signatureHeaders } from '../domain/signature.js'
 import { childTrace } from '../domain/trace.js'
@@ -6,8 +6,12 @@ import { signingSecrets, webhookHeadersContext, webhookSecretContext } from '../
 import type { AttemptOrder } from '../ports/attempt-maker.js'
 import type { AttemptMakerOptions } from './attempt-maker.js'
 
-/** `kept` is what people may see: the customer's own headers without their values. */
-export type RequestHeaders = { readonly sent: Readonly<Record<string, string>>; readonly kept: Readonly<Record<string, string>> }
+/** `kept` is what people may see: the customer's own headers without their values. `redact` takes them out of what the receiver says. */
+export type RequestHeaders = {
+  readonly sent: Readonly<Record<string, string>>
+  readonly kept: Readonly<Record<string, string>>
+  redact(text: string): string
+}
 
 type HeaderDeps = Pick<AttemptMakerOptions, 'clock' | 'crypto' | 'policy'>
 
@@ -26,8 +30,12 @@ export function requestHeaders(d: HeaderDeps, { delivery, webhook, body, trace }
     ...signatureHeaders(d.crypto.hmacSha256, signed),
     ...(trace && childTrace(trace, d.crypto.randomBytes)),
   }
-  if (!webhook.headers) return { sent: ours, kept: ours }
-  return { sent: withCustomHeaders(ours, custom), kept: withRedactedHeaders(ours, custom) }
+  if (!webhook.headers) return { sent: ours, kept: ours, redact: (text) => text }
+  return {
+    sent: withCustomHeaders(ours, custom),
+    kept: withRedactedHeaders(ours, custom),
+    redact: (text) => withoutHeaderValues(text, custom),
+  }
 }
 
 function customHeaders({ crypto }: HeaderDeps, { id, headers }: AttemptOrder['webhook']): CustomHeaders | undefined {

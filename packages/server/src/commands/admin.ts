@@ -5,13 +5,16 @@ import { devAddresses } from '../dev.js'
 import { keptIfMade } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
-import { wire } from '../wiring.js'
+import { wire, type Wiring } from '../wiring.js'
 
 /**
  * Opens the database of the configuration, or the one that `dev` made here, for the time of one command. The service is not
  * started: it only administers, and what it asks of agents is done by the server that runs on the database, now or later.
  */
-export async function onDatabase(work: (service: MessagingService) => Promise<void>, agentsFile?: string): Promise<void> {
+export async function onDatabase(
+  work: (service: MessagingService, wiring: Pick<Wiring, 'storage' | 'platform'>) => Promise<void>,
+  agentsFile?: string,
+): Promise<void> {
   const config = loadConfig()
   const databasePath = databaseOf(config)
   const made = keptIfMade(config)
@@ -19,10 +22,10 @@ export async function onDatabase(work: (service: MessagingService) => Promise<vo
   if (masterKey === undefined) throw new OperatorError('SERVICE_MASTER_KEY is not set; it takes the key of this database', 2)
   const file = agentsFile === undefined ? noAgentsFile : await loadAgents(agentsFile)
   const addresses = made ? devAddresses(config) : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
-  const { policy, publicUrl } = config
-  const wiring = await wire({ databasePath, masterKey, ...file, addresses, policy }, () => publicUrl)
+  const { policy, publicUrl, otherMasterKeys } = config
+  const wiring = await wire({ databasePath, masterKey, otherMasterKeys, ...file, addresses, policy }, () => publicUrl)
   try {
-    await work(wiring.service)
+    await work(wiring.service, wiring)
   } finally {
     await wiring.close()
   }

@@ -1,3 +1,4 @@
+import { nodeCrypto } from '@org/agent-messaging-core/node'
 import type { Command } from 'commander'
 import { readConfig, type Config } from '../config.js'
 import { isPostgresUrl } from '../database-url.js'
@@ -55,6 +56,6 @@ async function examineParts(config: Config, made: ReturnType<typeof keptIfMade>)
     ...(config.metricsPort === undefined ? [] : [await checkPort('metrics port', config.host, config.metricsPort)]),
     ...(database === undefined
       ? [bad('database', 'SERVICE_DATABASE_URL is not set', 'Set it for `start`, such as file:data.db; `dev` makes one by itself.')]
-      : await checkDatabase(database, masterKey)),
+      : await checkDatabase(database, masterKey && nodeCrypto(masterKey, config.otherMasterKeys))),
   ]
 }

@@ -15,7 +15,7 @@ type Settings = {
   readonly description?: string
 }
 type CreateOptions = ProjectOptions & Settings & SecretOptions
-type UpdateOptions = ProjectOptions & Settings & { readonly url?: string }
+type UpdateOptions = ProjectOptions & Settings & { readonly url?: string; readonly dropHeaders?: true }
 type RotateOptions = ProjectOptions & SecretOptions & { readonly grace?: number }
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
@@ -51,6 +51,7 @@ export function addWebhooks(program: Command): void {
     .addOption(events('what it is sent from now on'))
     .option('--agent <agent>', 'only the events of this agent, by name or id; - for all agents')
     .option('--description <text>', 'for people; - for none')
+    .option('--drop-headers', 'send no headers of its own from now on, as a URL on another origin asks for')
     .addHelpText('after', example(`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`))
     .action((id: string, options: UpdateOptions) => onDatabase((service) => updateWebhook(service, id, options)))
 
@@ -125,14 +126,15 @@ async function createWebhook(service: MessagingService, url: string, options: Cr
 }
 
 async function updateWebhook(service: MessagingService, webhookId: string, options: UpdateOptions): Promise<void> {
-  const { project, json, url, event: subscribed, agent, description } = options
-  if ([url, subscribed, agent, description].every((one) => one === undefined))
-    throw new OperatorError('there is nothing to change: give --url, --event, --agent or --description', 2)
+  const { project, json, url, event: subscribed, agent, description, dropHeaders } = options
+  if ([url, subscribed, agent, description, dropHeaders].every((one) => one === undefined))
+    throw new OperatorError('there is nothing to change: give --url, --event, --agent, --description or --drop-headers', 2)
   const { id: projectId } = await projectNamed(service, project)
   const agentId = agent === undefined || agent === '-' ? undefined : await agentIdOf(service, projectId, agent)
   const change = {
     ...{ url, events: subscribed, agentId: agent === '-' ? null : agentId },
     description: description === '-' ? null : description,
+    ...(dropHeaders && { headers: null }),
   }
   const webhook = await orFail(service.webhooks.update({ projectId, webhookId, change }), `the webhook ${webhookId} cannot be changed`)
   print(json, webhookBody(webhook, service.now()), `Changed the webhook ${webhookId}.`)

@@ -1,7 +1,6 @@
-import { nodeCrypto } from '@org/agent-messaging-core/node'
-import { defaultPolicy } from '@org/agent-messaging-core'
+import { defaultPolicy, type Crypto } from '@org/agent-messaging-core'
 import { findSqliteDamage } from '@org/agent-messaging-sqlite'
-import { fitsMasterKey } from '../bootstrap.js'
+import { fitOfMasterKey } from '../bootstrap.js'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'
 import { openDatabase } from '../open-database.js'
 import { orFail } from '../operator-error.js'
@@ -10,11 +9,11 @@ import { bad, doubtful, good, type Finding } from './finding.js'
 import { checkDurability, checkDriver, checkDisk } from './machine.js'
 
 /** All that can be asked of the database; a schema that is behind is left as it is. */
-export async function checkDatabase(database: string, masterKey: Uint8Array | undefined): Promise<Finding[]> {
+export async function checkDatabase(database: string, crypto: Crypto | undefined): Promise<Finding[]> {
   const place = isPostgresUrl(database) ? [] : [await checkDriver(), await checkDurability(database), await checkDisk(database)]
   try {
     const damaged = isPostgresUrl(database) ? [] : checkFile(database)
-    return [...place, ...(damaged.length > 0 ? damaged : await checkSchema(database, masterKey))]
+    return [...place, ...(damaged.length > 0 ? damaged : await checkSchema(database, crypto))]
   } catch (error) {
     return [...place, bad('database', (error as Error).message, 'No server starts on it before that is mended.')]
   }
@@ -28,7 +27,7 @@ function checkFile(file: string): Finding[] {
   return [bad('database', `${file} is a damaged SQLite database (${damage})`, restore)]
 }
 
-async function checkSchema(database: string, masterKey: Uint8Array | undefined): Promise<Finding[]> {
+async function checkSchema(database: string, crypto: Crypto | undefined): Promise<Finding[]> {
   const { version, newest } = await schemaVersion(database)
   const shown = shownDatabase(database)
   if (version === 0)
@@ -49,26 +48,29 @@ async function checkSchema(database: string, masterKey: Uint8Array | undefined):
         'Install the release again that wrote it.',
       ),
     ]
-  return [good('migrations', `schema version ${version}, up to date`), ...(await checkUse(database, masterKey))]
+  return [good('migrations', `schema version ${version}, up to date`), ...(await checkUse(database, crypto))]
 }
 
-async function checkUse(database: string, masterKey: Uint8Array | undefined): Promise<Finding[]> {
+const masterKeyFinding: Readonly<Record<Awaited<ReturnType<typeof fitOfMasterKey>>, Finding>> = {
+  'master key': good('master key', 'fits this database'),
+  another: doubtful(
+    'master key',
+    'opens this database by way of SERVICE_OTHER_MASTER_KEYS',
+    'Have all encrypted with SERVICE_MASTER_KEY: agent-messaging reseal.',
+  ),
+  none: bad(
+    'master key',
+    'is not the one that this database is sealed with',
+    'Set SERVICE_MASTER_KEY to that one: its secrets cannot be read with another.',
+  ),
+}
+
+async function checkUse(database: string, crypto: Crypto | undefined): Promise<Finding[]> {
   const { storage, close } = await openDatabase(database, { leaseMs: defaultPolicy.runLeaseMs, onError: () => undefined })
   try {
     await orFail(storage.ping(), 'it cannot be written')
     const written = good('database', `${shownDatabase(database)} can be read and written`)
-    if (!masterKey) return [written]
-    const fits = await fitsMasterKey(storage, nodeCrypto(masterKey))
-    return [
-      written,
-      fits
-        ? good('master key', 'fits this database')
-        : bad(
-            'master key',
-            'is not the one that this database was begun with',
-            'Set SERVICE_MASTER_KEY to that one: its secrets cannot be read with another.',
-          ),
-    ]
+    return crypto ? [written, masterKeyFinding[await fitOfMasterKey(storage, crypto)]] : [written]
   } finally {
     await close()
   }

@@ -1,0 +1,25 @@
+import { aProject, aWebhook } from '@org/agent-messaging-core/testing'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openPostgresStorage } from './index.js'
+
+let postgres: TestPostgres
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+afterAll(() => postgres.close())
+
+it('of a deleted webhook nothing is kept that may be secret, its URL neither', async () => {
+  const pool = await postgres.pool()
+  const storage = await openPostgresStorage({ pool })
+  const project = aProject()
+  const webhook = aWebhook({ projectId: project.id, url: 'https://chat.example/hooks/canary', description: 'canary' })
+  await storage.credentials.createProject(project)
+  await storage.webhooks.create(webhook, 1)
+  await storage.webhooks.delete(project.id, webhook.id)
+  const { rows } = await pool.query('select * from agent_messaging.webhooks')
+  await storage.close()
+  await pool.end()
+  expect(rows).toEqual([expect.objectContaining({ id: webhook.id, is_deleted: true, url: '', secret: '' })])
+  expect(JSON.stringify(rows)).not.toContain('canary')
+})

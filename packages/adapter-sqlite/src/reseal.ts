@@ -1,0 +1,28 @@
+import type { ResealedRows, ResealStep } from '@org/agent-messaging-core'
+
+type Rows<Row extends { readonly seq: number }, T> = {
+  /** Those behind a place, in the order of their `seq`. */
+  readonly behind: (after: number, limit: number) => readonly Row[]
+  readonly from: (row: Row) => T
+  readonly write: (row: T) => void
+}
+
+/** One step over a table, within a transaction. */
+export function resealRows<Row extends { readonly seq: number }, T>(
+  rows: Rows<Row, T>,
+  { after, limit, reseal }: ResealStep<T>,
+): ResealedRows {
+  const found = rows.behind(after, limit)
+  let [resealed, unopened] = [0, 0]
+  for (const row of found) {
+    const before = rows.from(row)
+    const sealed = reseal(before)
+    if (sealed === undefined) unopened++
+    else if (sealed !== before) {
+      rows.write(sealed)
+      resealed++
+    }
+  }
+  const next = found.length < limit ? undefined : found.at(-1)?.seq
+  return { resealed, unopened, ...(next !== undefined && { next }) }
+}
