@@ -211,6 +211,12 @@ describe('completing a message', () => {
     aborter.abort(new Error('enough'))
     await expect(completing).rejects.toThrow('enough')
   })
+  it('says which message it leaves when the service is gone', async () => {
+    const { client } = await service([pending, 'reset'], { retries: 0 })
+    const completing = client.messages.complete('echo', hello)
+    await expect(completing).rejects.toThrow(NotCompletedError)
+    await expect(completing).rejects.toMatchObject({ messageId: 'm', message: 'message m has no answer yet, and the connection is lost' })
+  })
   it('gives up when its time is over, and says which message it leaves', async () => {
     const { client } = await service([pending, state('running')])
     const completing = client.messages.complete('echo', hello, { timeoutMs: 0 })

@@ -15,12 +15,16 @@ export type CompleteOptions = Omit<SendOptions, 'waitSeconds'> & {
   readonly timeoutMs?: number
 }
 
-/** The answer did not come in time. The work goes on: `messages.get` and the webhook have it later. */
+/**
+ * The message was accepted, and its answer did not come in time, or the connection was lost (`cause`) while it was waited for. The work
+ * goes on: `messages.get` and the webhook have it later. To send it again without its key would be another message.
+ */
 export class NotCompletedError extends Error {
   readonly messageId: string
 
-  constructor(messageId: string, timeoutMs: number) {
-    super(`message ${messageId} has no answer after ${timeoutMs} ms`)
+  /** `why` ends the sentence "it has no answer". */
+  constructor(messageId: string, why: string, options?: ErrorOptions) {
+    super(`message ${messageId} has no answer ${why}`, options)
     this.name = 'NotCompletedError'
     this.messageId = messageId
   }
@@ -51,15 +55,15 @@ export function messagesOf(http: Http) {
     send,
     /** With `waitSeconds` it waits for the answer. */
     get,
-    /** Sends and waits until the message is final, in long polls. Rejects with `NotCompletedError` when that takes too long. */
+    /** Sends and waits until the message is final, in long polls. Rejects with `NotCompletedError` when that takes too long, or the service is gone before. */
     complete: async (agent: string, message: NewMessage, options: CompleteOptions = {}): Promise<Message> => {
       const { timeoutMs = COMPLETE_TIMEOUT_MS, ...sending } = options
       const end = Date.now() + timeoutMs
       const { messageId } = await send(agent, message, { ...sending, waitSeconds: waitUntil(end) })
       for (;;) {
-        const found = await get(agent, messageId, { ...sending, waitSeconds: waitUntil(end) })
+        const found = await get(agent, messageId, { ...sending, waitSeconds: waitUntil(end) }).catch(lostSight(messageId))
         if (isFinal(found.state)) return found
-        if (Date.now() >= end) throw new NotCompletedError(messageId, timeoutMs)
+        if (Date.now() >= end) throw new NotCompletedError(messageId, `after ${timeoutMs} ms`)
         // A service that is full, or is told to hold nobody, answers at once: to ask as often as it answers would be a flood.
         await http.pause(sending.signal)
       }
@@ -83,6 +87,13 @@ export function messagesOf(http: Http) {
       http.json({ method: 'POST', path: path(agent, `${step(messageId)}/retry`) }),
   }
 }
+
+/** What `fetch` rejects with when there is no connection tells nothing of the message. */
+const lostSight =
+  (messageId: string) =>
+  (error: unknown): never => {
+    throw error instanceof TypeError ? new NotCompletedError(messageId, 'yet, and the connection is lost', { cause: error }) : error
+  }
 
 const waitUntil = (end: number): number => Math.max(0, Math.min(LONGEST_WAIT_SECONDS, Math.ceil((end - Date.now()) / 1000)))
 const isFinal = (state: MessageState): boolean => state === 'responded' || state === 'failed' || state === 'cancelled'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
-import { until, workshop, type Workshop } from './workshop.js'
+import { until, workshop, type Program, type Workshop } from './workshop.js'
 
 const KEY = 'a-key-of-twenty-characters'
 const AGENTS = `export default {
@@ -12,11 +12,13 @@ const AGENTS = `export default {
 
 let shop: Workshop
 let env: Record<string, string>
+let server: Program
 beforeEach(async () => {
   shop = workshop()
   const file = shop.write('agents.mjs', AGENTS)
-  const server = shop.cli(['start', '--agents', file], {
+  server = shop.cli(['start', '--agents', file], {
     ...{ ...ENV, PORT: '0', SERVICE_BOOTSTRAP_API_KEY: KEY, SERVICE_IDEMPOTENCY_MISMATCH: 'reject' },
+    SERVICE_SHUTDOWN_GRACE_MS: '100',
   })
   const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
   env = { ...ENV, SERVICE_PUBLIC_URL: url, SERVICE_BOOTSTRAP_API_KEY: KEY }
@@ -66,6 +68,15 @@ describe('send', SLOWLY, () => {
     for (const _ of ['first', 'again'])
       ids.push(JSON.parse((await cli('send echo Hello --idempotency-key k --json', env)).stdout).messageId)
     expect(ids[1]).toBe(ids[0])
+  })
+
+  it.each(['', ' --stream'])('says that the message is accepted when the server stops meanwhile%s', async (option) => {
+    const sending = cli(`send slow Hello${option}`, env)
+    const asked = () => fetch(`${env['SERVICE_PUBLIC_URL']}/v1/agents/slow/messages`, { headers: { authorization: `Bearer ${KEY}` } })
+    await until(async () => ((await (await asked()).json()) as { data: unknown[] }).data.length > 0)
+    server.signal('SIGTERM')
+    const said = /^message \S+ has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n$/
+    expect(await sending).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
   })
 
   it('ends with a sentence when it cannot', async () => {

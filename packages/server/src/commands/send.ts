@@ -116,6 +116,14 @@ const textOf = (sent: Sent): string =>
 /** Pieces of an attempt that was given up are not the answer's: a new line begins with each attempt. */
 async function follow({ client, agent, message, options }: Work): Promise<void> {
   const { messageId } = await client.messages.send(agent, message, { ...keyIn(options), waitSeconds: 0 })
+  try {
+    await showStream({ client, agent, options }, messageId)
+  } catch (error) {
+    throw error instanceof TypeError ? new NotCompletedError(messageId, 'yet, and the connection is lost', { cause: error }) : error
+  }
+}
+
+async function showStream({ client, agent, options }: Omit<Work, 'message'>, messageId: string): Promise<void> {
   let shown: { attempt: number; length: number } | undefined
   for await (const told of client.messages.stream(agent, messageId)) {
     if (options.json) console.log(toShow(JSON.stringify(told)))
