@@ -85,6 +85,7 @@ describe('send', SLOWLY, () => {
     await says('send fail Hello', /^the message \S+ is failed: .*out of order.* \(\w+\)\n$/)
     await says('send fail Hello --stream', /^the message \S+ is failed: /)
     await says('send nobody Hello', /^the server refuses it: .+\n$/)
+    await says(`send echo Hello --session ${'s'.repeat(257)}`, /^the server refuses it: sessionId must [^;]+\n$/)
     await says('send echo Hello', /^the server refuses it: .+; see --api-key\n$/, { SERVICE_BOOTSTRAP_API_KEY: `${KEY}x` })
     await says(
       'send echo Hello --url http://127.0.0.1:9',

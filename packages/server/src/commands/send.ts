@@ -164,7 +164,8 @@ function explained(error: unknown, baseUrl: string, agent: string): unknown {
   return new OperatorError(`no server answers at ${baseUrl}: start one with \`agent-messaging dev\`, or give --url`)
 }
 
-function hintsOf({ code, issues }: ApiError): string[] {
+/** What the sentence does not say already. */
+function hintsOf({ code, issues, message: said }: ApiError): string[] {
   if (code === 'UNAUTHORIZED') return ['see --api-key']
-  return issues.map(({ path, message }) => `${path} ${message}`)
+  return issues.map(({ path, message }) => `${path} ${message}`).filter((issue) => !said.includes(issue))
 }
