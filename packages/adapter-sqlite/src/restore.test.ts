@@ -75,3 +75,12 @@ it.each([
   expect(await projectsIn('service.db')).toEqual(['after'])
   expect(readdirSync(directory).filter((name) => /old|restored|partial/.test(name))).toEqual([])
 })
+
+it('leaves all as it was when it is ended', async () => {
+  await make('service.db', 'after')
+  await backupSqlite({ path: file('service.db'), to: file('copy.db') })
+  const before = readdirSync(directory)
+  const work = restoreSqlite({ from: file('copy.db'), path: file('service.db'), suffix: '.old', signal: AbortSignal.abort('enough') })
+  await expect(work).rejects.toBe('enough')
+  expect([readdirSync(directory), await projectsIn('service.db')]).toEqual([before, ['after']])
+})
