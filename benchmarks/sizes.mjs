@@ -7,6 +7,8 @@ import pg from 'pg'
 import { clearStage, onStage } from './stage.mjs'
 
 const messages = Number(process.argv[2] ?? 20_000)
+/** Rows a step, as in core's `workers/maintenance.ts`. */
+const STEP = 100
 const tables = `select relname as name, pg_total_relation_size(c.oid) as bytes from pg_class c join pg_namespace n on n.oid = relnamespace
   where nspname = 'agent_messaging' and relkind = 'r' order by bytes desc`
 const each = (bytes) => Math.round(Number(bytes) / messages)
@@ -39,7 +41,7 @@ async function stepsOf(store, before) {
   const steps = []
   for (let rows = 1; rows > 0;) {
     const since = performance.now()
-    rows = (await store.purge({ finishedBefore: before, limit: 200 }))._unsafeUnwrap()
+    rows = (await store.purge({ finishedBefore: before, limit: STEP }))._unsafeUnwrap()
     steps.push(performance.now() - since)
   }
   return steps

@@ -1,5 +1,5 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +11,8 @@ import { freePort } from './free-port.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
+const TSC = path.join(ROOT, 'node_modules/typescript/bin/tsc')
+const STRICT = '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2023 --types node'.split(' ')
 const folder = mkdtempSync(path.join(tmpdir(), 'readme-'))
 const started: ChildProcess[] = []
 let [port, receiverPort] = [0, 0]
@@ -92,6 +94,16 @@ describe('the README', () => {
     const options = { cwd: path.join(ROOT, 'examples/receive-webhooks'), env: { ...process.env, KEY: key } }
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', here(text)], options)
     expect(stdout.trim()).toBe('responded Hello')
+  })
+
+  it('has a client that compiles in a strict program', () => {
+    const { text } = blocks.find((block) => block.text.includes('createClient(')) ?? { text: '' }
+    // Beside what the example's own build writes: there its imports are found.
+    const program = path.join(ROOT, 'examples/receive-webhooks/build/readme.mts')
+    mkdirSync(path.dirname(program), { recursive: true })
+    writeFileSync(program, text)
+    const { status, stdout } = spawnSync(process.execPath, [TSC, ...STRICT, program], { encoding: 'utf8' })
+    expect([status, stdout]).toEqual([0, ''])
   })
 
   it('stays short', () => {

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { chromiumPath } from './chromium.mjs'
 
 /** What a test may need beyond Node: in words, and whether this machine has it. */
 const NEEDS = {
   chromium: { words: 'Chromium (in a well-known place, or CHROMIUM_PATH)', isHere: () => chromiumPath() !== undefined },
+  fullDevice: { words: '/dev/full', isHere: () => existsSync('/dev/full') },
   go: { words: 'Go', isHere: () => succeeds('go', 'version') },
   root: { words: 'a root shell', isHere: () => process.getuid?.() === 0 },
   namespaces: { words: 'network namespaces (root and iproute2)', isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up') },

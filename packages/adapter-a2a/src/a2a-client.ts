@@ -9,12 +9,10 @@ export type Remote = {
   readonly timeoutMs?: number
 }
 
-const CARD_TIMEOUT_MS = 10_000
-
-/** Reads the agent's card and picks a transport that both sides speak. Rejects when the agent is away or has none. */
-export async function connect(fetch: Fetch, remote: Remote): Promise<Client> {
+/** Reads the agent's card, which `signal` ends, and picks a transport that both sides speak. Rejects when the agent is away or has none. */
+export async function connect(fetch: Fetch, remote: Remote, signal: AbortSignal): Promise<Client> {
   const fetchImpl = withHeaders(fetch, remote)
-  const fetchCard: Fetch = (input, init) => fetchImpl(input, { signal: AbortSignal.timeout(CARD_TIMEOUT_MS), ...init })
+  const fetchCard: Fetch = (input, init) => fetchImpl(input, { ...init, signal })
   const factory = new ClientFactory({
     transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })],
     cardResolver: new DefaultAgentCardResolver({ fetchImpl: fetchCard }),

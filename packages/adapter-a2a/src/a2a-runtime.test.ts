@@ -99,6 +99,17 @@ describe('a turn with an A2A agent', () => {
     await runs.run(request('something else'), never)
     expect(agent.received[2]?.taskId).not.toBe(taskId)
   })
+  it('begins another task where the agent has let go of the one that it asked back in', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    const { request } = session()
+    for (const letGo of [agent.forget, () => runs.run(request('that one', { remember: async () => undefined }), never)]) {
+      expect(await runs.run(request('ask which one?'), never)).toEqual({ kind: 'answered', response: 'which one?' })
+      await letGo()
+      expect(await runs.run(request('the other'), never)).toEqual({ kind: 'answered', response: 'the other' })
+    }
+    expect(new Set(agent.received.map(({ contextId }) => contextId)).size).toBe(1)
+  })
   it.each([
     ['fail out of paper', 'out of paper'],
     ['reject not my job', 'not my job'],
@@ -132,6 +143,17 @@ describe('a turn that is interrupted', () => {
     const run = aRunRequest({ messageId: 'm-1', message: 'again', sessionState: forgotten, attempt: 2 })
     expect(await (await running(agent)).run(run, never)).toEqual({ kind: 'answered', response: 'again' })
     expect(agent.received).toHaveLength(1)
+  })
+  it('is tried again when the agent forgets the task while it is at it, and then sent anew', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    const { request, session: kept } = session()
+    const outcome = runs.run(request('wait', { messageId: 'm-1' }), never)
+    await until(() => kept.kept.length > 0)
+    agent.forget()
+    expect(await outcome).toMatchObject({ kind: 'failed', retryable: true })
+    agent.release()
+    expect(await runs.run(request('wait', { messageId: 'm-1', attempt: 2 }), never)).toEqual({ kind: 'answered', response: 'wait' })
   })
   it('is begun anew when somebody asks again for what failed', async () => {
     const agent = await remote()
@@ -219,6 +241,18 @@ describe('an A2A agent in trouble', () => {
     expect((await start(agent))._unsafeUnwrapErr()).toMatchObject({ code: 'RUNTIME_EXITED', message: expect.stringContaining('404') })
     await agent.close()
     expect((await start(agent))._unsafeUnwrapErr().code).toBe('RUNTIME_EXITED')
+  })
+  it('is found where its card has come to point', async () => {
+    const [before, after] = [await remote(), await remote()]
+    const agent = await remote({ endpoint: before.url })
+    const runs = await running(agent)
+    expect(await runs.run(session().request('one'), never)).toEqual({ kind: 'answered', response: 'one' })
+    agent.moveTo(after.url)
+    await before.close()
+    closing.shift()
+    expect(await runs.run(session().request('two'), never)).toMatchObject({ kind: 'failed', retryable: true })
+    expect(await runs.health(never)).toEqual({ ok: true })
+    expect(await runs.run(session().request('two'), never)).toEqual({ kind: 'answered', response: 'two' })
   })
   it('says so in its health', async () => {
     const agent = await remote()

@@ -22,6 +22,7 @@ export type A2aRuntimeOptions = {
   readonly clock: Pick<Clock, 'sleep'>
 }
 
+const CARD_TIMEOUT_MS = 10_000
 const HEALTH_TIMEOUT_MS = 5_000
 
 /**
@@ -45,7 +46,8 @@ export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRunti
       const vetted = await vet(remote.url)
       if (vetted.isErr()) return err(exited(`url ${vetted.error}`))
       try {
-        return ok(runningA2aAgent({ client: await connect(fetch, remote), clock }, fetch, remote))
+        const client = await connect(fetch, remote, AbortSignal.timeout(CARD_TIMEOUT_MS))
+        return ok(runningA2aAgent({ client, clock }, fetch, remote))
       } catch (error) {
         return err(exited(tellable(`the agent's card could not be used: ${messageOf(error)}`, remote)))
       }
@@ -63,27 +65,25 @@ function remoteOf({ url, timeoutMs }: JsonObject, { headers }: JsonObject): Remo
   }
 }
 
-function runningA2aAgent(turn: TurnDeps, fetch: Fetch, remote: Remote): RunningAgent {
+function runningA2aAgent({ client: first, clock }: TurnDeps, fetch: Fetch, remote: Remote): RunningAgent {
+  let client = first
   const stopping = new AbortController()
   const underWay = new Set<Promise<unknown>>()
   return {
     run: async (request, signal) => {
       const deadline = remote.timeoutMs === undefined ? undefined : AbortSignal.timeout(remote.timeoutMs)
       const ends = AbortSignal.any([signal, stopping.signal, ...(deadline ? [deadline] : [])])
-      const taken = takeTurn(turn, request, ends)
+      const taken = takeTurn({ client, clock }, request, ends)
       underWay.add(taken)
       const outcome = toTell(await taken, remote)
       underWay.delete(taken)
       if (outcome.kind === 'answered' || !deadline?.aborted || signal.aborted) return outcome
       return failedRun('RUNTIME_TIMEOUT', `no answer within ${remote.timeoutMs} ms`, true)
     },
-    /** The card is what every A2A agent serves; that it can be read and used shows that the agent is up. */
+    /** The card is what every A2A agent serves; that it can be read and used shows that the agent is up. Where it points now, the next runs go. */
     health: async (signal) => {
       try {
-        await connect(
-          (input, init) => fetch(input, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]) }),
-          remote,
-        )
+        client = await connect(fetch, remote, AbortSignal.any([signal, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]))
         return { ok: true }
       } catch (error) {
         return { ok: false, detail: tellable(messageOf(error), remote) }

@@ -1,6 +1,6 @@
 import { Role, TaskState, type Message, type SendMessageRequest, type Task } from '@a2a-js/sdk'
 import type { Client } from '@a2a-js/sdk/client'
-import { A2AError, TaskNotFoundError } from '@a2a-js/sdk/errors'
+import { A2AError, RequestMalformedError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import { failedRun, type Clock, type FinishedRun, type RunRequest } from '@org/agent-messaging-core'
 import { readConversation, type Conversation } from './conversation.js'
 import { answerOf, lastWords, textOf } from './task-text.js'
@@ -23,7 +23,7 @@ export async function takeTurn(d: TurnDeps, run: RunRequest, signal: AbortSignal
     const begun = (await resumed(d, run, signal)) ?? (await send(d, run, signal))
     if ('messageId' in begun) return await replied(run, begun)
     await keep(run, { contextId: begun.contextId, taskId: begun.id, messageId: run.messageId })
-    return await conclude(run, await atRest(d, begun, answeredQuestion(run), signal))
+    return await conclude(run, await atRest(d, begun, answeredQuestion(run, begun), signal))
   } catch (error) {
     return failed(reasonOf(error), isRetryable(error))
   }
@@ -45,12 +45,29 @@ async function resumed({ client }: TurnDeps, run: RunRequest, signal: AbortSigna
   }
 }
 
-function send({ client }: TurnDeps, run: RunRequest, signal: AbortSignal): Promise<Message | Task> {
+/** Continues the task in which the agent has asked back, or begins one. */
+async function send(d: TurnDeps, run: RunRequest, signal: AbortSignal): Promise<Message | Task> {
   const known = readConversation(run.sessionState)
+  const begin = (taskId: string) => d.client.sendMessage(...sending(run, { contextId: known?.contextId ?? '', taskId }, signal))
+  if (known?.asked === undefined || known.taskId === undefined) return begin('')
+  try {
+    return await begin(known.taskId)
+  } catch (error) {
+    if (!hasLetGo(error)) throw error
+    return begin('')
+  }
+}
+
+/** The agent has forgotten the task, or ended it while its question stood open; in the words of one protocol or another. */
+const hasLetGo = (error: unknown): boolean =>
+  error instanceof TaskNotFoundError || error instanceof UnsupportedOperationError || error instanceof RequestMalformedError
+
+type Place = { readonly contextId: string; readonly taskId: string }
+
+function sending(run: RunRequest, place: Place, signal: AbortSignal): Parameters<Client['sendMessage']> {
   const message: Message = {
     messageId: run.messageId,
-    contextId: known?.contextId ?? '',
-    taskId: known?.asked === undefined ? '' : (known.taskId ?? ''),
+    ...place,
     role: Role.ROLE_USER,
     parts: [{ content: { $case: 'text', value: run.message }, metadata: undefined, filename: '', mediaType: 'text/plain' }],
     metadata: { sessionId: run.sessionId, executionPrincipal: run.executionPrincipal, ...(run.metadata && { metadata: run.metadata }) },
@@ -59,7 +76,7 @@ function send({ client }: TurnDeps, run: RunRequest, signal: AbortSignal): Promi
   }
   const request: SendMessageRequest = { tenant: '', message, configuration: undefined, metadata: undefined }
   // Sent as headers, by either transport.
-  return client.sendMessage(request, { signal, ...(run.trace && { serviceParameters: { ...run.trace } }) })
+  return [request, { signal, ...(run.trace && { serviceParameters: { ...run.trace } }) }]
 }
 
 async function atRest(d: TurnDeps, begun: Task, answered: string | undefined, signal: AbortSignal): Promise<Task> {
@@ -96,9 +113,9 @@ const isStale = (task: Task, answered: string | undefined): boolean =>
   answered !== undefined && task.status?.state === TaskState.TASK_STATE_INPUT_REQUIRED && questionOf(task) === answered
 
 /** Undefined too when the agent gave its question nothing to know it by. */
-function answeredQuestion({ sessionState, messageId }: RunRequest): string | undefined {
+function answeredQuestion({ sessionState, messageId }: RunRequest, { id }: Task): string | undefined {
   const known = readConversation(sessionState)
-  return known?.messageId === messageId ? undefined : known?.asked || undefined
+  return known?.messageId === messageId || known?.taskId !== id ? undefined : known.asked || undefined
 }
 
 const questionOf = ({ status }: Task): string => [status?.message?.messageId, status?.timestamp].filter(Boolean).join('@')
@@ -128,8 +145,12 @@ async function conclude(run: RunRequest, task: Task): Promise<FinishedRun> {
 
 const failed = (message: string, retryable = false): FinishedRun => failedRun('RUNTIME_ERROR', message, retryable)
 
-/** An error of the protocol, or a refusal by HTTP, will be the same next time; what happened on the way may be over then. */
+/**
+ * An error of the protocol, or a refusal by HTTP, will be the same next time; what happened on the way may be over then, and what the agent
+ * has forgotten is begun anew.
+ */
 const isRetryable = (error: unknown): boolean =>
-  !(error instanceof A2AError) && !(error instanceof Error && /Status: 4(?!08|09|29)/.test(error.message))
+  error instanceof TaskNotFoundError ||
+  (!(error instanceof A2AError) && !(error instanceof Error && /Status: 4(?!08|09|29)/.test(error.message)))
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

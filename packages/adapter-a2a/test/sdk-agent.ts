@@ -26,6 +26,10 @@ export type SdkAgent = {
   release(): void
   /** Answers the next `times` requests with this status, and these words. */
   refuse(status: number, times: number, words?: string): void
+  /** Knows no task any more, as after a restart. */
+  forget(): void
+  /** Its card names another endpoint from now on. */
+  moveTo(endpoint: string): void
   close(): Promise<void>
 }
 
@@ -73,13 +77,20 @@ export async function startSdkAgent({ endpoint }: { readonly endpoint?: string }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/agents/one`
-  const card = cardOf(endpoint ?? url)
-  const rpc = new JsonRpcTransportHandler(new DefaultRequestHandler(card, new InMemoryTaskStore(), executor))
+  let card = cardOf(endpoint ?? url)
+  const handler = () => new JsonRpcTransportHandler(new DefaultRequestHandler(card, new InMemoryTaskStore(), executor))
+  let rpc = handler()
   return {
     ...{ url, received, cancelled, headers },
     release: () => released(),
     refuse: (code, times, words = 'refused') => {
       refusal = { status: code, times, words }
+    },
+    forget: () => {
+      rpc = handler()
+    },
+    moveTo: (elsewhere) => {
+      card = cardOf(elsewhere)
     },
     close: async () => {
       server.closeAllConnections()

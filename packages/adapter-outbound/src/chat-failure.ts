@@ -1,7 +1,7 @@
 import { failedRun, type RunOutcome } from '@org/agent-messaging-core'
 import { GIVEN_UP } from './exchange.js'
 import { Fault } from './fault.js'
-import { runOutcomeOf } from './run-answer.js'
+import { retryIn, unreachedRun } from './run-answer.js'
 import { TooLarge } from './streamed-answer.js'
 
 /** These say "not now": the same request may well succeed later. Every 5xx is one of them too. */
@@ -13,14 +13,18 @@ export function chatFailure(thrown: unknown, signal: AbortSignal, secrets: reado
   const error: unknown = signal.aborted ? signal.reason : thrown
   const fault = [error, causeOf(error)].find((it) => it instanceof Fault)
   if (fault instanceof TooLarge) return failedRun('RESPONSE_INVALID', fault.message)
-  if (fault) return runOutcomeOf(fault.outcome)
-  if (signal.aborted) return runOutcomeOf(GIVEN_UP)
+  if (fault) return unreachedRun(fault.outcome)
+  if (signal.aborted) return unreachedRun(GIVEN_UP)
   if (error instanceof SyntaxError) return failedRun('RESPONSE_INVALID', "the server's answer is not JSON")
   const text = readable(error instanceof Error ? error.message : String(error), secrets)
   const status = statusOf(error)
   const isFinal = status !== undefined && status < 500 && !RETRYABLE_STATUS.has(status)
-  return failedRun('RUNTIME_ERROR', `the server failed: ${text}`, !isFinal)
+  if (isFinal) return failedRun('RUNTIME_ERROR', `the server failed: ${text}`)
+  return { ...failedRun('RUNTIME_ERROR', `the server failed: ${text}`, true), ...retryIn(retryAfterOf(error), Date.now()) }
 }
+
+const retryAfterOf = (error: unknown): unknown =>
+  error instanceof Error && 'headers' in error && error.headers instanceof Headers ? error.headers.get('retry-after') : undefined
 
 /** Of an answer that the server gave, as the SDK and our own errors have it. */
 const statusOf = (error: unknown): number | undefined =>

@@ -194,6 +194,12 @@ describe('an agent’s answer', () => {
     expect(elsewhere.connections).toBe(0)
   })
 
+  it.each([429, 503])('of %d says with Retry-After when to try again', async (status) => {
+    const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
+    const outcome = await outcomeOf(http(`${status} Busy`, '', 'retry-after: 20'))
+    expect(outcome).toEqual({ kind: 'failed', retryable: true, error, retryInMs: 20_000 })
+  })
+
   it.each([201, 204, 206])('of %d is invalid', async (status) => {
     const error = { code: 'RESPONSE_INVALID', message: `the runtime answered ${status}; it must answer 200 or 202` }
     expect(await outcomeOf(http(`${status} Hm`))).toEqual({ kind: 'failed', retryable: false, error })
@@ -311,5 +317,17 @@ describe('health', () => {
     await server.close()
     closing.pop()
     expect(await agent.health(never)).toEqual({ ok: false, detail: 'connect: no connection (ECONNREFUSED)' })
+  })
+
+  it('is good of one that is busy with a run, as one is that does one thing at a time', async () => {
+    const server = await receiver((socket) => void socket)
+    const agent = await running(server.url)
+    expect(await agent.health(AbortSignal.timeout(100))).toMatchObject({ ok: false })
+    const aborter = new AbortController()
+    const run = agent.run(request, aborter.signal)
+    expect(await agent.health(never)).toEqual({ ok: true })
+    aborter.abort()
+    await run
+    expect(await agent.health(AbortSignal.timeout(100))).toMatchObject({ ok: false })
   })
 })

@@ -1,11 +1,12 @@
-import type { AgentRuntime, Clock, Crypto, JsonObject, RunningAgent, RunRequest } from '@org/agent-messaging-core'
+import type { AgentRuntime, Clock, Crypto, JsonObject, RunningAgent, RunOutcome, RunRequest } from '@org/agent-messaging-core'
 import { isJsonObject, isSecret, signatureHeaders, withCustomHeaders } from '@org/agent-messaging-core'
 import { err } from 'neverthrow'
-import type { HttpRequest } from './exchange.js'
+import { GIVEN_UP, type HttpRequest } from './exchange.js'
 import { parseHttpOptions } from './http-runtime-options.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { runOutcomeOf } from './run-answer.js'
 import { underWay } from './under-way.js'
+import { BUSY_HEALTH_TIMEOUT_MS, HEALTH_TIMEOUT_MS, workload } from './workload.js'
 
 export type HttpRuntimeOptions = {
   readonly http: Pick<OutboundHttp, 'send' | 'vet'>
@@ -20,7 +21,6 @@ export type HttpRuntimeOptions = {
 }
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
-const HEALTH_TIMEOUT_MS = 5_000
 
 /**
  * Agents behind HTTP. Each run is one signed POST of
@@ -70,24 +70,28 @@ function targetOf({ url, timeoutMs }: JsonObject, { signingSecret, headers }: Js
 }
 
 function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
-  const { http, maxAnswerBytes } = settings
+  const { http, clock, maxAnswerBytes } = settings
   const works = underWay()
+  const load = workload()
   const send = (request: Omit<HttpRequest, 'signal'>, callers: AbortSignal) =>
     works.add(callers, (signal) => http.send({ ...request, signal }))
 
+  async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+    const { timeoutMs: deadlineMs } = target
+    const timing = deadlineMs === undefined ? {} : { deadlineMs }
+    const outcome = await send({ ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes }, signal)
+    return runOutcomeOf(outcome, clock.now())
+  }
+
   return {
-    async run(request, signal) {
-      const { timeoutMs: deadlineMs } = target
-      const timing = deadlineMs === undefined ? {} : { deadlineMs }
-      return runOutcomeOf(await send({ ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes }, signal))
-    },
+    run: (request, signal) => load.count(run(request, signal), signal),
     /** Any answer to OPTIONS shows that the agent's server is up; what it says of the method does not matter. */
     async health(signal) {
-      const outcome = await send(
-        { method: 'OPTIONS', url: target.url, headers: {}, deadlineMs: HEALTH_TIMEOUT_MS, maxBodyBytes: 0 },
-        signal,
-      )
-      return outcome.kind === 'response' ? { ok: true } : { ok: false, detail: `${outcome.error}: ${outcome.detail}` }
+      const deadlineMs = load.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS
+      const outcome = await send({ method: 'OPTIONS', url: target.url, headers: {}, deadlineMs, maxBodyBytes: 0 }, signal)
+      if (outcome.kind === 'response') return { ok: true }
+      const isLate = outcome.error === 'timeout' && outcome !== GIVEN_UP
+      return isLate && load.isBusy ? { ok: true } : { ok: false, detail: `${outcome.error}: ${outcome.detail}` }
     },
     stop: works.stop,
   }

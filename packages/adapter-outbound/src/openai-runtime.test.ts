@@ -323,6 +323,14 @@ describe('a refusal', () => {
     expect((await refusal(status)).outcome).toEqual(failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`))
   })
 
+  it.each([
+    ['20', 20_000],
+    ['soon', undefined],
+  ])('that says Retry-After: %s is tried again no sooner', async (after, retryInMs) => {
+    const { outcome } = await outcomeOf((response) => response.writeHead(429, { 'retry-after': after }).end('{}'))
+    expect(outcome).toEqual({ ...failed('RUNTIME_ERROR', /429/, true), ...(retryInMs !== undefined && { retryInMs }) })
+  })
+
   it('is asked for once', async () => {
     const { baseUrl, requests } = await server({ busy: (response) => response.writeHead(503, { 'x-should-retry': 'true' }).end() })
     const agent = await running({ baseUrl, model: 'busy' })
@@ -439,5 +447,16 @@ describe('health', () => {
     closing.splice(closing.indexOf(chat.close), 1)
     const gone = await running({ baseUrl: chat.baseUrl })
     expect(await gone.health(never)).toEqual({ ok: false, detail: 'no connection (ECONNREFUSED)' })
+  })
+
+  it('is good of one that is busy with a run and says nothing else meanwhile', async () => {
+    const silent = await rawServer((socket) => void socket)
+    closing.push(silent.close)
+    const agent = await running({ baseUrl: silent.url })
+    const aborter = new AbortController()
+    const run = agent.run(aRunRequest(), aborter.signal)
+    expect(await agent.health(never)).toEqual({ ok: true })
+    aborter.abort()
+    await run
   })
 })

@@ -7,7 +7,9 @@ import { eventData } from './event-stream.js'
 import { chatHeaders, openaiClient } from './openai-client.js'
 import { parseOpenaiOptions, partSecrets, type OpenaiOptions } from './openai-options.js'
 import type { OutboundHttp } from './outbound-http.js'
+import { Fault } from './fault.js'
 import { underWay } from './under-way.js'
+import { BUSY_HEALTH_TIMEOUT_MS, HEALTH_TIMEOUT_MS, workload } from './workload.js'
 
 export type OpenaiRuntimeOptions = {
   /** Sends everything, so it decides where requests may go; `guardedFetch` is meant. */
@@ -21,7 +23,6 @@ export type OpenaiRuntimeOptions = {
 const MAX_ANSWER_LENGTH = 1024 * 1024
 /** Of one event: no answer in one piece is longer, either. */
 const MAX_EVENT_LENGTH = 4 * 1024 * 1024
-const HEALTH_TIMEOUT_MS = 5_000
 /** Of a session's past, unless the agent says otherwise: some 8,000 tokens, which small models take too. */
 const DEFAULT_TURNS = 20
 const DEFAULT_HISTORY_LENGTH = 32 * 1024
@@ -61,6 +62,7 @@ async function runningModel({ fetch, crypto, maxAnswerLength }: Settings, option
   // A scheme such as `Bearer` may be left out of what is sent back.
   const secrets = sent.flatMap((value) => [value, value.replace(/^\w+ (?=\S{8,}$)/, '')]).filter((secret) => secret !== '')
   const works = underWay()
+  const load = workload()
 
   async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
     try {
@@ -79,13 +81,17 @@ async function runningModel({ fetch, crypto, maxAnswerLength }: Settings, option
       await body?.cancel()
       return status < 500 ? { ok: true } : { ok: false, detail: `the server answered ${status}` }
     } catch (error) {
+      if (load.isBusy && error instanceof Fault && error.code === 'timeout') return { ok: true }
       return { ok: false, detail: error instanceof Error ? error.message : 'not reached' }
     }
   }
 
   return {
-    run: (request, callers) => works.add(callers, (signal) => run(request, signal), options.timeoutMs),
-    health: (callers) => works.add(callers, health, HEALTH_TIMEOUT_MS),
+    run: (request, callers) => {
+      const asked = works.add(callers, (signal) => run(request, signal), options.timeoutMs)
+      return load.count(asked, callers)
+    },
+    health: (callers) => works.add(callers, health, load.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS),
     stop: works.stop,
   }
 }

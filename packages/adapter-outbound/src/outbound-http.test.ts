@@ -182,6 +182,18 @@ describe('connections', () => {
     expect(server.connections).toBe(3)
   })
 
+  it('are as many as are asked for unless told otherwise: what one agent waits for keeps nobody else waiting', async () => {
+    let held = 0
+    const server = await receiver((socket) => ++held > 300 && socket.write(http('200 OK', 'ok')))
+    const { sender } = await outbound()
+    const aborter = new AbortController()
+    const waiting = Array.from({ length: 300 }, () => post(sender, server.url, { signal: aborter.signal }))
+    await eventually('the long requests', () => held === 300)
+    expect(await post(sender, server.url)).toMatchObject({ statusCode: 200 })
+    aborter.abort()
+    await Promise.all(waiting)
+  })
+
   it('of the longest unused origin are closed when there are too many origins, and never those in use', async () => {
     const [first, second, third] = [await receiver(), await receiver(), await receiver((socket) => void socket)]
     const { sender } = await outbound({ maxOrigins: 2 })

@@ -28,7 +28,10 @@ export type OutboundHttp = {
 
 export type OutboundOptions = {
   readonly guard: AddressGuard
-  /** Connections to one origin; requests beyond wait, and their deadlines run. */
+  /**
+   * Connections to one origin; requests beyond wait, and their deadlines run. As many as are asked for if absent: deliveries under way and
+   * each agent's `concurrency` have limits of their own, and one beneath would let an agent's long answers hold up the others at its host.
+   */
   readonly connectionsPerOrigin?: number
   /** Origins whose idle connections are kept. */
   readonly maxOrigins?: number
@@ -45,7 +48,7 @@ const STOPPING = unreachable('interrupted', 'the service is stopping')
 const USER_AGENT = 'agent-messaging'
 
 export function outboundHttp(options: OutboundOptions): OutboundHttp {
-  const { guard, connectionsPerOrigin = 128, maxOrigins = 1_000, connectTimeoutMs: timeoutMs = 10_000, ca } = options
+  const { guard, connectionsPerOrigin = Infinity, maxOrigins = 1_000, connectTimeoutMs: timeoutMs = 10_000, ca } = options
   const resolve = hostResolver({ ...(options.dnsServers && { servers: options.dnsServers }) })
   const origins = originPools(dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) }), { connectionsPerOrigin, maxOrigins })
   let isClosed = false

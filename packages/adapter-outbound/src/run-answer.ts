@@ -1,25 +1,37 @@
 import { failedRun, isJsonObject, type Json, type RunOutcome } from '@org/agent-messaging-core'
 import type { HttpOutcome, HttpResponse } from './answer.js'
+import type { Unreachable } from './fault.js'
+import { parseRetryAfter } from './retry-after.js'
 
 /** These say "not now": the same request may well succeed later. Every 5xx is one of them too. */
 const RETRYABLE_STATUS = new Set([408, 425, 429])
 
 /** What an agent's answer means for the run. */
-export function runOutcomeOf(outcome: HttpOutcome): RunOutcome {
-  if (outcome.kind === 'response') return ofResponse(outcome)
-  const { error, detail } = outcome
+export const runOutcomeOf = (outcome: HttpOutcome, now: number): RunOutcome =>
+  outcome.kind === 'response' ? ofResponse(outcome, now) : unreachedRun(outcome)
+
+/** What it means that there was none. */
+export function unreachedRun({ error, detail }: Unreachable): RunOutcome {
   if (error === 'timeout') return failedRun('RUNTIME_TIMEOUT', `the runtime did not answer: ${detail}`, true)
   // The operator's rules are the same next time.
   const retryable = error !== 'address_blocked'
   return failedRun('RUNTIME_ERROR', `the runtime was not reached (${error}): ${detail}`, retryable)
 }
 
-function ofResponse(response: HttpResponse): RunOutcome {
-  const { statusCode } = response
+/** When a server that says "not now" wants to be asked again. */
+export function retryIn(retryAfter: unknown, now: number): { retryInMs?: number } {
+  const retryInMs = parseRetryAfter(retryAfter, now)
+  return retryInMs === undefined ? {} : { retryInMs }
+}
+
+function ofResponse(response: HttpResponse, now: number): RunOutcome {
+  const { statusCode, headers } = response
   if (statusCode === 200) return answered(response)
   if (statusCode === 202) return { kind: 'deferred', ...deadlineOf(response) }
   if (statusCode < 300) return failedRun('RESPONSE_INVALID', `the runtime answered ${statusCode}; it must answer 200 or 202`)
-  return failedRun('RUNTIME_ERROR', `the runtime answered ${statusCode}`, statusCode >= 500 || RETRYABLE_STATUS.has(statusCode))
+  const said = `the runtime answered ${statusCode}`
+  if (statusCode < 500 && !RETRYABLE_STATUS.has(statusCode)) return failedRun('RUNTIME_ERROR', said)
+  return { ...failedRun('RUNTIME_ERROR', said, true), ...retryIn(headers['retry-after'], now) }
 }
 
 function answered(response: HttpResponse): RunOutcome {

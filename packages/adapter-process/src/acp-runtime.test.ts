@@ -316,6 +316,18 @@ describe('sessions', () => {
     )
   })
 
+  it('are not taken for one that the agent, started anew, has given the same id', async () => {
+    const [first, second] = [session('session-1'), session('session-2')]
+    const before = await running(['--counts'])
+    await first.run(before.agent, 'a secret')
+    await before.agent.stop()
+    const { agent } = await running(['--counts'])
+    await second.run(agent, 'another secret')
+    expect(second.kept.state).toBe(first.kept.state)
+    expect(await first.run(agent, 'turns')).toEqual(answered('turns'))
+    expect(await second.run(agent, 'turns')).toEqual(answered('another secret|turns'))
+  })
+
   it('have an id that is text', async () => {
     const { agent } = await running(['--no-id'])
     expect(await session().run(agent, 'hello')).toEqual(
@@ -499,5 +511,6 @@ describe('a program that does not start', () => {
     const { runtime } = runtimeOf(testProgram('acp-agent.mjs'))
     const started = await runtime.start(coder('gone'), () => expect.unreachable())
     expect(started._unsafeUnwrapErr()).toEqual({ code: 'RUNTIME_EXITED', message: 'this process has no program "gone"' })
+    expect(['coder', 'gone'].map((program) => runtime.has?.({ program }))).toEqual([true, false])
   })
 })

@@ -66,11 +66,12 @@ const EXIT_PATIENCE_MS = 1_000
  */
 export function acpRuntime({ programs, environment, clock, log = () => undefined, ...options }: AcpRuntimeOptions): AgentRuntime {
   const limits = { ...defaults, ...options.limits }
-  const { find, parseOptions } = namedPrograms('acp', programs)
+  const { find, has, parseOptions } = namedPrograms('acp', programs)
   return {
     kind: 'acp',
     signsRequests: false,
     exclusive: true,
+    has,
     parseOptions,
     start: async ({ agent }, onExit) => {
       const name = agent.runtime.options['program']

@@ -36,19 +36,25 @@ const AUTH_REQUIRED = RequestError.authRequired().code
 const created = z.object({ sessionId: z.string().min(1).max(MAX_ID_LENGTH).refine(isStorableText) })
 
 export function acpSessions({ connection: { ask }, agent, cwd, timeoutMs }: AcpSessionsOptions): AcpSessions {
-  /** All that this process of the agent has opened. */
-  const seen = new Map<string, 'new' | 'open' | 'abandoned'>()
+  /** All that this process of the agent has opened, and for which of our sessions. */
+  const seen = new Map<string, { readonly ours: string; readonly state: 'new' | 'open' | 'abandoned' }>()
+
+  function mark(id: string, state: 'open' | 'abandoned'): void {
+    const before = seen.get(id)
+    if (before) seen.set(id, { ...before, state })
+  }
 
   /** Whether it is open now. */
-  async function reopen(id: string, signal: AbortSignal): Promise<boolean> {
-    const state = seen.get(id)
-    if (state !== undefined) return state !== 'abandoned'
+  async function reopen(id: string, ours: string, signal: AbortSignal): Promise<boolean> {
+    const known = seen.get(id)
+    // An agent that counts its sessions gives the numbers of its earlier life again, to others.
+    if (known) return known.ours === ours && known.state !== 'abandoned'
     if (!agent.canResume && !agent.canLoad) return false
     // Loading replays the conversation, which nobody here looks at.
     const method = agent.canResume ? methods.agent.session.resume : methods.agent.session.load
     try {
       await ask(method, { sessionId: id, cwd, mcpServers: [] } satisfies LoadSessionRequest, { signal, timeoutMs })
-      seen.set(id, 'open')
+      seen.set(id, { ours, state: 'open' })
       return true
     } catch (error) {
       if (isRefusal(error)) return false
@@ -62,7 +68,7 @@ export function acpSessions({ connection: { ask }, agent, cwd, timeoutMs }: AcpS
     if (id === undefined) throw new AnswerInvalid('the agent opened a session without an id that can be stored')
     // Two sessions in one would hear each other's answers.
     if (seen.has(id)) throw new AnswerInvalid('the agent gave a new session the id of another')
-    seen.set(id, 'new')
+    seen.set(id, { ours: run.sessionId, state: 'new' })
     await run.remember(id)
     return id
   }
@@ -70,15 +76,11 @@ export function acpSessions({ connection: { ask }, agent, cwd, timeoutMs }: AcpS
   return {
     async open(run, signal) {
       const { sessionState: known } = run
-      const id = known !== undefined && (await reopen(known, signal)) ? known : await begin(run, signal)
-      return { id, past: seen.get(id) === 'new' ? await run.history(PAST) : [] }
+      const id = known !== undefined && (await reopen(known, run.sessionId, signal)) ? known : await begin(run, signal)
+      return { id, past: seen.get(id)?.state === 'new' ? await run.history(PAST) : [] }
     },
-    settle(id) {
-      seen.set(id, 'open')
-    },
-    abandon(id) {
-      seen.set(id, 'abandoned')
-    },
+    settle: (id) => mark(id, 'open'),
+    abandon: (id) => mark(id, 'abandoned'),
     forget(id) {
       seen.delete(id)
     },

@@ -92,7 +92,7 @@ describe('a child', () => {
 
   it.each([
     ['a command that is not there', { command: 'no-such-program-here' }, /exited with code 127: .*no-such-program-here/],
-    ['a folder that is not there', node('', { cwd: '/no/such/folder' }), /could not be started: .*ENOENT/],
+    ['a folder that is not there', node('', { cwd: '/no/such/folder' }), /could not be started in \/no\/such\/folder: .*ENOENT/],
     ['an argument with NUL', { command: 'echo', args: ['\0'] }, /could not be started: .*null bytes/],
   ] as const)('with %s has exited, and says why', async (_, program, reason) => {
     const { child } = started(program)

@@ -58,6 +58,7 @@ export function startChild(program: Program, { environment, onStderrLine }: Chil
   })
   const exited = exitOf(
     spawned,
+    program,
     words.then(() => lastWords),
   )
   /** Once it has exited, the number of its group may be another's. */
@@ -99,7 +100,7 @@ function spawnKept({ command, args = [], cwd }: Program, env: Readonly<Record<st
   }
 }
 
-function exitOf(child: Spawned, lastWords: Promise<string>): Promise<ChildExit> {
+function exitOf(child: Spawned, { cwd }: Program, lastWords: Promise<string>): Promise<ChildExit> {
   return new Promise((resolve) => {
     const end = (exit: Omit<ChildExit, 'reason'>, how: string) => {
       for (const stream of child.stdio) stream?.destroy()
@@ -107,7 +108,9 @@ function exitOf(child: Spawned, lastWords: Promise<string>): Promise<ChildExit> 
       resolve(reason.then((it) => ({ ...exit, reason: it })))
     }
     child.on('error', ({ message }) => {
-      if (child.pid === undefined) end({ code: null, signal: null }, `could not be started: ${message}`)
+      // The shell is always there: what is not is the folder, which the message does not name.
+      const where = cwd === undefined ? '' : ` in ${cwd}`
+      if (child.pid === undefined) end({ code: null, signal: null }, `could not be started${where}: ${message}`)
     })
     child.on('exit', (code, signal) => {
       killGroup(child.pid, 'SIGKILL') // Its own children, and the keeper: which is why the group's number is not another's yet.

@@ -1,4 +1,4 @@
-import { failedRun, type RunError, type RunningAgent, type RunRequest, type Turn } from '@org/agent-messaging-core'
+import { failedRun, type OnExit, type RunningAgent, type RunRequest, type Turn } from '@org/agent-messaging-core'
 import type { Child } from './child.js'
 import type { Conversation } from './conversation.js'
 import type { Reply } from './open-runs.js'
@@ -34,16 +34,18 @@ export function processAgent(
   { runs, say, ping, heard }: Conversation,
   { history }: Ready,
   limits: ProcessLimits,
-  onExit: (error: RunError) => void,
+  onExit: OnExit,
 ): RunningAgent {
   let phase: 'running' | 'ending' | 'stopping' = 'running'
   let fault: string | undefined
+  let isSacrifice = false
 
   /** Ends a program that does not do its part; what follows an exit then follows. */
-  function giveUp(why: string): void {
+  function giveUp(why: string, forRun = false): void {
     if (phase !== 'running') return
     phase = 'ending'
     fault = why
+    isSacrifice = forRun
     void child.stop(FAULTY_GRACE_MS)
   }
 
@@ -55,7 +57,7 @@ export function processAgent(
   void child.exited.then(async ({ reason }) => {
     await heard
     runs.endAll(LOST)
-    if (phase !== 'stopping') onExit({ code: 'RUNTIME_EXITED', message: `the program ${fault ?? reason}` })
+    if (phase !== 'stopping') onExit({ code: 'RUNTIME_EXITED', message: `the program ${fault ?? reason}` }, isSacrifice)
     phase = 'stopping'
   })
 
@@ -66,7 +68,7 @@ export function processAgent(
   async function abandon(id: string): Promise<void> {
     const isAtWork = runs.hasOthers(id) && (await within(PING_PATIENCE_MS, ping(), false))
     if (isAtWork) runs.end(id, ABANDONED)
-    else if (runs.has(id)) giveUp(`did not end a cancelled run within ${limits.cancelGraceMs} ms`)
+    else if (runs.has(id)) giveUp(`did not end a cancelled run within ${limits.cancelGraceMs} ms`, true)
   }
 
   async function replyTo(request: RunRequest, turns: readonly Turn[] | undefined, signal: AbortSignal): Promise<Reply> {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { RunError, RunningAgent, RunOutcome, RunRequest, Turn } from '@org/agent-messaging-core'
+import type { OnExit, RunError, RunningAgent, RunOutcome, RunRequest, Turn } from '@org/agent-messaging-core'
 import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-core/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { isAlive, leftOf } from '../test/processes.js'
@@ -13,6 +13,7 @@ const neverAborted = new AbortController().signal
 type Started = {
   readonly running: RunningAgent
   readonly exits: RunError[]
+  readonly sacrifices: (boolean | undefined)[]
   readonly log: Record<string, unknown>[]
   run(message: string | object, more?: Partial<RunRequest>, signal?: AbortSignal): Promise<RunOutcome>
 }
@@ -35,10 +36,15 @@ function runtimeOf(program: Program, limits: Partial<ProcessLimits> = {}, enviro
 async function started(...[program = PROGRAM, ...more]: Partial<Parameters<typeof runtimeOf>>): Promise<Started> {
   const { runtime, log } = runtimeOf(program, ...more)
   const exits: RunError[] = []
-  const running = (await runtime.start(agentOf('test'), (error) => exits.push(error)))._unsafeUnwrap()
+  const sacrifices: (boolean | undefined)[] = []
+  const onExit: OnExit = (error, isSacrifice) => {
+    exits.push(error)
+    sacrifices.push(isSacrifice)
+  }
+  const running = (await runtime.start(agentOf('test'), onExit))._unsafeUnwrap()
   onTestFinished(() => running.stop())
   return {
-    ...{ running, exits, log },
+    ...{ running, exits, sacrifices, log },
     run: (message, request, signal = neverAborted) =>
       running.run(aRunRequest({ message: typeof message === 'string' ? message : JSON.stringify(message), ...request }), signal),
   }
@@ -69,6 +75,7 @@ describe('the options of a process agent', () => {
   it('may name one that this process does not have any more: then it does not start', async () => {
     const error = (await runtime.start(agentOf('gone'), () => undefined))._unsafeUnwrapErr()
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message: 'this process has no program "gone"' })
+    expect(['test', 'gone'].map((program) => runtime.has?.({ program }))).toEqual([true, false])
   })
 })
 
@@ -245,12 +252,13 @@ describe('a cancelled run', () => {
   })
 
   it('that does not end ends a program that does nothing else', async () => {
-    const { run, exits } = await started(PROGRAM, { cancelGraceMs: 100 })
+    const { run, exits, sacrifices } = await started(PROGRAM, { cancelGraceMs: 100 })
     const aborter = new AbortController()
     const outcome = run({ do: 'deaf' }, {}, aborter.signal)
     aborter.abort()
     expect(await outcome).toEqual(LOST)
     expect(exits).toEqual([{ code: 'RUNTIME_EXITED', message: 'the program did not end a cancelled run within 100 ms' }])
+    expect(sacrifices).toEqual([true])
   })
 
   it('of a program that hangs ends with the program, and so do its other runs', async () => {
@@ -271,9 +279,9 @@ describe('a program that ends', () => {
     [{ do: 'segfault' }, 'the program was ended by SIGSEGV'],
     [{ do: 'closeOutput' }, 'the program closed its output'],
   ])('loses its runs, and says how it ended', async (deed, message) => {
-    const { run, exits } = await started()
+    const { run, exits, sacrifices } = await started()
     expect(await run(deed)).toEqual(LOST)
-    expect(exits).toEqual([{ code: 'RUNTIME_EXITED', message }])
+    expect([exits, sacrifices]).toEqual([[{ code: 'RUNTIME_EXITED', message }], [false]])
     expect(await run('too late')).toEqual(LOST)
   })
 

@@ -34,11 +34,12 @@ const defaultLimits: ProcessLimits = {
  */
 export function processRuntime({ programs, environment, clock, log = () => undefined, limits }: ProcessRuntimeOptions): AgentRuntime {
   const settings = { ...defaultLimits, ...limits }
-  const { find, parseOptions } = namedPrograms('process', programs)
+  const { find, has, parseOptions } = namedPrograms('process', programs)
   return {
     kind: 'process',
     signsRequests: false,
     exclusive: true,
+    has,
     parseOptions,
     start: async ({ agent }, onExit) => {
       const name = agent.runtime.options['program']

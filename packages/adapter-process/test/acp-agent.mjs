@@ -151,7 +151,8 @@ agent({ name: 'test agent' })
   .onRequest(methods.agent.session.new, ({ params: { cwd } }) => {
     if (has('--login') && !isLoggedIn) throw RequestError.authRequired()
     if (has('--slow') || (has('--one') && sessions.size === 1)) return new Promise(() => undefined)
-    const sessionId = has('--one-id') ? 'the only one' : has('--no-id') ? 7 : `session ${process.pid}.${sessions.size}`
+    const ids = { '--one-id': 'the only one', '--no-id': 7, '--counts': `session ${sessions.size}` }
+    const sessionId = ids[options.find((option) => option in ids)] ?? `session ${process.pid}.${sessions.size}`
     sessions.set(sessionId, { cwd, prompts: [] })
     return { sessionId }
   })

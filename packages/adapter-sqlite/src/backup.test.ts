@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { backupSqlite, openSqliteStorage } from './index.js'
 
@@ -17,4 +18,21 @@ it('leaves what somebody else has beside it, and is for its owner alone', async 
   await backupSqlite({ path: file('service.db'), to: file('copy.db') })
   expect(readFileSync(file('copy.db.partial'), 'utf8')).toBe('mine')
   expect(statSync(file('copy.db')).mode & 0o777).toBe(0o600)
+})
+
+it.each([
+  ['in the middle of the copying', () => true],
+  ['before its last step, and so when the copy was checked', (copied: number, total: number) => copied + 1_000 >= total],
+])('leaves nothing when it is ended %s', async (_, isThen) => {
+  new Database(file('service.db')).exec('create table much as select zeroblob(10000000) as bytes').close()
+  const stop = new AbortController()
+  const onProgress = (copied: number, total: number): void => void (isThen(copied, total) && setImmediate(() => stop.abort('enough')))
+  const work = backupSqlite({ path: file('service.db'), to: file('copy.db'), onProgress, signal: stop.signal })
+  await expect(work).rejects.toBe('enough')
+  expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])
+})
+
+it('names the database when that is what cannot be opened', async () => {
+  await expect(backupSqlite({ path: directory, to: file('copy.db') })).rejects.toThrow(`${directory}: cannot be opened`)
+  expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])
 })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { damageOf } from './damage.js'
 import { requireFittingDriver } from './driver-check.js'
@@ -11,6 +12,8 @@ export type BackupOptions = {
   readonly to: string
   /** Called now and then with the pages copied so far, of how many. */
   readonly onProgress?: (copied: number, total: number) => void
+  /** Ends the work, but for the check of the copy, which is heeded once that is over. Rejects with its reason then. */
+  readonly signal?: AbortSignal | undefined
 }
 
 const PAGES_A_STEP = 1_000
@@ -19,7 +22,7 @@ const PAGES_A_STEP = 1_000
  * Copies a file that may be in use, as it stands at one moment, and checks the copy whole. What is at `to` afterwards is good and on
  * the disk; until then there is nothing. Gives its size in bytes. Rejects with a `SqliteOpenError`.
  */
-export async function backupSqlite({ path, to, onProgress = () => undefined }: BackupOptions): Promise<number> {
+export async function backupSqlite({ path, to, onProgress = () => undefined, signal }: BackupOptions): Promise<number> {
   if (!existsSync(path)) throw new SqliteOpenError(`${path}: there is no such file.`)
   // Of this call alone: what is removed in the end is nobody else's.
   const draft = `${to}.${randomUUID()}.partial`
@@ -27,30 +30,50 @@ export async function backupSqlite({ path, to, onProgress = () => undefined }: B
   try {
     requireFittingDriver()
     closeSync(openSync(draft, 'wx', 0o600)) // what people have said is for nobody else to read
-    await copy(path, draft, onProgress).catch((error: unknown) => {
+    const onStep = (copied: number, total: number): void => {
+      onProgress(copied, total)
+      signal?.throwIfAborted()
+    }
+    await copy(path, draft, onStep).catch((error: unknown) => {
       throw isDamage(error) || isNoDatabase(error) ? explainOpenFailure(path, error) : error
     })
     check(draft, path)
+    await turn() // what came while the check stood in the way of everything is heard of here
+    signal?.throwIfAborted()
     keep(draft, to)
     return statSync(to).size
   } catch (error) {
+    signal?.throwIfAborted()
     throw explainOpenFailure(to, error)
   } finally {
     for (const file of [draft, `${draft}-wal`, `${draft}-shm`]) rmSync(file, { force: true })
   }
 }
 
-async function copy(path: string, draft: string, onProgress: (copied: number, total: number) => void): Promise<void> {
-  const db = new Database(path, { readonly: true })
+async function copy(path: string, draft: string, onStep: (copied: number, total: number) => void): Promise<void> {
+  const db = openSource(path)
   try {
     await db.backup(draft, {
       progress: ({ totalPages, remainingPages }) => {
-        onProgress(totalPages - remainingPages, totalPages)
+        onStep(totalPages - remainingPages, totalPages)
         return PAGES_A_STEP
       },
     })
   } finally {
     db.close()
+  }
+}
+
+/** To be named as what is wrong, where it cannot be read: even reading takes write access to its folder. */
+function openSource(path: string): Database.Database {
+  let db: Database.Database | undefined
+  try {
+    db = new Database(path, { readonly: true })
+    db.pragma('schema_version')
+    return db
+  } catch (error) {
+    db?.close()
+    throw explainOpenFailure(path, error)
   }
 }
 

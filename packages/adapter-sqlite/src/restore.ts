@@ -14,6 +14,8 @@ export type RestoreOptions = {
   readonly path: string
   /** Ends the names under which the replaced files are kept, beside the new one; no such file may be there. */
   readonly suffix: string
+  /** Ends the work as it does that of a backup; nothing was replaced then. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** `keptAs`: where the replaced file is now; undefined when there was none. */
@@ -23,13 +25,13 @@ export type Restored = { readonly bytes: number; readonly keptAs: string | undef
  * Puts a copy that was checked whole in the place of a file that nobody has open. A log that a killed process left beside the file
  * goes away with it: SQLite would replay it into the copy. Rejects with a `SqliteOpenError`, and then nothing was replaced.
  */
-export async function restoreSqlite({ from, path: file, suffix }: RestoreOptions): Promise<Restored> {
+export async function restoreSqlite({ from, path: file, suffix, signal }: RestoreOptions): Promise<Restored> {
   try {
     const place = trueName(file)
     whileAlone(place, () => undefined) // before all the copying
     const draft = `${place}.${randomUUID()}.restored`
     try {
-      const bytes = await backupSqlite({ path: from, to: draft })
+      const bytes = await backupSqlite({ path: from, to: draft, signal })
       requireOurData(draft, from)
       const keptAs = existsSync(place) ? `${place}${suffix}` : undefined
       whileAlone(place, () => swap(draft, place, keptAs))
@@ -38,6 +40,7 @@ export async function restoreSqlite({ from, path: file, suffix }: RestoreOptions
       rmSync(draft, { force: true })
     }
   } catch (error) {
+    signal?.throwIfAborted()
     throw explainOpenFailure(file, error)
   }
 }

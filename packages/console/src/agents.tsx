@@ -81,17 +81,21 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
           <Id id={id} />
         </div>
       </th>
-      <td>
+      <td data-label="State">
         <Status tone={agentTones[state.kind]}>{state.kind}</Status>
         <div class="small muted">
           {state.kind === 'running' && <Time at={state.startedAt} now={now} words={lasting} />}
           {state.kind === 'error' && <LastError state={state} now={now} />}
         </div>
       </td>
-      <td>{runtime.kind}</td>
-      <td class="nowrap">{principal.type === 'service' ? 'the service' : 'end users'}</td>
-      <td class="number">{concurrency}</td>
-      <td>
+      <td data-label="Runtime">{runtime.kind}</td>
+      <td class="nowrap" data-label="Acts for">
+        {principal.type === 'service' ? 'the service' : 'end users'}
+      </td>
+      <td class="number" data-label="At once">
+        {concurrency}
+      </td>
+      <td data-label="Created">
         <Time at={createdAt} now={now} />
       </td>
       <td class="actions">

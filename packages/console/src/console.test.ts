@@ -61,6 +61,12 @@ describe('signing in', () => {
     expect(await answer.text()).toContain('This is not a valid API key')
   })
 
+  it('leads to where one wanted to go after a key that was mistyped, too', async () => {
+    const { post } = await scene()
+    const page = await (await post('/console/sign-in', { key: 'amk_wrong', to: '/console/agents?x=1' })).text()
+    expect(page).toContain('name="to" value="/console/agents?x=1"')
+  })
+
   it.each(['https://evil.example', '//evil.example', '/v1/agents', '/consoles', 'javascript:alert(1)'])(
     'does not lead on to %s',
     async (to) => {
@@ -180,6 +186,8 @@ describe('what a key may not', () => {
     ['/console/agents/bot/delete', 'project:agents'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/delete', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
+    ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
+    ['/console/sessions/bot/erase?session=s', 'project:message'],
     ['/console/catcher', 'project:webhooks'],
   ])('%s does not show without %s', async (path, permission) => {
     const { get, signIn } = await scene({ permissions: PERMISSIONS.filter((one) => one !== permission) })
@@ -196,6 +204,8 @@ describe('what a key may not', () => {
     ['/console/webhooks', 'project:webhooks'],
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/redeliver', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
+    ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
+    ['/console/sessions/bot/erase?session=s', 'project:message'],
   ])('POST %s does not work without %s', async (path, permission) => {
     const { post, signIn } = await scene({ permissions: PERMISSIONS.filter((one) => one !== permission) })
     expect((await post(path, {}, { origin: ORIGIN, cookie: await signIn() })).status).toBe(403)
@@ -226,9 +236,15 @@ describe('what a key may not', () => {
     expect((await get(`/console/webhooks/${webhook.id}`, cookie)).status).toBe(404)
     expect((await post(`/console/webhooks/${webhook.id}/pause`, {}, { origin: ORIGIN, cookie })).status).toBe(404)
     expect((await post(`/console/agents/${agent.id}/start`, {}, { origin: ORIGIN, cookie })).status).toBe(404)
-    for (const path of [`webhooks/${webhook.id}/delete`, `agents/${agent.id}/delete`]) {
+    for (const path of [
+      `webhooks/${webhook.id}/delete`,
+      `webhooks/${webhook.id}/edit`,
+      `agents/${agent.id}/delete`,
+      `sessions/${agent.id}/erase`,
+    ]) {
       expect((await get(`/console/${path}`, cookie)).status).toBe(404)
-      expect((await post(`/console/${path}`, { name: 'theirs' }, { origin: ORIGIN, cookie })).status).toBe(404)
+      const form = { name: 'theirs', url: 'https://theirs.example', events: '*' }
+      expect((await post(`/console/${path}`, form, { origin: ORIGIN, cookie })).status).toBe(404)
     }
     expect((await get(`/console/webhooks/${webhook.id}/recover`, cookie)).status).toBe(404)
     expect(await (await get('/console', cookie)).text()).not.toContain('theirs.example')
@@ -257,7 +273,7 @@ describe('a key that may send messages and no more', () => {
     await send(made)
     const { id } = (await made.service.agents.get({ projectId: made.projectId, agent: 'bot' }))._unsafeUnwrap()
     const cookie = await made.signIn()
-    for (const path of [`?agent=${id}`, `/${id}?session=first`]) {
+    for (const path of [`?agent=${id}`, `/${id}?session=first`, `/${id}/erase?session=first`]) {
       const page = await made.get(`/console/sessions${path}`, cookie)
       expect(page.status).toBe(200)
       expect(await page.text()).not.toContain('bot')
@@ -452,6 +468,62 @@ describe('deleting an agent', () => {
     expect((await made.post(path, { name: 'bot', force: 'yes' }, headers)).status).toBe(303)
     expect(await isThere(made)).toBe(false)
   })
+})
+
+describe('erasing a session', () => {
+  const path = '/console/sessions/bot/erase?session=a%2Fb'
+  async function withSession(message: string) {
+    const made = await scene()
+    const { service, projectId, clock } = made
+    ;(await service.messages.send({ projectId, agent: 'bot', sessionId: 'a/b', message, waitMs: 0 }))._unsafeUnwrap()
+    await clock.advance(100)
+    const headers = { origin: ORIGIN, cookie: await made.signIn() }
+    const erase = (form: Record<string, string> = {}) => made.post(path, form, headers)
+    const sessions = async () => (await service.sessions.list({ projectId, agent: 'bot', page: { limit: 9 } }))._unsafeUnwrap().data.length
+    return { ...made, erase, sessions, cookie: headers.cookie }
+  }
+
+  it('is asked for on a page that the conversation leads to', async () => {
+    const { get, erase, sessions, cookie } = await withSession('hello')
+    expect(await (await get('/console/sessions/bot?session=a%2Fb', cookie)).text()).toContain(`href="${path}"`)
+    expect(await (await get(path, cookie)).text()).toContain(`action="${path}"`)
+    expect(await sessions()).toBe(1)
+    expect((await erase()).headers.get('location')).toBe('/console/sessions?agent=bot&notice=sessionErased')
+    expect(await sessions()).toBe(0)
+    expect((await erase()).status).toBe(404)
+  })
+
+  it('takes one word more while messages of it are open', async () => {
+    const { erase, sessions } = await withSession('never')
+    const refused = await erase()
+    expect([refused.status, await refused.text(), await sessions()]).toEqual([400, expect.stringContaining('name="force"'), 1])
+    expect((await erase({ force: 'yes' })).status).toBe(303)
+    expect(await sessions()).toBe(0)
+  })
+})
+
+it('changes a webhook, and nothing of it that the form does not show', async () => {
+  const { get, post, signIn, service, projectId } = await scene()
+  const headers = { 'x-api-key': 'k' }
+  const made = await service.webhooks.create({ projectId, url: 'https://mine.example/old', events: ['*'], description: 'mine', headers })
+  const ref = { projectId, webhookId: made._unsafeUnwrap().webhook.id }
+  const cookie = await signIn()
+  const path = `/console/webhooks/${ref.webhookId}/edit`
+  const form = await (await get(path, cookie)).text()
+  for (const value of ['https://mine.example/old', 'mine']) expect(form).toContain(`value="${value}"`)
+  const edit = (fields: Record<string, string>) => post(path, fields, { origin: ORIGIN, cookie })
+  const wrong = await edit({ url: 'https://mine.example/typed' })
+  expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringMatching(/events must [^]*mine\.example\/typed/)])
+  const right = await edit({ url: 'https://mine.example/new', events: 'agent.error', description: ' ', disableOnGone: 'yes' })
+  expect(right.headers.get('location')).toBe(`/console/webhooks/${ref.webhookId}?notice=webhookChanged`)
+  const changed = (await service.webhooks.get(ref))._unsafeUnwrap()
+  expect(changed).toMatchObject({
+    url: 'https://mine.example/new',
+    events: ['agent.error'],
+    disableOnGone: true,
+    headers: { names: ['x-api-key'] },
+  })
+  expect(changed.description).toBeUndefined()
 })
 
 it('deletes a webhook', async () => {

@@ -15,6 +15,7 @@ import { recoverRoutes } from './recover.js'
 import { sessionRoutes } from './sessions.js'
 import { requireSession, signInRoutes } from './sign-in.js'
 import { signInLinks } from './sign-in-links.js'
+import { webhookEditRoutes } from './webhook-edit.js'
 import { webhookRoutes } from './webhooks.js'
 
 export type { ConsoleOptions } from './options.js'
@@ -77,6 +78,7 @@ export function createConsole(options: ConsoleOptions): Console {
   app.route('/', agentRoutes(d))
   app.route('/', sessionRoutes(d))
   app.route('/', deletionRoutes(d))
+  app.route('/', webhookEditRoutes(d))
   app.route('/', webhookRoutes(d))
   app.route('/', recoverRoutes(d))
   app.route('/', deliveryRoutes(d))

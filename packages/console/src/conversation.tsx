@@ -1,4 +1,4 @@
-import { isFinal, isRetryable, isStorableText, toIso } from '@org/agent-messaging-core'
+import { isFinal, isRetryable, toIso } from '@org/agent-messaging-core'
 import type { Agent, Instant, Message } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { ok, safeTry } from 'neverthrow'
@@ -6,7 +6,7 @@ import { asKnown } from './known-agents.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { Id, Next, pathOf, refreshed, Status, Time, took } from './parts.js'
-import { agentIn, pageOf } from './paging.js'
+import { agentIn, pageOf, sessionIn } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
 import { SendForm, type Draft } from './send-form.js'
 import { messageTones } from './wording.js'
@@ -15,23 +15,19 @@ import { messageTones } from './wording.js'
 const MESSAGES = 50
 
 /** In the query, for a session may be called `..` or hold a slash: browsers and proxies change such paths. */
-export const sessionPath = (agent: string, sessionId: string): string =>
-  `${BASE}/sessions/${agent}?${new URLSearchParams({ session: sessionId }).toString()}`
+const withSession = (path: string, sessionId: string): string => `${path}?${new URLSearchParams({ session: sessionId }).toString()}`
+export const sessionPath = (agent: string, sessionId: string): string => withSession(`${BASE}/sessions/${agent}`, sessionId)
+export const erasePath = (agent: string, sessionId: string): string => withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
 
 /** A conversation, its newest messages last, with a form to go on with it. */
 export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draft?: Draft) {
   const { projectId } = c.get('apiKey')
   const called = agentIn(c.req.param('agent') ?? '')
-  const sessionId = c.req.query('session') ?? ''
+  const sessionId = sessionIn(c)
   const page = { ...pageOf(c), limit: MESSAGES }
   const found = await safeTry(async function* () {
     const agent = yield* service.agents.get({ projectId, agent: called })
-    const messages = yield* service.messages.list({
-      projectId,
-      agent: agent.id,
-      sessionId: isStorableText(sessionId) ? sessionId : '',
-      page,
-    })
+    const messages = yield* service.messages.list({ projectId, agent: agent.id, sessionId, page })
     return ok({ agent: asKnown(c, agent, called), messages })
   })
   if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
@@ -45,7 +41,12 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
       <p class="crumbs">
         <a href={`${BASE}/sessions?agent=${agent.name}`}>{agent.name}</a> / session
       </p>
-      <h1 class="long">{sessionId}</h1>
+      <div class="heading talk">
+        <h1 class="long">{sessionId}</h1>
+        <a class="button quiet" href={erasePath(agent.name, sessionId)}>
+          Erase
+        </a>
+      </div>
       <Next c={c} cursor={messages.nextCursor} words="Earlier" />
       <div role="group" aria-label="Conversation" class="conversation talk" {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}>
         {messages.data.toReversed().map((message) => (

@@ -2,10 +2,12 @@ import type { Agent, Webhook } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import type { Child } from 'hono/jsx'
 import { Hono } from 'hono'
+import { erasePath, sessionPath } from './conversation.js'
 import { textIn } from './form.js'
+import { asKnown } from './known-agents.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
-import { agentIn, idIn } from './paging.js'
+import { agentIn, idIn, sessionIn } from './paging.js'
 import { Problem } from './parts.js'
 import { problemStatus, problemText } from './problem.js'
 import { need } from './sign-in.js'
@@ -14,6 +16,7 @@ import { need } from './sign-in.js'
 export const deletionRoutes = ({ service }: ConsoleDeps) => {
   const mayManageAgents = need('project:agents')
   const mayManageWebhooks = need('project:webhooks')
+  const maySend = need('project:message')
   const agentRefIn = (c: Context<Env>) => ({ projectId: c.get('apiKey').projectId, agent: agentIn(c.req.param('agent') ?? '') })
   const webhookRefIn = (c: Context<Env>) => ({ projectId: c.get('apiKey').projectId, webhookId: idIn(c.req.param('id') ?? '') })
   return new Hono<Env>()
@@ -36,6 +39,23 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       return done.error.kind === 'agent_busy'
         ? agentPage(c, found.value, { problem, isBusy: true })
         : showProblem(c, problemStatus(done.error), problem)
+    })
+
+    .get(`${BASE}/sessions/:agent/erase`, maySend, async (c) => {
+      const found = await service.agents.get(agentRefIn(c))
+      if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+      return sessionPage(c, asKnown(c, found.value, c.req.param('agent')), sessionIn(c))
+    })
+
+    .post(`${BASE}/sessions/:agent/erase`, maySend, async (c) => {
+      const form = await c.req.parseBody()
+      const ref = agentRefIn(c)
+      const sessionId = sessionIn(c)
+      const done = await service.sessions.erase({ ...ref, sessionId, force: textIn(form, 'force') === 'yes' })
+      if (done.isOk()) return c.redirect(`${BASE}/sessions?agent=${ref.agent}&notice=sessionErased`, 303)
+      const problem = problemText(done.error)
+      if (done.error.kind !== 'session_busy') return showProblem(c, problemStatus(done.error), problem)
+      return sessionPage(c, { name: ref.agent }, sessionId, problem)
     })
 
     .get(`${BASE}/webhooks/:id/delete`, mayManageWebhooks, async (c) => {
@@ -75,15 +95,35 @@ const agentPage = (c: Context<Env>, { id, name }: Agent, refused?: Refused) =>
           autofocus
         />
       </div>
-      {refused?.isBusy === true && (
-        <label class="check">
-          <input type="checkbox" name="force" value="yes" required />
-          Delete it all the same: nobody gets an answer to them
-        </label>
-      )}
+      {refused?.isBusy === true && <Force verb="Delete" />}
       <Choice yes="Delete the agent" back={`${BASE}/agents`} />
     </form>,
   )
+
+/** `problem`: messages of it are open. */
+const sessionPage = (c: Context<Env>, { name }: Pick<Agent, 'name'>, sessionId: string, problem?: string) =>
+  show(
+    c,
+    { title: 'Erase a session', section: 'Sessions', status: problem === undefined ? 200 : 400 },
+    <form method="post" action={erasePath(name, sessionId)} class="narrow card stack">
+      <h1>Erase this session?</h1>
+      <p class="url">{sessionId}</p>
+      <p>
+        Its messages and answers, and what {name} remembers of it, are gone for good. What webhooks were sent of it stays on record. A
+        message that is sent later begins it afresh.
+      </p>
+      <Problem text={problem} />
+      {problem !== undefined && <Force verb="Erase" />}
+      <Choice yes="Erase the session" back={sessionPath(name, sessionId)} />
+    </form>,
+  )
+
+const Force = ({ verb }: { readonly verb: string }) => (
+  <label class="check">
+    <input type="checkbox" name="force" value="yes" required />
+    {verb} it all the same: nobody gets an answer to them
+  </label>
+)
 
 const webhookPage = (c: Context<Env>, { id, url }: Webhook) =>
   show(

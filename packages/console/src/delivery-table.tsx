@@ -64,18 +64,20 @@ function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhoo
       <th scope="row">
         <Id id={id} href={`${BASE}/deliveries/${id}`} />
       </th>
-      <td>
+      <td data-label="Status">
         <Status tone={status.tone}>{status.words}</Status>
       </td>
-      <td>
+      <td data-label="Event">
         <code>{event}</code>
       </td>
-      <td>
+      <td data-label="Last answer">
         <span class={`answer ${answer.tone}`}>{answer.words}</span>
       </td>
-      <td class="number">{attemptCount}</td>
+      <td class="number" data-label="Attempts">
+        {attemptCount}
+      </td>
       {showsWebhook && (
-        <td>
+        <td data-label="Webhook">
           {webhook === undefined ? (
             <span class="muted">deleted</span>
           ) : (
@@ -85,10 +87,12 @@ function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhoo
           )}
         </td>
       )}
-      <td>
+      <td data-label="Created">
         <Time at={createdAt} now={now} />
       </td>
-      <td class="nowrap">{state.kind === 'pending' ? <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} /> : '–'}</td>
+      <td class="nowrap" data-label="Next attempt">
+        {state.kind === 'pending' ? <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} /> : '–'}
+      </td>
     </tr>
   )
 }

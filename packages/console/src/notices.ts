@@ -2,6 +2,8 @@ const notices: Readonly<Record<string, string>> = {
   started: 'The agent was told to start.',
   stopped: 'The agent was told to stop: what it runs may finish, what waits will wait.',
   agentDeleted: 'The agent is deleted, with its sessions and messages.',
+  sessionErased: 'The session is erased, with its messages.',
+  webhookChanged: 'The webhook is changed: this holds from the next request on.',
   webhookDeleted: 'The webhook is deleted: what waited for it is cancelled.',
   tested: 'A test event is on its way to this webhook.',
   paused: 'The webhook is paused. What it would get is kept until it is enabled.',

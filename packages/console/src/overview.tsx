@@ -245,14 +245,18 @@ function Webhooks({ webhooks, numbers, now }: WebhooksProps) {
                       {webhook.url}
                     </a>
                   </th>
-                  <td>
+                  <td data-label="Health">
                     <Status tone={tone}>{words}</Status>
                   </td>
-                  <td>
+                  <td data-label="Attempts">
                     <Sparkline good={good} bad={bad} />
                   </td>
-                  <td class="number">{sum(good)}</td>
-                  <td class="number">{sum(bad)}</td>
+                  <td class="number" data-label="Accepted">
+                    {sum(good)}
+                  </td>
+                  <td class="number" data-label="Failed">
+                    {sum(bad)}
+                  </td>
                 </tr>
               )
             })}

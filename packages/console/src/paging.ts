@@ -1,4 +1,4 @@
-import { isAgentName, isUuid, type PageOf } from '@org/agent-messaging-core'
+import { isAgentName, isStorableText, isUuid, type PageOf } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 
 const LENGTH = 25
@@ -14,3 +14,9 @@ export const idIn = (segment: string): string => (isUuid(segment) ? segment.toLo
 
 /** An agent's name, or its id. */
 export const agentIn = (segment: string): string => (isAgentName(segment) ? segment : idIn(segment))
+
+/** The session that the address names; of what no session can be called, the one that nothing has. */
+export function sessionIn(c: Context): string {
+  const called = c.req.query('session') ?? ''
+  return isStorableText(called) ? called : ''
+}

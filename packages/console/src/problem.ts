@@ -6,6 +6,7 @@ export type Problem = { readonly kind: string; readonly issues?: readonly Issue[
 const words: Readonly<Record<string, string>> = {
   agent_not_found: 'There is no such agent',
   agent_busy: 'Messages of it are waiting or running',
+  session_busy: 'Messages of it are waiting or running',
   session_not_found: 'There is no such session',
   message_not_found: 'There is no such message',
   webhook_not_found: 'There is no such webhook',

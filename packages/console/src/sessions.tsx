@@ -147,8 +147,10 @@ function SessionTable({ agent, sessions, now }: { readonly agent: Agent; readonl
               <th scope="row">
                 <a href={sessionPath(agent.name, sessionId)}>{sessionId}</a>
               </th>
-              <td>{openCount === 0 ? <Status tone="idle">idle</Status> : <Status tone="busy">{openCount} open</Status>}</td>
-              <td>
+              <td data-label="State">
+                {openCount === 0 ? <Status tone="idle">idle</Status> : <Status tone="busy">{openCount} open</Status>}
+              </td>
+              <td data-label="Last message">
                 <Time at={lastMessageAt} now={now} />
               </td>
             </tr>

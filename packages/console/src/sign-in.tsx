@@ -18,7 +18,7 @@ const LINK_IS_OVER = 'This link was used before, or is too old. Sign in with an 
 /** Signing in and out, and what needs no session. */
 export const signInRoutes = (d: ConsoleDeps) =>
   new Hono<Env>()
-    .get(`${BASE}/sign-in`, (c) => signInPage(c))
+    .get(`${BASE}/sign-in`, (c) => signInPage(c, { to: c.req.query('to') }))
 
     .post(`${BASE}/sign-in`, async (c) => {
       const form = await c.req.parseBody()
@@ -26,7 +26,8 @@ export const signInRoutes = (d: ConsoleDeps) =>
       const found = await d.service.keys.authenticate(key)
       if (found.isErr()) {
         const isWrong = found.error.kind === 'unauthorized'
-        return signInPage(c, isWrong ? 'This is not a valid API key.' : problemText(found.error), isWrong ? 401 : 503)
+        const problem = isWrong ? 'This is not a valid API key.' : problemText(found.error)
+        return signInPage(c, { to: form['to'], problem, status: isWrong ? 401 : 503 })
       }
       beginSession(c, d, key)
       return c.redirect(pathIn(form['to']), 303)
@@ -36,13 +37,13 @@ export const signInRoutes = (d: ConsoleDeps) =>
       const key = d.links.use(c.req.query('code') ?? '')
       if (key !== undefined) beginSession(c, d, key)
       // Who opens the link again, in a browser that it has signed in, is where it leads to already.
-      else if ((await keyOfSession(c, d)).isErr()) return signInPage(c, LINK_IS_OVER, 401)
+      else if ((await keyOfSession(c, d)).isErr()) return signInPage(c, { problem: LINK_IS_OVER, status: 401 })
       return c.redirect(BASE, 303)
     })
 
     .post(`${BASE}/sign-out`, async (c) => {
       const ended = await endSession(c, d)
-      return ended.isOk() ? c.redirect(`${BASE}/sign-in`, 303) : signInPage(c, HALF_OUT, 503)
+      return ended.isOk() ? c.redirect(`${BASE}/sign-in`, 303) : signInPage(c, { problem: HALF_OUT, status: 503 })
     })
 
     .post(`${BASE}/theme`, async (c) => {
@@ -77,11 +78,12 @@ export const need =
       ? next()
       : Promise.resolve(showProblem(c, 403, `The API key that you are signed in with lacks the permission ${permission}`))
 
-function signInPage(c: Context<Env>, problem?: string, status: 200 | 401 | 503 = 200) {
-  const to = pathIn(c.req.query('to'))
+type SignInPage = { readonly to?: unknown; readonly problem?: string; readonly status?: 401 | 503 }
+
+function signInPage(c: Context<Env>, { to, problem, status }: SignInPage) {
   return show(
     c,
-    { title: 'Sign in', status },
+    { title: 'Sign in', ...(status && { status }) },
     <form class="sign-in card" method="post" action={`${BASE}/sign-in`}>
       <h1>Sign in</h1>
       <p class="muted">
@@ -94,7 +96,7 @@ function signInPage(c: Context<Env>, problem?: string, status: 200 | 401 | 503 =
       )}
       <label for="key">API key</label>
       <input id="key" name="key" type="password" required autocomplete="off" spellcheck={false} placeholder="amk_…" autofocus />
-      <input type="hidden" name="to" value={to} />
+      <input type="hidden" name="to" value={pathIn(to)} />
       <button class="primary">Sign in</button>
       <p class="muted small">
         No key at hand? <code>npm start</code> prints one, and a link that signs in once; elsewhere <code>agent-messaging keys create</code>{' '}

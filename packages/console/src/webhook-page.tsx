@@ -50,6 +50,9 @@ function Actions({ webhook: { id, status, previousSecret }, now }: Pick<WebhookP
     <div class="buttons">
       {isEnabled ? post('test', 'Send a test event', 'primary') : post('enable', 'Enable', 'primary')}
       {isEnabled && post('pause', 'Pause')}
+      <a class="button" href={`${BASE}/webhooks/${id}/edit`}>
+        Edit
+      </a>
       {post('rotate', 'Rotate the secret')}
       {inGrace && post('finish', 'Finish the rotation')}
       <a class="button quiet" href={`${BASE}/webhooks/${id}/delete`}>

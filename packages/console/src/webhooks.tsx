@@ -1,19 +1,17 @@
-import { EVENT_NAMES, type CreateWebhookInput, type Instant, type Webhook } from '@org/agent-messaging-core'
+import type { Instant, Webhook } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { detailsOf } from './delivery-table.js'
-import { textIn, type Form } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
-import { Command, CopyButton, Empty, Next, pathOf, Problem, refreshed, Status, Time } from './parts.js'
+import { Command, CopyButton, Empty, Next, pathOf, refreshed, Status, Time } from './parts.js'
 import { idIn, pageOf } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
 import { need } from './sign-in.js'
 import { healthOf } from './wording.js'
+import { fieldsIn, NEW_WEBHOOK, settingsOf, WebhookForm, type WebhookDraft } from './webhook-form.js'
 import { WebhookPage } from './webhook-page.js'
-
-type Draft = { readonly url: string; readonly description: string; readonly events: readonly string[]; readonly problem: string }
 
 const RECENT = 10
 
@@ -25,10 +23,9 @@ export const webhookRoutes = (d: ConsoleDeps) => {
     .get(`${BASE}/webhooks`, mayManage, (c) => listPage(c, d))
 
     .post(`${BASE}/webhooks`, mayManage, async (c) => {
-      const form = await c.req.parseBody({ all: true })
-      const input = inputFrom(form)
-      const created = await service.webhooks.create({ ...input, projectId: c.get('apiKey').projectId })
-      if (created.isErr()) return listPage(c, d, { ...input, description: input.description ?? '', problem: problemText(created.error) })
+      const fields = fieldsIn(await c.req.parseBody({ all: true }))
+      const created = await service.webhooks.create({ ...settingsOf(fields), projectId: c.get('apiKey').projectId })
+      if (created.isErr()) return listPage(c, d, { ...fields, problem: problemText(created.error) })
       return secretPage(c, created.value.webhook, created.value.secret, 'The webhook is registered')
     })
 
@@ -68,14 +65,7 @@ const actions = ({ service: { webhooks } }: ConsoleDeps) => ({
   finish: { notice: 'finished', act: webhooks.finishRotation },
 })
 
-/** Which events there are is the service's to say. */
-function inputFrom(form: Form): Omit<CreateWebhookInput, 'projectId'> {
-  const text = (name: string): string => textIn(form, name).trim()
-  const events = [form['events'] ?? []].flat().map(String) as unknown as CreateWebhookInput['events']
-  return { url: text('url'), events, ...(text('description') !== '' && { description: text('description') }) }
-}
-
-async function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, draft?: Draft) {
+async function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, draft?: WebhookDraft) {
   const found = await service.webhooks.list(c.get('apiKey').projectId, pageOf(c))
   if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
   const { data, nextCursor } = found.value
@@ -95,7 +85,7 @@ async function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, draf
         )}
         <section class="card" aria-labelledby="create">
           <h2 id="create">Register a webhook</h2>
-          <CreateForm draft={draft} />
+          <WebhookForm action={`${BASE}/webhooks`} draft={draft ?? NEW_WEBHOOK} button="Register" />
         </section>
       </div>
     </>,
@@ -125,12 +115,12 @@ const WebhookTable = ({ webhooks, now }: { readonly webhooks: readonly Webhook[]
                 </a>
                 {webhook.description !== undefined && <div class="muted small">{webhook.description}</div>}
               </th>
-              <td>
+              <td data-label="Health">
                 <Status tone={tone}>{words}</Status>
                 {why !== undefined && <div class="muted small">{why}</div>}
               </td>
-              <td>{webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}</td>
-              <td>{lastSuccessAt === undefined ? '–' : <Time at={lastSuccessAt} now={now} />}</td>
+              <td data-label="Events">{webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}</td>
+              <td data-label="Last accepted">{lastSuccessAt === undefined ? '–' : <Time at={lastSuccessAt} now={now} />}</td>
             </tr>
           )
         })}
@@ -138,37 +128,6 @@ const WebhookTable = ({ webhooks, now }: { readonly webhooks: readonly Webhook[]
     </table>
   </div>
 )
-
-function CreateForm({ draft }: { readonly draft: Draft | undefined }) {
-  const isChosen = (event: string): boolean => draft?.events.includes(event) ?? event === '*'
-  return (
-    <form method="post" action={`${BASE}/webhooks`} class="stack">
-      <Problem text={draft?.problem} />
-      <div>
-        <label for="url">URL</label>
-        <input id="url" name="url" type="url" required value={draft?.url ?? ''} placeholder="https://example.com/hooks" />
-      </div>
-      <div>
-        <label for="description">
-          Description <span class="muted">(optional)</span>
-        </label>
-        <input id="description" name="description" maxlength={500} value={draft?.description ?? ''} />
-      </div>
-      <fieldset>
-        <legend>Events</legend>
-        {['*', ...EVENT_NAMES].map((event) => (
-          <label class="check">
-            <input type="checkbox" name="events" value={event} checked={isChosen(event)} />
-            {event === '*' ? 'All, those of later versions too' : <code>{event}</code>}
-          </label>
-        ))}
-      </fieldset>
-      <p class="buttons">
-        <button class="primary">Register</button>
-      </p>
-    </form>
-  )
-}
 
 const NoWebhooks = ({ hasCatcher, origin }: { readonly hasCatcher: boolean; readonly origin: string }) => (
   <Empty title="No webhooks yet">

@@ -160,19 +160,46 @@ describe('starting and stopping', () => {
     await service.agents.start(ref)
     await clock.until(() => runtime.openRuns.includes(queued.id))
   })
-  it('can be reversed while it stops', async () => {
-    const { service, ref, post, runtime, clock } = await scene()
-    const { id } = await post()
+  it('can be reversed while it stops: it takes messages again at once, beside the runs that have not ended', async () => {
+    const { service, ref, post, runtime, clock, hook, deliveries } = await scene()
+    await hook()
+    const { id: long } = await post()
     const stopping = service.agents.stop(ref)
     await clock.advance(2_000)
     await stopping
-    const starting = service.agents.start(ref)
-    await clock.advance(2_000)
-    await starting
-    runtime.answer(id, 'ok')
-    await clock.advance(1_000)
+    expect((await service.agents.start(ref))._unsafeUnwrap().state.kind).toBe('running')
+    const { id } = await post('next', { sessionId: 'another' })
+    expect(runtime.openRuns).toEqual([long, id])
+    runtime.answer(long, 'ok')
+    await clock.advance(5_000)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
-    expect(runtime.starts).toHaveLength(2)
+    expect(runtime.starts).toHaveLength(1)
+    expect(eventsOf(await deliveries())).toEqual(['agent.started', 'message.responded'])
+  })
+  it('can be reversed, and reversed again', async () => {
+    const { service, ref, post, runtime, clock } = await scene()
+    const { id } = await post()
+    for (const action of ['stop', 'start', 'stop', 'stop'] as const) {
+      const done = service.agents[action](ref)
+      await clock.advance(2_000)
+      await done
+    }
+    const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state.kind
+    expect(await stateOf()).toBe('stopping')
+    runtime.answer(id, 'ok')
+    await clock.advance(0)
+    expect(await stateOf()).toBe('stopped')
+  })
+  it('can be reversed from another process', async () => {
+    const { service, another, ref, post, runtime, clock } = await scene()
+    await post()
+    const stopping = service.agents.stop(ref)
+    await clock.advance(2_000)
+    await stopping
+    await another().agents.start(ref)
+    await clock.advance(5_000)
+    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect(runtime.starts).toHaveLength(1)
   })
   it('is only noted where no workers run, and done where they do', async () => {
     const { service, ref, another, runtime, clock } = await scene()
@@ -243,6 +270,23 @@ describe('an agent that fails', () => {
     await clock.until(() => runtime.starts.length === 4)
     await clock.advance(61_000)
     expect(await exit(3_000)).toBe(1)
+  })
+  it('to nobody is one that was sacrificed for a run that would not end: it is started again at once, however often', async () => {
+    const { service, ref, bot, runtime, clock, hook, deliveries } = await scene()
+    await hook()
+    const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state
+    for (let n = 0; n < 12; n++) {
+      runtime.exit(bot.id, 'it did not end a cancelled run', true)
+      await clock.advance(0)
+      expect(await stateOf()).toMatchObject({ kind: 'error', failures: 0, lastError: { message: 'it did not end a cancelled run' } })
+      await clock.advance(1_000)
+      expect(await stateOf()).toMatchObject({ kind: 'running' })
+    }
+    runtime.exit(bot.id)
+    await clock.advance(0)
+    expect(await stateOf()).toMatchObject({ failures: 1 })
+    await clock.advance(0)
+    expect(eventsOf(await deliveries()).slice(0, 2)).toEqual(['agent.error', 'agent.started'])
   })
   it('before its turn to be stopped has come leaves alone what was started anew', async () => {
     const { service, ref, bot, post, runtime, clock } = await scene()

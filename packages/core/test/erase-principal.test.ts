@@ -69,6 +69,20 @@ describe('an end user', () => {
     expect((await state(id)).kind).toBe('running')
   })
 
+  it('has nobody waiting any more for what was erased by force', async () => {
+    const { clock, runtime, erase, send, service } = await scene()
+    const waits = send('mine', u)
+    for (const [more, sessionId] of [
+      [endUser('v'), 'v'],
+      [{}, 'w'],
+    ] as const)
+      void send('not mine', { ...more, sessionId })
+    await clock.until(() => runtime.openRuns.length === 3)
+    await erase({ force: true })
+    expect((await waits)._unsafeUnwrap().message.state.kind).toBe('running')
+    expect(service.load().waitingCallers).toBe(2)
+  })
+
   it('who writes again is kept again', async () => {
     const { erase, count, send } = await scene(ANSWERS)
     await send('first', { ...u, idempotencyKey: 'k' })

@@ -1,5 +1,5 @@
 import { createService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 
 const LEASE_MS = 30_000
@@ -74,6 +74,66 @@ describe('an agent that keeps something in its process', () => {
     clock.set(clock.now() - 100 * LEASE_MS)
     await clock.advance(3 * LEASE_MS)
     expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 0])
+  })
+})
+
+describe('an agent that keeps something in its process, and that process lacks what it needs', () => {
+  /** Beside two processes, one without the program; and those that come later, with it or without. */
+  const withAndWithout = async () => {
+    const processes = await twoProcesses()
+    const lacking = fakeRuntime({ exclusive: true, has: () => false })
+    const process = (name: string, runtime = fakeRuntime({ exclusive: true })) => {
+      const ids = { next: () => `${name}-${processes.one.ids.next()}` }
+      return { runtime, service: createService({ ...processes.one, storage: processes.one.storage.reopen(), ids, runtimes: [runtime] }) }
+    }
+    const stateOf = async () => (await processes.services[0].agents.get(processes.ref))._unsafeUnwrap().state
+    const end = async () => {
+      const stopping = processes.services.map((service) => service.stop({ graceMs: 0 }))
+      await processes.clock.advance(2_000)
+      await Promise.all(stopping)
+    }
+    return { ...processes, lacking, process, stateOf, end }
+  }
+
+  it('is left to one that has it, however long that takes to come', async () => {
+    const { lacking, process, stateOf, end, clock } = await withAndWithout()
+    await end()
+    await process('lacking', lacking).service.start()
+    await clock.advance(10 * LEASE_MS)
+    const { runtime, service } = process('having')
+    await service.start()
+    expect(runtime.starts).toHaveLength(1)
+    expect(await stateOf()).toMatchObject({ kind: 'running' })
+  })
+
+  it('is said to be in error where it is to start, until one comes that has it', async () => {
+    const { services, ref, lacking, process, stateOf, end, clock } = await withAndWithout()
+    await services[0].agents.stop(ref)
+    await end()
+    const { service } = process('lacking', lacking)
+    await service.start()
+    lacking.failStart('no program')
+    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'error', lastError: { message: 'no program' } })
+    await clock.advance(10 * LEASE_MS)
+    expect(lacking.starts).toHaveLength(1)
+    const having = process('having')
+    await having.service.start()
+    expect(having.runtime.starts).toHaveLength(1)
+    await clock.advance(10 * LEASE_MS)
+    expect(await stateOf()).toMatchObject({ kind: 'running' })
+    expect(having.runtime.starts).toHaveLength(1)
+  })
+
+  it('is neither stopped nor tended there while another process has it', async () => {
+    const { services, ref, lacking, process, stateOf, clock, one, post } = await withAndWithout()
+    const { id } = await post(0)
+    await process('lacking', lacking).service.start()
+    const stopping = services[0].agents.stop(ref)
+    await clock.advance(5_000)
+    expect((await stopping)._unsafeUnwrap().state).toEqual({ kind: 'stopping' })
+    one.runtime.answer(id, 'done')
+    await clock.advance(0)
+    expect(await stateOf()).toEqual({ kind: 'stopped' })
   })
 })
 

@@ -139,6 +139,16 @@ describe('a run that fails', () => {
       data: { messageId: message.id, sessionId: 's', correlationId: 'c1' },
     })
   })
+  it('fails when its agent allows no more attempts by the time of the next one, and does not speak of a process that ended', async () => {
+    const { post, runtime, clock, state, service, ref } = await scene()
+    const { id } = await post()
+    await clock.until(() => runtime.openRuns.length === 1)
+    runtime.fail(id, 'busy', { retryable: true })
+    await service.agents.update({ ...ref, change: { maxAttempts: 1 } })
+    await clock.advance(2_000)
+    const error = { code: 'RUNTIME_ERROR', message: 'the last attempt failed, and the agent allows no other' }
+    expect(await state(id)).toMatchObject({ kind: 'failed', error })
+  })
   it('is attached to at once, for there is nothing to wait for', async () => {
     const { send } = await scene({ handler: () => failedRun('RUNTIME_ERROR', 'boom') })
     await send('hi', { idempotencyKey: 'k' })
@@ -156,10 +166,13 @@ describe('a run that fails', () => {
     const { send } = await scene({ ...responses(answer), policy: { limits: { ...defaultLimits, responseLength: 10 } } })
     expect((await send())._unsafeUnwrap().message.state).toMatchObject({ kind: 'failed', error: { code: 'RESPONSE_INVALID' } })
   })
-  it('when the runtime breaks its promise never to reject', async () => {
+  it.each([
+    [new Error('rude'), 'Error: rude'],
+    [Object.create(null), 'what was thrown has no words for itself'],
+  ])('when the runtime breaks its promise never to reject', async (thrown: Error, message) => {
     const rude: AgentRuntime['start'] = async () => {
       const { ok } = await import('neverthrow')
-      return ok({ run: () => Promise.reject(new Error('rude')), health: async () => ({ ok: true }), stop: async () => undefined })
+      return ok({ run: () => Promise.reject(thrown), health: async () => ({ ok: true }), stop: async () => undefined })
     }
     const { post, service, ref, runtime, clock, state } = await scene({ agent: { maxAttempts: 1 } })
     await service.agents.stop(ref)
@@ -167,7 +180,7 @@ describe('a run that fails', () => {
     await service.agents.start(ref)
     const { id } = await post()
     await clock.advance(0)
-    expect(await state(id)).toMatchObject({ kind: 'failed', error: { message: 'Error: rude' } })
+    expect(await state(id)).toMatchObject({ kind: 'failed', error: { message } })
   })
 })
 

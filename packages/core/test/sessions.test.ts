@@ -1,3 +1,4 @@
+import type { RunRequest } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
@@ -29,6 +30,22 @@ describe('sessions', () => {
     await clock.advance(2_000) // the beat finds its lease lost
     expect(runtime.openRuns).toEqual([])
     expect((await post()).attempt).toBe(1)
+  })
+
+  it('keep nobody waiting who waits for what is erased by force, nor does an agent that is deleted', async () => {
+    const { service, ref, send, clock, runtime } = await scene()
+    const other = send('of another session', { sessionId: 'other' })
+    const gone = send()
+    await clock.until(() => runtime.openRuns.length === 2)
+    const [run, { messageId }] = runtime.requests as [RunRequest, RunRequest]
+    const read = service.messages.get({ ...ref, messageId, waitMs: 30_000 })
+    await clock.advance(0)
+    await service.sessions.erase({ ...ref, sessionId: 's', force: true })
+    expect((await gone)._unsafeUnwrap().message).toMatchObject({ id: messageId, state: { kind: 'running' } })
+    expect((await read)._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+    expect(service.load().waitingCallers).toBe(1)
+    await service.agents.delete({ ...ref, force: true })
+    expect((await other)._unsafeUnwrap().message).toMatchObject({ id: run.messageId, state: { kind: 'running' } })
   })
 
   it('leave nothing behind: what was erased is swept in bounded rounds, and a store that is away is asked again', async () => {

@@ -189,6 +189,20 @@ describe('an agent that is not well', () => {
     await clock.advance(10_000)
     expect(await stateOf()).toMatchObject({ kind: 'running' })
   })
+  it('and is stopped, and started again before its runs have ended, goes on when it is well', async () => {
+    const { ward, clock, stateOf, service, ref, post, runtime } = await sick()
+    await clock.until(async () => (await stateOf()).kind === 'running', { maxMs: 120_000 })
+    const { id: long } = await post()
+    ward.health = () => ({ ok: false })
+    await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
+    const stopping = service.agents.stop(ref)
+    await clock.advance(2_000)
+    await stopping
+    ward.health = () => ({ ok: true })
+    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'running' })
+    const { id } = await post('next', { sessionId: 'another' })
+    expect(runtime.openRuns).toEqual([long, id])
+  })
   it('is started by a person only if it is well', async () => {
     const { ward, clock, stateOf, service, ref } = await sick()
     await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })

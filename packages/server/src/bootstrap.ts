@@ -50,13 +50,21 @@ export async function ensureDefaultProject({ storage, clock, ids }: { storage: S
   return project
 }
 
-/** Gives the project this key, with all permissions, unless it exists. `refused`: it exists, but is revoked or another project's. */
-export async function ensureKey(service: MessagingService, projectId: string, key: string): Promise<'good' | 'refused'> {
+const KEY_NAME = 'bootstrap'
+
+/** `refused`: the key exists, but is revoked or another project's. `earlier`: ids of keys of other starts that are good as well. */
+export type EnsuredKey = { readonly state: 'good' | 'refused'; readonly earlier: readonly string[] }
+
+/** Gives the project this key, with all permissions, unless it exists. */
+export async function ensureKey(service: MessagingService, projectId: string, key: string): Promise<EnsuredKey> {
   const created = service.keys
-    .create({ projectId, name: 'bootstrap', permissions: PERMISSIONS, key })
+    .create({ projectId, name: KEY_NAME, permissions: PERMISSIONS, key })
     .map(() => undefined)
     .orElse((error) => (error.kind === 'key_taken' ? ok(undefined) : err(error)))
   await orFail(created, 'the API key of the start cannot be made')
   const found = await service.keys.authenticate(key)
-  return found.isOk() && found.value.projectId === projectId ? 'good' : 'refused'
+  const own = found.isOk() && found.value.projectId === projectId ? found.value.id : undefined
+  const keys = await allPages((page) => service.keys.list(projectId, page), 'the API keys cannot be read')
+  const earlier = keys.filter(({ id, name, revokedAt }) => name === KEY_NAME && revokedAt === undefined && id !== own)
+  return { state: own === undefined ? 'refused' : 'good', earlier: earlier.map(({ id }) => id) }
 }

@@ -167,6 +167,7 @@ describe('unknown variables', () => {
 
   it('are named alone when nothing is near', () => {
     expect(unknownVariables({ SERVICE_QQQQQQQQQ: '1' })).toEqual(['SERVICE_QQQQQQQQQ is no setting of this server and has no effect'])
+    expect(unknownVariables({ 'SERVICE_MASTER_KEY: c2VjcmV0': '' })).toEqual([])
   })
 })
 

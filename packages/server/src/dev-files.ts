@@ -26,10 +26,11 @@ export function keptOrMade({ databasePath, masterKey, bootstrapApiKey }: Config)
   }
 }
 
-/** For the commands: the database and the key of an earlier `dev` in this directory, if there was one. Makes nothing. */
-export function keptIfMade({ masterKey }: Config): Omit<Kept, 'apiKey'> | undefined {
-  const databasePath = devFiles.database
-  return existsSync(databasePath) ? { databasePath, masterKey: masterKey ?? keptMasterKey(databasePath) } : undefined
+/** For the commands: the database and the key of an earlier `dev` in this directory, if one of them was made here. Makes nothing. */
+export function keptIfMade({ databasePath: given, masterKey }: Config): Omit<Kept, 'apiKey'> | undefined {
+  const databasePath = given ?? devFiles.database
+  const isMade = given === undefined ? existsSync(databasePath) : masterKey === undefined && existsSync(devFiles.masterKey)
+  return isMade ? { databasePath, masterKey: masterKey ?? keptMasterKey(databasePath) } : undefined
 }
 
 function keptMasterKey(databasePath: string): Uint8Array {

@@ -3,7 +3,7 @@ export function envFileProblems(text: string): string[] {
   // A quoted value may go on over lines; what it holds is left out, and the lines stay where they are.
   const plain = text.replaceAll(/=[ \t]*(["'`])[^]*?\1/g, (value) => `=${value.replaceAll(/[^\n]/g, '')}`)
   return plain.split('\n').flatMap((line, index) => {
-    const isSetting = line.trim() === '' || line.trimStart().startsWith('#') || line.includes('=')
-    return isSetting ? [] : [`.env line ${index + 1} has no "=" and has no effect`]
+    const isSetting = line.trim() === '' || line.trimStart().startsWith('#') || /^\s*(?:export\s+)?[\w.-]+\s*=/.test(line)
+    return isSetting ? [] : [`.env line ${index + 1} is not NAME=value and has no effect`]
   })
 }

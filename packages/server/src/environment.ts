@@ -47,7 +47,8 @@ export const environment = z.object({
     takes: 'an http: or https: URL without query and fragment',
   }),
   SERVICE_BOOTSTRAP_API_KEY: value.bootstrapKey.optional().register(variables, {
-    about: 'An API key with all permissions for the project `default`; both are made at the start if they are missing.',
+    about:
+      'An API key with all permissions for the project `default`; both are made at the start if they are missing. One of before stays good until it is revoked.',
     takes: '20 to 255 printable ASCII characters without space and comma',
     isSecret: true,
   }),

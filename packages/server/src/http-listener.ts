@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { OperatorError } from './operator-error.js'
+import { ownUrl } from './own-url.js'
 
 export type Listener = {
   /** Where it listens, with the port that it got. */
@@ -81,7 +82,7 @@ export async function openListener({
     await closed
   }
 
-  return { url: urlOf(server.address() as AddressInfo, host), close }
+  return { url: ownUrl(host, (server.address() as AddressInfo).port), close }
 }
 
 /** For what cannot even be made a Request of; in the words of the API. */
@@ -107,10 +108,4 @@ function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, por
   if (code === 'EACCES') return `this user may not listen on port ${port}; set ${variable} to one from 1024`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `HOST is ${host}, which is no address of this machine`
   return `cannot listen on ${host}, port ${port}: ${message}`
-}
-
-/** One that works from this machine: nobody can connect to "all addresses". */
-function urlOf({ port }: AddressInfo, host: string): string {
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }

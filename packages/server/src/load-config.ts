@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { loadEnvFile } from 'node:process'
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import { readConfig, type Config } from './config.js'
 import { envFileProblems } from './env-file.js'
 import { OperatorError } from './operator-error.js'
@@ -15,7 +15,17 @@ export function loadConfig(): Config {
 
 /** Brings `.env` into the environment; gives a line for each thing there that has no effect. */
 export function readEnvironment(): string[] {
-  const problems = existsSync('.env') ? envFileProblems(readFileSync('.env', 'utf8')) : []
-  if (existsSync('.env')) loadEnvFile('.env')
-  return [...problems, ...unknownVariables(process.env)]
+  const text = readEnvFile()
+  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value
+  return [...envFileProblems(text), ...unknownVariables(process.env)]
+}
+
+/** Without the mark that some editors put in front, which would become a part of the first name. */
+function readEnvFile(): string {
+  try {
+    return readFileSync('.env', 'utf8').replace(/^\uFEFF/, '')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw new OperatorError(`.env cannot be read: ${(error as Error).message}`, 2)
+  }
 }

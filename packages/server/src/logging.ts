@@ -8,8 +8,25 @@ export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & Par
 
 const OPTIONS = { base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: (level: string) => ({ level }) } }
 
-/** A JSON object a line, to stdout. Written behind the event loop's back; what is left is written at exit. */
-export const jsonLogger = (level: LevelWithSilent): PinoLogger => pino({ ...OPTIONS, level }, destination({ dest: 1, sync: false }))
+/** Of lines that could not be written yet, in bytes; what comes on top of that is dropped. */
+const MOST_UNWRITTEN = 16 * 1024 * 1024
+
+/**
+ * A JSON object a line, to stdout. Written behind the event loop's back; what is left is written at exit. A log that cannot be written, as
+ * on a full disk, ends nothing: it goes on when it can, with the lines that were kept.
+ */
+export function jsonLogger(level: LevelWithSilent): PinoLogger {
+  const log = destination({ dest: 1, sync: false, maxLength: MOST_UNWRITTEN })
+  const { flushSync } = log
+  log.once('error', ({ message }: Error) => process.stderr.write(`the log cannot be written: ${message}\n`))
+  log.on('error', () => {
+    log.flushSync = () => undefined // it would try until it succeeds, and at the exit nothing else happens meanwhile
+  })
+  log.on('drain', () => {
+    log.flushSync = flushSync
+  })
+  return pino({ ...OPTIONS, level }, log)
+}
 
 /** Lines for a person, to stderr: stdout is for what was asked for. Programs and remote agents have their words in them. */
 export const plainLogger = (level: LevelWithSilent): PinoLogger =>

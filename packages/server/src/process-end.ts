@@ -4,7 +4,7 @@ import type { Logger } from './logging.js'
 /** Ctrl-C reaches the process from the terminal and again from npm, at once: within this time two signals are one. */
 const SAME_SIGNAL_MS = 500
 
-/** Drains on SIGTERM or SIGINT and exits with 0; a second signal exits with 1 at once. */
+/** Drains on SIGTERM or SIGINT, or when its terminal is closed, and exits with 0; a second signal exits with 1 at once. */
 export function stopOnSignal(server: RunningServer, graceMs: number, logger: Logger): void {
   let stoppingSince: number | undefined
   const stop = (signal: string): void => {
@@ -25,7 +25,7 @@ export function stopOnSignal(server: RunningServer, graceMs: number, logger: Log
       (error: unknown) => exitOn(logger)(error),
     )
   }
-  process.on('SIGTERM', stop).on('SIGINT', stop)
+  process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop)
 }
 
 /** A defect: nothing is known about this process any more, so it ends. What it was doing is done again after its leases. */

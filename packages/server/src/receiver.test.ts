@@ -25,8 +25,11 @@ async function receive(
 }
 
 const { hmacSha256 } = nodeCrypto(Buffer.alloc(32))
-const signed = (secret: string, headerPrefix = 'X-Service'): Record<string, string> =>
-  signatureHeaders(hmacSha256, { id: 'the-delivery', event: 'message.responded', body: BODY, secret, at: 1_700_000_000_000, headerPrefix })
+const signed = (secret: string, headerPrefix = 'X-Service', nextSecret?: string): Record<string, string> =>
+  signatureHeaders(hmacSha256, {
+    ...{ id: 'the-delivery', event: 'message.responded', body: BODY, secret, at: 1_700_000_000_000, headerPrefix },
+    ...(nextSecret !== undefined && { nextSecret }),
+  })
 
 describe('the receiver', () => {
   it('prints the event, the delivery, the verdict and the body, and answers 200', async () => {
@@ -54,10 +57,13 @@ describe('the receiver', () => {
     expect((await receive({ secret: SECRET }, { ...signed(SECRET), [name]: 'sha256=0' })).printed).toContain('SIGNATURE WRONG')
   })
 
-  it('takes one of several Standard Webhooks signatures', async () => {
-    const headers = signed(SECRET)
-    const both = { ...headers, 'webhook-signature': `v1,AAAA ${headers['webhook-signature']}` }
-    expect((await receive({ secret: SECRET }, both)).printed).toContain('signature valid')
+  it('takes the old secret and the new one while a rotation goes on, and no third one', async () => {
+    const [next, third] = [8, 9].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`)
+    const rotating = signed(SECRET, 'X-Service', next)
+    expect(rotating['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
+    expect((await receive({ secret: SECRET }, rotating)).printed).toContain('signature valid')
+    expect((await receive({ secret: next }, rotating)).printed).toContain('signature valid')
+    expect((await receive({ secret: third }, rotating)).printed).toContain('SIGNATURE WRONG')
   })
 
   it('prints what is not signed, what is not JSON, and what it cannot check', async () => {

@@ -249,19 +249,31 @@ describe('the start of a server', () => {
     expect((await server.service.keys.authenticate(KEY))._unsafeUnwrap().projectId).toBe(made.id)
   })
 
+  function warned(): { logger: Logger; warnings: unknown[] } {
+    const warnings: unknown[] = []
+    const warn = (details: unknown, text: unknown): void => void warnings.push([details, text])
+    return { logger: { debug: () => {}, info: () => {}, error: () => {}, warn } as unknown as Logger, warnings }
+  }
+
   it('warns of a key of the environment that was revoked', async () => {
     const { service } = await serve()
     const { id, projectId } = (await service.keys.authenticate(KEY))._unsafeUnwrap()
     await service.keys.revoke(projectId, id)
-    const warnings: unknown[] = []
-    const logger = {
-      debug: () => {},
-      info: () => {},
-      warn: (_: unknown, text: unknown) => void warnings.push(text),
-      error: () => {},
-    } as unknown as Logger
+    const { logger, warnings } = warned()
     const server = await serve({ logger })
-    expect(warnings).toEqual([expect.stringContaining('revoked')])
+    expect(warnings).toEqual([[{ projectId }, expect.stringContaining('revoked')]])
     expect((await call(server, '/v1/agents')).status).toBe(401)
+  })
+
+  it('warns of a key that the environment had before, until it is revoked', async () => {
+    const { service } = await serve()
+    const { id, projectId } = (await service.keys.authenticate(KEY))._unsafeUnwrap()
+    const { logger, warnings } = warned()
+    const changed = { logger, bootstrapApiKey: 'another-api-key-for-the-tests' }
+    await serve(changed)
+    expect(warnings.splice(0)).toEqual([[{ keyId: id }, 'a bootstrap API key of an earlier start is still good: `keys revoke` ends it']])
+    await service.keys.revoke(projectId, id)
+    await serve(changed)
+    expect(warnings).toEqual([])
   })
 })

@@ -110,12 +110,14 @@ function running(
 
 async function bootstrap({ platform, storage, service }: Wiring, key: string, logger: Logger): Promise<void> {
   const project = await ensureDefaultProject({ storage, ...platform })
-  if ((await ensureKey(service, project.id, key)) === 'refused') {
+  const { state, earlier } = await ensureKey(service, project.id, key)
+  if (state === 'refused') {
     logger.warn(
       { projectId: project.id },
       'the bootstrap API key exists, but is revoked or of another project: it opens nothing in "default"',
     )
   }
+  for (const keyId of earlier) logger.warn({ keyId }, 'a bootstrap API key of an earlier start is still good: `keys revoke` ends it')
 }
 
 const isMeasured = ({ metricsToken, metricsPort, openMetrics = false }: ServerOptions): boolean =>

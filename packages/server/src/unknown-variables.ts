@@ -1,10 +1,10 @@
 import type { Variables } from './config.js'
 import { environment } from './environment.js'
 
-/** A line for each SERVICE_… variable that this server does not know: most are mistyped. */
+/** A line for each SERVICE_… variable that this server does not know: most are mistyped. One with an odd name may have its value in there. */
 export function unknownVariables(env: Variables): string[] {
   const known = Object.keys(environment.shape)
-  const strange = Object.keys(env).filter((name) => name.startsWith('SERVICE_') && !known.includes(name))
+  const strange = Object.keys(env).filter((name) => /^SERVICE_\w+$/.test(name) && !known.includes(name))
   return strange.map((name) => {
     const meant = nearest(name, known)
     return `${name} is no setting of this server and has no effect${meant === undefined ? '' : `; did you mean ${meant}?`}`

@@ -182,6 +182,15 @@ describe('the commands on the database', SLOWLY, () => {
     expect((await cli('webhooks create http://localhost:9/', {})).code).toBe(0)
   })
 
+  it('find the key that dev made in this directory for a database of the environment', async () => {
+    const own = { SERVICE_DATABASE_URL: 'file:service.db' }
+    const dev = shop.cli(['dev'], { ...own, PORT: '0' })
+    await dev.find(/deliveries/)
+    expect((await cli('agents list', own)).stdout).toMatch(/^NAME.*\necho {2}running/)
+    expect((await cli('webhooks create http://localhost:9/', own)).code).toBe(0)
+    expect((await cli('backup copy.db', own)).stdout).toContain('Keep a copy of data/master-key apart from it')
+  })
+
   it.each([
     [{}, /^there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first\n$/],
     [{ SERVICE_DATABASE_URL: 'file:service.db' }, /^SERVICE_MASTER_KEY is not set; .*\n$/],

@@ -1,4 +1,4 @@
-import { rmSync, statSync } from 'node:fs'
+import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../scripts/free-port.mjs'
@@ -145,8 +145,8 @@ describe('agent-messaging dev', () => {
     expect(JSON.parse(curl.stdout())).toMatchObject({ status: 'responded' })
   })
 
-  it('reads .env', async () => {
-    shop.write('.env', 'SERVICE_BOOTSTRAP_API_KEY=a-key-from-the-env-file\n')
+  it('reads .env, as editors on Windows write it too', async () => {
+    shop.write('.env', '\uFEFFSERVICE_BOOTSTRAP_API_KEY=a-key-from-the-env-file\r\n')
     expect((await dev()).key).toBe('a-key-from-the-env-file')
   })
 
@@ -156,6 +156,18 @@ describe('agent-messaging dev', () => {
     const second = shop.cli(['dev'], { PORT: '0' })
     expect(await second.ended).toBe(2)
     expect(second.stderr()).toMatch(/^data\/master-key is missing, and data\/agent-messaging.db was begun with it: .*\n$/)
+  })
+
+  it('stops with a line when .env cannot be read, or data/ cannot be made', async () => {
+    const failed = async (): Promise<[number | null, string]> => {
+      const program = shop.cli(['dev'], { PORT: '0' })
+      return [await program.ended, program.stderr()]
+    }
+    mkdirSync(path.join(shop.directory, '.env'))
+    expect(await failed()).toEqual([2, '.env cannot be read: EISDIR: illegal operation on a directory, read\n'])
+    rmdirSync(path.join(shop.directory, '.env'))
+    shop.write('data', '')
+    expect(await failed()).toEqual([1, "EEXIST: file already exists, mkdir 'data'\n"])
   })
 
   it('warns of a setting that it does not know', async () => {

@@ -79,6 +79,7 @@ describe('send', SLOWLY, () => {
       'send echo Hello --url http://127.0.0.1:9',
       /^no server answers at http:\/\/127\.0\.0\.1:9: start one with `agent-messaging dev`/,
     )
+    await says('send echo Hello', /^no server answers at http:\/\/\[::1\]:9: /, { SERVICE_PUBLIC_URL: '', HOST: '::', PORT: '9' })
     const nowhere = await cli('send echo Hello --url 127.0.0.1:9', env)
     expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('It takes a URL such as http://127.0.0.1:3000.')])
     expect((await cli('send echo Hello --stream --wait 1', env)).code).toBe(2)

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { until, workshop, type Program, type Workshop } from './workshop.js'
+import { freePort } from '../../../scripts/free-port.mjs'
+import { needs } from '../../../scripts/test-needs.js'
+import { CLI, until, workshop, type Program, type Workshop } from './workshop.js'
 
 const KEY = 'an-api-key-for-the-tests'
 const ENV = {
@@ -141,6 +143,17 @@ describe('agent-messaging start', () => {
     expect(program.stdout()).toMatch(/"level":"error".*a defect.*"msg":"the process ends on an error that nobody handled"}\n/)
   })
 
+  it('goes on without its log when that cannot be written, and can be stopped', needs('fullDevice'), async () => {
+    const port = await freePort()
+    const program = shop.run('bash', ['-c', `exec ${process.execPath} ${CLI} start > /dev/full`], { ...ENV, PORT: String(port) })
+    const isUp = () => fetch(`http://127.0.0.1:${port}/healthz`).then(({ ok }) => ok)
+    await until(() => isUp().catch(() => false))
+    await until(() => program.stderr() === 'the log cannot be written: ENOSPC: no space left on device, write\n')
+    expect(await isUp()).toBe(true)
+    program.signal('SIGTERM')
+    expect(await program.ended).toBe(0)
+  })
+
   it('cuts off headers that dribble', async () => {
     const { url } = await start()
     const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
@@ -188,6 +201,12 @@ describe('agent-messaging start, told to stop', () => {
     await openSockets(server, 50, 'GET /healthz HTTP/1.1\r\nHost: x\r\n')
     server.program.signal('SIGTERM')
     expect(await server.program.ended).toBe(0)
+  })
+
+  it('drains when its terminal is closed', async () => {
+    const { program } = await start()
+    program.signal('SIGHUP')
+    expect(await program.ended).toBe(0)
   })
 
   it('hands a run back at the end of the grace, and the next start runs it again', async () => {

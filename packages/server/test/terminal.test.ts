@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { needs } from '../../../scripts/test-needs.js'
 import { ENV, SLOWLY } from './command-line.js'
-import { workshop, type Workshop } from './workshop.js'
+import { CLI, workshop, type Workshop } from './workshop.js'
 
 const CLEAR = '\u001B[2J'
 
@@ -22,5 +23,16 @@ describe('the terminal', SLOWLY, () => {
     const url = await program.find(/http:\S+/)
     expect((await fetch(url, { method: 'POST', body: `a${CLEAR}` })).status).toBe(200)
     expect(await program.find(/\na .*\n/)).toBe('\na [2J\n')
+  })
+
+  it('is told in a line that what was asked for found no room', needs('fullDevice'), async () => {
+    const program = shop.run('bash', ['-c', `exec ${process.execPath} ${CLI} config > /dev/full`])
+    const said = 'what was asked for cannot be written: ENOSPC: no space left on device, write\n'
+    expect([await program.ended, program.stderr()]).toEqual([1, said])
+  })
+
+  it('may stop reading', async () => {
+    const program = shop.run('bash', ['-c', `set -o pipefail; ${process.execPath} ${CLI} config --env 2>&1 | head -1`])
+    expect([await program.ended, program.stdout().split('\n').length]).toEqual([0, 2])
   })
 })

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
+import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
-import { workshop, type Workshop } from './workshop.js'
+import { until, workshop, type Workshop } from './workshop.js'
 
 let shop: Workshop
 beforeEach(() => {
@@ -69,6 +70,17 @@ describe('backup', SLOWLY, () => {
       stderr: expect.stringMatching(/^service\.db: is a damaged SQLite database \(.+\); restore it from an earlier backup\.\n$/),
     })
     expect(readdirSync(shop.directory).filter((name) => name.startsWith('copy.db'))).toEqual([])
+  })
+
+  it('leaves nothing when Ctrl-C ends it', async () => {
+    const storage = openSqliteStorage({ path: path.join(shop.directory, 'service.db') })
+    await storage.credentials.initSetting('much', 'x'.repeat(100_000_000))
+    await storage.close()
+    const program = shop.cli(['backup', 'copy.db'], ENV)
+    const copies = () => readdirSync(shop.directory).filter((name) => name.startsWith('copy.db'))
+    await until(() => copies().length > 0)
+    program.signal('SIGINT')
+    expect([await program.ended, program.stdout(), program.stderr(), copies()]).toEqual([null, '', '', []])
   })
 
   it('names the program for PostgreSQL, without the password', async () => {

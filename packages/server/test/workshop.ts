@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 if (!existsSync(CLI)) throw new Error('these tests run what is built: `npx tsc -b packages/server` first')
 
 type Env = Readonly<Record<string, string>>

@@ -6,7 +6,7 @@ import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../exchange.js'
-import { inTurn } from '../in-turn.js'
+import { checkedRoute } from '../checked-route.js'
 import type { HttpDeps } from '../options.js'
 import { agentIn, idIn } from '../path-id.js'
 import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
@@ -63,7 +63,7 @@ class Caller {
 export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
   new Hono<Env>()
     .post(
-      ...inTurn(
+      ...checkedRoute(
         '/v1/agents/:id/messages',
         [about.send, authorize(service, 'project:message'), readJson(maxBodyBytes), validBody(send)],
         async (c) => {
@@ -107,7 +107,7 @@ export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
     })
 
     .get(
-      ...inTurn('/v1/agents/:id/messages/:messageId', [about.get, authorize(service, 'project:message')], async (c) => {
+      ...checkedRoute('/v1/agents/:id/messages/:messageId', [about.get, authorize(service, 'project:message')], async (c) => {
         const preferences = readPrefer(c.req.header('prefer'))
         const found = await service.messages.get({
           projectId: c.get('projectId'),

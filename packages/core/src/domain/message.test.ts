@@ -65,6 +65,13 @@ describe('what becomes of a message after a run', () => {
       data: { agentId: 'a', error: expected.error, ...OF_MESSAGE, metadata: { channel: 'c' }, channel: 'c' },
     })
   })
+  it('is not queued again before the agent wants to be asked again, within an hour', () => {
+    const busy = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'busy' }, retryable: true } as const
+    const wantedIn = (retryInMs: number) => decideAfterRun(running(1), { ...busy, retryInMs }, policy, 7, 0.5)
+    expect(wantedIn(20_000).state).toEqual({ kind: 'queued', notBefore: 22_007 })
+    expect(wantedIn(86_400_000).state).toEqual({ kind: 'queued', notBefore: 3_960_007 })
+    for (const useless of [500, 0, -1, NaN]) expect(wantedIn(useless).state).toEqual({ kind: 'queued', notBefore: 1_107 })
+  })
   it('retries at once when no backoff is configured', () => {
     const { state } = decideAfterRun(running(1), failedRun('RUNTIME_LOST', 'x', true), { ...policy, backoffMs: [] }, 9, 1)
     expect(state).toEqual({ kind: 'queued', notBefore: 9 })

@@ -41,6 +41,8 @@ export type CancelledState = Extract<MessageState, { kind: 'cancelled' }>
 export type DeferredState = Extract<MessageState, { kind: 'deferred' }>
 export type RunningMessage = Message & { readonly state: Extract<MessageState, { kind: 'running' | 'deferred' }> }
 
+type FailedRun = Extract<FinishedRun, { kind: 'failed' }>
+
 /** Nothing becomes of it by itself any more; a failed or cancelled one can be retried. */
 export const isFinal = (state: MessageState): state is Extract<MessageState, { kind: 'responded' | 'failed' | 'cancelled' }> =>
   state.kind === 'responded' || state.kind === 'failed' || state.kind === 'cancelled'
@@ -75,6 +77,9 @@ export const defaultDispatchPolicy: DispatchPolicy = {
   deferredTimeoutMs: 60 * 60_000,
 }
 
+/** No agent holds up a session for longer than this by asking for time. */
+const MAX_RETRY_IN_MS = 60 * 60_000
+
 /** Answered → responded with `message.responded`; retryable with attempts left → queued, no event; else failed with `agent.error`. */
 export function decideAfterRun(
   message: RunningMessage,
@@ -85,11 +90,16 @@ export function decideAfterRun(
 ): { state: AfterRun; event?: EventPayload } {
   if (run.kind === 'answered') return responded(message, run.response, now)
   if (run.retryable && message.attempt < policy.maxAttempts) {
-    const step = Math.min(message.attempt, policy.backoffMs.length) - 1
-    const delay = (policy.backoffMs[step] ?? 0) * (1 + policy.jitter * random)
+    const delay = delayOf(message.attempt, run, policy) * (1 + policy.jitter * random)
     return { state: { kind: 'queued', notBefore: now + Math.round(delay) } }
   }
   return { state: { kind: 'failed', error: run.error, failedAt: now }, event: endedWithout(message, run.error) }
+}
+
+/** What the agent asks for only ever lengthens the backoff. */
+function delayOf(attempt: number, { retryInMs = 0 }: FailedRun, { backoffMs }: DispatchPolicy): number {
+  const backoff = backoffMs[Math.min(attempt, backoffMs.length) - 1] ?? 0
+  return retryInMs > backoff ? Math.min(retryInMs, MAX_RETRY_IN_MS) : backoff
 }
 
 /** Receivers hear of a message that will have no answer, whoever ended it. */

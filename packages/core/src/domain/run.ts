@@ -11,10 +11,10 @@ export type RunError = {
   readonly message: string
 }
 
-/** What one run came to, but for `deferred`, which has come to nothing yet. */
+/** What one run came to, but for `deferred`, which has come to nothing yet. `retryInMs`: sooner the agent does not want to be tried again. */
 export type FinishedRun =
   | { readonly kind: 'answered'; readonly response: string }
-  | { readonly kind: 'failed'; readonly error: RunError; readonly retryable: boolean }
+  | { readonly kind: 'failed'; readonly error: RunError; readonly retryable: boolean; readonly retryInMs?: number }
 
 /** `deferred`: the runtime took the message and answers later, by callback, within `deadlineMs` (the service's default if absent). */
 export type RunOutcome = FinishedRun | { readonly kind: 'deferred'; readonly deadlineMs?: number }
@@ -24,3 +24,12 @@ export const failedRun = (code: RunError['code'], message: string, retryable = f
   error: { code, message },
   retryable,
 })
+
+/** What was thrown, in words, whatever it is: also what throws when it is asked for them, as an agent's own code may. */
+export function wordsOf(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return 'what was thrown has no words for itself'
+  }
+}

@@ -26,8 +26,11 @@ export interface AgentRuntime {
    */
   parseOptions(options: JsonObject): Promise<Result<ParsedOptions, string>>
   /** Ok once the agent takes runs. `onExit` is called at most once, after that, when it ends without having been stopped. */
-  start(agent: RuntimeAgent, onExit: (error: RunError) => void): Promise<Result<RunningAgent, RunError>>
+  start(agent: RuntimeAgent, onExit: OnExit): Promise<Result<RunningAgent, RunError>>
 }
+
+/** `isSacrifice`: the runtime has ended it, to be rid of a run that would not end. That is no failure to stay up: it is started again at once. */
+export type OnExit = (error: RunError, isSacrifice?: boolean) => void
 
 export type ParsedOptions = { readonly options: JsonObject; readonly secrets: JsonObject }
 

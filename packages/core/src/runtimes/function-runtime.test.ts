@@ -49,6 +49,13 @@ describe('an agent that is a function', () => {
       'null',
     ],
     [
+      'throws what has no words',
+      () => {
+        throw Object.create(null)
+      },
+      'what was thrown has no words for itself',
+    ],
+    [
       'throws what cannot be stored',
       () => {
         throw new Error('a\0b')

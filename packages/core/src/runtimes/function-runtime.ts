@@ -1,7 +1,7 @@
 import { err, ok } from 'neverthrow'
 import { beginningOf, isStorableText } from '../domain/json.js'
 import { defaultLimits } from '../domain/limits.js'
-import { failedRun, type RunOutcome } from '../domain/run.js'
+import { failedRun, wordsOf, type RunOutcome } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runtime.js'
 import { collectPieces } from './collect-pieces.js'
 
@@ -71,7 +71,7 @@ const isIterable = (answer: string | AsyncIterable<string>): answer is AsyncIter
   typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
 
 function thrown(error: unknown): RunOutcome {
-  const message = beginningOf(error instanceof Error ? error.message : String(error), MAX_ERROR_LENGTH)
+  const message = beginningOf(wordsOf(error instanceof Error ? error.message : error), MAX_ERROR_LENGTH)
   const retryable = typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === true
   return failedRun('RUNTIME_ERROR', isStorableText(message) ? message : 'the agent failed', retryable)
 }

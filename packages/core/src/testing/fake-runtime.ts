@@ -1,6 +1,6 @@
 import { err, ok } from 'neverthrow'
 import { failedRun, type RunError, type RunOutcome } from '../domain/run.js'
-import type { AgentRuntime, RunningAgent, RunRequest, RuntimeAgent } from '../ports/agent-runtime.js'
+import type { AgentRuntime, OnExit, RunningAgent, RunRequest, RuntimeAgent } from '../ports/agent-runtime.js'
 
 export type FakeRuntimeOptions = Partial<Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'has' | 'parseOptions'>> & {
   /** Answers every run in the test's place, and alone decides what an abort does. What it throws is a failed run. */
@@ -20,8 +20,8 @@ export type FakeRuntime = AgentRuntime & {
   defer(messageId: string, deadlineMs?: number): void
   /** The next start comes to nothing. */
   failStart(message?: string): void
-  /** The started agent ends by itself: its open runs are lost and the supervisor hears of it. */
-  exit(agentId: string, message?: string): void
+  /** The started agent ends by itself, or is sacrificed: its open runs are lost and the supervisor hears of it. */
+  exit(agentId: string, message?: string, isSacrifice?: boolean): void
 }
 
 type OpenRun = { readonly agentId: string; end(outcome: RunOutcome): void }
@@ -37,7 +37,7 @@ export function fakeRuntime({
   const starts: RuntimeAgent[] = []
   const requests: RunRequest[] = []
   const openRuns = new Map<string, OpenRun>()
-  const started = new Map<string, (error: RunError) => void>()
+  const started = new Map<string, OnExit>()
   let startFailure: RunError | undefined
 
   function waitForTest(agentId: string, { messageId }: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
@@ -110,11 +110,11 @@ export function fakeRuntime({
     failStart: (message = 'told not to start') => {
       startFailure = { code: 'RUNTIME_EXITED', message }
     },
-    exit: (agentId, message = 'told to exit') => {
+    exit: (agentId, message = 'told to exit', isSacrifice = false) => {
       const onExit = started.get(agentId)
       if (!onExit) throw new Error(`fake runtime: agent ${agentId} does not run`)
       endAgent(agentId, message)
-      onExit({ code: 'RUNTIME_EXITED', message })
+      onExit({ code: 'RUNTIME_EXITED', message }, isSacrifice)
     },
   }
 }

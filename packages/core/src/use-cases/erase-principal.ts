@@ -1,4 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import type { Message } from '../domain/message.js'
 import { MAX_END_USER_ID } from '../domain/principal.js'
 import type { PrincipalStep, Unavailable } from '../ports/storage.js'
 import type { Deps } from './deps.js'
@@ -32,7 +33,7 @@ type Place =
 
 type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Place | undefined }
 type Walk = CountPrincipalInput & { readonly force: boolean; readonly countOnly: boolean }
-type WalkDeps = Pick<Deps, 'storage' | 'clock' | 'dispatcher'>
+type WalkDeps = Pick<Deps, 'storage' | 'clock' | 'dispatcher' | 'waitingRoom'>
 
 /** What `erasePrincipal` would find, without `force`. */
 export const countPrincipal =
@@ -66,8 +67,14 @@ const walk = (d: WalkDeps, { cursor, ...of }: Walk): ResultAsync<PrincipalTraces
       sum = { messages: sum.messages + messages, openMessages: sum.openMessages + openMessages, deliveries: sum.deliveries + deliveries }
       place = next.place
     }
+    if (of.force) d.waitingRoom.dismiss(isOf(of))
     return ok({ ...sum, nextCursor: place ? cursorOf(place) : null })
   })
+
+const isOf =
+  ({ projectId, endUserId }: CountPrincipalInput) =>
+  ({ projectId: project, executionPrincipal: principal }: Message): boolean =>
+    project === projectId && principal.type === 'end_user' && principal.endUserId === endUserId
 
 const start: Place = { kind: 'agents', behind: '' }
 

@@ -77,7 +77,7 @@ export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined
 
 /** Deletes the agent, its sessions and its messages; `agent_busy` while messages are open, unless forced. */
 export const deleteAgent =
-  (d: Pick<Deps, 'storage' | 'supervisor' | 'maintenance'>) =>
+  (d: Pick<Deps, 'storage' | 'supervisor' | 'maintenance' | 'waitingRoom'>) =>
   ({ force = false, ...ref }: DeleteAgentInput): ResultAsync<void, Unavailable | NotFound | { readonly kind: 'agent_busy' }> =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
@@ -85,6 +85,7 @@ export const deleteAgent =
       if (deleted === undefined) return fail('agent_not_found')
       if (deleted === 'busy') return fail('agent_busy')
       void d.supervisor.look(agent.projectId, agent.id)
+      d.waitingRoom.dismiss(({ agentId }) => agentId === agent.id)
       d.maintenance.wake()
       return ok(undefined)
     })

@@ -19,16 +19,17 @@ export type EraseSessionError = Unavailable | NotFound | { readonly kind: 'sessi
 
 /**
  * Erases a session with its messages, whatever their number: nothing finds them from here on, and a message sent later begins the
- * session afresh. `session_busy` while messages are open, unless forced: their runs lose their leases.
+ * session afresh. `session_busy` while messages are open, unless forced: their runs lose their leases, and nobody here waits for them any more.
  */
 export const eraseSession =
-  (d: Pick<Deps, 'storage' | 'maintenance'>) =>
+  (d: Pick<Deps, 'storage' | 'maintenance' | 'waitingRoom'>) =>
   ({ sessionId, force = false, ...ref }: EraseSessionInput): ResultAsync<void, EraseSessionError> =>
     safeTry(async function* () {
       const { projectId, id: agentId } = yield* getAgent(d)(ref)
       const erased = yield* d.storage.messages.erase({ projectId, agentId, sessionId, force })
       if (erased === undefined) return fail('session_not_found')
       if (erased === 'busy') return fail('session_busy')
+      d.waitingRoom.dismiss((message) => message.agentId === agentId && message.sessionId === sessionId)
       d.maintenance.wake()
       return ok(undefined)
     })

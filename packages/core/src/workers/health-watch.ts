@@ -1,5 +1,6 @@
 import type { Agent } from '../domain/agent.js'
 import { beginningOf, isStorableText } from '../domain/json.js'
+import { wordsOf } from '../domain/run.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 
@@ -55,7 +56,7 @@ export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhea
       const health = await Promise.race([running.health(over.signal), late])
       return health.ok ? undefined : sayable(health.detail)
     } catch (error) {
-      return sayable(String(error))
+      return sayable(wordsOf(error))
     } finally {
       end()
       stopped.signal.removeEventListener('abort', end)

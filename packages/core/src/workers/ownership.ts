@@ -1,6 +1,7 @@
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { Platform } from '../use-cases/deps.js'
+import { runtimeHere } from './runtime-here.js'
 
 /** Which agents are this process's to look after: of those that run in one process at a time, the ones that it owns; of the others, all. */
 export type Ownership = {
@@ -17,6 +18,13 @@ export function createOwnership(d: Pick<Platform, 'storage' | 'runtimes' | 'ids'
   const extendedAt = new Map<string, Instant>()
 
   const isExclusive = ({ runtime }: Agent): boolean => d.runtimes.get(runtime.kind)?.exclusive === true
+
+  /**
+   * It is to run, and this process lacks what it needs: an owner that cannot run it would keep it from those that can. One that is said to
+   * run is looked at all the same, for where nobody else can be that is not so.
+   */
+  const isLeft = (agent: Agent): boolean =>
+    agent.desiredState === 'running' && ['running', 'error'].includes(agent.state.kind) && !runtimeHere(d.runtimes, agent)
 
   /** Every third of a lease, so that one may be missed. Either way: after a jump of the clock it must not wait for the old time. */
   function isDue(agentId: string, now: Instant): boolean {
@@ -36,9 +44,9 @@ export function createOwnership(d: Pick<Platform, 'storage' | 'runtimes' | 'ids'
   return {
     async claim(agents) {
       const now = d.clock.now()
-      const due = agents.filter((agent) => isExclusive(agent) && isDue(agent.id, now)).map(({ id }) => id)
+      const due = agents.filter((agent) => isExclusive(agent) && !isLeft(agent) && isDue(agent.id, now)).map(({ id }) => id)
       if (due.length > 0) await extend(due, now)
-      return (agent) => !isExclusive(agent) || extendedAt.has(agent.id)
+      return (agent) => !isExclusive(agent) || (isLeft(agent) ? agent.state.kind === 'running' : extendedAt.has(agent.id))
     },
     forget: (agentId) => void extendedAt.delete(agentId),
     async release() {

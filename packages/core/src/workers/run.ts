@@ -1,7 +1,7 @@
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
-import { failedRun, type FinishedRun, type RunOutcome } from '../domain/run.js'
+import { failedRun, wordsOf, type FinishedRun, type RunOutcome } from '../domain/run.js'
 import { childTrace } from '../domain/trace.js'
 import type { RunningAgent, RunRequest } from '../ports/agent-runtime.js'
 import type { ClaimedMessage, Held } from '../ports/message-store.js'
@@ -72,7 +72,7 @@ export function createRun(
   }
 
   async function execute(): Promise<{ readonly sessionWaits: boolean }> {
-    const outcome = message.attempt > agent.maxAttempts ? lostForGood(claimed) : await Promise.race([guarded(), givenUp])
+    const outcome = message.attempt > agent.maxAttempts ? noMoreAttempts(claimed) : await Promise.race([guarded(), givenUp])
     rest()
     if (reason === 'lost' || reason === 'cancelled') refuse(outcome)
     else if (outcome?.kind === 'deferred') await defer(outcome.deadlineMs)
@@ -104,7 +104,7 @@ export function createRun(
     try {
       return await running.run(requestOf(d, claimed, live.emit), aborter.signal)
     } catch (error) {
-      return failedRun('RUNTIME_ERROR', String(error))
+      return failedRun('RUNTIME_ERROR', wordsOf(error))
     }
   }
 
@@ -159,10 +159,12 @@ function requestOf(d: RunDeps, { message, lease, sessionState }: ClaimedMessage,
   }
 }
 
-const lostForGood = ({ lost }: ClaimedMessage): FinishedRun =>
-  lost === 'deferred'
-    ? failedRun('RUNTIME_TIMEOUT', 'the runtime did not call back in time')
-    : failedRun('RUNTIME_LOST', 'the process that ran it ended')
+/** Of a message that has had all its attempts. Whose last one failed is here because the agent allowed more of them then. */
+function noMoreAttempts({ lost }: ClaimedMessage): FinishedRun {
+  if (lost === 'deferred') return failedRun('RUNTIME_TIMEOUT', 'the runtime did not call back in time')
+  if (lost === 'running') return failedRun('RUNTIME_LOST', 'the process that ran it ended')
+  return failedRun('RUNTIME_ERROR', 'the last attempt failed, and the agent allows no other')
+}
 
 const abortedRun = (reason: AbortReason, timeoutMs: number): FinishedRun =>
   reason === 'timeout'

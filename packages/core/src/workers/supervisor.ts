@@ -1,9 +1,10 @@
 import { agentEvent, decideAfterFailure, type Agent, type AgentState, type FailedAgent } from '../domain/agent.js'
-import type { RunError } from '../domain/run.js'
+import { wordsOf, type RunError } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 import { outgoingOf } from '../use-cases/settle-run.js'
 import type { DeliveryWorker } from './delivery-worker.js'
+import { createDepartures } from './departures.js'
 import type { Dispatcher } from './dispatcher.js'
 import { createHealthWatch, type Hosted } from './health-watch.js'
 import { createInTurn } from './in-turn.js'
@@ -51,8 +52,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const inherited = new Set<string>()
   /** One look at a time for each agent; a second one waits for the first and then looks again. */
   const looks = createInTurn((agentId, error) =>
-    d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: String(error) }),
+    d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: wordsOf(error) }),
   )
+  const departures = createDepartures()
   const ownership = createOwnership(d)
   const watch = createHealthWatch(d, (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
@@ -77,13 +79,14 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
         // Without its handler here it may well run in another process, and else is not said to run.
         return runtimeHere(d.runtimes, agent) || (isInherited && d.storage.alone) ? bringUp(agent) : undefined
       case 'stopping':
-        await close(agent.id)
-        return change(agent, { kind: 'stopped' })
+        // It has not ended, so it can go on as it is.
+        if (wanted && here.has(agent.id)) return change(agent, { kind: 'starting' })
+        return (await runsEnded(agent.id)) ? halt(agent) : undefined
       case 'error':
         count(agent.id, agent.state)
         if (wanted && agent.state.lastError.code === 'RUNTIME_UNHEALTHY') return nurse(agent, agent.state)
+        if (!wanted) return (await runsEnded(agent.id)) ? halt(agent) : undefined
         await close(agent.id)
-        if (!wanted) return change(agent, { kind: 'stopped' })
         return runtimeHere(d.runtimes, agent) && isDue(agent.state, isInherited) ? change(agent, { kind: 'starting' }) : undefined
     }
   }
@@ -109,10 +112,10 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   async function start(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
     const secrets = runtimeSecrets(d.crypto, agent)
     if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
-    const started = await runtime.start({ agent, secrets }, (error) => {
+    const started = await runtime.start({ agent, secrets }, (error, isSacrifice = false) => {
       void looks.run(agent.id, async () => {
         // What has been stopped, and perhaps started anew, before its turn came is not to be reported.
-        if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error)
+        if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error, isSacrifice)
       })
     })
     if (started.isErr()) return started.error
@@ -171,9 +174,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     return state.kind === 'running' && d.clock.now() - state.startedAt >= STEADY_MS
   }
 
-  async function exited(agent: Agent, error: RunError): Promise<void> {
+  async function exited(agent: Agent, error: RunError, isSacrifice: boolean): Promise<void> {
     here.delete(agent.id)
-    await fall(agent, error)
+    await fall(agent, isSacrifice ? sacrificed(agent.id, error) : failed(agent.id, error))
   }
 
   /** It takes no more runs; those under way may still end well. */
@@ -181,12 +184,21 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const { agent } = hosted
     if (here.get(agent.id) !== hosted) return
     convalescent.add(agent.id)
-    await fall(agent, { code: 'RUNTIME_UNHEALTHY', message: `not well ${d.policy.agentHealth.strikes} times in a row: ${why}` })
+    const message = `not well ${d.policy.agentHealth.strikes} times in a row: ${why}`
+    await fall(agent, failed(agent.id, { code: 'RUNTIME_UNHEALTHY', message }))
   }
 
-  async function fall(agent: Agent, error: RunError): Promise<void> {
+  async function fall(agent: Agent, state: FailedAgent): Promise<void> {
     void d.dispatcher.closeLane(agent.id)
-    await change({ ...agent, state: { kind: 'running', startedAt: 0 } }, failed(agent.id, error))
+    await change({ ...agent, state: { kind: 'running', startedAt: 0 } }, state)
+  }
+
+  /** It takes no more runs. False when somebody has asked for it again before those under way have ended: then the next look decides. */
+  const runsEnded = (agentId: string): Promise<boolean> => departures.wait(agentId, d.dispatcher.closeLane(agentId))
+
+  async function halt(agent: Agent): Promise<Agent | undefined> {
+    await close(agent.id)
+    return change(agent, { kind: 'stopped' })
   }
 
   async function close(agentId: string): Promise<void> {
@@ -214,6 +226,11 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     count(agentId, state)
     return state
   }
+
+  /** Whoever cancels messages must not keep an agent from its work, nor have it given up. */
+  const sacrificed = (agentId: string, lastError: RunError): FailedAgent => ({
+    ...{ kind: 'error', lastError, failures: failures.get(agentId) ?? 0, retryAt: d.clock.now() },
+  })
 
   /** Failures in a row go on where they are, whichever process had the last; one that is given up begins anew when it is started. */
   function count(agentId: string, state: FailedAgent): void {
@@ -243,6 +260,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const active = await d.storage.agents.listActive()
     if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
     if (isFirst) for (const agent of active.value) inherited.add(agent.id)
+    for (const { id, desiredState } of active.value) if (desiredState === 'running') departures.callOff(id)
     const isOurs = await ownership.claim(active.value)
     const ids = new Set(active.value.map((agent) => agent.id))
     const gone = before.filter((agentId) => !ids.has(agentId))
@@ -259,6 +277,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   return {
     look: async (projectId, agentId) => {
       if (phase !== 'working') return
+      departures.callOff(agentId)
       await looks.run(agentId, async () => {
         const agent = await d.storage.agents.get(projectId, agentId)
         if (agent.isErr()) return

@@ -6,10 +6,12 @@ import { tally } from './tally.js'
 /** Where callers wait for answers. Nobody waits past the deadline, and leaving changes nothing for the message. */
 export type WaitingRoom = {
   /**
-   * Gives the message once it is final, or as last seen at the deadline, when the caller is seen to have left, when the room is
-   * full, or when it closes. Listens from the call on; never rejects.
+   * Gives the message once it is final, or as last seen at the deadline, when the caller is seen to have left, when the message is
+   * gone, when the room is full, or when it closes. Listens from the call on; never rejects.
    */
   wait(message: Message, deadline: Instant, caller?: Caller): Promise<Message>
+  /** Sends those away whose message was erased: nothing will come of it. Those of other processes wait to their deadlines. */
+  dismiss(isGone: (message: Message) => boolean): void
   /** Sends everybody away now (each gets its 202), and lets nobody in. */
   close(): void
   readonly size: number
@@ -125,6 +127,9 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
       const full = (perProject.get(message.projectId) ?? 0) >= d.policy.maxWaitingPerProject
       const useless = isFinal(message.state) || deadline <= d.clock.now()
       return useless || full || closed ? Promise.resolve(message) : enter(message, deadline, caller)
+    },
+    dismiss(isGone) {
+      for (const waiter of waiters) if (isGone(waiter.message)) leave(waiter)
     },
     close() {
       closed = true

@@ -17,7 +17,7 @@ export async function onDatabase(
 ): Promise<void> {
   const config = loadConfig()
   const databasePath = databaseOf(config)
-  const made = devOf(config)
+  const made = keptIfMade(config)
   const { masterKey } = made ?? config
   if (masterKey === undefined) throw new OperatorError('SERVICE_MASTER_KEY is not set; it takes the key of this database', 2)
   const file = agentsFile === undefined ? noAgentsFile : await loadAgents(agentsFile)
@@ -31,12 +31,9 @@ export async function onDatabase(
   }
 }
 
-/** What `dev` keeps here, when the configuration names no database of its own. */
-export const devOf = (config: Config): ReturnType<typeof keptIfMade> => (config.databasePath === undefined ? keptIfMade(config) : undefined)
-
 /** The database that commands work on. */
 export function databaseOf(config: Config): string {
-  const found = config.databasePath ?? devOf(config)?.databasePath
+  const found = config.databasePath ?? keptIfMade(config)?.databasePath
   if (found !== undefined) return found
   throw new OperatorError('there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first', 2)
 }

@@ -2,12 +2,12 @@ import { nodeCrypto } from '@org/agent-messaging-core/node'
 import type { Command } from 'commander'
 import { readConfig, type Config } from '../config.js'
 import { isPostgresUrl } from '../database-url.js'
+import { keptIfMade } from '../dev-files.js'
 import { checkDatabase } from '../doctor/database.js'
 import { bad, doubtful, good, shown, type Finding } from '../doctor/finding.js'
 import { checkClock, checkNode, checkPort } from '../doctor/machine.js'
 import { readEnvironment } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
-import { devOf } from './admin.js'
 import { example, jsonOption } from './options.js'
 import { print } from './output.js'
 
@@ -36,7 +36,7 @@ async function examine(): Promise<Finding[]> {
 
 async function examineServer(config: Config): Promise<Finding[]> {
   try {
-    return await examineParts(config, devOf(config))
+    return await examineParts(config, keptIfMade(config))
   } catch (error) {
     // What `dev` made here is not whole.
     if (error instanceof OperatorError) return [bad('master key', error.message, 'Nothing else can be looked at before.')]
@@ -44,7 +44,7 @@ async function examineServer(config: Config): Promise<Finding[]> {
   }
 }
 
-async function examineParts(config: Config, made: ReturnType<typeof devOf>): Promise<Finding[]> {
+async function examineParts(config: Config, made: ReturnType<typeof keptIfMade>): Promise<Finding[]> {
   const { databasePath: database, masterKey } = made ?? config
   const file = database === undefined || isPostgresUrl(database) ? undefined : database
   return [

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core'
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { z } from 'zod'
 import { duration as durationText, publicUrl } from '../config-values.js'
 
 export const jsonOption = () => new Option('--json', 'print JSON, each thing as the HTTP API would')
@@ -30,10 +31,12 @@ export function wholeNumber(text: string): number {
   return Number(text)
 }
 
+const instantText = z.iso.date().or(z.iso.datetime({ offset: true }))
+
+/** A day is its beginning in UTC. `Date.parse` alone would take the month of 1.2.2030 for the day, and 7 for July of 2001. */
 export function instant(text: string): number {
-  const at = Date.parse(text)
-  if (Number.isNaN(at)) throw new InvalidArgumentError('It takes an instant such as 2030-01-31 or 2030-01-31T12:00:00Z.')
-  return at
+  if (instantText.safeParse(text).success) return Date.parse(text)
+  throw new InvalidArgumentError('It takes an instant such as 2030-01-31 or 2030-01-31T12:00:00Z.')
 }
 
 let isStdinTaken = false

@@ -15,6 +15,7 @@ import type { Config } from '../config.js'
 import { devFiles } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
+import { ownUrl } from '../own-url.js'
 import { shellWord } from '../shell-word.js'
 import { example, fileOrStdin, jsonFile, jsonOption, serverUrl, wholeNumber } from './options.js'
 import { print, progress, toShow } from './output.js'
@@ -46,7 +47,7 @@ export function addSend(program: Command): void {
     .option('--idempotency-key <key>', 'one key makes one message, however often it is sent')
     .option('--wait <seconds>', 'wait so long at most, 0 for not at all (until the message is finished, unless given)', wholeNumber)
     .option('--stream', 'print the answer piece by piece as it comes')
-    .option('--url <url>', 'where the server is (SERVICE_PUBLIC_URL, or 127.0.0.1 with PORT, unless given)', serverUrl)
+    .option('--url <url>', 'where the server is (SERVICE_PUBLIC_URL, or HOST and PORT, unless given)', serverUrl)
     .option('--api-key <key>', 'with project:message (SERVICE_BOOTSTRAP_API_KEY, or what dev keeps in data/, unless given)')
     .addOption(jsonOption())
     .addHelpText(
@@ -66,7 +67,7 @@ async function send(agent: string, text: string, options: SendOptions): Promise<
   if (options.endUser !== undefined && options.service) throw new OperatorError('--end-user and --service exclude each other', 2)
   if (options.stream && options.wait !== undefined) throw new OperatorError('--stream and --wait exclude each other', 2)
   const config = loadConfig()
-  const baseUrl = options.url ?? config.publicUrl ?? `http://127.0.0.1:${config.port}`
+  const baseUrl = options.url ?? config.publicUrl ?? ownUrl(config.host, config.port)
   const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries: 1 })
   const message = messageOf(text, options)
   try {

@@ -5,13 +5,14 @@ import { backupSqlite, restoreSqlite, SqliteOpenError } from '@org/agent-messagi
 import type { Command } from 'commander'
 import type { Config } from '../config.js'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'
-import { devFiles } from '../dev-files.js'
+import { devFiles, keptIfMade } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { openDatabase } from '../open-database.js'
 import { OperatorError } from '../operator-error.js'
 import { schemaVersion } from '../schema-version.js'
 import { quoted, shellWord } from '../shell-word.js'
-import { databaseOf, devOf } from './admin.js'
+import { databaseOf } from './admin.js'
+import { interruptible } from './interruptible.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
@@ -62,7 +63,7 @@ async function backup(file: string, json: true | undefined): Promise<void> {
   const bar = progress()
   const onProgress = (copied: number, total: number) => bar.show(`Copied ${total === 0 ? 0 : Math.floor((100 * copied) / total)} %…`)
   mkdirSync(path.dirname(file), { recursive: true })
-  const bytes = await inWords(backupSqlite({ path: database, to: file, onProgress })).finally(() => bar.end())
+  const bytes = await inWords((signal) => backupSqlite({ path: database, to: file, onProgress, signal })).finally(() => bar.end())
   print(
     json,
     { database, file, bytes },
@@ -71,7 +72,7 @@ async function backup(file: string, json: true | undefined): Promise<void> {
 }
 
 const whereKeyIs = (config: Config): string =>
-  devOf(config) && config.masterKey === undefined ? `a copy of ${devFiles.masterKey}` : 'SERVICE_MASTER_KEY'
+  keptIfMade(config) && config.masterKey === undefined ? `a copy of ${devFiles.masterKey}` : 'SERVICE_MASTER_KEY'
 
 async function restore(file: string, json: true | undefined): Promise<void> {
   const config = loadConfig()
@@ -79,7 +80,7 @@ async function restore(file: string, json: true | undefined): Promise<void> {
   const database = config.databasePath ?? devFiles.database
   if (isPostgresUrl(database)) throw new OperatorError(`PostgreSQL has a program for this: ${restoreCommand(database, file)}`)
   const suffix = `.replaced-${new Date().toISOString().replaceAll(':', '-')}`
-  const { bytes, keptAs } = await inWords(restoreSqlite({ from: file, path: database, suffix }))
+  const { bytes, keptAs } = await inWords((signal) => restoreSqlite({ from: file, path: database, suffix, signal }))
   const kept = keptAs === undefined ? '' : ` What was there is kept as ${path.relative('', keptAs)}.`
   print(
     json,
@@ -88,9 +89,9 @@ async function restore(file: string, json: true | undefined): Promise<void> {
   )
 }
 
-async function inWords<T>(work: Promise<T>): Promise<T> {
+async function inWords<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   try {
-    return await work
+    return await interruptible(work)
   } catch (error) {
     throw error instanceof SqliteOpenError ? new OperatorError(error.message) : error
   }

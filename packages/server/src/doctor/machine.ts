@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { ownUrl } from '../own-url.js'
 import { bad, doubtful, good, type Finding } from './finding.js'
 
 const OLDEST_NODE = { major: 20, minor: 19 }
@@ -59,9 +60,8 @@ async function portProblem(check: string, host: string, port: number, { code = '
 const PATIENCE_MS = 2_000
 
 async function answersAsWeDo(host: string, port: number): Promise<boolean> {
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   try {
-    const answer = await fetch(`http://${name}:${port}/openapi.json`, { signal: AbortSignal.timeout(PATIENCE_MS) })
+    const answer = await fetch(`${ownUrl(host, port)}/openapi.json`, { signal: AbortSignal.timeout(PATIENCE_MS) })
     const { info } = (await answer.json()) as { info?: { title?: string } }
     return info?.title?.startsWith('Agent Messaging') ?? false
   } catch {

@@ -56,11 +56,15 @@ async function anotherWebhook() {
   return made._unsafeUnwrap().webhook
 }
 
+/** What is to be scrolled sideways within the page. */
+const SCROLLED = `[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.textContent)`
+
 const webhook = (n: number): string => demo.webhooks[n]?.id ?? ''
 
 const screens = async (): Promise<string[]> => [
   ...['', '?range=24h', '/agents', '/sessions?agent=support', '/sessions/support?session=order-4711'],
   ...['/sessions/support?session=order-4712', '/agents/triage/delete', `/webhooks/${webhook(1)}/delete`],
+  ...['/sessions/support/erase?session=order-4711', `/webhooks/${webhook(1)}/edit`],
   ...['/webhooks', `/webhooks/${webhook(0)}`, `/webhooks/${webhook(3)}`, '/deliveries', `/deliveries?answer=5xx&webhook=${webhook(1)}`],
   ...[`/webhooks/${webhook(0)}/recover?status=delivered&answer=2xx`, `/webhooks/${webhook(0)}/recover`],
   ...[
@@ -107,6 +111,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
         for (const path of await screens()) {
           await page.goto(at(path))
           expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(width)
+          if (width < 400) expect(await page.evaluate<string[]>(SCROLLED), path).toEqual([])
         }
       },
       { viewport: { width, height: 640 } },
@@ -203,12 +208,17 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await page.close()
   })
 
-  it.each(['..', '100%/a', '%2e%2e'])('opens the session %s by its link', async (sessionId) => {
+  it.each(['..', '100%/a', '%2e%2e'])('opens the session %s by its link, and erases it', async (sessionId) => {
     await demo.service.messages.send({ projectId: demo.projectId, agent: 'support', sessionId, message: 'x', waitMs: 0 })
     await signedIn(async (page) => {
       await page.goto(at('/sessions?agent=support'))
       await page.getByRole('link', { name: sessionId, exact: true }).click()
       expect(await page.textContent('h1')).toBe(sessionId)
+      await page.locator('.answered').getByText('responded').waitFor()
+      await page.getByRole('link', { name: 'Erase' }).click()
+      await page.getByRole('button', { name: 'Erase the session' }).click()
+      await page.getByText('The session is erased').waitFor()
+      await expect(page.getByRole('link', { name: sessionId, exact: true }).count()).resolves.toBe(0)
     })
   })
 
@@ -273,6 +283,13 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.getByText('Somebody paused it').waitFor()
       await page.getByRole('button', { name: 'Enable' }).click()
       await page.getByText('The webhook is enabled').waitFor()
+      await page.getByRole('link', { name: 'Edit' }).click()
+      await page.fill('#description', 'The second one')
+      await page.getByLabel('All, those of later versions too').uncheck()
+      await page.getByLabel('agent.error').check()
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('The webhook is changed').waitFor()
+      expect(await text(page)).toMatch(/The second one[^]*agent\.error/)
       await page.getByRole('button', { name: 'Rotate the secret' }).click()
       expect(await page.textContent('#secret')).not.toBe(secret)
       await page.click('text=I have copied it')

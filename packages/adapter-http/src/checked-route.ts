@@ -10,7 +10,7 @@ type RefusalOf<Check extends MiddlewareHandler> = Extract<Awaited<ReturnType<Che
  * begins. In Hono's chain all are kept until the answer is there, at more than half a kilobyte each of a caller who waits for it.
  * The last check gives the input its type.
  */
-export function inTurn<P extends string, Last extends MiddlewareHandler, R>(
+export function checkedRoute<P extends string, Last extends MiddlewareHandler, R>(
   path: P,
   checks: [...MiddlewareHandler[], Last],
   handler: (c: Context<Env, P, InputOf<Last>>) => Promise<R>,

@@ -1,0 +1,40 @@
+import { failedRun, type RunOutcome } from '@org/agent-messaging-core'
+import { describe, expect, it } from 'vitest'
+import { workload } from './workload.js'
+
+const never = new AbortController().signal
+const ended = (cause: string) => AbortSignal.abort(new Error('ended', { cause }))
+const late = failedRun('RUNTIME_TIMEOUT', 'late', true)
+const forever = new Promise<RunOutcome>(() => undefined)
+
+describe('a server', () => {
+  it('is busy while it has a run', async () => {
+    const load = workload()
+    expect(load.isBusy).toBe(false)
+    const run = load.count(Promise.resolve({ kind: 'answered', response: 'Hi' }), never)
+    expect(load.isBusy).toBe(true)
+    expect(await run).toEqual({ kind: 'answered', response: 'Hi' })
+    expect(load.isBusy).toBe(false)
+  })
+
+  it.each([
+    ['the agent’s time-out', never],
+    ['the service’s', ended('timeout')],
+  ])('hangs rather once a run has run out of time, by %s, until one is answered', async (_, signal) => {
+    const load = workload()
+    void load.count(forever, never)
+    await load.count(Promise.resolve(late), signal)
+    expect(load.isBusy).toBe(false)
+    await load.count(Promise.resolve(failedRun('RUNTIME_ERROR', 'the runtime answered 500', true)), never)
+    expect(load.isBusy).toBe(false)
+    await load.count(Promise.resolve({ kind: 'deferred' }), never)
+    expect(load.isBusy).toBe(true)
+  })
+
+  it.each(['cancelled', 'drain', 'lost'])('is not to blame for a run that was %s', async (cause) => {
+    const load = workload()
+    void load.count(forever, never)
+    await load.count(Promise.resolve(late), ended(cause))
+    expect(load.isBusy).toBe(true)
+  })
+})
