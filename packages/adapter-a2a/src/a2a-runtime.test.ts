@@ -103,7 +103,7 @@ describe('a turn with an A2A agent', () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request } = session()
-    for (const letGo of [agent.forget, () => runs.run(request('that one', { remember: async () => undefined }), never)]) {
+    for (const letGo of [async () => agent.forget(), () => runs.run(request('that one', { remember: async () => undefined }), never)]) {
       expect(await runs.run(request('ask which one?'), never)).toEqual({ kind: 'answered', response: 'which one?' })
       await letGo()
       expect(await runs.run(request('the other'), never)).toEqual({ kind: 'answered', response: 'the other' })

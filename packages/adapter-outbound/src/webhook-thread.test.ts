@@ -113,7 +113,7 @@ it('leaves a thread alone that answers, however many leases have ended meanwhile
   const thread = scene({ onError: (reason) => reasons.push(reason) })
   for (let n = 0; n < 5; n++) {
     const { outcome } = await thread.make({ ...order(silent.url), lease: { until: Date.now() + 500 } })
-    expect(outcome).toMatchObject({ kind: 'unreachable', error: 'timeout' })
+    expect(outcome.kind).toBe('unreachable')
   }
   expect(reasons).toEqual([])
 })

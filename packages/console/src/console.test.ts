@@ -524,6 +524,14 @@ it('changes a webhook, and nothing of it that the form does not show', async () 
     headers: { names: ['x-api-key'] },
   })
   expect(changed.description).toBeUndefined()
+
+  const elsewhere = { url: 'https://theirs.example/', events: '*' }
+  const refused = await edit(elsewhere)
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringMatching(/headers must be given anew[^]*name="dropHeaders"/)])
+  expect(form).not.toContain('dropHeaders')
+  expect((await edit({ ...elsewhere, dropHeaders: 'yes' })).status).toBe(303)
+  const moved = (await service.webhooks.get(ref))._unsafeUnwrap()
+  expect([moved.url, moved.headers]).toEqual(['https://theirs.example/', undefined])
 })
 
 it('deletes a webhook', async () => {

@@ -1,6 +1,7 @@
 import type { Webhook } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { textIn } from './form.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { idIn } from './paging.js'
@@ -8,7 +9,7 @@ import { problemStatus, problemText } from './problem.js'
 import { need } from './sign-in.js'
 import { fieldsIn, settingsOf, WebhookForm, type WebhookDraft } from './webhook-form.js'
 
-/** Changes a webhook. Its agent, its headers and its secret stay as they are. */
+/** Changes a webhook. Its agent and its secret stay as they are; so do its headers, unless its URL leads to another origin. */
 export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:webhooks')
   const refIn = (c: Context<Env>) => ({ projectId: c.get('apiKey').projectId, webhookId: idIn(c.req.param('id') ?? '') })
@@ -22,12 +23,15 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
 
     .post(`${BASE}/webhooks/:id/edit`, mayManage, async (c) => {
       const ref = refIn(c)
-      const fields = fieldsIn(await c.req.parseBody({ all: true }))
-      const changed = await service.webhooks.update({ ...ref, change: settingsOf(fields) })
+      const form = await c.req.parseBody({ all: true })
+      const fields = fieldsIn(form)
+      const headers = textIn(form, 'dropHeaders') === 'yes' ? { headers: null } : {}
+      const changed = await service.webhooks.update({ ...ref, change: { ...settingsOf(fields), ...headers } })
       if (changed.isOk()) return c.redirect(`${BASE}/webhooks/${ref.webhookId}?notice=webhookChanged`, 303)
       const problem = problemText(changed.error)
       if (changed.error.kind !== 'invalid') return showProblem(c, problemStatus(changed.error), problem)
-      return editPage(c, ref.webhookId, { ...fields, problem })
+      const hasHeaders = changed.error.issues.some(({ path }) => path === 'headers')
+      return editPage(c, ref.webhookId, { ...fields, problem, hasHeaders })
     })
 }
 

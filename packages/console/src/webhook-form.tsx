@@ -5,8 +5,8 @@ import { Problem } from './parts.js'
 
 type Fields = { readonly url: string; readonly description: string; readonly events: readonly string[]; readonly disableOnGone: boolean }
 
-/** What was filled in, and why it was not taken if it was not. */
-export type WebhookDraft = Fields & { readonly problem?: string }
+/** What was filled in, and why it was not taken if it was not. `hasHeaders`: of its own, which the URL cannot take along. */
+export type WebhookDraft = Fields & { readonly problem?: string; readonly hasHeaders?: boolean }
 
 export const NEW_WEBHOOK: WebhookDraft = { url: '', description: '', events: ['*'], disableOnGone: false }
 
@@ -57,6 +57,12 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
         <input type="checkbox" name="disableOnGone" value="yes" checked={draft.disableOnGone} />
         Disable it when it answers 410 Gone
       </label>
+      {draft.hasHeaders === true && (
+        <label class="check">
+          <input type="checkbox" name="dropHeaders" value="yes" required />
+          Send none of its headers any more (others are given by the API)
+        </label>
+      )}
       <p class="buttons">
         <button class="primary">{button}</button>
         {children}
