@@ -145,7 +145,7 @@ describe('agent-messaging start', () => {
 
   it('goes on without its log when that cannot be written, and can be stopped', needs('fullDevice'), async () => {
     const port = await freePort()
-    const program = shop.run('bash', ['-c', `exec ${process.execPath} ${CLI} start > /dev/full`], { ...ENV, PORT: String(port) })
+    const program = shop.run('bash', ['-c', 'exec "$0" "$1" start > /dev/full', process.execPath, CLI], { ...ENV, PORT: String(port) })
     const isUp = () => fetch(`http://127.0.0.1:${port}/healthz`).then(({ ok }) => ok)
     await until(() => isUp().catch(() => false))
     await until(() => program.stderr() === 'the log cannot be written: ENOSPC: no space left on device, write\n')
