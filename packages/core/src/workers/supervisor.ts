@@ -1,4 +1,4 @@
-import { agentEvent, decideAfterFailure, type Agent, type AgentState, type FailedAgent } from '../domain/agent.js'
+import { agentEvent, type Agent, type AgentState, type FailedAgent } from '../domain/agent.js'
 import { wordsOf, type RunError } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
@@ -6,6 +6,7 @@ import { outgoingOf } from '../use-cases/settle-run.js'
 import type { DeliveryWorker } from './delivery-worker.js'
 import { createDepartures } from './departures.js'
 import type { Dispatcher } from './dispatcher.js'
+import { createFailureCount } from './failure-count.js'
 import { createHealthWatch, type Hosted } from './health-watch.js'
 import { createInTurn } from './in-turn.js'
 import { createLoop } from './loop.js'
@@ -40,12 +41,10 @@ const INTERVAL_MS = 1_000
 /** So long a tick waits for agents that are slow to start or stop, and a stop for runtimes. */
 const TICK_PATIENCE_MS = 2_000
 const STOP_PATIENCE_MS = 10_000
-/** An agent that ran for so long has recovered: its next failure counts as the first. */
-const STEADY_MS = 60_000
 
 export function createSupervisor(d: SupervisorDeps): Supervisor {
   const here = new Map<string, Hosted>()
-  const failures = new Map<string, number>()
+  const failures = createFailureCount(d)
   /** Were not well, and are not let run before they say that they are. */
   const convalescent = new Set<string>()
   /** Those of the first tick that nobody has looked at since: their states are of other processes, or of earlier ones. */
@@ -83,7 +82,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
         if (wanted && here.has(agent.id)) return change(agent, { kind: 'starting' })
         return (await runsEnded(agent.id)) ? halt(agent) : undefined
       case 'error':
-        count(agent.id, agent.state)
+        failures.note(agent.id, agent.state)
         if (wanted && agent.state.lastError.code === 'RUNTIME_UNHEALTHY') return nurse(agent, agent.state)
         if (!wanted) return (await runsEnded(agent.id)) ? halt(agent) : undefined
         await close(agent.id)
@@ -97,8 +96,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     if (!runtime) return undefined
     if (isOutdated(agent)) await close(agent.id)
     const hosted = convalescent.has(agent.id) ? await recover(runtime, agent) : (here.get(agent.id) ?? (await start(runtime, agent)))
-    if ('code' in hosted) return change(agent, failed(agent.id, hosted))
-    if (isSteady(agent.state)) failures.delete(agent.id)
+    if ('code' in hosted) return change(agent, failures.failed(agent.id, hosted))
+    failures.noteRunning(agent.id, agent.state)
     d.dispatcher.openLane(agent, watched(hosted))
     return agent.state.kind === 'starting' ? change(agent, { kind: 'running', startedAt: d.clock.now() }) : undefined
   }
@@ -131,7 +130,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const runtime = d.runtimes.get(agent.runtime.kind)
     if (!runtime || !isDue(state)) return undefined
     const hosted = await recover(runtime, agent)
-    return change(agent, 'code' in hosted ? failed(agent.id, hosted) : { kind: 'starting' })
+    return change(agent, 'code' in hosted ? failures.failed(agent.id, hosted) : { kind: 'starting' })
   }
 
   /** What kept it from running in an earlier process need not keep it from running in this one, so that has a try at once. */
@@ -170,13 +169,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     }
   }
 
-  function isSteady(state: AgentState): boolean {
-    return state.kind === 'running' && d.clock.now() - state.startedAt >= STEADY_MS
-  }
-
   async function exited(agent: Agent, error: RunError, isSacrifice: boolean): Promise<void> {
     here.delete(agent.id)
-    await fall(agent, isSacrifice ? sacrificed(agent.id, error) : failed(agent.id, error))
+    await fall(agent, isSacrifice ? failures.sacrificed(agent.id, error) : failures.failed(agent.id, error))
   }
 
   /** It takes no more runs; those under way may still end well. */
@@ -185,7 +180,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     if (here.get(agent.id) !== hosted) return
     convalescent.add(agent.id)
     const message = `not well ${d.policy.agentHealth.strikes} times in a row: ${why}`
-    await fall(agent, failed(agent.id, { code: 'RUNTIME_UNHEALTHY', message }))
+    await fall(agent, failures.failed(agent.id, { code: 'RUNTIME_UNHEALTHY', message }))
   }
 
   async function fall(agent: Agent, state: FailedAgent): Promise<void> {
@@ -216,26 +211,9 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   /** It is stopped or deleted. */
   async function forget(agentId: string): Promise<void> {
     ownership.forget(agentId)
-    failures.delete(agentId)
+    failures.forget(agentId)
     convalescent.delete(agentId)
     await close(agentId)
-  }
-
-  function failed(agentId: string, error: RunError): FailedAgent {
-    const state = decideAfterFailure((failures.get(agentId) ?? 0) + 1, error, d.clock.now())
-    count(agentId, state)
-    return state
-  }
-
-  /** Whoever cancels messages must not keep an agent from its work, nor have it given up. */
-  const sacrificed = (agentId: string, lastError: RunError): FailedAgent => ({
-    ...{ kind: 'error', lastError, failures: failures.get(agentId) ?? 0, retryAt: d.clock.now() },
-  })
-
-  /** Failures in a row go on where they are, whichever process had the last; one that is given up begins anew when it is started. */
-  function count(agentId: string, state: FailedAgent): void {
-    if (state.retryAt === undefined) failures.delete(agentId)
-    else failures.set(agentId, state.failures)
   }
 
   /** Undefined when another process was first, or the store is away: the next look sees what holds. */
