@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { damageOf } from './damage.js'
 import { requireFittingDriver } from './driver-check.js'
+import { putInPlace, sync } from './file-place.js'
 import { explainOpenFailure, isDamage, isNoDatabase, SqliteOpenError } from './open-error.js'
 
 export type BackupOptions = {
@@ -20,7 +21,7 @@ const PAGES_A_STEP = 1_000
 
 /**
  * Copies a file that may be in use, as it stands at one moment, and checks the copy whole. What is at `to` afterwards is good and on
- * the disk; until then there is nothing. Gives its size in bytes. Rejects with a `SqliteOpenError`.
+ * the disk; until then there is nothing, but an empty file for a moment. Gives its size in bytes. Rejects with a `SqliteOpenError`.
  */
 export async function backupSqlite({ path, to, onProgress = () => undefined, signal }: BackupOptions): Promise<number> {
   if (!existsSync(path)) throw new SqliteOpenError(`${path}: there is no such file.`)
@@ -93,11 +94,9 @@ function whoseDamage(path: string, inCopy: string): string {
 }
 
 function keep(draft: string, to: string): void {
-  const fd = openSync(draft, 'r+')
-  fsyncSync(fd)
-  closeSync(fd)
+  sync(draft, 'r+')
   try {
-    linkSync(draft, to) // a rename would replace what somebody put there meanwhile
+    putInPlace(draft, to)
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? alreadyThere(to) : error
   }

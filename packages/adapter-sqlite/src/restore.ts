@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import { backupSqlite } from './backup.js'
+import { keepBeside, syncFolder } from './file-place.js'
 import { trueName, whileAlone } from './liveness.js'
 import { requireOurs } from './migrate.js'
 import { explainOpenFailure, SqliteOpenError } from './open-error.js'
@@ -57,18 +58,11 @@ function requireOurData(draft: string, from: string): void {
 
 /** There is a whole file at `place` at every moment. The log is named like its file, so the two can be opened together again. */
 function swap(draft: string, place: string, keptAs: string | undefined): void {
-  if (keptAs !== undefined) linkSync(place, keptAs)
+  if (keptAs !== undefined) keepBeside(place, keptAs)
   for (const end of ['-wal', '-shm']) {
     if (keptAs !== undefined && existsSync(place + end)) renameSync(place + end, keptAs + end)
     else rmSync(place + end, { force: true })
   }
   renameSync(draft, place)
   syncFolder(path.dirname(place))
-}
-
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return // it has no such thing
-  const fd = openSync(folder, 'r')
-  fsyncSync(fd)
-  closeSync(fd)
 }
