@@ -32,7 +32,9 @@ describe('the command line', () => {
     ['agents create x --handler echo --url http://x', /cannot be used with option/],
     ['agents create x --handler echo --concurrency many', /It takes a whole number/],
     ['listen --port 70000', /It takes a port/],
-    ['listen --status 42', /It takes a status, 200 to 599/],
+    ['deliveries list --limit 0', /It takes a whole number, 1 to 999999999/],
+    ['deliveries list --limit 9999999999', /It takes a whole number, 1 to 999999999/],
+    ['listen --status 42', /It takes a status that ends a request, 200 to 599/],
     ['listen --status 600', /It takes a status/],
   ])('ends with 2 and says what is wrong: %s', async (line, said) => {
     expect(await run(line)).toEqual({ code: 2, out: '', said: expect.stringMatching(said) })

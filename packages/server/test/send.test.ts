@@ -95,6 +95,12 @@ describe('send', SLOWLY, () => {
     const nowhere = await cli('send echo Hello --url 127.0.0.1:9', env)
     expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('It takes a URL such as http://127.0.0.1:3000.')])
     expect((await cli('send echo Hello --stream --wait 1', env)).code).toBe(2)
+    // Of a variable that is not set.
+    expect((await cli('send echo Hello --api-key ', env)).stdout).toBe('Hello\n')
+    expect(await cli('send echo Hello --api-key ')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^there is no API key: give --api-key/),
+    })
     expect((await cli('send echo Hello --end-user u --service', env)).code).toBe(2)
     expect((await cli('send echo Hello', {})).stderr).toMatch(/^there is no API key: give --api-key/)
   })

@@ -45,9 +45,9 @@ export const withRuntime = (command: Command): Command =>
 export const withSettings = (command: Command): Command =>
   command
     .addOption(new Option('--principal <type>', 'on whose behalf it runs by default').choices(['service', 'end_user']))
-    .option('--concurrency <number>', 'runs at once in each process', wholeNumber)
-    .option('--max-attempts <number>', 'runs of one message at most', wholeNumber)
-    .option('--max-queued <number>', 'messages of its session that a new one may have ahead of it', wholeNumber)
+    .option('--concurrency <number>', 'runs at once in each process', wholeNumber(0))
+    .option('--max-attempts <number>', 'runs of one message at most', wholeNumber(0))
+    .option('--max-queued <number>', 'messages of its session that a new one may have ahead of it', wholeNumber(0))
     .addOption(new Option('--on-busy <what>', '--max-queued in a word: reject is 0, queue is anything above').choices(['queue', 'reject']))
 
 /** The runtime that is given, or undefined when none is. */

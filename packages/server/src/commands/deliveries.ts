@@ -29,7 +29,7 @@ export function addDeliveries(program: Command): void {
   withFilters(withProject(deliveries.command('list')))
     .description('list deliveries, newest first')
     .option('--webhook <id>', 'only those to this webhook')
-    .option('--limit <number>', 'so many at most', wholeNumber, 20)
+    .option('--limit <number>', 'so many at most', wholeNumber(1), 20)
     .addHelpText(
       'after',
       example('agent-messaging deliveries list --status exhausted --after 2030-01-31', 'agent-messaging deliveries list --json'),

@@ -26,10 +26,16 @@ export const repeatable = (flags: string, about: string, choices: readonly strin
 export const example = (...lines: string[]): string =>
   `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  $ ${line}`).join('\n')}\n`
 
-export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes a whole number.')
-  return Number(text)
-}
+const MOST = 999_999_999
+
+/** What reads one, and says its bounds where it is none. */
+export const wholeNumber =
+  (min: number, max = MOST, what = 'a whole number') =>
+  (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN
+    if (number >= min && number <= max) return number
+    throw new InvalidArgumentError(`It takes ${what}, ${min} to ${max}.`)
+  }
 
 const instantText = z.iso.date().or(z.iso.datetime({ offset: true }))
 

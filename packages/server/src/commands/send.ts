@@ -45,7 +45,7 @@ export function addSend(program: Command): void {
     .option('--service', 'on behalf of the service itself')
     .option('--metadata <file>', 'a JSON object to go with it: a file', jsonFile)
     .option('--idempotency-key <key>', 'one key makes one message, however often it is sent')
-    .option('--wait <seconds>', 'wait so long at most, 0 for not at all (until the message is finished, unless given)', wholeNumber)
+    .option('--wait <seconds>', 'wait so long at most, 0 for not at all (until the message is finished, unless given)', wholeNumber(0))
     .option('--stream', 'print the answer piece by piece as it comes')
     .option('--url <url>', 'where the server is (SERVICE_PUBLIC_URL, or HOST and PORT, unless given)', serverUrl)
     .option('--api-key <key>', 'with project:message (SERVICE_BOOTSTRAP_API_KEY, or what dev keeps in data/, unless given)')
@@ -81,8 +81,9 @@ const wayOf = ({ stream, wait }: SendOptions) => (stream ? follow : wait === und
 
 function apiKeyOf(config: Config, { apiKey }: SendOptions): string {
   const kept = existsSync(devFiles.apiKey) ? readFileSync(devFiles.apiKey, 'utf8').trim() : undefined
-  const found = apiKey ?? config.bootstrapApiKey ?? kept
-  if (found !== undefined) return found
+  // An empty one is a variable that is not set here.
+  const found = apiKey || (config.bootstrapApiKey ?? kept)
+  if (found) return found
   throw new OperatorError('there is no API key: give --api-key; `agent-messaging keys create` makes one', 2)
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import { loadAgents, noAgentsFile } from '../agents-file.js'
 import { configEnv, configMarkdown } from '../config-docs.js'
 import { startDev } from '../dev.js'
@@ -35,8 +35,8 @@ export function addServe(program: Command): void {
 
   withSecret(program.command('listen'), "the webhook's secret, to check signatures with (WEBHOOK_SECRET, unless given)")
     .description('run a receiver of webhooks that prints what it gets')
-    .option('--port <port>', 'where to listen', port, 4000)
-    .option('--status <code>', 'what to answer', status, 200)
+    .option('--port <port>', 'where to listen', wholeNumber(0, 65_535, 'a port'), 4000)
+    .option('--status <code>', 'what to answer', wholeNumber(200, 599, 'a status that ends a request'), 200)
     .addHelpText(
       'after',
       example('agent-messaging listen --secret-file secret.txt', 'WEBHOOK_SECRET=$(cat secret.txt) agent-messaging listen --port 4001'),
@@ -83,19 +83,6 @@ async function listen({ port: number, status: code, ...given }: SecretOptions & 
   })
   const { port: bound } = server.address() as AddressInfo
   console.log(`Listening on http://127.0.0.1:${bound}/ for webhooks. Ctrl-C stops it.\n`)
-}
-
-/** One that ends a request. */
-function status(text: string): number {
-  const number = wholeNumber(text)
-  if (number < 200 || number > 599) throw new InvalidArgumentError('It takes a status, 200 to 599.')
-  return number
-}
-
-function port(text: string): number {
-  const number = wholeNumber(text)
-  if (number > 65_535) throw new InvalidArgumentError('It takes a port, 0 to 65535.')
-  return number
 }
 
 /** What to type to call this program again, from this directory. */

@@ -19,7 +19,7 @@ export function addVerify(program: Command): void {
     .description('check the signature of a webhook request, and say what is wrong with it')
     .option('--headers <file>', "the request's headers: a file with one a line, or a JSON object", headersFile)
     .option('-H, --header <header>', 'one header, as curl takes it; can be given several times', oneMore)
-    .option('--tolerance <seconds>', 'how old it may be', wholeNumber, 300)
+    .option('--tolerance <seconds>', 'how old it may be', wholeNumber(0), 300)
     .addOption(jsonOption())
     .addHelpText(
       'after',
