@@ -1,6 +1,6 @@
 # docker build -t agent-messaging .
 # openssl rand -base64 32 > master-key && openssl rand -hex 20 > api-key   # once: the database opens with its own master key alone
-# docker run -p 3000:3000 -v messages:/data -e SERVICE_MASTER_KEY="$(cat master-key)" -e SERVICE_BOOTSTRAP_API_KEY="$(cat api-key)" agent-messaging
+# docker run --init -p 3000:3000 -v messages:/data -e SERVICE_MASTER_KEY="$(cat master-key)" -e SERVICE_BOOTSTRAP_API_KEY="$(cat api-key)" agent-messaging
 
 # The database driver brings a binary for this image, or is compiled: Debian has what that takes, and the last stage does not need it.
 FROM node:20-bookworm AS build

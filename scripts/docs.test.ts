@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { needs } from './test-needs.js'
 
 const read = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 const block = (file: string, language: string): string => new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(read(file))?.[1] ?? ''
@@ -29,6 +30,20 @@ it('the docs show programs as they are run', () => {
   ])
   expect(shown.length).toBeGreaterThan(6)
   for (const [, file = '', text] of shown) expect(text, file).toBe(read(file))
+})
+
+it('the unit of systemd is one, and lets a server drain', needs('systemd'), () => {
+  const unit = 'docs/agent-messaging.service'
+  // A mistyped setting is told on stderr alone.
+  const told = spawnSync('systemd-analyze', ['verify', '--man=no', fileURLToPath(new URL(`../${unit}`, import.meta.url))], {
+    encoding: 'utf8',
+  })
+  expect(told.stderr.split('\n').filter((line) => line.includes('agent-messaging.service') && !line.includes('is not executable'))).toEqual(
+    [],
+  )
+  const [, graceMs] = /SERVICE_SHUTDOWN_GRACE_MS=(\d+)/.exec(read('.env.example')) ?? []
+  const [, stopSeconds] = /TimeoutStopSec=(\d+)s/.exec(read(unit)) ?? []
+  expect(Number(stopSeconds) * 1_000 - Number(graceMs)).toBeGreaterThanOrEqual(10_000)
 })
 
 it('the docs say what to install while nothing is published, and it is there', () => {

@@ -12,6 +12,7 @@ const NEEDS = {
   openssl: { words: 'openssl', isHere: () => succeeds('openssl', 'version') },
   pgbouncer: { words: 'PgBouncer', isHere: () => succeeds('pgbouncer', '--version') },
   python: { words: 'Python 3.9', isHere: () => succeeds('python3', '-c', '"".removeprefix("")') },
+  systemd: { words: 'systemd-analyze', isHere: () => succeeds('systemd-analyze', '--version') },
   strace: { words: 'strace', isHere: () => succeeds('strace', '-f', '-o', '/dev/null', 'true') },
 }
 
