@@ -15,6 +15,7 @@ function explain(cause: unknown): string {
   const code = codeOf(cause) ?? ''
   const words = WORDS[code]
   if (words !== undefined) return words
+  if (code === '42501') return `this user lacks a right (${(cause as Error).message}); ${RIGHTS}`
   // Nothing but PostgreSQL's own words (SQLSTATE) and the network's: a driver's error may quote the URL that it failed on.
   if (/^[0-9A-Z]{5}$|^E[A-Z]+$/.test(code)) return `cannot be opened (${code}: ${(cause as Error).message}).`
   if (cause instanceof Error && cause.message.startsWith('timeout')) return 'does not answer; see that it is up and can be reached.'
@@ -22,15 +23,16 @@ function explain(cause: unknown): string {
   return 'cannot be opened; see that the URL is right.'
 }
 
+/** Both for a database without anything of ours and for one that somebody else has filled, as a restore by an administrator does. */
+const RIGHTS = 'have it own the schema agent_messaging with all that is in it, or grant it CREATE on the database to make that.'
+
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nobody listens there; see that PostgreSQL is up and that host and port are right.',
   ENOTFOUND: 'its host has no address; see that the name is right.',
   '28P01': 'the user or the password is wrong.',
   '28000': 'this user may not connect (see pg_hba.conf).',
   '3D000': 'there is no such database; create it first.',
-  '42501':
-    'this user may not create what is missing; grant it CREATE on the database, or have an administrator create the schema agent_messaging for it.',
   '25006': 'is read-only; name the primary, not a standby.',
-  '53300': 'has no connection left; raise max_connections, or lower maxConnections here.',
+  '53300': 'has no connection left; raise max_connections there, or have fewer processes here.',
   '57P03': 'is starting up or shutting down; try again.',
 }

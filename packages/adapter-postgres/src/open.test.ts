@@ -60,6 +60,21 @@ describe('opening', () => {
     await pool.end()
   })
 
+  it('tells a user without rights which one, whether nothing is there yet or what is there is of somebody else', async () => {
+    const url = await postgres.database()
+    const user = `powerless_${process.pid}`
+    await query(url, `create role ${user} login password 'x'`)
+    const connectionString = Object.assign(new URL(url), { username: user, password: 'x' }).href
+    const refused = (what: string) =>
+      expect(openPostgresStorage({ connectionString })).rejects.toThrow(
+        `this user lacks a right (permission denied for ${what}); have it own the schema agent_messaging`,
+      )
+    await refused(`database ${nameOf(url)}`)
+    await (await openPostgresStorage({ connectionString: url })).close()
+    await refused('schema agent_messaging')
+    await query(url, `drop role ${user}`)
+  })
+
   it('works for a user who may not create schemas, in one that an administrator made', async () => {
     const url = await postgres.database()
     const user = `limited_${process.pid}`

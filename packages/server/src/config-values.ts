@@ -59,7 +59,9 @@ export const postgresUrl = parsed((text) => (isPostgresUrl(text) && hasDatabase(
 
 const hasDatabase = (url: string): boolean => URL.canParse(url) && /^\/[^/]+$/.test(new URL(url).pathname)
 
+/** Parameters, as other programs take them behind a `?`, would become a part of the name, or have no effect. */
 function pathOf(url: string): string | undefined {
+  if (url.includes('?')) return undefined
   try {
     const path = url.startsWith('file://') ? fileURLToPath(url) : url.slice('file:'.length)
     return path === '' || path.startsWith(':') ? undefined : path

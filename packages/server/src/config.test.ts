@@ -12,7 +12,19 @@ const lines = (env: Record<string, string>): string[] => readConfig(env)._unsafe
 const WRONG: [string, string[]][] = [
   ['PORT', ['http', '65536', '-1', '3000.5', ' 3000']],
   ['HOST', ['local host', 'http://localhost']],
-  ['SERVICE_DATABASE_URL', ['data.db', 'file:', 'file://otherhost/x.db', 'file::memory:', 'mysql://localhost/x', 'postgres://localhost']],
+  [
+    'SERVICE_DATABASE_URL',
+    [
+      'data.db',
+      'file:',
+      'file:data.db?mode=ro',
+      'file:///data.db?mode=ro',
+      'file://otherhost/x.db',
+      'file::memory:',
+      'mysql://localhost/x',
+      'postgres://localhost',
+    ],
+  ],
   ['SERVICE_DATABASE_DIRECT_URL', ['file:data.db', 'postgres://localhost', 'db.internal']],
   ['SERVICE_CONSOLE', ['yes', 'On', 'dev']],
   ['SERVICE_WEBHOOK_THREAD', ['yes', 'On', '1']],
