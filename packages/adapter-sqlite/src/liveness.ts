@@ -2,7 +2,8 @@ import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import { keepToOwner } from './connection.js'
-import { SqliteOpenError } from './open-error.js'
+import { explainOpenFailure, SqliteOpenError } from './open-error.js'
+import { giveToOwnerOf } from './owner.js'
 
 /** For this long the exclusive lock is tried: enough for two that start at the same instant not to scare each other off. */
 const EXCLUSIVE_PATIENCE_MS = 20
@@ -54,8 +55,15 @@ export function whileAlone(file: string, work: () => void): void {
 
 function lockOf(file: string): Database.Database {
   const lock = `${trueName(file)}-lock`
-  keepToOwner(lock)
-  return new Database(lock)
+  try {
+    if (!existsSync(lock)) {
+      keepToOwner(lock)
+      if (existsSync(file)) giveToOwnerOf(file, lock)
+    }
+    return new Database(lock)
+  } catch (error) {
+    throw explainOpenFailure(lock, error)
+  }
 }
 
 /** One file however it is named: SQLite follows links too. */

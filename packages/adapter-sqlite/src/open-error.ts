@@ -31,7 +31,8 @@ function explain(code: string, cause: unknown): string {
   if (code === 'EACCES' || code === 'EROFS' || code.startsWith('SQLITE_READONLY')) {
     return 'cannot be written; give this process write access to the file and its folder.'
   }
-  if (code.startsWith('SQLITE_CANTOPEN')) return 'cannot be opened; it has to be a file in a folder that this process may write to.'
+  if (code.startsWith('SQLITE_CANTOPEN'))
+    return 'cannot be opened; it has to be a file that this process may write, in a folder where it may make others.'
   if (code.startsWith('SQLITE_BUSY')) return 'is locked by another process; try again when that one has finished.'
   if (code === 'SQLITE_FULL') return 'its disk is full.'
   return `cannot be opened (${cause instanceof Error ? cause.message : String(cause)}).`

@@ -116,7 +116,12 @@ it('erases the secret of a deleted webhook', async () => {
 it.each([
   ['a folder that does not exist', () => join(dirname(tempFile()), 'missing', 'storage.db'), /its folder does not exist; create it first/],
   ['a folder that is a file', () => join(fileWith('text'), 'storage.db'), /its folder does not exist/],
-  ['a folder in the place of the file', () => folder(), /has to be a file in a folder that this process may write to/],
+  [
+    'a folder in the place of the file',
+    () => folder(),
+    /has to be a file that this process may write, in a folder where it may make others/,
+  ],
+  ['a folder in the place of its lock', () => lockedByAFolder(), /storage\.db-lock: cannot be opened; it has to be a file/],
   ['a file that is no database', () => fileWith('x'.repeat(10_000)), /is not a SQLite database; name another file, or move this one away/],
   ['the database of a newer release', () => newerDatabase(), /has schema version 999, written by a newer release/],
   ["another application's database", () => foreignDatabase(), /is a SQLite database of another application/],
@@ -164,6 +169,12 @@ function fileWith(content: string): string {
 function folder(): string {
   const path = tempFile('folder')
   mkdirSync(path)
+  return path
+}
+
+function lockedByAFolder(): string {
+  const path = tempFile()
+  mkdirSync(`${path}-lock`)
   return path
 }
 

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { aProject } from '@org/agent-messaging-core/testing'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { needs } from '../../../scripts/test-needs.js'
 import { backupSqlite, openSqliteStorage, restoreSqlite, type SqliteStorage } from './index.js'
 
 let directory: string
@@ -39,6 +40,23 @@ it('puts a copy in place, and keeps what was there with the log that a killed pr
   expect(readdirSync(directory).filter((name) => /service\.db-(wal|shm)$|restored/.test(name))).toEqual([])
   expect([await projectsIn('service.db'), await projectsIn('service.db.old')]).toEqual([['before'], ['after']])
   expect(existsSync(file('copy.db'))).toBe(true)
+})
+
+it('gives the copy the mode of what it replaces', async () => {
+  await make('copy.db', 'before')
+  await make('service.db', 'after')
+  chmodSync(file('service.db'), 0o640)
+  await restore()
+  expect(statSync(file('service.db')).mode & 0o777).toBe(0o640)
+})
+
+it('leaves to its owner what root has restored, and the lock beside it', needs('root'), async () => {
+  await make('copy.db', 'before')
+  await make('service.db', 'after')
+  rmSync(file('service.db-lock'))
+  chownSync(file('service.db'), 65_534, 65_533)
+  await restore()
+  for (const name of ['service.db', 'service.db-lock']) expect(statSync(file(name)), name).toMatchObject({ uid: 65_534, gid: 65_533 })
 })
 
 it('needs no file to replace, but a log without its file is not left to the copy', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import { backupSqlite } from './backup.js'
@@ -7,6 +7,7 @@ import { keepBeside, syncFolder } from './file-place.js'
 import { trueName, whileAlone } from './liveness.js'
 import { requireOurs } from './migrate.js'
 import { explainOpenFailure, SqliteOpenError } from './open-error.js'
+import { giveToOwnerOf } from './owner.js'
 
 export type RestoreOptions = {
   /** The copy, which stays as it is. */
@@ -35,6 +36,7 @@ export async function restoreSqlite({ from, path: file, suffix, signal }: Restor
       const bytes = await backupSqlite({ path: from, to: draft, signal })
       requireOurData(draft, from)
       const keptAs = existsSync(place) ? `${place}${suffix}` : undefined
+      if (keptAs !== undefined) makeLike(place, draft)
       whileAlone(place, () => swap(draft, place, keptAs))
       return { bytes, keptAs }
     } finally {
@@ -54,6 +56,12 @@ function requireOurData(draft: string, from: string): void {
   } finally {
     db.close()
   }
+}
+
+/** What could open the one can open the other, whoever it is that restores. */
+function makeLike(place: string, draft: string): void {
+  giveToOwnerOf(place, draft)
+  chmodSync(draft, statSync(place).mode)
 }
 
 /** There is a whole file at `place` at every moment. The log is named like its file, so the two can be opened together again. */
