@@ -49,7 +49,11 @@ export function createConsole(options: ConsoleOptions): Console {
     d.onError?.(error)
     return showProblem(c, 500, 'Something went wrong on our side')
   })
-  app.notFound((c) => showProblem(c, 404, 'There is nothing at this address'))
+  app.notFound((c) => {
+    const { pathname, search } = new URL(c.req.url)
+    const withoutSlash = pathname.replace(/\/+$/, '')
+    return withoutSlash === pathname ? showProblem(c, 404, 'There is nothing at this address') : c.redirect(withoutSlash + search)
+  })
   // Receivers are called by the service, without a session: theirs is before everything that a page needs.
   if (d.catcher) app.route('/', d.catcher.routes)
   app.use(

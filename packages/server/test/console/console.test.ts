@@ -118,6 +118,26 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     )
   })
 
+  it('fits a screen of 360 pixels with words that are longer', async () => {
+    const { projectId, service } = demo
+    const [name, description] = ['a'.repeat(63), 'W'.repeat(200)]
+    const agent = (await service.agents.create({ projectId, name, runtime: { kind: 'http' } }))._unsafeUnwrap().agent
+    const { id } = (
+      await service.webhooks.create({ projectId, url: 'https://crm.example.com/', events: ['*'], description })
+    )._unsafeUnwrap().webhook
+    await signedIn(
+      async (page) => {
+        for (const path of ['/agents', '/sessions', `/sessions?agent=${name}`, `/agents/${name}/delete`, '/webhooks', `/webhooks/${id}`]) {
+          await page.goto(at(path))
+          expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(360)
+        }
+      },
+      { viewport: { width: 360, height: 640 } },
+    )
+    ;(await service.agents.delete({ projectId, agent: agent.id }))._unsafeUnwrap()
+    ;(await service.webhooks.delete({ projectId, webhookId: id }))._unsafeUnwrap()
+  })
+
   it('is entered by a link that is good once, or with an API key, and left again', async () => {
     const { page, complaints } = await visit()
     const link = listener.url + pages.signInPath(demo.key)
@@ -383,6 +403,15 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       },
       { colorScheme: 'light' },
     )
+  })
+
+  it('is found with a slash at its end', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/'))
+      expect(page.url()).toBe(at(''))
+      await page.goto(at('/agents/'))
+      expect(page.url()).toBe(at('/agents'))
+    })
   })
 
   it('is led through by the keyboard', async () => {
