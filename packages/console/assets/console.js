@@ -24,6 +24,24 @@ document.addEventListener('htmx:beforeRequest', (event) => {
   if (part.id === 'live' && (isRead || document.hidden)) event.preventDefault()
 })
 
+// What is not renewed any more must not look as if it were: the server is away, or the session has ended.
+const stale = document.createElement('p')
+stale.className = 'problem'
+stale.role = 'alert'
+
+const notRenewed = () => {
+  if (stale.isConnected) return
+  stale.textContent = `Not renewed since ${new Date().toLocaleTimeString()}: the server does not answer as it should.`
+  document.querySelector('main').prepend(stale)
+}
+document.addEventListener('htmx:sendError', notRenewed)
+document.addEventListener('htmx:responseError', notRenewed)
+document.addEventListener('htmx:afterSwap', () => stale.remove())
+document.addEventListener('htmx:beforeSwap', ({ detail: { xhr, pathInfo } }) => {
+  const asked = new URL(pathInfo.requestPath, location.href)
+  if (new URL(xhr.responseURL).pathname !== asked.pathname) location.assign(xhr.responseURL)
+})
+
 // A renewed conversation is not read out as a whole, but the answer that came is.
 const answers = () => [...document.querySelectorAll('.answered .said')].map((answer) => answer.textContent)
 let heard = answers().length

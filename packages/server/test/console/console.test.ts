@@ -405,6 +405,22 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     )
   })
 
+  it('says that it is not renewed while the server does not answer, and asks for the key when the session has ended', async () => {
+    const { page } = await visit()
+    await page.goto(listener.url + pages.signInPath(demo.key))
+    const said = () => expect.poll(() => text(page), { timeout: PATIENCE_MS })
+    await page.route('**', (route) => route.abort())
+    await said().toContain('Not renewed since')
+    await page.unroute('**')
+    await said().not.toContain('Not renewed since')
+    await page.route('**', (route) => route.fulfill({ status: 503 }))
+    await said().toContain('Not renewed since')
+    await page.unroute('**')
+    await page.context().clearCookies()
+    await expect.poll(() => page.url(), { timeout: PATIENCE_MS }).toContain(at('/sign-in'))
+    await page.close()
+  })
+
   it('is found with a slash at its end', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/'))
