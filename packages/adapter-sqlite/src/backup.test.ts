@@ -32,6 +32,19 @@ it.each([
   expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])
 })
 
+it('is not begun anew by what others write meanwhile, and is of the moment at which it began', async () => {
+  const writer = new Database(file('service.db')).exec('create table much as select zeroblob(20000000) as bytes; create table more (row)')
+  const steps: number[] = []
+  const onProgress = (copied: number): void => {
+    if (steps.push(copied) <= 5) writer.exec('insert into more values (1)')
+  }
+  await backupSqlite({ path: file('service.db'), to: file('copy.db'), onProgress })
+  writer.close()
+  expect(steps.length).toBeGreaterThan(3)
+  expect(steps).toEqual(steps.toSorted((one, other) => one - other))
+  expect(new Database(file('copy.db')).prepare('select count(*) as rows from more').get()).toEqual({ rows: 0 })
+})
+
 it('names the database when that is what cannot be opened', async () => {
   await expect(backupSqlite({ path: directory, to: file('copy.db') })).rejects.toThrow(`${directory}: cannot be opened`)
   expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])

@@ -65,12 +65,15 @@ async function copy(path: string, draft: string, onStep: (copied: number, total:
   }
 }
 
-/** To be named as what is wrong, where it cannot be read: even reading takes write access to its folder. */
+/**
+ * In a transaction that has read, and so sees one moment: a copy of what others write meanwhile begins anew at each of their commits. An
+ * error names it as what is wrong: even reading takes write access to its folder.
+ */
 function openSource(path: string): Database.Database {
   let db: Database.Database | undefined
   try {
     db = new Database(path, { readonly: true })
-    db.pragma('schema_version')
+    db.exec('begin; pragma schema_version')
     return db
   } catch (error) {
     db?.close()
