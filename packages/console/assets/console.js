@@ -24,7 +24,7 @@ document.addEventListener('htmx:beforeRequest', (event) => {
   if (part.id === 'live' && (isRead || document.hidden)) event.preventDefault()
 })
 
-// What is not renewed any more must not look as if it were: the server is away, or the session has ended.
+// What is not renewed while the server is away must not look as if it were.
 const stale = document.createElement('p')
 stale.className = 'problem'
 stale.role = 'alert'
@@ -37,10 +37,6 @@ const notRenewed = () => {
 document.addEventListener('htmx:sendError', notRenewed)
 document.addEventListener('htmx:responseError', notRenewed)
 document.addEventListener('htmx:afterSwap', () => stale.remove())
-document.addEventListener('htmx:beforeSwap', ({ detail: { xhr, pathInfo } }) => {
-  const asked = new URL(pathInfo.requestPath, location.href)
-  if (new URL(xhr.responseURL).pathname !== asked.pathname) location.assign(xhr.responseURL)
-})
 
 // A renewed conversation is not read out as a whole, but the answer that came is.
 const answers = () => [...document.querySelectorAll('.answered .said')].map((answer) => answer.textContent)

@@ -173,7 +173,7 @@ describe('a session', () => {
   it('has htmx leave the page as a whole when it is over', async () => {
     const { pages } = await scene()
     const answer = await pages.fetch(new Request(`${ORIGIN}/console/agents`, { headers: { 'hx-request': 'true' } }))
-    expect(answer.headers.get('hx-redirect')).toBe('/console/sign-in')
+    expect(answer.headers.get('hx-redirect')).toBe('/console/sign-in?to=%2Fconsole%2Fagents')
   })
 })
 

@@ -66,7 +66,7 @@ export const requireSession =
     forgetSession(c, d)
     const signIn = c.req.method === 'GET' ? `${BASE}/sign-in?to=${encodeURIComponent(pathOf(c))}` : `${BASE}/sign-in`
     // What htmx asked for is a part of a page: it has to leave the page as a whole.
-    if (c.req.header('hx-request') !== undefined) return c.body(null, 200, { 'HX-Redirect': `${BASE}/sign-in` })
+    if (c.req.header('hx-request') !== undefined) return c.body(null, 200, { 'HX-Redirect': signIn })
     return c.redirect(signIn, 303)
   }
 

@@ -405,7 +405,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     )
   })
 
-  it('says that it is not renewed while the server does not answer, and asks for the key when the session has ended', async () => {
+  it('says that it is not renewed while the server does not answer', async () => {
     const { page } = await visit()
     await page.goto(listener.url + pages.signInPath(demo.key))
     const said = () => expect.poll(() => text(page), { timeout: PATIENCE_MS })
@@ -416,8 +416,18 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await page.route('**', (route) => route.fulfill({ status: 503 }))
     await said().toContain('Not renewed since')
     await page.unroute('**')
+    await page.close()
+  })
+
+  it('asks a page that is open when its session ends for the key, and then shows that page again', async () => {
+    const { page } = await visit()
+    await page.goto(listener.url + pages.signInPath(demo.key))
+    await page.goto(at('/deliveries?status=delivered'))
     await page.context().clearCookies()
-    await expect.poll(() => page.url(), { timeout: PATIENCE_MS }).toContain(at('/sign-in'))
+    await page.waitForURL(at('/sign-in*'))
+    await page.fill('#key', demo.key)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(at('/deliveries?status=delivered'))
     await page.close()
   })
 
