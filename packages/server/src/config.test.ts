@@ -10,7 +10,7 @@ const lines = (env: Record<string, string>): string[] => readConfig(env)._unsafe
 
 /** Values that each variable refuses; those in the second table are secret, and never shown. */
 const WRONG: [string, string[]][] = [
-  ['PORT', ['http', '65536', '-1', '3000.5', ' 3000']],
+  ['PORT', ['http', '65536', '-1', '3000.5', '3 000']],
   ['HOST', ['local host', 'http://localhost']],
   [
     'SERVICE_DATABASE_URL',
@@ -68,6 +68,15 @@ describe('the configuration', () => {
 
   it('has the delays of the published retry schedule', () => {
     expect(good({}).policy.retry?.delaysMs.map((ms) => ms / 1_000)).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])
+  })
+
+  it('takes no space around a value for a part of it, such as the line break that a file of a secret ends with', () => {
+    const masterKey = Buffer.alloc(32, 1)
+    expect(
+      good({ PORT: ' 3001 ', SERVICE_DATABASE_URL: 'file:a.db\n', SERVICE_MASTER_KEY: `${masterKey.toString('base64')}\n`, HOST: '\n' }),
+    ).toMatchObject({
+      ...{ port: 3001, databasePath: 'a.db', masterKey, host: '127.0.0.1' },
+    })
   })
 
   it('takes an empty variable for one that is not set', () => {

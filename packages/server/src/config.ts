@@ -44,9 +44,13 @@ const policyOf = (env: Environment): Partial<Policy> => ({
 /** Such as `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** The settings, or a line for each variable that is wrong. An empty variable counts as unset. */
+/**
+ * The settings, or a line for each variable that is wrong. An empty variable counts as unset. Space around a value is not part of it: many a
+ * secret comes from a file with a line break at its end, which would be in a password or in the name of a file.
+ */
 export function readConfig(env: Variables): Result<Config, string[]> {
-  const set = Object.fromEntries(Object.entries(env).filter(([, text]) => text !== ''))
+  const trimmed = Object.entries(env).map(([name, text]) => [name, text?.trim()] as const)
+  const set = Object.fromEntries(trimmed.filter(([, text]) => text !== ''))
   const read = environment.safeParse(set)
   if (!read.success) return err(read.error.issues.map((issue) => complaint(issue, set)))
   const { SERVICE_DELIVERY_LEASE_MS: lease, SERVICE_DELIVERY_TIMEOUT_MS: timeout } = read.data
