@@ -13,13 +13,17 @@ export function explainOpenFailure(place: string, cause: unknown): PostgresOpenE
 
 function explain(cause: unknown): string {
   const code = codeOf(cause) ?? ''
+  const said = cause instanceof Error ? cause.message : ''
   const words = WORDS[code]
   if (words !== undefined) return words
-  if (code === '42501') return `this user lacks a right (${(cause as Error).message}); ${RIGHTS}`
+  if (code === '42501') return `this user lacks a right (${said}); ${RIGHTS}`
+  if (/CERT|SIGNATURE/.test(code)) return `its certificate is not trusted (${said}); name who signed it in the URL, as ?sslrootcert=<file>.`
   // Nothing but PostgreSQL's own words (SQLSTATE) and the network's: a driver's error may quote the URL that it failed on.
-  if (/^[0-9A-Z]{5}$|^E[A-Z]+$/.test(code)) return `cannot be opened (${code}: ${(cause as Error).message}).`
-  if (cause instanceof Error && cause.message.startsWith('timeout')) return 'does not answer; see that it is up and can be reached.'
-  if (cause instanceof Error && cause.message.includes('SSL')) return `cannot be opened (${cause.message}).`
+  if (/^[0-9A-Z]{5}$|^E(?!RR_)[A-Z_]+$/.test(code)) return `cannot be opened (${code}: ${said}).`
+  if (said.startsWith('timeout')) return 'does not answer; see that it is up and can be reached.'
+  if (said.startsWith('Connection terminated'))
+    return 'ends the connection at once; see that PostgreSQL is up there, behind what answers for it.'
+  if (said.includes('SSL')) return `cannot be opened (${said}).`
   return 'cannot be opened; see that the URL is right.'
 }
 

@@ -1,8 +1,11 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { migrations } from './migrations/index.js'
+import { explainOpenFailure } from './open-error.js'
 import { openPostgresStorage, PostgresOpenError } from './index.js'
 
 let postgres: TestPostgres
@@ -129,6 +132,31 @@ describe('refuses, in one line without the password', () => {
     ['a certificate that it lacks', (url: URL) => Object.assign(url, { search: '?sslmode=require' }), 'SSL'],
   ])('%s', async (_, change, words) => {
     expect(await refusal(change(new URL(await postgres.database())).href)).toContain(words)
+  })
+
+  it('a port where what is in front of PostgreSQL ends every connection', async () => {
+    const front = createServer((socket) => socket.end()).listen(0, '127.0.0.1')
+    await once(front, 'listening')
+    expect(await refusal(`postgres://127.0.0.1:${(front.address() as AddressInfo).port}/app`)).toContain(
+      'ends the connection at once; see that',
+    )
+    front.close()
+  })
+
+  it.each([
+    ['EAI_AGAIN', 'getaddrinfo EAI_AGAIN db', 'cannot be opened (EAI_AGAIN: getaddrinfo EAI_AGAIN db).'],
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'self-signed certificate',
+      'its certificate is not trusted (self-signed certificate); name who signed it',
+    ],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'Host: db. is not', 'its certificate is not trusted (Host: db. is not); name'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify', 'its certificate is not trusted (unable to verify); name'],
+    ['ERR_INVALID_URL', 'postgres://me:hunter2@db', 'cannot be opened; see that the URL is right.'],
+  ])('what fails with %s, in words about that', (code, message, words) => {
+    expect(explainOpenFailure('postgres://db/app', Object.assign(new Error(message), { code })).message).toContain(
+      `postgres://db/app: ${words}`,
+    )
   })
 
   it('what is no URL', async () => {
