@@ -4,4 +4,4 @@ import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
 const [path, copy, taken] = process.argv.slice(2)
 await backupSqlite({ path, to: copy })
 await restoreSqlite({ from: copy, path, suffix: '.old' })
-await backupSqlite({ path, to: taken }).catch(({ message }) => console.log(message))
+await backupSqlite({ path, to: taken }).catch(({ message }) => process.stdout.write(message))

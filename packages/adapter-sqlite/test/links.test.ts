@@ -15,7 +15,7 @@ it('backs up and restores where a file has one name only, and replaces nothing t
   await openSqliteStorage({ path }).close()
   writeFileSync(taken, 'mine')
   const said = execFileSync('strace', [...WITHOUT_LINKS, process.execPath, BACK_UP_AND_RESTORE, path, copy, taken], { encoding: 'utf8' })
-  expect(said).toBe(`${taken} is there already; name another file.\n`)
+  expect(said).toBe(`${taken} is there already; name another file.`)
   expect(readFileSync(taken, 'utf8')).toBe('mine')
   for (const file of [path, copy, `${path}.old`]) expect(findSqliteDamage(file)).toBeUndefined()
   expect(statSync(`${path}.old`).mode & 0o777).toBe(0o600)
