@@ -130,8 +130,9 @@ async function readReply(response: Response, reply: ChatReply, emit: (text: stri
     return reply.outcome(true)
   }
   let isDone = false
-  for await (const data of eventData(response.body, MAX_EVENT_LENGTH)) {
+  for await (const { data, isEnded } of eventData(response.body, MAX_EVENT_LENGTH)) {
     isDone = data.startsWith('[DONE]')
+    if (!isDone && !isEnded && !isJson(data)) break // the stream was cut in the middle of it
     const text = isDone ? '' : reply.add(JSON.parse(data) as Json)
     if (isDone || reply.isTooLong) break
     if (text !== '') emit(text)
@@ -140,3 +141,12 @@ async function readReply(response: Response, reply: ChatReply, emit: (text: stri
 }
 
 const JSON_TYPE = /^[^;]*json\s*(?:;|$)/i
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
