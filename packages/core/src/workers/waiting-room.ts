@@ -146,7 +146,7 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
   return {
     wait(message, deadline, caller) {
       const full = (perProject.get(message.projectId) ?? 0) >= d.policy.maxWaitingPerProject
-      const useless = isFinal(message.state) || deadline <= d.clock.now()
+      const useless = isFinal(message.state) || !(deadline > d.clock.now()) // NaN too: a host may have made it of a parameter
       return useless || full || closed ? Promise.resolve(message) : enter(message, deadline, caller)
     },
     dismiss(isGone) {
