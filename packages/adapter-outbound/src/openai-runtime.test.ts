@@ -321,6 +321,15 @@ describe('an answer in one piece', () => {
     expect(await outcomeOf(behaviour, { stream: false }, { maxAnswerLength: 100 })).toEqual({ outcome, emitted: [] })
   })
 
+  it('that is cut, on a connection that says no length, is tried again', async () => {
+    const { outcome } = await outcomeOf((response) => {
+      response.useChunkedEncodingByDefault = false
+      response.writeHead(200, { 'content-type': 'application/json', connection: 'close' })
+      response.end('{"choices":[{"message":{"content":"H')
+    })
+    expect(outcome).toEqual(failed('RUNTIME_ERROR', 'the answer ended before it was finished', true))
+  })
+
   it('that is not JSON, or nothing, has failed', async () => {
     const html = await outcomeOf((response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'), {
       stream: false,
