@@ -33,7 +33,7 @@ type Waiter = {
 }
 
 /** Messages of one look that may be gone: each is read whole, and may be long. Of more than these, each has its turn in one of the next looks. */
-const MOST_READ = 100
+const MOST_READ = 20
 
 export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>): WaitingRoom {
   const waiters = new Set<Waiter>()
