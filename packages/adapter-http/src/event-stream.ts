@@ -27,8 +27,9 @@ function bytesOf(stream: Events): ReadableStream<Uint8Array> {
     {
       async pull(controller) {
         const { done, value } = await stream.next()
-        if (done) controller.close()
-        else controller.enqueue(encoder.encode(textOf(value)))
+        if (done) return controller.close()
+        controller.enqueue(encoder.encode(textOf(value)))
+        if (value.kind === 'chunk') await othersTurn()
       },
       async cancel() {
         await stream.return?.()
@@ -37,6 +38,12 @@ function bytesOf(stream: Events): ReadableStream<Uint8Array> {
     { highWaterMark: 0 },
   )
 }
+
+/**
+ * Between two pieces for a reader everybody else has a turn: many readers of an agent that writes fast would keep the event loop to themselves,
+ * from one piece to the next. What is written meanwhile comes in one piece.
+ */
+const othersTurn = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
 
 /** JSON has no line breaks, so every event's data is one line. */
 function textOf(event: StreamEvent): string {

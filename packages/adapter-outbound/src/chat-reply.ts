@@ -31,7 +31,7 @@ export class ChatReply {
     throwError(piece)
     const choice = objectOf(Array.isArray(piece['choices']) ? piece['choices'][0] : undefined)
     const { content, tool_calls: tools, function_call: call } = objectOf(choice['delta'] ?? choice['message'])
-    const text = typeof content === 'string' ? content : ''
+    const text = textOf(content)
     this.text += text
     this.wantsTools ||= (Array.isArray(tools) && tools.length > 0) || isJsonObject(call)
     if (typeof choice['finish_reason'] === 'string') this.finishReason = choice['finish_reason']
@@ -47,6 +47,13 @@ export class ChatReply {
     if (this.text === '') return failedRun('RESPONSE_INVALID', 'the model answered with no text')
     return { kind: 'answered', response: this.text }
   }
+}
+
+/** Mistral's and others give parts, `{"type": "text", "text"}`; what a model thinks is a part of another type, and no answer. */
+function textOf(content: Json | undefined): string {
+  if (typeof content === 'string') return content
+  const parts = Array.isArray(content) ? content.map(objectOf) : []
+  return parts.map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : '')).join('')
 }
 
 const objectOf = (json: Json | undefined): JsonObject => (isJsonObject(json) ? json : {})

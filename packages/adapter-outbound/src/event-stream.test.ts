@@ -7,7 +7,7 @@ async function dataOf(bytes: Uint8Array, size: number): Promise<string[]> {
     pull: (reader) => (at < bytes.length ? reader.enqueue(bytes.subarray(at, (at += size))) : reader.close()),
   })
   const found: string[] = []
-  for await (const data of eventData(body, 100)) found.push(data)
+  for await (const { data, isEnded } of eventData(body, 100)) found.push(isEnded ? data : `${data}…`)
   return found
 }
 
@@ -15,7 +15,7 @@ const stream = [': hello', '', 'data: Zoë 🎈', '', 'event: x', 'data:one', 'd
 
 it.each(['\n', '\r\n', '\r'])('finds the data of each event, however the text is cut (lines end in %j)', async (end) => {
   const bytes = new TextEncoder().encode(stream.join(end))
-  for (let size = 1; size <= bytes.length; size++) expect(await dataOf(bytes, size)).toEqual(['Zoë 🎈', 'one\n two', '', 'last'])
+  for (let size = 1; size <= bytes.length; size++) expect(await dataOf(bytes, size)).toEqual(['Zoë 🎈', 'one\n two', '', 'last…'])
 })
 
 it('finds nothing in nothing', async () => {

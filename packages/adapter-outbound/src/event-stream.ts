@@ -1,11 +1,14 @@
 import { TooLarge } from './streamed-answer.js'
 
+/** `isEnded` is false of the last one where no blank line stands behind it: it may be whole, or cut off. */
+type EventData = { readonly data: string; readonly isEnded: boolean }
+
 /**
  * The data of each event of a `text/event-stream`, whatever ends its lines; other fields and comments are passed over. Takes
  * linear time, however long an event is or however finely it is cut. Throws `TooLarge` as soon as an event, or a line, has more than
  * `maxLength` UTF-16 units: no more of it is ever held.
  */
-export async function* eventData(body: ReadableStream<Uint8Array>, maxLength: number): AsyncGenerator<string> {
+export async function* eventData(body: ReadableStream<Uint8Array>, maxLength: number): AsyncGenerator<EventData> {
   let data: string[] = []
   let length = 0
   for await (const line of linesOf(body, maxLength)) {
@@ -15,12 +18,12 @@ export async function* eventData(body: ReadableStream<Uint8Array>, maxLength: nu
       if (length > maxLength) throw tooLong(maxLength)
     }
     if (line !== '' || data.length === 0) continue
-    yield data.join('\n')
+    yield { data: data.join('\n'), isEnded: true }
     data = []
     length = 0
   }
   // Not every server ends its last event.
-  if (data.length > 0) yield data.join('\n')
+  if (data.length > 0) yield { data: data.join('\n'), isEnded: false }
 }
 
 async function* linesOf(body: ReadableStream<Uint8Array>, maxLength: number): AsyncGenerator<string> {

@@ -147,6 +147,22 @@ describe('an agent’s answer', () => {
     expect(await outcomeOf(http('200 OK', body))).toEqual({ kind: 'failed', retryable: false, error })
   })
 
+  it.each(['', '{"resp', '{"response":"Hi"'])('that ends with its connection may have been cut: %j is tried again', async (body) => {
+    const cut = await receiver((socket) => void socket.end(`HTTP/1.0 200 OK\r\n\r\n${body}`))
+    expect(await (await running(cut.url)).run(request, never)).toEqual({
+      kind: 'failed',
+      retryable: true,
+      error: { code: 'RUNTIME_ERROR', message: "the runtime's answer is not whole JSON: it says no length, and may have been cut" },
+    })
+  })
+
+  it('that ends with its connection is as good as another', async () => {
+    const whole = await receiver((socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"response":"Hi"}'))
+    expect(await (await running(whole.url)).run(request, never)).toEqual({ kind: 'answered', response: 'Hi' })
+    const other = await receiver((socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"Response":"Hi"}'))
+    expect(await (await running(other.url)).run(request, never)).toMatchObject({ error: { code: 'RESPONSE_INVALID' }, retryable: false })
+  })
+
   it('that is not UTF-8 is invalid', async () => {
     const server = await receiver((socket) =>
       socket.write(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"response":"\xff"}', 'latin1')),

@@ -20,6 +20,8 @@ afterEach(async () => {
 const { crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
 const never = new AbortController().signal
 const KEY = 'sk-very-secret-key'
+/** As Mistral's models have it. */
+const THINKING = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm…' }] }
 
 type Setting = {
   readonly policy?: AddressPolicy
@@ -180,6 +182,19 @@ describe('an answer that streams', () => {
     expect({ outcome: await run, emitted }).toEqual(answered('Well.', 'Well', '.'))
   })
 
+  const event = Buffer.from(chunk({ content: 'Grüße' }))
+  it.each([2, 5, 9, event.indexOf('ü') + 1, event.indexOf('\n') - 1])(
+    'that is cut within an event (%d bytes of it), on a connection that says no length, is tried again',
+    async (length) => {
+      const { outcome } = await outcomeOf((response) => {
+        response.useChunkedEncodingByDefault = false
+        response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' })
+        response.write(chunk({ content: 'H' }), () => response.end(event.subarray(0, length)))
+      })
+      expect(outcome).toEqual(failed('RUNTIME_ERROR', 'the answer ended before it was finished', true))
+    },
+  )
+
   const usageOnly = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 9 } })}\n\n`
   const ollama = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }] })}\n\n`
   it.each<[string, string[]]>([
@@ -191,6 +206,7 @@ describe('an answer that streams', () => {
       'with events that lack choices',
       ['data: {}\n\n', 'data: {"choices":null}\n\n', 'data: null\n\n', chunk({ content: 'Hi' }, 'stop'), DONE],
     ],
+    ['in parts, with thinking before them', [chunk({ content: [THINKING] }), chunk({ content: [{ type: 'text', text: 'H' }, { type: 'text', text: 'i' }] }), chunk({ content: '' }, 'stop'), DONE]], // prettier-ignore
     ['with reasoning beside it', [chunk({ reasoning_content: 'Hm…' }), chunk({ content: 'Hi' }, 'stop'), DONE]],
     ['without [DONE]', [chunk({ content: 'Hi' }), chunk({}, 'stop')]],
     ['without a finish reason', [chunk({ content: 'Hi' }), DONE]],
@@ -202,6 +218,7 @@ describe('an answer that streams', () => {
     ],
     ['with no space after the colon', [chunk({ content: 'Hi' }, 'stop').replace('data: ', 'data:')]],
     ['with no blank line at the end', [chunk({ content: 'Hi' }, 'stop').trimEnd()]],
+    ['cut off behind its finish reason', [chunk({ content: 'Hi' }, 'stop'), 'data: [DO']],
   ])('may come %s', async (_, texts) => {
     expect(await outcomeOf(events(...texts))).toEqual(answered('Hi', 'Hi'))
   })
@@ -283,6 +300,8 @@ it('an event that has no end is given up when it is too long', async () => {
 describe('an answer in one piece', () => {
   it.each<[string, unknown, object]>([
     ['text', completion({ content: 'Hi' }), { kind: 'answered', response: 'Hi' }],
+    ['parts of text, and of what is none', completion({ content: [THINKING, { type: 'text', text: 'H' }, 7, null, { type: 'reference', text: 'x' }, { type: 'text', text: 'i' }] }), { kind: 'answered', response: 'Hi' }], // prettier-ignore
+    ['nothing but thinking', completion({ content: [THINKING] }), failed('RESPONSE_INVALID', 'the model answered with no text')],
     ['text with no finish reason', completion({ content: 'Hi' }, null), { kind: 'answered', response: 'Hi' }],
     ['text, cut off', completion({ content: 'Hi' }, 'length'), { kind: 'answered', response: 'Hi' }],
     ['no text', completion({ content: '' }), failed('RESPONSE_INVALID', 'the model answered with no text')],
@@ -300,6 +319,15 @@ describe('an answer in one piece', () => {
   ])('of %s', async (_, body, outcome) => {
     const behaviour = (response: Parameters<typeof json>[0]) => json(response, body)
     expect(await outcomeOf(behaviour, { stream: false }, { maxAnswerLength: 100 })).toEqual({ outcome, emitted: [] })
+  })
+
+  it('that is cut, on a connection that says no length, is tried again', async () => {
+    const { outcome } = await outcomeOf((response) => {
+      response.useChunkedEncodingByDefault = false
+      response.writeHead(200, { 'content-type': 'application/json', connection: 'close' })
+      response.end('{"choices":[{"message":{"content":"H')
+    })
+    expect(outcome).toEqual(failed('RUNTIME_ERROR', 'the answer ended before it was finished', true))
   })
 
   it('that is not JSON, or nothing, has failed', async () => {

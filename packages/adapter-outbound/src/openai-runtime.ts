@@ -126,12 +126,15 @@ function userField({ sendUser }: OpenaiOptions, { agentId, executionPrincipal }:
 /** Some servers answer in one piece although they were asked to stream. */
 async function readReply(response: Response, reply: ChatReply, emit: (text: string) => void): Promise<RunOutcome> {
   if (!response.body || JSON_TYPE.test(response.headers.get('content-type') ?? '')) {
-    reply.add(JSON.parse(await response.text()) as Json)
+    const text = await response.text()
+    if (response.body && !saysLength(response) && !isJson(text)) return reply.outcome(false)
+    reply.add(JSON.parse(text) as Json)
     return reply.outcome(true)
   }
   let isDone = false
-  for await (const data of eventData(response.body, MAX_EVENT_LENGTH)) {
+  for await (const { data, isEnded } of eventData(response.body, MAX_EVENT_LENGTH)) {
     isDone = data.startsWith('[DONE]')
+    if (!isDone && !isEnded && !isJson(data)) break // the stream was cut in the middle of it
     const text = isDone ? '' : reply.add(JSON.parse(data) as Json)
     if (isDone || reply.isTooLong) break
     if (text !== '') emit(text)
@@ -140,3 +143,15 @@ async function readReply(response: Response, reply: ChatReply, emit: (text: stri
 }
 
 const JSON_TYPE = /^[^;]*json\s*(?:;|$)/i
+
+/** Without, the end of the connection is the end of the answer, whether its server meant it or died. */
+const saysLength = ({ headers }: Response): boolean => headers.has('content-length') || headers.has('transfer-encoding')
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -6,34 +6,38 @@ export type OriginLimits = { readonly connectionsPerOrigin: number; readonly max
 
 const UNUSED = unreachable('reset', 'the connection was not used any more')
 
+type Used = { readonly pool: OriginPool; lastUse: number }
+
 /** A pool for each origin. To stay within `maxOrigins` the longest unused are closed; one with requests under way never is. */
 export function originPools(dial: Dial, { connectionsPerOrigin, maxOrigins }: OriginLimits) {
-  const pools = new Map<string, OriginPool>()
+  const pools = new Map<string, Used>()
+  let uses = 0
 
   function makeRoom(): void {
-    for (const [origin, pool] of pools) {
-      if (pools.size < maxOrigins) return
-      if (!pool.isIdle) continue
+    if (pools.size < maxOrigins) return
+    const idle = [...pools].filter(([, { pool }]) => pool.isIdle).sort(([, a], [, b]) => a.lastUse - b.lastUse)
+    for (const [origin, { pool }] of idle.slice(0, pools.size - maxOrigins + 1)) {
       pools.delete(origin)
       void pool.close(UNUSED)
     }
   }
 
-  function open(origin: string): OriginPool {
+  function open(origin: string): Used {
     makeRoom()
-    return new OriginPool(origin, dial, connectionsPerOrigin)
+    const opened = { pool: new OriginPool(origin, dial, connectionsPerOrigin), lastUse: 0 }
+    pools.set(origin, opened)
+    return opened
   }
 
   return {
     /** The pool of `origin`, which is now the last used. */
     use(origin: string): OriginPool {
-      const pool = pools.get(origin) ?? open(origin)
-      pools.delete(origin)
-      pools.set(origin, pool)
-      return pool
+      const used = pools.get(origin) ?? open(origin)
+      used.lastUse = ++uses
+      return used.pool
     },
     async close(outcome: Unreachable): Promise<void> {
-      await Promise.all([...pools.values()].map((pool) => pool.close(outcome)))
+      await Promise.all([...pools.values()].map(({ pool }) => pool.close(outcome)))
     },
   }
 }

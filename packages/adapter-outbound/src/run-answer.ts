@@ -37,10 +37,15 @@ function ofResponse(response: HttpResponse, now: number): RunOutcome {
 function answered(response: HttpResponse): RunOutcome {
   if (response.truncated) return failedRun('RESPONSE_INVALID', `the runtime's answer has more than ${response.body.length} bytes`)
   const json = parseJson(response.body)
+  if (json === undefined && !saysLength(response))
+    return failedRun('RUNTIME_ERROR', "the runtime's answer is not whole JSON: it says no length, and may have been cut", true)
   return isJsonObject(json) && typeof json['response'] === 'string'
     ? { kind: 'answered', response: json['response'] }
     : failedRun('RESPONSE_INVALID', `the runtime's answer is not {"response": "text"} in JSON`)
 }
+
+/** Without, the end of the connection is the end of the answer, whether its agent meant it or died (RFC 9112 §6.3). */
+const saysLength = ({ headers }: HttpResponse): boolean => 'content-length' in headers || 'transfer-encoding' in headers
 
 /** A 202 needs no body, so one that says nothing usable does no harm: the service's own deadline holds. */
 function deadlineOf(response: HttpResponse): { deadlineMs?: number } {

@@ -43,7 +43,9 @@ describe('where there is no Node', () => {
   it('the client sends and follows a stream', async () => {
     const fetch = async (url: string): Promise<Response> =>
       url.endsWith('/stream')
-        ? new Response('event: message\ndata: {"messageId":"m","state":"responded","response":"Hi"}\n\n')
+        ? new Response('event: message\ndata: {"messageId":"m","state":"responded","response":"Hi"}\n\n', {
+            headers: { 'content-type': 'text/event-stream' },
+          })
         : new Response('{"messageId":"m","status":"pending"}', { status: 202 })
     const { createClient } = await load<typeof main>('./index.ts', { fetch })
     const client = createClient({ baseUrl: 'https://messages.example', apiKey: 'k', fetch: fetch as typeof globalThis.fetch })

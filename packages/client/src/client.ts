@@ -4,15 +4,20 @@ import { rowsOf } from './pages.js'
 import { principalsOf } from './principals.js'
 import type {
   Agent,
+  AgentChange,
+  ApiKey,
   CreatedAgent,
+  CreatedApiKey,
   CreatedWebhook,
   Delivery,
   DeliveryDetail,
   DeliveryFilter,
   NewAgent,
+  NewApiKey,
   NewWebhook,
   Session,
   Webhook,
+  WebhookChange,
 } from './resources.js'
 
 export type Client = ReturnType<typeof createClient>
@@ -33,7 +38,7 @@ export function createClient(options: ClientOptions) {
       create: (settings: NewAgent): Promise<CreatedAgent> => http.json({ method: 'POST', path: '/v1/agents', body: settings }),
       get: (idOrName: string): Promise<Agent> => http.json({ method: 'GET', path: agent(idOrName) }),
       list: (): AsyncGenerator<Agent, void, undefined> => rowsOf(http, '/v1/agents'),
-      update: (idOrName: string, change: Partial<NewAgent>): Promise<CreatedAgent> =>
+      update: (idOrName: string, change: AgentChange): Promise<CreatedAgent> =>
         http.json({ method: 'PATCH', path: agent(idOrName), body: change, mayRepeat: true }),
       start: (idOrName: string): Promise<Agent> => http.json({ method: 'POST', path: agent(idOrName, '/start'), mayRepeat: true }),
       stop: (idOrName: string): Promise<Agent> => http.json({ method: 'POST', path: agent(idOrName, '/stop'), mayRepeat: true }),
@@ -54,7 +59,7 @@ export function createClient(options: ClientOptions) {
       get: (id: string): Promise<Webhook> => http.json({ method: 'GET', path: webhook(id) }),
       list: (): AsyncGenerator<Webhook, void, undefined> => rowsOf(http, '/v1/webhooks'),
       /** `null` clears an optional field. With a `url` on another origin, `headers` are to be given anew, or null. */
-      update: (id: string, change: { readonly [Field in keyof NewWebhook]?: NewWebhook[Field] | null }): Promise<Webhook> =>
+      update: (id: string, change: WebhookChange): Promise<Webhook> =>
         http.json({ method: 'PATCH', path: webhook(id), body: change, mayRepeat: true }),
       delete: (id: string): Promise<void> => http.json({ method: 'DELETE', path: webhook(id) }),
       enable: (id: string): Promise<Webhook> => http.json({ method: 'POST', path: webhook(id, '/enable'), mayRepeat: true }),
@@ -79,6 +84,12 @@ export function createClient(options: ClientOptions) {
       list: (filter: DeliveryFilter = {}): AsyncGenerator<Delivery, void, undefined> => rowsOf(http, '/v1/deliveries', filter),
       redeliver: (id: string): Promise<Delivery> => http.json({ method: 'POST', path: delivery(id, '/redeliver') }),
       cancel: (id: string): Promise<Delivery> => http.json({ method: 'POST', path: delivery(id, '/cancel') }),
+    },
+    /** All need `project:admin`. */
+    keys: {
+      create: (settings: NewApiKey): Promise<CreatedApiKey> => http.json({ method: 'POST', path: '/v1/keys', body: settings }),
+      list: (): AsyncGenerator<ApiKey, void, undefined> => rowsOf(http, '/v1/keys'),
+      revoke: (id: string): Promise<void> => http.json({ method: 'DELETE', path: `/v1/keys${step(id)}`, mayRepeat: true }),
     },
   }
 }

@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 type Asked = { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string }
-type Reply = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'reset' | 'cut'
+type Reply = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'reset' | 'cut' | 'silence'
 
 /** A service that answers with these, in turn; the last one repeats. */
 async function service(replies: readonly Reply[], options: Partial<ClientOptions> = {}) {
@@ -23,6 +23,7 @@ async function service(replies: readonly Reply[], options: Partial<ClientOptions
     const reply = replies[Math.min(asked.length, replies.length - 1)] ?? 'reset'
     asked.push({ method, url, headers, body })
     if (reply === 'reset') return void request.socket.resetAndDestroy()
+    if (reply === 'silence') return
     if (reply === 'cut') return void response.writeHead(200, { 'content-length': '99' }).write('{"mess', () => request.socket.destroy())
     response.writeHead(reply.status, reply.headers).end(reply.body === undefined ? '' : JSON.stringify(reply.body))
   }
@@ -216,6 +217,28 @@ describe('completing a message', () => {
     const completing = client.messages.complete('echo', hello)
     await expect(completing).rejects.toThrow(NotCompletedError)
     await expect(completing).rejects.toMatchObject({ messageId: 'm', message: 'message m has no answer yet, and the connection is lost' })
+  })
+  it.each([502, 503])('says which message it leaves when a proxy answers %d in place of the service', async (status) => {
+    const { client } = await service([pending, { status, body: 'a proxy' }], { retries: 1 })
+    const completing = client.messages.complete('echo', hello)
+    await expect(completing).rejects.toThrow(NotCompletedError)
+    await expect(completing).rejects.toMatchObject({ messageId: 'm', cause: { name: 'ApiError', status } })
+  })
+  it('rejects with what the service refuses, when the message is gone', async () => {
+    const { client } = await service([pending, { status: 404, body: { error: { code: 'NOT_FOUND', message: 'no such message' } } }])
+    await expect(client.messages.complete('echo', hello)).rejects.toMatchObject({ name: 'ApiError', code: 'NOT_FOUND' })
+  })
+  // A few seconds are given on top of its time, which these have spent.
+  it('waits for nobody longer than it was given, neither for a service that is busy nor for one that hangs', async () => {
+    const busy = await service([{ status: 503, headers: { 'retry-after': '60' } }])
+    await expect(busy.client.messages.complete('echo', hello, { timeoutMs: -4_900 })).rejects.toMatchObject({ name: 'TimeoutError' })
+    const hangs = await service([pending, 'silence'])
+    const completing = hangs.client.messages.complete('echo', hello, { timeoutMs: -4_500 })
+    await expect(completing).rejects.toMatchObject({ name: 'NotCompletedError', messageId: 'm' })
+  }, 3_000)
+  it('may wait for as long as it takes', async () => {
+    const { client } = await service([pending, state('responded')])
+    expect(await client.messages.complete('echo', hello, { timeoutMs: Infinity })).toMatchObject({ state: 'responded' })
   })
   it('gives up when its time is over, and says which message it leaves', async () => {
     const { client } = await service([pending, state('running')])

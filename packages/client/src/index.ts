@@ -5,7 +5,10 @@ export type { StreamEvent } from './message-stream.js'
 export { NotCompletedError, type CompleteOptions, type SendOptions } from './messages.js'
 export type {
   Agent,
+  AgentChange,
+  ApiKey,
   CreatedAgent,
+  CreatedApiKey,
   CreatedWebhook,
   Delivery,
   DeliveryAttempt,
@@ -15,10 +18,13 @@ export type {
   Message,
   MessageState,
   NewAgent,
+  NewApiKey,
   NewMessage,
   NewWebhook,
+  Permission,
   PrincipalTraces,
   Sent,
   Session,
   Webhook,
+  WebhookChange,
 } from './resources.js'

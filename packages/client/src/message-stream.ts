@@ -1,4 +1,5 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { ApiError } from './api-error.js'
 import type { Http } from './http.js'
 import type { Message, MessageState } from './resources.js'
 
@@ -10,11 +11,19 @@ export type StreamEvent =
   | { readonly event: 'chunk'; readonly attempt: number; readonly offset: number; readonly text: string }
   | { readonly event: 'message'; readonly message: Message }
 
+/** Three heartbeats of the service: a connection on which nothing comes for so long is no more, though nobody said so. */
+const SILENCE_MS = 45_000
+
 /**
- * Follows a message to its end, over connections that break and servers that stop: each new one goes on where the last ended.
- * `path` is the stream's. What stops the iteration leaves the message as it is.
+ * Follows a message to its end, over connections that break or fall silent and servers that stop: each new one goes on where the last
+ * ended. `path` is the stream's. What stops the iteration leaves the message as it is.
  */
-export async function* streamOf(http: Http, path: string, signal: AbortSignal | undefined): AsyncGenerator<StreamEvent, void, undefined> {
+export async function* streamOf(
+  http: Http,
+  path: string,
+  signal: AbortSignal | undefined,
+  silenceMs = SILENCE_MS,
+): AsyncGenerator<StreamEvent, void, undefined> {
   const end = new AbortController()
   const ends = signal ? AbortSignal.any([signal, end.signal]) : end.signal
   let lastEventId: string | undefined
@@ -23,7 +32,10 @@ export async function* streamOf(http: Http, path: string, signal: AbortSignal | 
       const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
       const answer = await http.open({ method: 'GET', path, headers, signal: ends })
       if (answer.status === 204 || !answer.body) return
-      for await (const { id, event, data } of eventsIn(answer.body, ends)) {
+      // A page of a proxy, say: it would come again each time.
+      if (!EVENT_STREAM.test(answer.headers.get('content-type') ?? ''))
+        throw new ApiError(answer.status, await answer.text(), answer.headers.get('x-request-id'))
+      for await (const { id, event, data } of eventsIn(answer.body, ends, silenceMs)) {
         lastEventId = id ?? lastEventId
         const told = eventOf(event, data)
         if (told) yield told
@@ -36,18 +48,31 @@ export async function* streamOf(http: Http, path: string, signal: AbortSignal | 
   }
 }
 
-/** Ends, and does not throw, when the connection breaks: the next one goes on. */
-async function* eventsIn(body: ReadableStream<Uint8Array>, signal: AbortSignal) {
-  const reader = body
-    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-    .pipeThrough(new EventSourceParserStream())
-    .getReader()
-  for (;;) {
-    const next = await reader.read().catch(() => undefined)
-    signal.throwIfAborted()
-    if (!next?.value) return
-    yield next.value
+const EVENT_STREAM = /^text\/event-stream\s*(?:;|$)/i
+
+/** Ends, and does not throw, when the connection breaks or is silent: the next one goes on. */
+async function* eventsIn(body: ReadableStream<Uint8Array>, signal: AbortSignal, silenceMs: number) {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
+  const events: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (event) => void events.push(event) })
+  try {
+    for (;;) {
+      const next = await within(silenceMs, reader.read()).catch(() => undefined)
+      signal.throwIfAborted()
+      if (!next?.value) return
+      parser.feed(next.value)
+      yield* events.splice(0)
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined)
   }
+}
+
+/** Undefined when it takes longer. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ms, undefined)))
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
 /** Undefined for an event of a later version of the service. */

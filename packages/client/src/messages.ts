@@ -1,3 +1,4 @@
+import { ApiError } from './api-error.js'
 import { step, type Http } from './http.js'
 import { streamOf, type StreamEvent } from './message-stream.js'
 import { rowsOf } from './pages.js'
@@ -11,7 +12,7 @@ export type SendOptions = {
   readonly signal?: AbortSignal
 }
 export type CompleteOptions = Omit<SendOptions, 'waitSeconds'> & {
-  /** Gives up after so long, and leaves the message where it is; 10 minutes unless given. */
+  /** Gives up after so long, or a few seconds more, and leaves the message where it is; 10 minutes unless given. */
   readonly timeoutMs?: number
 }
 
@@ -31,6 +32,10 @@ export class NotCompletedError extends Error {
 }
 
 const COMPLETE_TIMEOUT_MS = 10 * 60_000
+/** An answer that is under way when the time is over has so long to arrive. */
+const LAST_WORD_MS = 5_000
+/** What timers can take: 24 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** Of one long poll. */
 const LONGEST_WAIT_SECONDS = 25
 
@@ -55,18 +60,29 @@ export function messagesOf(http: Http) {
     send,
     /** With `waitSeconds` it waits for the answer. */
     get,
-    /** Sends and waits until the message is final, in long polls. Rejects with `NotCompletedError` when that takes too long, or the service is gone before. */
+    /**
+     * Sends and waits until the message is final, in long polls. Rejects with `NotCompletedError` when that takes too long, or the service
+     * is gone before; with a `TimeoutError` when the message was not even accepted in time.
+     */
     complete: async (agent: string, message: NewMessage, options: CompleteOptions = {}): Promise<Message> => {
-      const { timeoutMs = COMPLETE_TIMEOUT_MS, ...sending } = options
+      const { timeoutMs = COMPLETE_TIMEOUT_MS, signal, ...sending } = options
       const end = Date.now() + timeoutMs
-      const { messageId } = await send(agent, message, { ...sending, waitSeconds: waitUntil(end) })
-      for (;;) {
-        const found = await get(agent, messageId, { ...sending, waitSeconds: waitUntil(end) }).catch(lostSight(messageId))
-        if (isFinal(found.state)) return found
-        if (Date.now() >= end) throw new NotCompletedError(messageId, `after ${timeoutMs} ms`)
-        // A service that is full, or is told to hold nobody, answers at once: to ask as often as it answers would be a flood.
-        await http.pause(sending.signal)
+      const over = AbortSignal.timeout(Math.max(0, Math.min(timeoutMs + LAST_WORD_MS, LONGEST_TIMER_MS)))
+      const ends = signal ? AbortSignal.any([signal, over]) : over
+      const { messageId } = await send(agent, message, { ...sending, signal: ends, waitSeconds: waitUntil(end) })
+      try {
+        for (;;) {
+          const found = await get(agent, messageId, { signal: ends, waitSeconds: waitUntil(end) })
+          if (isFinal(found.state)) return found
+          if (Date.now() >= end) break
+          // A service that is full, or is told to hold nobody, answers at once: to ask as often as it answers would be a flood.
+          await http.pause(ends)
+        }
+      } catch (error) {
+        if (signal?.aborted || isRefusal(error)) throw error
+        if (!over.aborted) throw new NotCompletedError(messageId, 'yet, and the connection is lost', { cause: error })
       }
+      throw new NotCompletedError(messageId, `after ${timeoutMs} ms`)
     },
     /** Newest first, unless `order` is `asc`. */
     list: (
@@ -88,12 +104,8 @@ export function messagesOf(http: Http) {
   }
 }
 
-/** What `fetch` rejects with when there is no connection tells nothing of the message. */
-const lostSight =
-  (messageId: string) =>
-  (error: unknown): never => {
-    throw error instanceof TypeError ? new NotCompletedError(messageId, 'yet, and the connection is lost', { cause: error }) : error
-  }
+/** What the service itself says of the message. A connection that fails, or a proxy without its service, tells nothing of it. */
+const isRefusal = (error: unknown): boolean => error instanceof ApiError && error.status < 500 && error.status !== 429
 
 const waitUntil = (end: number): number => Math.max(0, Math.min(LONGEST_WAIT_SECONDS, Math.ceil((end - Date.now()) / 1000)))
 const isFinal = (state: MessageState): boolean => state === 'responded' || state === 'failed' || state === 'cancelled'

@@ -64,6 +64,8 @@ export type Agent = {
 }
 export type NewAgent = Pick<Agent, 'name' | 'runtime'> &
   Partial<Pick<Agent, 'defaultExecutionPrincipal' | 'desiredState' | 'concurrency' | 'maxAttempts' | 'maxQueued' | 'onBusy'>>
+/** What is wanted of it is changed by `start` and `stop`. */
+export type AgentChange = Partial<Omit<NewAgent, 'desiredState'>>
 /** `signingSecret`: of a runtime whose requests are signed, shown this once. */
 export type CreatedAgent = Agent & { readonly signingSecret?: string }
 
@@ -96,6 +98,11 @@ export type NewWebhook = Pick<Webhook, 'url' | 'events'> &
     /** Your own, `whsec_` and base64 of 24 to 64 bytes; made when absent. */
     readonly secret?: string
   }
+type Clearable = 'agentId' | 'description' | 'headers'
+/** The secret is changed by `rotateSecret`. */
+export type WebhookChange = Partial<Omit<NewWebhook, 'secret' | Clearable>> & {
+  readonly [Field in Clearable]?: NewWebhook[Field] | null
+}
 /** The secret is shown this once. */
 export type CreatedWebhook = Webhook & { readonly secret: string }
 
@@ -133,3 +140,16 @@ export type DeliveryFilter = {
   readonly createdAfter?: string
   readonly createdBefore?: string
 }
+
+export type Permission = 'project:message' | 'project:agents' | 'project:webhooks' | 'project:admin'
+export type ApiKey = {
+  readonly id: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  readonly createdAt: string
+  readonly expiresAt?: string
+  readonly revokedAt?: string
+}
+export type NewApiKey = Pick<ApiKey, 'name' | 'permissions' | 'expiresAt'>
+/** The key itself is shown this once. */
+export type CreatedApiKey = ApiKey & { readonly key: string }

@@ -1,4 +1,4 @@
-import type { RunRequest } from '@org/agent-messaging-core'
+import type { Message, RunRequest } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
@@ -46,6 +46,24 @@ describe('sessions', () => {
     expect(service.load().waitingCallers).toBe(1)
     await service.agents.delete({ ...ref, force: true })
     expect((await other)._unsafeUnwrap().message).toMatchObject({ id: run.messageId, state: { kind: 'running' } })
+  })
+
+  it('keep nobody waiting at another process, whose next looks find what was erased there', async () => {
+    const { service, ref, send, storage, clock } = await scene()
+    const many = Array.from({ length: 150 }, (_, i) => send('of another session', { sessionId: `other ${i}` }))
+    const gone = send()
+    await clock.until(() => service.load().waitingCallers === 151)
+    const { agentId, projectId } = (await service.messages.list({ ...ref, page }))._unsafeUnwrap().data[0] as Message
+    expect((await storage.messages.erase({ agentId, projectId, sessionId: 's', force: true }))._unsafeUnwrap()).toBe('erased')
+    await clock.advance(5_000)
+    expect(service.load().waitingCallers).toBe(150)
+    expect((await gone)._unsafeUnwrap().message.sessionId).toBe('s')
+    storage.fail('messages.find') // says nothing about who is gone
+    await clock.advance(500)
+    expect(service.load().waitingCallers).toBe(150)
+    await storage.agents.delete(projectId, agentId, { force: true })
+    await clock.advance(5_000)
+    expect(await Promise.all(many)).toHaveLength(150)
   })
 
   it('leave nothing behind: what was erased is swept in bounded rounds, and a store that is away is asked again', async () => {

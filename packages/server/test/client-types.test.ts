@@ -1,6 +1,9 @@
+import { createClient } from '@org/agent-messaging-client'
 import type {
   Agent,
+  ApiKey,
   CreatedAgent,
+  CreatedApiKey,
   CreatedWebhook,
   Delivery,
   DeliveryAttempt,
@@ -34,6 +37,10 @@ const delivery = fields<Delivery>({
   ...{ cancelledReason: 'optional', createdAt: 'required' },
 })
 
+const key = fields<ApiKey>({
+  ...{ id: 'required', name: 'required', permissions: 'required', createdAt: 'required', expiresAt: 'optional', revokedAt: 'optional' },
+})
+
 const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Agent: agent,
   CreatedAgent: fields<CreatedAgent>({ ...agent, signingSecret: 'optional' }),
@@ -50,6 +57,8 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ...{ metadata: 'optional', executionPrincipal: 'required', response: 'optional', responseTimeMs: 'optional', attempt: 'required' },
     ...{ error: 'optional', createdAt: 'required', respondedAt: 'optional' },
   }),
+  ApiKey: key,
+  CreatedApiKey: fields<CreatedApiKey>({ ...key, key: 'required' }),
   Session: fields<Session>({ sessionId: 'required', openCount: 'required', lastMessageId: 'required', lastMessageAt: 'required' }),
 }
 
@@ -71,7 +80,11 @@ const events: { readonly [Name in EventName]: Fields<EventData[Name]> } = {
 }
 
 type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly required?: readonly string[]; readonly $ref?: string }
-type Document = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> }; readonly webhooks: object }
+type Document = {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+  readonly paths: Readonly<Record<string, object>>
+  readonly webhooks: object
+}
 let document: Document
 beforeAll(async () => {
   const server = await createServer({ port: 0, databasePath: ':memory:', masterKey: new Uint8Array(32), worker: false })
@@ -94,4 +107,23 @@ describe('the types of the client', () => {
       expect(those, name).toEqual(fieldsOf(document.components.schemas[id]?.properties?.['data']))
     }
   })
+})
+
+it('the client reaches every route of a project, but the one that answers a run', async () => {
+  const asked = new Set<string>()
+  const fetch = async (url: unknown, { method = '' }: RequestInit = {}): Promise<Response> => {
+    const { pathname } = new URL(String(url))
+    asked.add(`${method} ${pathname}`)
+    if (pathname.endsWith('/stream')) return new Response(null, { status: 204 })
+    return Response.json({ data: [], nextCursor: null, messageId: '-', state: 'responded' })
+  }
+  const client = createClient({ baseUrl: 'https://messages.example', apiKey: 'k', fetch, retries: 0 })
+  for (const call of Object.values(client).flatMap((calls) => Object.values(calls as Record<string, (...ids: string[]) => unknown>))) {
+    const given = call('-', '-')
+    await (given instanceof Promise ? given : (given as AsyncGenerator).next())
+  }
+  const routes = Object.entries(document.paths)
+    .filter(([path]) => path.startsWith('/v1/') && !path.endsWith('/response'))
+    .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '-')}`))
+  expect([...asked].sort()).toEqual(routes.sort())
 })

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { until, workshop, type Program, type Workshop } from './workshop.js'
@@ -77,6 +80,19 @@ describe('send', SLOWLY, () => {
     server.signal('SIGTERM')
     const said = /^message \S+ has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n$/
     expect(await sending).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
+  })
+
+  it.each(['', ' --stream'])('says so when a proxy answers in place of a server that is gone, too%s', async (option) => {
+    const proxy = createServer((request, response) => {
+      if (request.method === 'POST') response.writeHead(202).end('{"messageId":"m-1","status":"pending"}')
+      else response.writeHead(502).end('<html>bad gateway')
+    }).listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const { port } = proxy.address() as AddressInfo
+    const sending = cli(`send slow Hello${option}`, { ...env, SERVICE_PUBLIC_URL: `http://127.0.0.1:${port}` })
+    const said = 'message m-1 has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n'
+    expect(await sending).toEqual({ code: 1, stdout: '', stderr: said })
+    proxy.close()
   })
 
   it('ends with a sentence when it cannot', async () => {

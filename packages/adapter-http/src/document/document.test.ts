@@ -158,6 +158,47 @@ describe('the document by itself', () => {
   })
 })
 
+describe('what the document says of a field', () => {
+  const agent = { runtime: { kind: 'fake' } }
+  const webhook = { url: 'https://receiver.example/', events: ['*'] }
+  const key = { name: 'shop', permissions: ['project:message'] }
+  const secretOf = (bytes: number): string => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`
+
+  it.each<[schema: string, path: string, body: object, field: string, right: readonly unknown[], wrong: readonly unknown[]]>([
+    ['NewAgent', '/v1/agents', agent, 'name', ['a', 'a-1', 'a'.repeat(63)], ['', 'A', '-a', 'a-', 'a b', 'a'.repeat(64)]],
+    ['NewWebhook', '/v1/webhooks', webhook, 'events', [['*']], [[], ['nothing']]],
+    ['NewWebhook', '/v1/webhooks', webhook, 'description', ['a', 'a'.repeat(500), null], ['', 'a'.repeat(501)]],
+    [
+      'NewWebhook',
+      '/v1/webhooks',
+      webhook,
+      'url',
+      [`https://a.example/${'a'.repeat(2_030)}`],
+      ['', `https://a.example/${'a'.repeat(2_031)}`],
+    ],
+    [
+      'NewWebhook',
+      '/v1/webhooks',
+      webhook,
+      'secret',
+      [24, 32, 64].map(secretOf),
+      ['', 'secret', secretOf(32).slice(6), `${secretOf(32)}!`],
+    ],
+    ['NewApiKey', '/v1/keys', key, 'name', ['a', 'a'.repeat(100)], ['', 'a'.repeat(101)]],
+    ['NewApiKey', '/v1/keys', key, 'permissions', [['project:admin']], [[], ['nothing']]],
+  ])('%s of %s is what the service says of it (%s: %s)', async (name, path, body, field, right, wrong) => {
+    const { ask, document } = await opened()
+    const { invalidities } = contractOf(document)
+    const verdicts = async (value: unknown) => {
+      const given = { ...body, [field]: value }
+      const { status } = await ask('POST', path, { body: given })
+      return [value, status === 201, invalidities({ $ref: `#/components/schemas/${name}` }, given).length === 0]
+    }
+    for (const value of right) expect(await verdicts(value)).toEqual([value, true, true])
+    for (const value of wrong) expect(await verdicts(value)).toEqual([value, false, false])
+  })
+})
+
 describe('the events', () => {
   it('are described as they are sent', async () => {
     const { ask, createAgent, createSlowAgent, sender, runtime, clock, document } = await opened()

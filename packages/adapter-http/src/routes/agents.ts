@@ -21,7 +21,11 @@ const whole = (minimum: number, maximum: number, description: string) =>
 
 const settings = z.object(
   {
-    name: text.meta({ description: 'Unique in the project: 1 to 63 of a-z, 0-9 and -, and not like a UUID.', examples: ['support'] }),
+    name: text.meta({
+      pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
+      description: 'Unique in the project: 1 to 63 of a-z, 0-9 and -, and not like a UUID.',
+      examples: ['support'],
+    }),
     runtime: jsonObject
       .refine((runtime): runtime is AgentSettings['runtime'] => typeof runtime['kind'] === 'string', 'must have a kind, a string')
       .meta({

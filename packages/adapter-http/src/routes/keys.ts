@@ -18,8 +18,8 @@ import { pageBody, pageSchema } from '../wire/page.js'
 const create = z
   .object(
     {
-      name: text.meta({ description: 'For people.' }),
-      permissions: z.array(oneOf(PERMISSIONS), 'must be an array of permissions'),
+      name: text.meta({ minLength: 1, maxLength: 100, description: 'For people.' }),
+      permissions: z.array(oneOf(PERMISSIONS), 'must be an array of permissions').meta({ minItems: 1 }),
       expiresAt: z.iso
         .datetime({ offset: true, error: 'must be an instant in ISO 8601, such as 2030-01-31T00:00:00Z' })
         .transform(Date.parse)

@@ -22,11 +22,11 @@ const isTextMap = (value: unknown): boolean => isJsonObject(value) && isTexts(Ob
 
 const settings = z.object(
   {
-    url: text.meta({ description: 'Where events go.', examples: ['https://example.com/hooks'] }),
+    url: text.meta({ minLength: 1, maxLength: 2_048, description: 'Where events go.', examples: ['https://example.com/hooks'] }),
     // Which names there are is the service's to say.
     events: z.custom<WebhookSettings['events']>(isTexts, 'must be an array of event names').meta({ shown: subscriptionSchema }),
     agentId: id.nullish().meta({ description: 'Only this agent’s events. In a change, null clears it, as it does the next two.' }),
-    description: text.nullish(),
+    description: text.meta({ minLength: 1, maxLength: 500 }).nullish(),
     headers: z
       .custom<CustomHeaders>(isTextMap, 'must be an object whose values are strings')
       .meta({ shown: { type: 'object', additionalProperties: { type: 'string' } } })
@@ -37,7 +37,10 @@ const settings = z.object(
   },
   'must be a JSON object',
 )
-const secret = text.optional().meta({ description: 'Your own: `whsec_` and base64 of 24 to 64 bytes. Made when absent.' })
+const secret = text
+  .meta({ pattern: '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$' })
+  .optional()
+  .meta({ description: 'Your own: `whsec_` and base64 of 24 to 64 bytes. Made when absent.' })
 const create = settings
   .extend({ secret })
   .meta({ id: 'NewWebhook', examples: [{ url: 'https://example.com/hooks', events: ['message.responded', 'agent.error'] }] })

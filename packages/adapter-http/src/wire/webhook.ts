@@ -14,7 +14,10 @@ const disabledReasons = ['operator', 'failing', 'gone'] as const satisfies reado
 const circuits = ['closed', 'open', 'half_open'] as const satisfies readonly CircuitState[]
 
 /** What a webhook can be subscribed to; `*` is all, those of later versions too. */
-export const subscriptionSchema = z.array(z.enum(['*', ...EVENT_NAMES])).meta({ examples: [['message.responded', 'agent.error'], ['*']] })
+export const subscriptionSchema = z
+  .array(z.enum(['*', ...EVENT_NAMES]))
+  .min(1)
+  .meta({ examples: [['message.responded', 'agent.error'], ['*']] })
 
 export const webhookSchema = z
   .object({

@@ -4,6 +4,7 @@ import { aMessage, anAgent } from '../testing/builders.js'
 import { fakePlatform } from '../testing/fake-platform.js'
 import type { ResponseSignal } from '../ports/response-signal.js'
 import { defaultPolicy } from '../service.js'
+import { localSignal } from './local-signal.js'
 import { createWaitingRoom } from './waiting-room.js'
 
 const agent = anAgent()
@@ -49,4 +50,13 @@ it('looks once for all whose answers are told of together, and once more for tho
     [a.id, b.id],
     [c.id, d.id, e.id],
   ])
+})
+
+it('keeps nobody whose wait is no number: there would be no end to it', async () => {
+  const platform = fakePlatform()
+  const message = aMessage(agent)
+  const waitingRoom = createWaitingRoom({ ...platform, signal: localSignal(), policy: defaultPolicy })
+  const waited = waitingRoom.wait(message, platform.clock.now() + Number.NaN)
+  expect(waitingRoom.size).toBe(0)
+  expect(await waited).toBe(message)
 })

@@ -10,7 +10,7 @@ export type WaitingRoom = {
    * gone, when the room is full, or when it closes. Listens from the call on; never rejects.
    */
   wait(message: Message, deadline: Instant, caller?: Caller): Promise<Message>
-  /** Sends those away whose message was erased: nothing will come of it. Those of other processes wait to their deadlines. */
+  /** Sends those away whose message was erased: nothing will come of it. Those of other processes are found by a look at who is still there. */
   dismiss(isGone: (message: Message) => boolean): void
   /** Sends everybody away now (each gets its 202), and lets nobody in. */
   close(): void
@@ -31,6 +31,9 @@ type Waiter = {
   readonly resolve: (seen: Message) => void
   readonly stopListening: () => void
 }
+
+/** Messages of one look that may be gone: each is read whole, and may be long. Of more than these, each has its turn in one of the next looks. */
+const MOST_READ = 20
 
 export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>): WaitingRoom {
   const waiters = new Set<Waiter>()
@@ -73,7 +76,25 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
     if (looking) return
     looking = true
     await look([...waiters])
+    await lookForGone(inTurn())
     looking = false
+  }
+
+  /** Those whose turn it is, who then stand behind the others. */
+  function inTurn(): Waiter[] {
+    const turn = [...waiters].slice(0, MOST_READ)
+    for (const waiter of turn) waiters.delete(waiter)
+    for (const waiter of turn) waiters.add(waiter)
+    return turn
+  }
+
+  /** What another process erases never becomes final, and nothing tells of it. */
+  async function lookForGone(at: readonly Waiter[]): Promise<void> {
+    if (at.length === 0) return
+    const found = await d.storage.messages.find([...new Set(at.map(({ message }) => message.id))])
+    if (found.isErr()) return
+    const there = new Set(found.value.map(({ id }) => id))
+    for (const waiter of at) if (!there.has(waiter.message.id)) leave(waiter)
   }
 
   /** One look for all that are told of at once, and the next one for those that were meanwhile. */
@@ -125,7 +146,7 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
   return {
     wait(message, deadline, caller) {
       const full = (perProject.get(message.projectId) ?? 0) >= d.policy.maxWaitingPerProject
-      const useless = isFinal(message.state) || deadline <= d.clock.now()
+      const useless = isFinal(message.state) || !(deadline > d.clock.now()) // NaN too: a host may have made it of a parameter
       return useless || full || closed ? Promise.resolve(message) : enter(message, deadline, caller)
     },
     dismiss(isGone) {

@@ -120,7 +120,8 @@ async function follow({ client, agent, message, options }: Work): Promise<void> 
   try {
     await showStream({ client, agent, options }, messageId)
   } catch (error) {
-    throw error instanceof TypeError ? new NotCompletedError(messageId, 'yet, and the connection is lost', { cause: error }) : error
+    const isLost = error instanceof TypeError || (error instanceof ApiError && error.status >= 500)
+    throw isLost ? new NotCompletedError(messageId, 'yet, and the connection is lost', { cause: error }) : error
   }
 }
 
