@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { DeliveryAttempt, DeliveryDetail, DeliveryStore } from '@org/agent-messaging-core'
+import type { DeliveryAttempt, DeliveryDetail, DeliveryStore, HeldDelivery, Instant } from '@org/agent-messaging-core'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { staleDeliveries } from './cancel-stale.js'
@@ -22,6 +22,11 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly headerValues: string | null
 }
 
+type Release = HeldDelivery & { readonly now: Instant }
+
+/** The delivery, if the claim still holds. */
+const HELD = 'id = @deliveryId and lease = @token and is_claimed = 1 and due_at is not null'
+
 type Parts = { readonly webhooks: WebhookRows; readonly fanOut: FanOut }
 
 export function deliveryStore(db: Database, { read, write, writeAlong }: Committer, { webhooks, fanOut }: Parts): DeliveryStore {
@@ -40,9 +45,11 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
       n.names as headerNames, header_values as headerValues
     from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`)
-  const release = db.prepare<[now: number, id: string, token: number]>(
-    'update deliveries set is_claimed = 0, due_at = ? where id = ? and lease = ? and is_claimed = 1 and due_at is not null',
-  )
+  const release = db.prepare<[Release]>(`update deliveries set is_claimed = 0, due_at = @now where ${HELD}`)
+  /** Before its release: by the end of its lease it is known that a claim holds its webhook's circuit open, as the probe. */
+  const releaseCircuit = db.prepare<[Release]>(`
+    update webhooks set circuit_until = @now
+    where (seq, circuit_until) = (select webhook_seq, due_at from deliveries where ${HELD}) and circuit_until > @now`)
   const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
       (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
@@ -54,11 +61,16 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     return row && { delivery: toDelivery(row), body: row.body, attempts: attemptsOf.all(row.seq).map(toAttempt) }
   })
 
+  function releaseClaim(claim: Release): boolean {
+    if (releaseCircuit.run(claim).changes > 0) webhooks.changed()
+    return release.run(claim).changes > 0
+  }
+
   return {
     claimDue: (query) => write(() => claimDue(query)),
     // A verdict on the webhook is waited for; the end of a delivery is news to nobody.
     recordAttempt: (record) => (record.judge ? write : writeAlong)(() => recordAttempt(record)),
-    release: (claims, now) => write(() => claims.filter(({ deliveryId, token }) => release.run(now, deliveryId, token).changes > 0).length),
+    release: (claims, now) => write(() => claims.filter((claim) => releaseClaim({ ...claim, now })).length),
     publishTo: (webhookId, event, deliveryId) =>
       write(() => {
         const row = publishTo(webhookId, event, deliveryId) ? one.get(deliveryId, event.projectId) : undefined

@@ -23,8 +23,8 @@ export interface DeliveryStore {
    */
   recordAttempt(record: AttemptRecord): Stored<RecordedAttempt>
   /**
-   * Gives these claims up, as far as they still hold: their deliveries are due now, at the same place in their schedule. Answers how
-   * many; one that somebody else is writing at this moment may be left to its lease.
+   * Gives these claims up, as far as they still hold: their deliveries are due now, at the same place in their schedule, and a circuit that
+   * one of them holds open as its probe is half-open. Answers how many; what somebody else is writing at this moment may be left to its lease.
    */
   release(claims: readonly HeldDelivery[], now: Instant): Stored<number>
   /**
