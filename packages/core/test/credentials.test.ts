@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { defaultLimits } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
 
 describe('an API key', () => {
@@ -21,6 +22,14 @@ describe('an API key', () => {
     for (const key of [revoked.key, expired.key, `${revoked.key.slice(0, -1)}_`, 'an unknown key of another form']) {
       expect((await service.keys.authenticate(key))._unsafeUnwrapErr()).toEqual({ kind: 'unauthorized' })
     }
+  })
+  it('is refused where its project has as many as it may have', async () => {
+    const { service, project } = await scene({ policy: { limits: { ...defaultLimits, keysPerProject: 1 } } })
+    const create = () => service.keys.create({ projectId: project.id, name: 'k', permissions: ['project:agents'] })
+    const first = (await create())._unsafeUnwrap()
+    expect((await create())._unsafeUnwrapErr()).toEqual({ kind: 'too_many_keys' })
+    await service.keys.revoke(project.id, first.apiKey.id)
+    expect((await create()).isOk()).toBe(true)
   })
   it('with a wrong checksum costs no read', async () => {
     const { service, storage } = await scene()
