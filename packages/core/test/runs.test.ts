@@ -1,6 +1,6 @@
 import { ResultAsync } from 'neverthrow'
 import { describe, expect, it, vi } from 'vitest'
-import type { AgentRuntime, RunOutcome } from '@org/agent-messaging-core'
+import type { AgentRuntime, FinishedRun, RunOutcome } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
 
@@ -379,6 +379,21 @@ describe('a deferred run', () => {
     runtime.defer(id)
     await clock.advance(600_500)
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
+  })
+  it('hears that it was superseded whatever it says: what could not be kept, or a failure while its message waits for one more try', async () => {
+    const { post, clock, runtime, service, state } = await scene({
+      policy: { dispatch: { ...policy.dispatch, backoffMs: [0, 60_000] } },
+    })
+    const { id } = await post()
+    runtime.defer(id, 5_000)
+    await clock.until(() => runtime.requests.length === 2)
+    const { runToken } = runOf(runtime)
+    const answer = async (run: FinishedRun) => (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind
+    expect(await answer({ kind: 'answered', response: '\0' })).toBe('run_superseded')
+    runtime.fail(id, 'busy', { retryable: true })
+    await clock.advance(0)
+    expect(await state(id)).toMatchObject({ kind: 'queued' })
+    expect(await answer(failedRun('RUNTIME_ERROR', 'busy', true))).toBe('run_superseded')
   })
   it('is not found by a callback whose agent is gone by then', async () => {
     const { post, runtime, service, clock, storage } = await scene({ policy })
