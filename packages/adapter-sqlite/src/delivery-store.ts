@@ -101,8 +101,11 @@ const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): 
   outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
 })
 
-/** Makes due what is being sent. */
+/** Makes due what is being sent, and half-open the circuits that are being probed. */
 export function releaseDeliveries(db: Database): void {
-  // Due since they exist is past by any clock.
+  // A probe's circuit was open to the end of its lease. Due since they exist is past by any clock.
+  db.exec(`
+    update webhooks set circuit_until = created_at
+    where (seq, circuit_until) in (select webhook_seq, due_at from deliveries where due_at is not null and is_claimed = 1)`)
   db.exec('update deliveries set is_claimed = 0, due_at = created_at where due_at is not null and is_claimed = 1')
 }
