@@ -26,6 +26,16 @@ describe('retention', () => {
     expect((await service.deliveries.redeliver(deliveryRef))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
     expect((await service.messages.get({ ...ref, messageId: message.id })).isOk()).toBe(true)
   })
+  it('asks the store for nothing that is to be kept for ever: no date of its is that long ago', async () => {
+    const { service, storage, telemetry } = await scene({
+      idle: true,
+      policy: keepingFor({ deliveriesMs: Infinity, messagesMs: Infinity }),
+    })
+    storage.fail('messages.purge', { times: Infinity })
+    storage.fail('deliveries.purge', { times: Infinity })
+    await service.tick({ budgetMs: 1_000 })
+    expect(telemetry.named('store.unavailable')).toEqual([])
+  })
   it('purges by itself, but nothing that is still on its way', async () => {
     const policy = { ...keepingFor({ deliveriesMs: MINUTE, messagesMs: MINUTE }), retry: { ...defaultPolicy.retry, delaysMs: [DAY] } }
     const { send, hook, sender, clock, deliveries, telemetry, ref, service } = await scene({ ...echo, policy })
