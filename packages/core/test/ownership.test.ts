@@ -75,6 +75,15 @@ describe('an agent that keeps something in its process', () => {
     await clock.advance(3 * LEASE_MS)
     expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 0])
   })
+
+  it('is taken over from one that died after that when its lease is over by the new time', async () => {
+    const { one, other, clock } = await twoProcesses()
+    clock.set(clock.now() - 100 * LEASE_MS)
+    await clock.advance(LEASE_MS)
+    one.storage.fail('agents.own', { times: Infinity })
+    await clock.advance(2 * LEASE_MS)
+    expect(other.runtime.starts).toHaveLength(1)
+  })
 })
 
 describe('an agent that keeps something in its process, and that process lacks what it needs', () => {

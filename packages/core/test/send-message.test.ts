@@ -35,6 +35,14 @@ describe('sending a message', () => {
     expect((await long).isOk()).toBe(true)
   })
 
+  it('lets no one who asks for the message wait longer either', async () => {
+    const { post, service, ref, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
+    const { id: messageId } = await post()
+    const asking = service.messages.get({ ...ref, messageId, waitMs: 60_000 })
+    await clock.advance(5_000)
+    expect((await asking)._unsafeUnwrap().state.kind).toBe('running')
+  })
+
   it('waits no longer when the clock is set back meanwhile', async () => {
     const { send, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
     const left: string[] = []
