@@ -78,6 +78,7 @@ describe('an agent that keeps something in its process', () => {
 
   it('is taken over from one that died after that when its lease is over by the new time', async () => {
     const { one, other, clock } = await twoProcesses()
+    await clock.advance(LEASE_MS)
     clock.set(clock.now() - 100 * LEASE_MS)
     await clock.advance(LEASE_MS)
     one.storage.fail('agents.own', { times: Infinity })
