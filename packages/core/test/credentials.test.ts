@@ -1,3 +1,4 @@
+import { BUILT_AT } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
@@ -49,6 +50,7 @@ describe('an API key', () => {
     ['permissions', { permissions: [] }],
     ['permissions', { permissions: ['project:everything' as never] }],
     ['expiresAt', { expiresAt: 1 }],
+    ['expiresAt', { expiresAt: BUILT_AT }],
     ['key', { key: 'too short' }],
     ['key', { key: 'amk_looks-like-one-of-ours' }],
   ])('is not made with a bad %s', async (path, more) => {

@@ -436,13 +436,29 @@ describe('a callback is refused', () => {
     await service.agents.delete({ ...ref, force: true })
     expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('message_not_found')
   })
-  it('when the run was superseded between the check and the commit', async () => {
-    const { post, runtime, service, storage, clock } = await scene()
+  it('when the run was superseded between the check and the commit, or its message erased', async () => {
+    const { post, runtime, service, storage, ref } = await scene()
     const { id } = await post()
     const { runToken } = runOf(runtime)
-    storage.fail('messages.recordRun', { takesEffect: true }) // it commits, its answer is lost, and it is repeated
-    const answering = service.messages.answer({ messageId: id, runToken, run })
-    await clock.advance(100)
-    expect((await answering)._unsafeUnwrapErr().kind).toBe('run_superseded')
+    const { recordRun } = storage.messages
+    let meanwhile = (): PromiseLike<unknown> => service.messages.cancel({ ...ref, messageId: id })
+    storage.messages.recordRun = (record) => ResultAsync.fromSafePromise(Promise.resolve(meanwhile())).andThen(() => recordRun(record))
+    const problem = async (of: string, token: string) =>
+      (await service.messages.answer({ messageId: of, runToken: token, run }))._unsafeUnwrapErr().kind
+    expect(await problem(id, runToken)).toBe('run_superseded')
+    const other = await post('other', { sessionId: 'other' })
+    meanwhile = () => service.sessions.erase({ ...ref, sessionId: 'other', force: true })
+    expect(await problem(other.id, runtime.requests[1]?.runToken ?? '')).toBe('run_superseded')
   })
+})
+
+it('a callback whose answer the store took, and could not say so, hears that it counts', async () => {
+  const { post, runtime, service, storage, clock, state } = await scene()
+  const { id } = await post()
+  const { runToken } = runOf(runtime)
+  storage.fail('messages.recordRun', { takesEffect: true })
+  const answering = service.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'x' } })
+  await clock.advance(100)
+  expect((await answering)._unsafeUnwrap().state).toMatchObject({ kind: 'responded', response: 'x' })
+  expect(await state(id)).toMatchObject({ kind: 'responded' })
 })
