@@ -1,3 +1,5 @@
+import { defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
+import { refused } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
@@ -7,7 +9,8 @@ const IN_FLIGHT = 8
 
 /** A webhook with as many requests under way as it may have, and two more deliveries that wait for their turn in this process. */
 async function withWaiting() {
-  const fakes = await scene(echo)
+  // A circuit would end by itself what is to be ended by the change alone.
+  const fakes = await scene({ ...echo, policy: { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } } })
   const { webhook, secret } = await fakes.hook()
   // It is known to be well, so that no success looks at it anew.
   await fakes.send('before')
@@ -56,6 +59,15 @@ describe('a change of a webhook holds for the next request, of what waits in thi
     await service.webhooks.update({ ...which, change: { enabled: true } })
     await clock.advance(0)
     expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT + 2)
+  })
+
+  it('an answer of 410 that disables it: nothing more is sent', async () => {
+    const { service, which, clock, sender } = await withWaiting()
+    await service.webhooks.update({ ...which, change: { disableOnGone: true } })
+    sender.release(refused(410))
+    await clock.advance(0)
+    expect((await service.webhooks.get(which))._unsafeUnwrap().status).toMatchObject({ reason: 'gone' })
+    expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT)
   })
 
   it('deleting it: nothing more is sent', async () => {
