@@ -1,4 +1,4 @@
-import { errAsync, okAsync } from 'neverthrow'
+import { errAsync, okAsync, ResultAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
@@ -68,6 +68,23 @@ it('looks for it too when there was room again before it was committed', async (
   deliveries.take([], admission)
   await settled()
   expect(claimed()).toBe(1)
+})
+
+it('looks again at once for what was passed over by a look during which its webhook has got room', async () => {
+  const { deliveries, committed, claimed, sender, storage, settled } = await worker()
+  const looks: (() => void)[] = []
+  const { claimDue } = storage.deliveries
+  storage.deliveries.claimDue = (query) =>
+    ResultAsync.fromSafePromise(new Promise<void>((begin) => looks.push(begin))).andThen(() => claimDue(query))
+  deliveries.take(committed(2 * MOST), deliveries.admit())
+  deliveries.wake()
+  await settled()
+  sender.release()
+  await settled()
+  expect([looks.length, claimed()]).toEqual([1, 0])
+  looks[0]?.()
+  await settled()
+  expect([looks.length, claimed()]).toEqual([2, 1])
 })
 
 it('looks for nothing when all were born claimed', async () => {
