@@ -373,7 +373,9 @@ describe('rotating a secret', () => {
     const { service, which, platform } = await rotating()
     const { rotateSecret, finishRotation } = service.webhooks
     expect((await rotateSecret({ ...which, secret: 'short' }))._unsafeUnwrapErr().kind).toBe('invalid')
-    expect((await rotateSecret({ ...which, graceMs: -1 }))._unsafeUnwrapErr().kind).toBe('invalid')
+    const longest = 30 * 24 * 3_600_000
+    for (const graceMs of [-1, longest + 1]) expect((await rotateSecret({ ...which, graceMs }))._unsafeUnwrapErr().kind).toBe('invalid')
+    expect((await rotateSecret({ ...which, graceMs: longest })).isOk()).toBe(true)
     const nothing = { ...which, webhookId: which.projectId }
     expect((await rotateSecret({ ...nothing, secret: OWN_SECRET }))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
     expect((await finishRotation(nothing))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
