@@ -3,6 +3,7 @@ import type {
   DeliveryAttempt,
   DeliveryDetail,
   DeliveryStore,
+  GivenUp,
   Instant,
   RecordedAttempt,
   Unavailable,
@@ -100,9 +101,9 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     },
     release: (claims, now) =>
       write(async (db) => {
-        const held = { now, ids: claims.map(({ deliveryId }) => deliveryId), tokens: claims.map(({ token }) => token) }
-        await db.run(releaseCircuitsSql, held)
-        return db.run(releaseSql, held)
+        const probes = claims.filter(({ isProbe }) => isProbe)
+        if (probes.length > 0) await db.run(releaseCircuitsSql, heldOf(probes, now))
+        return db.run(releaseSql, heldOf(claims, now))
       }),
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {
@@ -132,6 +133,10 @@ async function getDetail(db: Queries, ref: Ref): Promise<DeliveryDetail | undefi
   const row = await db.one(detailSql, ref)
   return row && { delivery: toDelivery(row), body: row.body, attempts: row.attempts.map(toAttempt) }
 }
+
+const heldOf = (claims: readonly GivenUp[], now: Instant): Release => ({
+  ...{ ids: claims.map(({ deliveryId }) => deliveryId), tokens: claims.map(({ token }) => token), now },
+})
 
 const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): DeliveryAttempt => ({
   ...row,

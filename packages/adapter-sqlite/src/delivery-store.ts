@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { DeliveryAttempt, DeliveryDetail, DeliveryStore, HeldDelivery, Instant } from '@org/agent-messaging-core'
+import type { DeliveryAttempt, DeliveryDetail, DeliveryStore, GivenUp, Instant } from '@org/agent-messaging-core'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { staleDeliveries } from './cancel-stale.js'
@@ -22,7 +22,7 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly headerValues: string | null
 }
 
-type Release = HeldDelivery & { readonly now: Instant }
+type Release = { readonly deliveryId: string; readonly token: number; readonly now: Instant }
 
 /** The delivery, if the claim still holds. */
 const HELD = 'id = @deliveryId and lease = @token and is_claimed = 1 and due_at is not null'
@@ -61,16 +61,16 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     return row && { delivery: toDelivery(row), body: row.body, attempts: attemptsOf.all(row.seq).map(toAttempt) }
   })
 
-  function releaseClaim(claim: Release): boolean {
-    if (releaseCircuit.run(claim).changes > 0) webhooks.changed()
-    return release.run(claim).changes > 0
+  function releaseClaim({ isProbe, ...claim }: GivenUp, now: Instant): boolean {
+    if (isProbe && releaseCircuit.run({ ...claim, now }).changes > 0) webhooks.changed()
+    return release.run({ ...claim, now }).changes > 0
   }
 
   return {
     claimDue: (query) => write(() => claimDue(query)),
     // A verdict on the webhook is waited for; the end of a delivery is news to nobody.
     recordAttempt: (record) => (record.judge ? write : writeAlong)(() => recordAttempt(record)),
-    release: (claims, now) => write(() => claims.filter((claim) => releaseClaim({ ...claim, now })).length),
+    release: (claims, now) => write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
     publishTo: (webhookId, event, deliveryId) =>
       write(() => {
         const row = publishTo(webhookId, event, deliveryId) ? one.get(deliveryId, event.projectId) : undefined

@@ -441,13 +441,13 @@ describe('a callback is refused', () => {
     const { id } = await post()
     const { runToken } = runOf(runtime)
     const { recordRun } = storage.messages
-    let meanwhile = (): PromiseLike<unknown> => service.messages.cancel({ ...ref, messageId: id })
-    storage.messages.recordRun = (record) => ResultAsync.fromSafePromise(Promise.resolve(meanwhile())).andThen(() => recordRun(record))
+    let meanwhile = async (): Promise<unknown> => service.messages.cancel({ ...ref, messageId: id })
+    storage.messages.recordRun = (record) => ResultAsync.fromSafePromise(meanwhile()).andThen(() => recordRun(record))
     const problem = async (of: string, token: string) =>
       (await service.messages.answer({ messageId: of, runToken: token, run }))._unsafeUnwrapErr().kind
     expect(await problem(id, runToken)).toBe('run_superseded')
     const other = await post('other', { sessionId: 'other' })
-    meanwhile = () => service.sessions.erase({ ...ref, sessionId: 'other', force: true })
+    meanwhile = async () => service.sessions.erase({ ...ref, sessionId: 'other', force: true })
     expect(await problem(other.id, runtime.requests[1]?.runToken ?? '')).toBe('run_superseded')
   })
 })

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { AfterAttempt, Outcome } from '../domain/delivery.js'
 import type { Webhook } from '../domain/webhook.js'
 import { untried } from '../domain/webhook-health.js'
-import type { ClaimedDelivery, HeldDelivery } from '../ports/delivery-store.js'
+import type { ClaimedDelivery, GivenUp } from '../ports/delivery-store.js'
 import { PROJECT_ID } from '../testing/builders.js'
 import { accepted, refused } from '../testing/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, UNKNOWN_ID, type Scene } from './scene.js'
@@ -12,7 +12,10 @@ import type { UnwrappedStorage } from './unwrapped.js'
 const delivered = { kind: 'delivered', deliveredAt: NOW } as const
 const pending = { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 } as const
 
-const heldOf = ({ delivery, lease }: ClaimedDelivery): HeldDelivery => ({ deliveryId: delivery.id, token: lease.token })
+const heldOf = ({ delivery, lease, webhook }: ClaimedDelivery): GivenUp => ({
+  ...{ deliveryId: delivery.id, token: lease.token },
+  isProbe: webhook.health.circuit.kind === 'open',
+})
 
 /** Deliveries that are born claimed. */
 async function sending(scene: Scene, count: number): Promise<ClaimedDelivery[]> {
@@ -76,7 +79,7 @@ export function releasedClaimsSuite(it: StorageTest): void {
     const [newer] = await claimAll(storage)
     await storage.deliveries.release([heldOf(released)], NOW)
     const before = await Promise.all([released, superseded, cancelled, done].map((claim) => reread(storage, claim)))
-    const claims = [...[released, superseded, cancelled, done].map(heldOf), { deliveryId: UNKNOWN_ID, token: 1 }]
+    const claims = [...[released, superseded, cancelled, done].map(heldOf), { deliveryId: UNKNOWN_ID, token: 1, isProbe: true }]
     expect(await storage.deliveries.release(claims, NOW + MINUTE)).toBe(0)
     expect(await Promise.all([released, superseded, cancelled, done].map((claim) => reread(storage, claim)))).toEqual(before)
     expect(before[1]).toEqual(newer?.delivery)
@@ -100,10 +103,16 @@ export function releasedClaimsSuite(it: StorageTest): void {
 
   it('leaves a circuit alone that opened, or that another probe holds, since what is given up was claimed', async ({ storage, scene }) => {
     const [before] = (await sending(scene, 1)) as [ClaimedDelivery]
-    const open = { ...untried, circuit: { kind: 'open', until: NOW + LEASE_MS + MINUTE, trips: 1 } } as const
+    // To the very end of its lease, as a receiver may ask for it.
+    const open = { ...untried, circuit: { kind: 'open', until: NOW + LEASE_MS, trips: 1 } } as const
     await storage.webhooks.update(PROJECT_ID, before.webhook.id, { health: open, updatedAt: NOW })
     await storage.deliveries.release([heldOf(before)], NOW + 1)
     expect((await storage.webhooks.get(PROJECT_ID, before.webhook.id))?.health).toEqual(open)
+    const [probe] = (await claimAll(storage, NOW + LEASE_MS)) as [ClaimedDelivery]
+    const longer = { ...open, circuit: { ...open.circuit, until: NOW + 2 * LEASE_MS + MINUTE, trips: 2 } }
+    await storage.webhooks.update(PROJECT_ID, probe.webhook.id, { health: longer, updatedAt: NOW })
+    await storage.deliveries.release([heldOf(probe)], NOW + LEASE_MS)
+    expect((await storage.webhooks.get(PROJECT_ID, before.webhook.id))?.health).toEqual(longer)
   })
 
   it('has nothing to say about no claims', async ({ storage }) => {

@@ -49,14 +49,14 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   },
 
   release(claims, now) {
-    const held = claims.flatMap(({ deliveryId, token }) => {
+    const held = claims.flatMap(({ deliveryId, token, isProbe }) => {
       const row = memory.deliveries.get(deliveryId)
-      return row?.token === token && row.delivery.state.kind === 'sending' ? [{ row, sending: row.delivery.state }] : []
+      return row?.token === token && row.delivery.state.kind === 'sending' ? [{ row, isProbe, sending: row.delivery.state }] : []
     })
-    for (const { row, sending } of held) {
+    for (const { row, isProbe, sending } of held) {
       const { kind: _, leaseUntil, ...place } = sending
       row.delivery = { ...row.delivery, state: { kind: 'pending', nextAttemptAt: now, ...place } }
-      if (isHeldBy(memory.webhooks.get(row.delivery.webhookId), leaseUntil)) readyWebhook(memory, row.delivery.webhookId, now)
+      if (isProbe && isHeldBy(memory.webhooks.get(row.delivery.webhookId), leaseUntil)) readyWebhook(memory, row.delivery.webhookId, now)
     }
     return held.length
   },
