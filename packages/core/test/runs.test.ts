@@ -7,6 +7,13 @@ import { runOf, scene } from './scene.js'
 const responses = (answer: unknown) => ({ handler: () => ({ kind: 'answered', response: answer }) as RunOutcome })
 
 describe('a session', () => {
+  it('has its next message run as soon as the one before it is answered, not only at the next poll', async () => {
+    const { post, clock, runtime } = await scene()
+    const [first, second] = [await post('1'), await post('2')]
+    runtime.answer(first.id, 'ok')
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual([second.id])
+  })
   it('runs one message at a time, in the order of acceptance', async () => {
     const { post, clock, runtime } = await scene()
     const ids = [await post('1'), await post('2'), await post('3')].map(({ id }) => id)
