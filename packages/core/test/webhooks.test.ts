@@ -73,6 +73,18 @@ describe('a delivery', () => {
     expect(await deliveries()).toMatchObject([{ delivery: { state: { kind: 'delivered' }, attemptCount: 1 } }])
   })
 
+  it('is recorded attempt by attempt, also where a record is refused after one of the same outcome', async () => {
+    const { send, hook, sender, storage, clock, deliveries } = await scene(echo)
+    await hook()
+    sender.script(refused(500), refused(500))
+    await send()
+    await clock.advance(0)
+    storage.fail('deliveries.recordAttempt', { times: 1 })
+    await clock.until(() => sender.requests.length === 2)
+    await clock.advance(1_000)
+    expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 2, state: { kind: 'pending', step: 2 } } }])
+  })
+
   it('whose lease was superseded is not recorded twice', async () => {
     const { send, hook, sender, another, clock, telemetry, deliveries } = await scene(echo)
     await hook()
