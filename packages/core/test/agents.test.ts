@@ -164,6 +164,17 @@ describe('starting and stopping', () => {
     await service.agents.start(ref)
     await clock.until(() => runtime.openRuns.includes(queued.id))
   })
+  it('takes nothing more while it stops, though a slot gets free', async () => {
+    const { service, ref, post, runtime, clock, state } = await scene({ agent: { concurrency: 2 } })
+    const [first, second, third] = [await post('1'), await post('2', { sessionId: 't' }), await post('3', { sessionId: 'u' })]
+    const stopping = service.agents.stop(ref)
+    await clock.advance(2_000)
+    await stopping
+    runtime.answer(first.id, 'ok')
+    await clock.advance(5_000)
+    expect(runtime.openRuns).toEqual([second.id])
+    expect(await state(third.id)).toMatchObject({ kind: 'queued' })
+  })
   it('can be reversed while it stops: it takes messages again at once, beside the runs that have not ended', async () => {
     const { service, ref, post, runtime, clock, hook, deliveries } = await scene()
     await hook()
