@@ -1,3 +1,4 @@
+import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
 import { refused } from '@org/agent-messaging-core/testing'
@@ -50,6 +51,16 @@ describe('retention', () => {
     ])
     expect((await service.messages.get({ ...ref, messageId: first.message.id }))._unsafeUnwrapErr().kind).toBe('message_not_found')
     expect((await send('hi', { idempotencyKey: 'key' }))._unsafeUnwrap().attached).toBe(false)
+  })
+  it('goes on in one go where a round was not enough', async () => {
+    const { service, storage } = await scene({ idle: true, policy: keepingFor({ messagesMs: DAY }) })
+    let left = 2_000
+    storage.messages.purge = ({ limit }) => {
+      const purged = Math.min(limit, left)
+      left -= purged
+      return okAsync(purged)
+    }
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedMessages: 2_000 })
   })
   it('gets through any number of rows in one go, a step at a time', async () => {
     const { post, service, clock, runtime } = await scene({
