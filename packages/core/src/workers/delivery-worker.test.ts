@@ -87,6 +87,27 @@ it('looks again at once for what was passed over by a look during which its webh
   expect([looks.length, claimed()]).toEqual([2, 1])
 })
 
+it('G6: asks for no more than a share of each: of a webhook twice what it may be sent, of a project a quarter, of retries what is left', async () => {
+  const { deliveries, committed, storage, settled } = await worker()
+  const asked: unknown[] = []
+  const { claimDue } = storage.deliveries
+  storage.deliveries.claimDue = (query) => (asked.push(query), claimDue(query))
+  const { prefetch } = defaultPolicy.deliver
+  deliveries.wake()
+  await settled()
+  deliveries.take(
+    committed(MOST + 3).map((one): ClaimedDelivery => ({ ...one, delivery: { ...one.delivery, attemptCount: 1 } })),
+    deliveries.admit(),
+  )
+  deliveries.wake()
+  await settled()
+  const shares = { perWebhook: 2 * MOST, perProject: prefetch / 4 }
+  expect(asked).toMatchObject([
+    { ...shares, retries: (prefetch * 3) / 4 },
+    { ...shares, retries: (prefetch * 3) / 4 - 3 },
+  ])
+})
+
 it('looks for nothing when all were born claimed', async () => {
   const { deliveries, committed, claimed, sender, settled } = await worker()
   deliveries.take(committed(3 * MOST), deliveries.admit())
