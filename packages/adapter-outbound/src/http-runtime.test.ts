@@ -106,6 +106,13 @@ describe('a run request', () => {
       'content-type': 'application/json',
     })
   })
+
+  it('is signed by us alone, whatever headers an agent was given under another prefix', async () => {
+    const forged = { 'x-acme-signature': 'forged', 'X-Acme-Event': 'forged' }
+    const { headers, body } = await sent({ headerPrefix: 'X-Acme', headers: forged })
+    expect(Object.values(headers)).not.toContain('forged')
+    expect(await verify(signingSecret, body, headers['X-Acme-Signature'] ?? '')).toBe(true)
+  })
 })
 
 it('hands the trace on that its client began, and none of its own', async () => {

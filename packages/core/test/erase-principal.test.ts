@@ -69,6 +69,18 @@ describe('an end user', () => {
     expect((await state(id)).kind).toBe('running')
   })
 
+  it('G6: lets who waits in another project for an end user of that name wait on', async () => {
+    const { erase, send, service, clock } = await scene()
+    const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const bot = { projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    await service.agents.create(bot)
+    void send('theirs', { ...u, projectId })
+    await clock.advance(100)
+    await erase({ force: true })
+    expect(service.load().waitingCallers).toBe(1)
+    await clock.advance(60_000)
+  })
+
   it('has nobody waiting any more for what was erased by force', async () => {
     const { clock, runtime, erase, send, service } = await scene()
     const waits = send('mine', u)
