@@ -39,6 +39,13 @@ describe('an agent that runs', () => {
     await clock.advance(62_000)
     expect(ward.asked).toBe(3)
   })
+  it('is asked as often when the clock is set back meanwhile', async () => {
+    const { ward, clock } = await withHealth()
+    await clock.advance(31_000)
+    clock.set(clock.now() - 3_600_000)
+    await clock.advance(62_000)
+    expect(ward.asked).toBeGreaterThan(2)
+  })
   it.each<[string, () => Health | Promise<Health>, string]>([
     ['says that it is not well', () => ({ ok: false, detail: 'no disk' }), 'no disk'],
     ['does not say why', () => ({ ok: false }), 'it does not say why'],
