@@ -131,6 +131,17 @@ describe('an agent whose runtime signs and has secrets', () => {
     expect(renewed._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
     expect(renewed._unsafeUnwrap().signingSecret).not.toBe(turned._unsafeUnwrap().signingSecret)
   })
+  it('takes its signing secret to no runtime of another kind that signs too', async () => {
+    const fakes = await scene()
+    const runtimes = ['one', 'other'].map((kind) => fakeRuntime({ kind, signsRequests: true }))
+    const { agents } = createService({ ...fakes, runtimes })
+    const input = { projectId: fakes.project.id, name: 'signed', runtime: { kind: 'one' } } as const
+    const { signingSecret } = (await agents.create(input))._unsafeUnwrap()
+    const change = { runtime: { kind: 'other' } }
+    const turned = (await agents.update({ projectId: fakes.project.id, agent: 'signed', change }))._unsafeUnwrap()
+    expect(turned.signingSecret).toMatch(/^whsec_/)
+    expect(turned.signingSecret).not.toBe(signingSecret)
+  })
   it('does not start under another master key, and says why', async () => {
     const fakes = await withSecrets()
     const other = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key'), runtimes: [secretive()] })
