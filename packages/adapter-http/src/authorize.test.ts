@@ -106,7 +106,7 @@ describe('A: permissions', () => {
       const { ask, createAgent, crypto, project, storage } = await openScene()
       const agent = await createAgent()
       const apiKey = anApiKey({ projectId: project.id, permissions: [permission as Permission] })
-      await storage.credentials.createKey(apiKey, crypto.sha256('a-near-miss-key-of-the-project'))
+      await storage.credentials.createKey(apiKey, crypto.sha256('a-near-miss-key-of-the-project'), 1_000)
       const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, { key: 'a-near-miss-key-of-the-project', body: aMessage() })
       expect(refused.status).toBe(403)
     },

@@ -76,6 +76,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
   agent_busy: () => conflict('The agent has messages that are not final; ?force=true deletes them with it'),
   name_taken: () => conflict('Another agent of the project has this name'),
   key_taken: () => conflict('This API key exists already'),
+  too_many_keys: () => conflict('The project has as many good API keys as it may have; revoke one'),
   too_many_agents: () => conflict('The project has as many agents as it may have'),
   too_many_webhooks: () => conflict('The project has as many webhooks as it may have'),
   delivery_busy: () => conflict('The delivery is being sent at this moment'),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readPrefer } from './prefer.js'
+import { appliedOf, readPrefer } from './prefer.js'
 
 describe('readPrefer (RFC 7240)', () => {
   it.each([
@@ -33,6 +33,11 @@ describe('readPrefer (RFC 7240)', () => {
     [',,;;==', { respondAsync: false }],
   ])('%j is %j', (header, preferences) => {
     expect(readPrefer(header)).toEqual(preferences)
+  })
+
+  it('applies a wait up to the longest, that one too', () => {
+    const applied = (waitSeconds: number) => appliedOf({ waitSeconds, respondAsync: false }, { maxWaitMs: 5_000, isAsync: false })
+    expect([applied(5), applied(6)]).toEqual([{ 'Preference-Applied': 'wait=5' }, undefined])
   })
 
   it('takes whatever is sent, however long', () => {

@@ -104,6 +104,12 @@ describe('V: bodies', () => {
     expect((await post(JSON.stringify(aMessage(fields)))).status).toBe(status)
   })
 
+  it('a field that nobody knows may be as deep as a body may be, and no deeper', async () => {
+    const { post } = await openEcho()
+    const statuses = [31, 32].map(async (depth) => (await post(`{"sessionId":"s","message":"m","more":${nested(depth)}}`)).status)
+    expect(await Promise.all(statuses)).toEqual([200, 400])
+  })
+
   it('metadata 16 levels deep is taken', async () => {
     const { post } = await openEcho()
     expect((await post(withMetadata(`{"a":${nested(15)}}`))).status).toBe(200)

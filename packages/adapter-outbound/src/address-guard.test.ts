@@ -65,6 +65,11 @@ describe('addresses (row S)', () => {
     )
   })
 
+  it('takes the whole of IPv4-mapped IPv6 for the whole of IPv4', () => {
+    const { isAllowed } = addressGuard({ allowedCidrs: ['::ffff:0:0/96'] })
+    expect(['10.0.0.1', '::ffff:10.0.0.1', 'fd00::1'].map(isAllowed)).toEqual([true, true, false])
+  })
+
   it('allows listed networks, in IPv4-mapped form too', () => {
     const guard = addressGuard({ allowedCidrs: ['10.1.0.0/16', 'fd00:1::/32', '::ffff:192.168.7.0/120', '169.254.7.7/32'] })
     const listed = ['10.1.0.1', '10.1.255.255', '::ffff:10.1.2.3', '::ffff:a01:203', 'fd00:1::9', '192.168.7.9', '169.254.7.7', '1.1.1.1']

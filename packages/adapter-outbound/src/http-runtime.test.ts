@@ -2,6 +2,7 @@ import { newSecret } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
 import { verify } from '@octokit/webhooks-methods'
+import { ok } from 'neverthrow'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { dnsServer } from '../test/dns-server.js'
@@ -105,6 +106,13 @@ describe('a run request', () => {
       'idempotency-key': 'message-1',
       'content-type': 'application/json',
     })
+  })
+
+  it('is signed by us alone, whatever headers an agent was given under another prefix', async () => {
+    const forged = { 'x-acme-signature': 'forged', 'X-Acme-Event': 'forged' }
+    const { headers, body } = await sent({ headerPrefix: 'X-Acme', headers: forged })
+    expect(Object.values(headers)).not.toContain('forged')
+    expect(await verify(signingSecret, body, headers['X-Acme-Signature'] ?? '')).toBe(true)
   })
 })
 
@@ -345,5 +353,16 @@ describe('health', () => {
     aborter.abort()
     await run
     expect(await agent.health(AbortSignal.timeout(100))).toMatchObject({ ok: false })
+  })
+
+  it('of one that has nothing to do and says nothing in time is bad', async () => {
+    const late = { kind: 'unreachable', error: 'timeout', detail: 'no complete answer' } as const
+    const kind = httpRuntime({
+      ...{ crypto, clock, publicUrl: () => undefined },
+      http: { send: async () => late, vet: async () => ok(undefined) },
+    })
+    const agent = anAgent({ runtime: { kind: 'http', options: { url: 'https://agent.example/' } } })
+    const started = await kind.start({ agent, secrets: { signingSecret } }, () => undefined)
+    expect(await started._unsafeUnwrap().health(never)).toEqual({ ok: false, detail: 'timeout: no complete answer' })
   })
 })

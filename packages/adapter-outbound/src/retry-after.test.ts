@@ -10,6 +10,7 @@ describe('Retry-After (RFC 9110 §10.2.3)', () => {
     ['120', 120_000],
     ['0007', 7_000],
     ['Tue, 01 Jan 2030 00:01:00 GMT', 60_000],
+    ['Tue, 01 Jan 2030 00:00:60 GMT', 60_000], // a leap second
     ['Tuesday, 01-Jan-30 00:01:00 GMT', 60_000],
     ['Tue Jan  1 00:01:00 2030', 60_000],
     ['Thu Jan 10 00:00:00 2030', 9 * 24 * 3_600_000],
@@ -46,7 +47,9 @@ describe('Retry-After (RFC 9110 §10.2.3)', () => {
   const impossible = [
     'Tue, 32 Jan 2030 00:01:00 GMT',
     'Tue, 00 Jan 2030 00:01:00 GMT',
-    'Tue, 01 Jan 2030 25:01:00 GMT',
+    'Tue, 01 Jan 2030 24:00:00 GMT',
+    'Tue, 01 Jan 2030 00:60:00 GMT',
+    'Tue, 01 Jan 2030 00:00:61 GMT',
     'Tue, 01 Foo 2030 00:01:00 GMT',
     '120, 120',
   ]

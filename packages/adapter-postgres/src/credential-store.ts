@@ -1,4 +1,4 @@
-import { toIso, type ApiKey, type CredentialStore, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
+import { toIso, type ApiKey, type CredentialStore, type Instant, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
 import type { Database, Queries } from './database.js'
 import { pageStart, toPage } from './page.js'
 import { sql } from './sql.js'
@@ -37,6 +37,10 @@ const keysByDigestsSql = sql<{ readonly digests: readonly string[] }, KeyRow & {
 const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, KeyRow>(
   `${selectKey} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
 )
+const lockProjectSql = sql<{ readonly projectId: string }>('select 1 from agent_messaging.projects where id = @projectId for no key update')
+const countGoodSql = sql<{ readonly projectId: string; readonly createdAt: Instant }, { readonly count: number }>(`
+  select count(*) as count from agent_messaging.api_keys
+  where project_id = @projectId and revoked_at is null and (expires_at is null or expires_at > @createdAt)`)
 const revokeSql = sql<Id & { readonly projectId: string; readonly now: number }>(
   'update agent_messaging.api_keys set revoked_at = coalesce(revoked_at, @now) where id = @id and project_id = @projectId',
 )
@@ -62,7 +66,7 @@ export function credentialStore({ read, write, gathered }: Database): Credential
     createProject: (row) => write(async (db) => void (await db.run(insertProjectSql, row))),
     getProject: (id) => read((db) => db.one(projectSql, { id })),
     listProjects: (page) => read((db) => pageOfProjects(db, page)),
-    createKey: (key, digest) => write((db) => createKey(db, key, digest)),
+    createKey: (key, digest, limit) => write((db) => createKey(db, key, digest, limit)),
     findByDigest: gathered(findKeys),
     listKeys: (projectId, page) => read((db) => pageOfKeys(db, projectId, page)),
     revokeKey: (projectId, id, now) => write(async (db) => (await db.run(revokeSql, { projectId, id, now })) === 1),
@@ -89,12 +93,13 @@ async function findKeys(db: Queries, digests: readonly string[]): Promise<(ApiKe
   return digests.map((digest) => keys.get(digest))
 }
 
-type Created = 'created' | 'digest_taken' | 'project_not_found'
+type Created = 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached'
 
-async function createKey(db: Queries, key: ApiKey, digest: string): Promise<Created> {
+async function createKey(db: Queries, key: ApiKey, digest: string, limit: number): Promise<Created> {
   if (await db.one(keyByIdSql, key)) return 'created'
-  if (!(await db.one(projectSql, { id: key.projectId }))) return 'project_not_found'
+  if ((await db.run(lockProjectSql, key)) === 0) return 'project_not_found'
   if (await db.one(keyByDigestSql, { digest })) return 'digest_taken'
+  if (((await db.one(countGoodSql, key))?.count ?? 0) >= limit) return 'limit_reached'
   const { permissions, expiresAt = null, revokedAt = null } = key
   await db.run(insertKeySql, { ...key, digest, permissions: JSON.stringify(permissions), expiresAt, revokedAt })
   return 'created'

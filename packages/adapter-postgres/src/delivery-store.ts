@@ -3,6 +3,7 @@ import type {
   DeliveryAttempt,
   DeliveryDetail,
   DeliveryStore,
+  GivenUp,
   Instant,
   RecordedAttempt,
   Unavailable,
@@ -30,6 +31,7 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly headerNames: string | null
   readonly headerValues: string | null
 }
+type Release = { readonly ids: readonly string[]; readonly tokens: readonly number[]; readonly now: Instant }
 type Ref = { readonly projectId: string; readonly deliveryId: string }
 
 const oneSql = sql<Ref, DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = @deliveryId and d.project_id = @projectId`)
@@ -43,11 +45,18 @@ const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly A
        from agent_messaging.attempts t left join agent_messaging.header_names n on n.seq = t.header_names_seq
        where t.delivery_seq = d.seq), '[]') as attempts,`,
   )} where d.id = @deliveryId and d.project_id = @projectId`)
-/** What somebody has locked is being recorded, cancelled or made due by him. */
-const releaseSql = sql<{ readonly ids: readonly string[]; readonly tokens: readonly number[]; readonly now: Instant }>(`
-  update agent_messaging.deliveries set state = 'pending', due_at = @now where seq in
-    (select d.seq from unnest(@ids::text[], @tokens::bigint[]) as held (id, token) join agent_messaging.deliveries d on d.id = held.id
-     where d.lease = held.token and d.state = 'sending' for update of d skip locked)`)
+/** The claims that still hold. What somebody has locked is being recorded, cancelled or made due by him. */
+const HELD = `
+  select d.seq, d.webhook_seq, d.due_at from unnest(@ids::text[], @tokens::bigint[]) as held (id, token)
+  join agent_messaging.deliveries d on d.id = held.id where d.lease = held.token and d.state = 'sending' for update of d skip locked`
+const releaseSql = sql<Release>(
+  `update agent_messaging.deliveries set state = 'pending', due_at = @now where seq in (select seq from (${HELD}) held)`,
+)
+/** Before their release: by the end of its lease it is known that a claim holds its webhook's circuit open, as the probe. */
+const releaseCircuitsSql = sql<Release>(`
+  update agent_messaging.webhooks set circuit_until = @now where seq in
+    (select w.seq from (${HELD}) held join agent_messaging.webhooks w on w.seq = held.webhook_seq and w.circuit_until = held.due_at
+     where w.circuit_until > @now for no key update of w skip locked)`)
 const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(`
   update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted'
   where seq in
@@ -91,7 +100,11 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
       return judged.andThen((recorded) => (recorded ? okAsync(recorded) : record(attempt)))
     },
     release: (claims, now) =>
-      write((db) => db.run(releaseSql, { now, ids: claims.map(({ deliveryId }) => deliveryId), tokens: claims.map(({ token }) => token) })),
+      write(async (db) => {
+        const probes = claims.filter(({ isProbe }) => isProbe)
+        if (probes.length > 0) await db.run(releaseCircuitsSql, heldOf(probes, now))
+        return db.run(releaseSql, heldOf(claims, now))
+      }),
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {
         const isThere = await publishTo(db, webhookId, event, deliveryId)
@@ -120,6 +133,10 @@ async function getDetail(db: Queries, ref: Ref): Promise<DeliveryDetail | undefi
   const row = await db.one(detailSql, ref)
   return row && { delivery: toDelivery(row), body: row.body, attempts: row.attempts.map(toAttempt) }
 }
+
+const heldOf = (claims: readonly GivenUp[], now: Instant): Release => ({
+  ...{ ids: claims.map(({ deliveryId }) => deliveryId), tokens: claims.map(({ token }) => token), now },
+})
 
 const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): DeliveryAttempt => ({
   ...row,

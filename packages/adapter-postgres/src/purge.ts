@@ -1,5 +1,6 @@
 import type { Instant, Purge } from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
+import { renewLast } from './session-row.js'
 import { sql } from './sql.js'
 
 type Seqs = { readonly seqs: readonly number[] }
@@ -48,6 +49,8 @@ const deleteSessionsSql = sql<Seqs>(`
 export async function purgeMessages(db: Queries, purge: Purge): Promise<number> {
   const rows = await db.all(finishedMessagesSql, purge)
   const deleted = await db.run(deleteMessagesSql, { seqs: rows.map(({ seq }) => seq), finishedBefore: purge.finishedBefore })
-  await db.run(deleteSessionsSql, { seqs: rows.map(({ sessionSeq }) => sessionSeq) })
+  const sessions = rows.map(({ sessionSeq }) => sessionSeq)
+  await db.run(deleteSessionsSql, { seqs: sessions })
+  await renewLast(db, sessions)
   return deleted
 }

@@ -107,16 +107,19 @@ const removeEmptySql = sql<Session>(`
   delete from agent_messaging.sessions s where seq = @sessionSeq
     and not exists (select 1 from agent_messaging.messages m where m.session_seq = s.seq)`)
 const forgetStateSql = sql<Session>('update agent_messaging.sessions set state = null where seq = @sessionSeq')
-const renewLastSql = sql<Session>(`
+const renewLastSql = sql<{ readonly seqs: readonly number[] }>(`
   update agent_messaging.sessions s set (last_message_id, last_message_at) =
-    (select id, created_at from agent_messaging.messages m where m.session_seq = s.seq order by m.position desc limit 1)
-  where seq = @sessionSeq and not exists (select 1 from agent_messaging.messages m where m.id = s.last_message_id)`)
+    (select max(id), max(created_at) from agent_messaging.messages m where m.session_seq = s.seq)
+  where seq = any(@seqs::bigint[]) and not exists (select 1 from agent_messaging.messages m where m.id = s.last_message_id)`)
+
+/** Of sessions that have messages, within a transaction that has locked them: names the newest one, where the one that it was is gone. */
+export const renewLast = (db: Queries, seqs: readonly number[]): Promise<number> => db.run(renewLastSql, { seqs })
 
 /** Of somebody in it nothing is kept any more, nor what was remembered, which may be of them. A session without messages is gone. */
 export async function forget(db: Queries, sessionSeq: number): Promise<void> {
   if ((await db.run(removeEmptySql, { sessionSeq })) > 0) return
   await db.run(forgetStateSql, { sessionSeq })
-  await db.run(renewLastSql, { sessionSeq })
+  await renewLast(db, [sessionSeq])
 }
 
 const disownSql = sql<Session & { readonly owner: string }>(

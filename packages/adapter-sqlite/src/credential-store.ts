@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { toIso, type ApiKey, type CredentialStore, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
+import { toIso, type ApiKey, type CredentialStore, type Instant, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
 import { atMost } from './statements.js'
@@ -34,6 +34,11 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
     values (@id, @projectId, @digest, @name, @permissions, @createdAt, @expiresAt, @revokedAt)`)
   const keyById = db.prepare<[string], KeyRow>(`${selectKey} where id = ?`)
   const keyByDigest = db.prepare<[string], KeyRow>(`${selectKey} where digest = ?`)
+  const countGood = db
+    .prepare<[string, Instant], number>(
+      'select count(*) from api_keys where project_id = ? and revoked_at is null and (expires_at is null or expires_at > ?)',
+    )
+    .pluck()
   const start = pageStart(db, 'api_keys')
   const keys = db.prepare<[string, number, number], KeyRow>(
     `${selectKey} where project_id = ? and seq < ? order by seq desc ${atMost('?')}`,
@@ -50,10 +55,11 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
   const initSetting = db.prepare<[string, string]>('insert into settings (name, value) values (?, ?) on conflict do nothing')
   const replaceSetting = db.prepare<[string, string, string]>('update settings set value = ? where name = ? and value = ?')
 
-  function createKey(key: ApiKey, digest: string): 'created' | 'digest_taken' | 'project_not_found' {
+  function createKey(key: ApiKey, digest: string, limit: number): 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached' {
     if (keyById.get(key.id)) return 'created'
     if (!project.get(key.projectId)) return 'project_not_found'
     if (keyByDigest.get(digest)) return 'digest_taken'
+    if ((countGood.get(key.projectId, key.createdAt) ?? 0) >= limit) return 'limit_reached'
     cache.clear()
     const { permissions, expiresAt = null, revokedAt = null } = key
     insertKey.run({ ...key, digest, permissions: JSON.stringify(permissions), expiresAt, revokedAt })
@@ -81,7 +87,7 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
     createProject: (row) => write(() => void insertProject.run(row)),
     getProject: (id) => read(() => project.get(id)),
     listProjects: (page) => read(() => pageOfProjects(page)),
-    createKey: (key, digest) => write(() => createKey(key, digest)),
+    createKey: (key, digest, limit) => write(() => createKey(key, digest, limit)),
     findByDigest: (digest) => read(() => cache.get(digest, () => findByDigest(digest))),
     listKeys: (projectId, page) => read(() => pageOfKeys(projectId, page)),
     revokeKey: (projectId, id, now) => write(() => revokeKey(projectId, id, now)),

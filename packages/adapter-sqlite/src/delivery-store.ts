@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { DeliveryAttempt, DeliveryDetail, DeliveryStore } from '@org/agent-messaging-core'
+import type { DeliveryAttempt, DeliveryDetail, DeliveryStore, GivenUp, Instant } from '@org/agent-messaging-core'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { staleDeliveries } from './cancel-stale.js'
@@ -22,6 +22,11 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly headerValues: string | null
 }
 
+type Release = { readonly deliveryId: string; readonly token: number; readonly now: Instant }
+
+/** The delivery, if the claim still holds. */
+const HELD = 'id = @deliveryId and lease = @token and is_claimed = 1 and due_at is not null'
+
 type Parts = { readonly webhooks: WebhookRows; readonly fanOut: FanOut }
 
 export function deliveryStore(db: Database, { read, write, writeAlong }: Committer, { webhooks, fanOut }: Parts): DeliveryStore {
@@ -40,9 +45,11 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
       n.names as headerNames, header_values as headerValues
     from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`)
-  const release = db.prepare<[now: number, id: string, token: number]>(
-    'update deliveries set is_claimed = 0, due_at = ? where id = ? and lease = ? and is_claimed = 1 and due_at is not null',
-  )
+  const release = db.prepare<[Release]>(`update deliveries set is_claimed = 0, due_at = @now where ${HELD}`)
+  /** Before its release: by the end of its lease it is known that a claim holds its webhook's circuit open, as the probe. */
+  const releaseCircuit = db.prepare<[Release]>(`
+    update webhooks set circuit_until = @now
+    where (seq, circuit_until) = (select webhook_seq, due_at from deliveries where ${HELD}) and circuit_until > @now`)
   const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
       (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
@@ -54,11 +61,16 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     return row && { delivery: toDelivery(row), body: row.body, attempts: attemptsOf.all(row.seq).map(toAttempt) }
   })
 
+  function releaseClaim({ isProbe, ...claim }: GivenUp, now: Instant): boolean {
+    if (isProbe && releaseCircuit.run({ ...claim, now }).changes > 0) webhooks.changed()
+    return release.run({ ...claim, now }).changes > 0
+  }
+
   return {
     claimDue: (query) => write(() => claimDue(query)),
     // A verdict on the webhook is waited for; the end of a delivery is news to nobody.
     recordAttempt: (record) => (record.judge ? write : writeAlong)(() => recordAttempt(record)),
-    release: (claims, now) => write(() => claims.filter(({ deliveryId, token }) => release.run(now, deliveryId, token).changes > 0).length),
+    release: (claims, now) => write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
     publishTo: (webhookId, event, deliveryId) =>
       write(() => {
         const row = publishTo(webhookId, event, deliveryId) ? one.get(deliveryId, event.projectId) : undefined
@@ -89,8 +101,11 @@ const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): 
   outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
 })
 
-/** Makes due what is being sent. */
+/** Makes due what is being sent, and half-open the circuits that are being probed. */
 export function releaseDeliveries(db: Database): void {
-  // Due since they exist is past by any clock.
+  // A probe's circuit was open to the end of its lease. Due since they exist is past by any clock.
+  db.exec(`
+    update webhooks set circuit_until = created_at
+    where (seq, circuit_until) in (select webhook_seq, due_at from deliveries where due_at is not null and is_claimed = 1)`)
   db.exec('update deliveries set is_claimed = 0, due_at = created_at where due_at is not null and is_claimed = 1')
 }

@@ -101,15 +101,18 @@ it('takes as many queued writes as it is told to', async () => {
   await storage.close()
 })
 
-it('erases the secret of a deleted webhook', async () => {
+it('erases all that is secret of a deleted webhook', async () => {
   const path = tempFile()
   const storage = openSqliteStorage({ path })
-  const webhook = aWebhook({ id: fakeIds().next() })
+  const { secret } = aWebhook()
+  const headers = { names: ['X-A'], sealed: secret }
+  const webhook = aWebhook({ id: fakeIds().next(), headers, description: 'mine', previousSecret: { secret, until: 1 } })
   await storage.webhooks.create(webhook, 1)
   await storage.webhooks.delete(webhook.projectId, webhook.id)
   await storage.close()
   const db = new Database(path, { readonly: true })
-  expect(db.prepare('select secret from webhooks').pluck().all()).toEqual([''])
+  const kept = db.prepare('select url, description, secret, previous_secret, header_names, headers from webhooks').raw().all()
+  expect(kept).toEqual([['', null, '', null, null, null]])
   db.close()
 })
 

@@ -37,6 +37,19 @@ it('a purge leaves no row behind of what it deletes', async () => {
   await close()
 })
 
+it('a sweep leaves no row behind of what a deleted agent had', async () => {
+  const path = tempFile()
+  const { credentials, agents, messages, close } = openSqliteStorage({ path })
+  const agent = anAgent()
+  await credentials.createProject(aProject())
+  await agents.create(agent, 1_000)
+  await messages.accept(newMessage(agent))
+  await agents.delete(agent.projectId, agent.id, { force: true })
+  await messages.sweep({ limit: 100 })
+  expect(rowsOf(path)).toMatchObject({ messages: 0, sessions: 0 })
+  await close()
+})
+
 function rowsOf(path: string): Record<string, unknown> {
   const db = new Database(path, { readonly: true })
   const rows = TABLES.map((table) => [table, db.prepare(`select count(*) from ${table}`).pluck().get()])

@@ -1,5 +1,6 @@
 import type { Purge } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
+import { renewLastSql } from './session-row.js'
 import { atMost } from './statements.js'
 
 type RemovedDelivery = { readonly seq: number; readonly eventSeq: number }
@@ -44,10 +45,13 @@ export function messagePurge(db: Database): (purge: Purge) => number {
   const deleteSessions = db.prepare<[string]>(
     `delete from sessions where seq in ${THESE} and not exists (select 1 from messages m where m.session_seq = sessions.seq)`,
   )
+  const renewLast = db.prepare<[string]>(renewLastSql(`in ${THESE}`))
   return (purge) => {
     const rows = finished.all(purge)
+    const sessions = JSON.stringify(rows.map(({ sessionSeq }) => sessionSeq))
     deleteMessages.run(JSON.stringify(rows.map(({ seq }) => seq)))
-    deleteSessions.run(JSON.stringify(rows.map(({ sessionSeq }) => sessionSeq)))
+    deleteSessions.run(sessions)
+    renewLast.run(sessions)
     return rows.length
   }
 }

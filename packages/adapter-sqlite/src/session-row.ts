@@ -55,6 +55,12 @@ const nextOpenSql = `
   select position from messages
   where session_seq = sessions.seq and position > sessions.head_position and state = 'queued' order by position limit 1`
 
+/** Of sessions that have messages: names the newest one, where the one that it was is gone. */
+export const renewLastSql = (which: string): string => `
+  update sessions set (last_message_id, last_message_at) =
+    (select max(id), max(created_at) from messages m where m.session_seq = sessions.seq)
+  where seq ${which} and not exists (select 1 from messages m where m.id = sessions.last_message_id)`
+
 /**
  * The session's row is the queue and the lock of all in it, and this is the only place that writes one. `head_position` says
  * which message is next and `due_at` when somebody may claim it: at once, after a backoff, when its lease ends if its
@@ -98,10 +104,7 @@ export function sessionRows(db: Database): SessionRows {
     'delete from sessions where seq = ? and not exists (select 1 from messages m where m.session_seq = sessions.seq)',
   )
   const forgetState = db.prepare<[number]>('update sessions set state = null where seq = ?')
-  const renewLast = db.prepare<[number]>(`
-    update sessions set (last_message_id, last_message_at) =
-      (select id, created_at from messages m where m.session_seq = sessions.seq order by position desc limit 1)
-    where seq = ? and not exists (select 1 from messages m where m.id = sessions.last_message_id)`)
+  const renewLast = db.prepare<[number]>(renewLastSql('= ?'))
   const disown = db.prepare<[string, number]>('update sessions set agent_id = ?, due_at = null where seq = ?')
 
   return {

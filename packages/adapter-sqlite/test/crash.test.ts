@@ -55,6 +55,24 @@ it('what a killed process had claimed is due at once when the file is opened nex
   await storage.close()
 })
 
+it('a probe that a killed process had claimed is made anew at once, and no circuit is touched that no probe held open', async () => {
+  const path = tempFile()
+  const { agent } = await storageWithWork(path)
+  const storage = openSqliteStorage({ path })
+  const [probed] = (await storage.webhooks.list(agent.projectId, { limit: 1 }))._unsafeUnwrap().data
+  const health = { consecutiveFailures: 5, circuit: { kind: 'open', until: NOW, trips: 1 } } as const
+  await storage.webhooks.update(agent.projectId, probed?.id ?? '', { health, updatedAt: NOW })
+  const open = aWebhook({ health: { ...health, circuit: { ...health.circuit, until: NOW + HOUR } } })
+  await storage.webhooks.create(open, 2)
+  expect((await claimAll(storage, agent)).deliveries).toMatchObject([{ webhook: { health: { circuit: { until: NOW + HOUR } } } }])
+  await storage.close()
+
+  const reopened = openSqliteStorage({ path })
+  expect((await claimAll(reopened, agent)).deliveries).toMatchObject([{ webhook: { id: probed?.id }, lease: { token: 2 } }])
+  expect((await reopened.webhooks.get(agent.projectId, open.id))._unsafeUnwrap()).toEqual(open)
+  await reopened.close()
+})
+
 it('what a living process has claimed stays its own, also by another name of the file, and after one that only looked has gone', async () => {
   const path = tempFile()
   const { agent } = await storageWithWork(path)

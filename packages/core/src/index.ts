@@ -66,6 +66,7 @@ export type {
   DeliveryFilter,
   DeliveryStore,
   ErasedDeliveries,
+  GivenUp,
   HeldDelivery,
   Outgoing,
   RecordedAttempt,

@@ -37,8 +37,12 @@ describe('creating an agent', () => {
     ['runtime', { runtime: { kind: 'fake', deep: JSON.parse('['.repeat(20) + ']'.repeat(20)) as never } }],
     ['defaultExecutionPrincipal', { defaultExecutionPrincipal: { type: 'root' } as never }],
     ['concurrency', { concurrency: 0 }],
+    ['concurrency', { concurrency: 1_001 }],
+    ['maxAttempts', { maxAttempts: 0 }],
     ['maxAttempts', { maxAttempts: 1.5 }],
+    ['maxAttempts', { maxAttempts: 101 }],
     ['maxQueued', { maxQueued: -1 }],
+    ['maxQueued', { maxQueued: 100_001 }],
     ['onBusy', { onBusy: 'wait' as 'queue' }],
     ['onBusy', { onBusy: 'reject' as const, maxQueued: 5 }],
     ['onBusy', { onBusy: 'queue' as const, maxQueued: 0 }],
@@ -127,6 +131,17 @@ describe('an agent whose runtime signs and has secrets', () => {
     expect(renewed._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
     expect(renewed._unsafeUnwrap().signingSecret).not.toBe(turned._unsafeUnwrap().signingSecret)
   })
+  it('takes its signing secret to no runtime of another kind that signs too', async () => {
+    const fakes = await scene()
+    const runtimes = ['one', 'other'].map((kind) => fakeRuntime({ kind, signsRequests: true }))
+    const { agents } = createService({ ...fakes, runtimes })
+    const input = { projectId: fakes.project.id, name: 'signed', runtime: { kind: 'one' } } as const
+    const { signingSecret } = (await agents.create(input))._unsafeUnwrap()
+    const change = { runtime: { kind: 'other' } }
+    const turned = (await agents.update({ projectId: fakes.project.id, agent: 'signed', change }))._unsafeUnwrap()
+    expect(turned.signingSecret).toMatch(/^whsec_/)
+    expect(turned.signingSecret).not.toBe(signingSecret)
+  })
   it('does not start under another master key, and says why', async () => {
     const fakes = await withSecrets()
     const other = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key'), runtimes: [secretive()] })
@@ -160,6 +175,17 @@ describe('starting and stopping', () => {
     await service.agents.start(ref)
     await clock.until(() => runtime.openRuns.includes(queued.id))
   })
+  it('takes nothing more while it stops, though a slot gets free', async () => {
+    const { service, ref, post, runtime, clock, state } = await scene({ agent: { concurrency: 2 } })
+    const [first, second, third] = [await post('1'), await post('2', { sessionId: 't' }), await post('3', { sessionId: 'u' })]
+    const stopping = service.agents.stop(ref)
+    await clock.advance(2_000)
+    await stopping
+    runtime.answer(first.id, 'ok')
+    await clock.advance(5_000)
+    expect(runtime.openRuns).toEqual([second.id])
+    expect(await state(third.id)).toMatchObject({ kind: 'queued' })
+  })
   it('can be reversed while it stops: it takes messages again at once, beside the runs that have not ended', async () => {
     const { service, ref, post, runtime, clock, hook, deliveries } = await scene()
     await hook()
@@ -171,10 +197,14 @@ describe('starting and stopping', () => {
     const { id } = await post('next', { sessionId: 'another' })
     expect(runtime.openRuns).toEqual([long, id])
     runtime.answer(long, 'ok')
+    runtime.answer(id, 'ok')
+    await clock.advance(0)
+    const { id: last } = await post('last')
+    expect(runtime.openRuns).toEqual([last])
     await clock.advance(5_000)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(runtime.starts).toHaveLength(1)
-    expect(eventsOf(await deliveries())).toEqual(['agent.started', 'message.responded'])
+    expect(eventsOf(await deliveries())).toEqual(['agent.started', 'message.responded', 'message.responded'])
   })
   it('can be reversed, and reversed again', async () => {
     const { service, ref, post, runtime, clock } = await scene()

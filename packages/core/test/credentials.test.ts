@@ -1,4 +1,6 @@
+import { BUILT_AT } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
+import { defaultLimits } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
 
 describe('an API key', () => {
@@ -22,6 +24,14 @@ describe('an API key', () => {
       expect((await service.keys.authenticate(key))._unsafeUnwrapErr()).toEqual({ kind: 'unauthorized' })
     }
   })
+  it('is refused where its project has as many as it may have', async () => {
+    const { service, project } = await scene({ policy: { limits: { ...defaultLimits, keysPerProject: 1 } } })
+    const create = () => service.keys.create({ projectId: project.id, name: 'k', permissions: ['project:agents'] })
+    const first = (await create())._unsafeUnwrap()
+    expect((await create())._unsafeUnwrapErr()).toEqual({ kind: 'too_many_keys' })
+    await service.keys.revoke(project.id, first.apiKey.id)
+    expect((await create()).isOk()).toBe(true)
+  })
   it('with a wrong checksum costs no read', async () => {
     const { service, storage } = await scene()
     storage.fail('credentials.findByDigest', { times: Infinity })
@@ -40,6 +50,7 @@ describe('an API key', () => {
     ['permissions', { permissions: [] }],
     ['permissions', { permissions: ['project:everything' as never] }],
     ['expiresAt', { expiresAt: 1 }],
+    ['expiresAt', { expiresAt: BUILT_AT }],
     ['key', { key: 'too short' }],
     ['key', { key: 'amk_looks-like-one-of-ours' }],
   ])('is not made with a bad %s', async (path, more) => {

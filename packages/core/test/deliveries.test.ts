@@ -96,6 +96,18 @@ describe('recovering', () => {
     const delivered = await service.deliveries.recover({ ...which, filter: { status: 'delivered' }, page: { limit: 1_000 } })
     expect(delivered._unsafeUnwrap().count).toBe(4)
   })
+  it('stays with its project and webhook, whatever else a filter holds', async () => {
+    const { service, project, send, hook, clock } = await scene(echo)
+    const { webhook } = await hook()
+    await send()
+    await clock.advance(0)
+    const { id: other } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const theirs = { projectId: other, url: 'https://other.example', events: ['*' as const] }
+    const { webhook: own } = (await service.webhooks.create(theirs))._unsafeUnwrap()
+    const filter = { status: 'delivered', projectId: project.id, webhookId: webhook.id } as const
+    const recovered = await service.deliveries.recover({ projectId: other, webhookId: own.id, filter, page: { limit: 9 } })
+    expect(recovered._unsafeUnwrap()).toEqual({ count: 0, nextCursor: null })
+  })
   it('is refused for too many at once, and for a webhook that is not there', async () => {
     const { service, project } = await scene(echo)
     const which = { projectId: project.id, webhookId: project.id }

@@ -1,4 +1,4 @@
-import type { PrincipalTraces } from '@org/agent-messaging-core'
+import { defaultDispatchPolicy, type PrincipalTraces } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { scene as open } from './scene.js'
 
@@ -67,6 +67,30 @@ describe('an end user', () => {
     expect((await erase({ force: true }))._unsafeUnwrap()).toEqual({ ...open, messages: 1, openMessages: 0 })
     await clock.until(() => runtime.requests.length === 2)
     expect((await state(id)).kind).toBe('running')
+  })
+
+  it('has who was behind what was erased by force run at once, not only at the next poll', async () => {
+    const dispatch = { ...defaultDispatchPolicy, backoffMs: [60_000] }
+    const { clock, runtime, erase, post } = await scene({ policy: { dispatch } })
+    const [mine, behind] = [await post('mine', u), await post('not mine', endUser('v'))]
+    runtime.fail(mine.id, 'busy', { retryable: true })
+    await clock.advance(100)
+    expect(runtime.openRuns).toEqual([])
+    await erase({ force: true })
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual([behind.id])
+  })
+
+  it('G6: lets who waits in another project for an end user of that name wait on', async () => {
+    const { erase, send, service, clock } = await scene()
+    const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const bot = { projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    await service.agents.create(bot)
+    void send('theirs', { ...u, projectId })
+    await clock.advance(100)
+    await erase({ force: true })
+    expect(service.load().waitingCallers).toBe(1)
+    await clock.advance(60_000)
   })
 
   it('has nobody waiting any more for what was erased by force', async () => {

@@ -26,6 +26,20 @@ describe('stopping the service', () => {
     expect(late.message.state.kind).toBe('queued') // accepted, durable, and left to the next start
     expect(clock.sleepers).toBe(0)
   })
+  it('begins nothing in a pass that comes while it stops', async () => {
+    const { post, service, clock, runtime, state } = await scene()
+    const first = await post()
+    const stopping = service.stop({ graceMs: 5_000 })
+    const second = await post('meanwhile', { sessionId: 'other' })
+    const passing = service.tick({ budgetMs: 1_000 })
+    await clock.advance(1_000)
+    expect(await passing).toMatchObject({ messages: 0 })
+    expect(runtime.requests.map(({ messageId }) => messageId)).toEqual([first.id])
+    expect(await state(second.id)).toMatchObject({ kind: 'queued' })
+    runtime.answer(first.id, 'ok')
+    await clock.advance(1_000)
+    await stopping
+  })
   it('hands back what does not finish, for the next start to run', async () => {
     const { post, service, clock, runtime, another, state } = await scene()
     const { id } = await post()

@@ -1,3 +1,4 @@
+import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
 import { refused } from '@org/agent-messaging-core/testing'
@@ -26,6 +27,16 @@ describe('retention', () => {
     expect((await service.deliveries.redeliver(deliveryRef))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
     expect((await service.messages.get({ ...ref, messageId: message.id })).isOk()).toBe(true)
   })
+  it('asks the store for nothing that is to be kept for ever: no date of its is that long ago', async () => {
+    const { service, storage, telemetry } = await scene({
+      idle: true,
+      policy: keepingFor({ deliveriesMs: Infinity, messagesMs: Infinity }),
+    })
+    storage.fail('messages.purge', { times: Infinity })
+    storage.fail('deliveries.purge', { times: Infinity })
+    await service.tick({ budgetMs: 1_000 })
+    expect(telemetry.named('store.unavailable')).toEqual([])
+  })
   it('purges by itself, but nothing that is still on its way', async () => {
     const policy = { ...keepingFor({ deliveriesMs: MINUTE, messagesMs: MINUTE }), retry: { ...defaultPolicy.retry, delaysMs: [DAY] } }
     const { send, hook, sender, clock, deliveries, telemetry, ref, service } = await scene({ ...echo, policy })
@@ -40,6 +51,16 @@ describe('retention', () => {
     ])
     expect((await service.messages.get({ ...ref, messageId: first.message.id }))._unsafeUnwrapErr().kind).toBe('message_not_found')
     expect((await send('hi', { idempotencyKey: 'key' }))._unsafeUnwrap().attached).toBe(false)
+  })
+  it('goes on in one go where a round was not enough', async () => {
+    const { service, storage } = await scene({ idle: true, policy: keepingFor({ messagesMs: DAY }) })
+    let left = 2_000
+    storage.messages.purge = ({ limit }) => {
+      const purged = Math.min(limit, left)
+      left -= purged
+      return okAsync(purged)
+    }
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedMessages: 2_000 })
   })
   it('gets through any number of rows in one go, a step at a time', async () => {
     const { post, service, clock, runtime } = await scene({

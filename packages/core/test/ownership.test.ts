@@ -45,10 +45,11 @@ describe('an agent that keeps something in its process', () => {
 
   it('is taken over from one that died when its lease is over, and then stays where it is', async () => {
     const { one, other, services, ref, clock } = await twoProcesses()
+    await clock.advance(LEASE_MS)
     one.storage.fail('agents.own', { times: Infinity }) // it hangs, for all that the others see
-    await clock.advance(LEASE_MS - 1_000)
+    await clock.advance(LEASE_MS - 11_000) // it was extended 10 s ago at most
     expect(other.runtime.starts).toHaveLength(0)
-    await clock.advance(12_000)
+    await clock.advance(22_000)
     expect(other.runtime.starts).toHaveLength(1)
     one.storage.fail('agents.own', { times: 0 })
     await clock.advance(LEASE_MS)
@@ -74,6 +75,16 @@ describe('an agent that keeps something in its process', () => {
     clock.set(clock.now() - 100 * LEASE_MS)
     await clock.advance(3 * LEASE_MS)
     expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 0])
+  })
+
+  it('is taken over from one that died after that when its lease is over by the new time', async () => {
+    const { one, other, clock } = await twoProcesses()
+    await clock.advance(LEASE_MS)
+    clock.set(clock.now() - 100 * LEASE_MS)
+    await clock.advance(LEASE_MS)
+    one.storage.fail('agents.own', { times: Infinity })
+    await clock.advance(2 * LEASE_MS)
+    expect(other.runtime.starts).toHaveLength(1)
   })
 })
 

@@ -72,6 +72,18 @@ describe('another master key', () => {
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 1, unopened: 0 })
   })
 
+  it('seals each secret of a webhook anew that is not so yet, whichever it is', async () => {
+    const { on, projectId, webhook, storage } = await scene()
+    const crypto = fakeCrypto('new')
+    const sealed = (by: typeof crypto) => by.seal('x', webhookSecretContext(webhook.id))
+    await storage.webhooks.rotateSecret(projectId, webhook.id, { secret: sealed(fakeCrypto('old')), previousUntil: 0, updatedAt: 0 })
+    await storage.webhooks.rotateSecret(projectId, webhook.id, { secret: sealed(crypto), previousUntil: 0, updatedAt: 0 })
+    await storage.webhooks.update(projectId, webhook.id, { headers: null, updatedAt: 0 })
+    await reseal(on(fakeCrypto('new', ['old'])))
+    const resealed = (await storage.webhooks.get(projectId, webhook.id))._unsafeUnwrap()
+    expect([resealed?.secret, resealed?.previousSecret?.secret]).toEqual([sealed(crypto), sealed(crypto)])
+  })
+
   it('goes on where a step ended', async () => {
     const platform = fakePlatform()
     const steps: number[] = []

@@ -1,12 +1,19 @@
 import { ResultAsync } from 'neverthrow'
 import { describe, expect, it, vi } from 'vitest'
-import type { AgentRuntime, RunOutcome } from '@org/agent-messaging-core'
+import type { AgentRuntime, FinishedRun, RunOutcome } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
 
 const responses = (answer: unknown) => ({ handler: () => ({ kind: 'answered', response: answer }) as RunOutcome })
 
 describe('a session', () => {
+  it('has its next message run as soon as the one before it is answered, not only at the next poll', async () => {
+    const { post, clock, runtime } = await scene()
+    const [first, second] = [await post('1'), await post('2')]
+    runtime.answer(first.id, 'ok')
+    await clock.advance(0)
+    expect(runtime.openRuns).toEqual([second.id])
+  })
   it('runs one message at a time, in the order of acceptance', async () => {
     const { post, clock, runtime } = await scene()
     const ids = [await post('1'), await post('2'), await post('3')].map(({ id }) => id)
@@ -380,6 +387,21 @@ describe('a deferred run', () => {
     await clock.advance(600_500)
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
   })
+  it('hears that it was superseded whatever it says: what could not be kept, or a failure while its message waits for one more try', async () => {
+    const { post, clock, runtime, service, state } = await scene({
+      policy: { dispatch: { ...policy.dispatch, backoffMs: [0, 60_000] } },
+    })
+    const { id } = await post()
+    runtime.defer(id, 5_000)
+    await clock.until(() => runtime.requests.length === 2)
+    const { runToken } = runOf(runtime)
+    const answer = async (run: FinishedRun) => (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind
+    expect(await answer({ kind: 'answered', response: '\0' })).toBe('run_superseded')
+    runtime.fail(id, 'busy', { retryable: true })
+    await clock.advance(0)
+    expect(await state(id)).toMatchObject({ kind: 'queued' })
+    expect(await answer(failedRun('RUNTIME_ERROR', 'busy', true))).toBe('run_superseded')
+  })
   it('is not found by a callback whose agent is gone by then', async () => {
     const { post, runtime, service, clock, storage } = await scene({ policy })
     const { id } = await post()
@@ -421,13 +443,29 @@ describe('a callback is refused', () => {
     await service.agents.delete({ ...ref, force: true })
     expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('message_not_found')
   })
-  it('when the run was superseded between the check and the commit', async () => {
-    const { post, runtime, service, storage, clock } = await scene()
+  it('when the run was superseded between the check and the commit, or its message erased', async () => {
+    const { post, runtime, service, storage, ref } = await scene()
     const { id } = await post()
     const { runToken } = runOf(runtime)
-    storage.fail('messages.recordRun', { takesEffect: true }) // it commits, its answer is lost, and it is repeated
-    const answering = service.messages.answer({ messageId: id, runToken, run })
-    await clock.advance(100)
-    expect((await answering)._unsafeUnwrapErr().kind).toBe('run_superseded')
+    const { recordRun } = storage.messages
+    let meanwhile = async (): Promise<unknown> => service.messages.cancel({ ...ref, messageId: id })
+    storage.messages.recordRun = (record) => ResultAsync.fromSafePromise(meanwhile()).andThen(() => recordRun(record))
+    const problem = async (of: string, token: string) =>
+      (await service.messages.answer({ messageId: of, runToken: token, run }))._unsafeUnwrapErr().kind
+    expect(await problem(id, runToken)).toBe('run_superseded')
+    const other = await post('other', { sessionId: 'other' })
+    meanwhile = async () => service.sessions.erase({ ...ref, sessionId: 'other', force: true })
+    expect(await problem(other.id, runtime.requests[1]?.runToken ?? '')).toBe('run_superseded')
   })
+})
+
+it('a callback whose answer the store took, and could not say so, hears that it counts', async () => {
+  const { post, runtime, service, storage, clock, state } = await scene()
+  const { id } = await post()
+  const { runToken } = runOf(runtime)
+  storage.fail('messages.recordRun', { takesEffect: true })
+  const answering = service.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'x' } })
+  await clock.advance(100)
+  expect((await answering)._unsafeUnwrap().state).toMatchObject({ kind: 'responded', response: 'x' })
+  expect(await state(id)).toMatchObject({ kind: 'responded' })
 })

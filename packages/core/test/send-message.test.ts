@@ -35,6 +35,14 @@ describe('sending a message', () => {
     expect((await long).isOk()).toBe(true)
   })
 
+  it('lets no one who asks for the message wait longer either', async () => {
+    const { post, service, ref, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
+    const { id: messageId } = await post()
+    const asking = service.messages.get({ ...ref, messageId, waitMs: 60_000 })
+    await clock.advance(5_000)
+    expect((await asking)._unsafeUnwrap().state.kind).toBe('running')
+  })
+
   it('waits no longer when the clock is set back meanwhile', async () => {
     const { send, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
     const left: string[] = []
@@ -97,8 +105,14 @@ describe('an idempotency key', () => {
     const key = { idempotencyKey: 'k' }
     await send('hi', { ...key, metadata: { a: 1, b: 2 } })
     expect((await send('hi', { ...key, metadata: { b: 2, a: 1 } })).isOk()).toBe(true)
-    expect((await send('ho', { ...key, metadata: { a: 1, b: 2 } }))._unsafeUnwrapErr().kind).toBe('idempotency_mismatch')
-    expect((await send('hi', { ...key, executionPrincipal: { type: 'service' } }))._unsafeUnwrapErr().kind).toBe('idempotency_mismatch')
+    const same = { ...key, metadata: { a: 1, b: 2 } }
+    for (const [message, other] of [
+      ['ho', same],
+      ['hi', key],
+      ['hi', { ...same, sessionId: 'another' }],
+      ['hi', { ...same, executionPrincipal: { type: 'service' } }],
+    ] as const)
+      expect((await send(message, other))._unsafeUnwrapErr().kind).toBe('idempotency_mismatch')
   })
 
   it('is not burnt by a refused request', async () => {

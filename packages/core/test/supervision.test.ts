@@ -31,6 +31,20 @@ async function withHealth(options: Parameters<typeof scene>[0] = {}) {
 
 const eventsOf = (deliveries: readonly { body: string }[]) => deliveries.map(({ body }) => (JSON.parse(body) as { event: string }).event)
 
+it('the end of a runtime that was stopped, told of late, is not that of the one which runs since', async () => {
+  const { runtime, service, ref, clock, telemetry } = await scene({ idle: true })
+  const ends: Parameters<typeof runtime.start>[1][] = []
+  const { start } = runtime
+  Object.assign(runtime, { start: (...[agent, onExit]: Parameters<typeof start>) => (ends.push(onExit), start(agent, onExit)) })
+  await service.start()
+  for (const action of ['stop', 'start', 'stop', 'start'] as const) await service.agents[action](ref)
+  expect(ends).toHaveLength(2)
+  ends[0]?.({ code: 'RUNTIME_EXITED', message: 'late' })
+  await clock.advance(100)
+  expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+  expect(telemetry.named('agent.changed').filter(({ to }) => to === 'error')).toEqual([])
+})
+
 describe('an agent that runs', () => {
   it('is asked how it is every 30 s', async () => {
     const { ward, clock } = await withHealth()
@@ -38,6 +52,13 @@ describe('an agent that runs', () => {
     expect(ward.asked).toBe(0)
     await clock.advance(62_000)
     expect(ward.asked).toBe(3)
+  })
+  it('is asked as often when the clock is set back meanwhile', async () => {
+    const { ward, clock } = await withHealth()
+    await clock.advance(31_000)
+    clock.set(clock.now() - 3_600_000)
+    await clock.advance(62_000)
+    expect(ward.asked).toBeGreaterThan(2)
   })
   it.each<[string, () => Health | Promise<Health>, string]>([
     ['says that it is not well', () => ({ ok: false, detail: 'no disk' }), 'no disk'],

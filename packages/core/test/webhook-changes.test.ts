@@ -1,13 +1,21 @@
+import { defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
+import { refused } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
 const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const EARLIER = 1
 const IN_FLIGHT = 8
 
 /** A webhook with as many requests under way as it may have, and two more deliveries that wait for their turn in this process. */
 async function withWaiting() {
-  const fakes = await scene(echo)
+  // A circuit would end by itself what is to be ended by the change alone.
+  const fakes = await scene({ ...echo, policy: { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } } })
   const { webhook, secret } = await fakes.hook()
+  // It is known to be well, so that no success looks at it anew.
+  await fakes.send('before')
+  await fakes.clock.until(() => fakes.sender.requests.length === EARLIER)
+  await fakes.clock.advance(0)
   fakes.sender.hold()
   for (let n = 0; n < IN_FLIGHT + 2; n++) await fakes.send('hi', { sessionId: `s${n}` })
   await fakes.clock.until(() => fakes.sender.held === IN_FLIGHT)
@@ -15,7 +23,7 @@ async function withWaiting() {
   async function rest() {
     fakes.sender.release()
     await fakes.clock.advance(0)
-    return fakes.sender.requests.slice(IN_FLIGHT)
+    return fakes.sender.requests.slice(EARLIER + IN_FLIGHT)
   }
   return { ...fakes, secret, webhook, which: { projectId: fakes.project.id, webhookId: webhook.id }, rest }
 }
@@ -50,7 +58,16 @@ describe('a change of a webhook holds for the next request, of what waits in thi
     expect(await rest()).toEqual([])
     await service.webhooks.update({ ...which, change: { enabled: true } })
     await clock.advance(0)
-    expect(sender.requests).toHaveLength(IN_FLIGHT + 2)
+    expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT + 2)
+  })
+
+  it('an answer of 410 that disables it: nothing more is sent', async () => {
+    const { service, which, clock, sender } = await withWaiting()
+    await service.webhooks.update({ ...which, change: { disableOnGone: true } })
+    sender.release(refused(410))
+    await clock.advance(0)
+    expect((await service.webhooks.get(which))._unsafeUnwrap().status).toMatchObject({ reason: 'gone' })
+    expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT)
   })
 
   it('deleting it: nothing more is sent', async () => {
@@ -62,7 +79,7 @@ describe('a change of a webhook holds for the next request, of what waits in thi
 
 it('a delivery that is cancelled while it waits in this process is not sent, and those beside it are', async () => {
   const { service, project, deliveries, rest } = await withWaiting()
-  const [first, second] = (await deliveries()).slice(IN_FLIGHT).map(({ delivery }) => delivery.id)
+  const [first, second] = (await deliveries()).slice(EARLIER + IN_FLIGHT).map(({ delivery }) => delivery.id)
   const cancelled = (await service.deliveries.cancel({ projectId: project.id, deliveryId: first ?? '' }))._unsafeUnwrap()
   expect(cancelled.state).toMatchObject({ kind: 'cancelled', reason: 'operator' })
   expect((await rest()).map(({ headers }) => headers['X-Service-Delivery'])).toEqual([second])

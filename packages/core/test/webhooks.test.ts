@@ -73,6 +73,18 @@ describe('a delivery', () => {
     expect(await deliveries()).toMatchObject([{ delivery: { state: { kind: 'delivered' }, attemptCount: 1 } }])
   })
 
+  it('is recorded attempt by attempt, also where a record is refused after one of the same outcome', async () => {
+    const { send, hook, sender, storage, clock, deliveries } = await scene(echo)
+    await hook()
+    sender.script(refused(500), refused(500))
+    await send()
+    await clock.advance(0)
+    storage.fail('deliveries.recordAttempt', { times: 1 })
+    await clock.until(() => sender.requests.length === 2)
+    await clock.advance(1_000)
+    expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 2, state: { kind: 'pending', step: 2 } } }])
+  })
+
   it('whose lease was superseded is not recorded twice', async () => {
     const { send, hook, sender, another, clock, telemetry, deliveries } = await scene(echo)
     await hook()
@@ -373,7 +385,9 @@ describe('rotating a secret', () => {
     const { service, which, platform } = await rotating()
     const { rotateSecret, finishRotation } = service.webhooks
     expect((await rotateSecret({ ...which, secret: 'short' }))._unsafeUnwrapErr().kind).toBe('invalid')
-    expect((await rotateSecret({ ...which, graceMs: -1 }))._unsafeUnwrapErr().kind).toBe('invalid')
+    const longest = 30 * 24 * 3_600_000
+    for (const graceMs of [-1, longest + 1]) expect((await rotateSecret({ ...which, graceMs }))._unsafeUnwrapErr().kind).toBe('invalid')
+    expect((await rotateSecret({ ...which, graceMs: longest })).isOk()).toBe(true)
     const nothing = { ...which, webhookId: which.projectId }
     expect((await rotateSecret({ ...nothing, secret: OWN_SECRET }))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
     expect((await finishRotation(nothing))._unsafeUnwrapErr().kind).toBe('webhook_not_found')

@@ -56,7 +56,7 @@ const tag = 'API keys'
 const about = {
   create: describeRoute<Service['keys']['create']>({
     ...{ tag, operationId: 'createKey', summary: 'Create an API key' },
-    refusals: { key_taken: true, project_not_found: true },
+    refusals: { key_taken: true, project_not_found: true, too_many_keys: true },
     answers: { 201: { description: 'The key, shown this once', body: createdKeySchema } },
   }),
   list: describeRoute<Service['keys']['list']>({

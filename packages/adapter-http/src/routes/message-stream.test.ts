@@ -90,6 +90,21 @@ describe('the stream of a message', () => {
     expect((await app.request(path, bearer(other))).status).toBe(200)
     expect(good.soFar()).toMatch(/heartbeat\n\n: heartbeat\n\n$/)
   })
+  it('looks at its key once a heartbeat, whatever there is to tell', async () => {
+    let elapsed = 0
+    const { open, clock, storage } = await streamed({ http: { now: () => elapsed } })
+    let looks = 0
+    const { findByDigest } = storage.credentials
+    storage.credentials.findByDigest = (digest) => (looks++, findByDigest(digest))
+    const text = textOf(await open())
+    const opened = looks
+    for (const beat of [15_000, 10_000, 0]) {
+      elapsed += beat
+      await clock.advance(15_000)
+    }
+    expect(text.soFar()).toMatch(/(: heartbeat\n\n){3}$/)
+    expect(looks - opened).toBe(1)
+  })
   it('outlives a storage that is away', async () => {
     let elapsed = 0
     const { open, clock, storage } = await streamed({ http: { now: () => elapsed } })

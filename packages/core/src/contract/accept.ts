@@ -15,7 +15,7 @@ export function acceptSuite(it: StorageTest): void {
     const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
     const optional = { metadata, fingerprint: 'f00', idempotencyKey: 'k', trace }
     const sent = newMessage(agent, { ...optional, executionPrincipal, sessionId: 's', now: NOW + 7 })
-    expect(await messages.accept(sent)).toMatchObject({ kind: 'created' })
+    expect(await messages.accept(sent)).toMatchObject({ kind: 'created', message: { fingerprint: 'f00', trace } })
 
     const { metadata: kept, ...message } = (await scene.reread(sent)) ?? {}
     const { id, projectId, agentId, sessionId, fingerprint } = sent

@@ -18,8 +18,8 @@ export function credentialsSuite(it: StorageTest): void {
   it('keeps a key, reads it back whole and finds it by its digest', async ({ storage: { credentials } }) => {
     const plain = anApiKey()
     const full = anApiKey({ name: 'é', permissions: ['project:message', 'project:admin'], expiresAt: NOW + MINUTE, revokedAt: NOW + 1 })
-    expect(await credentials.createKey(plain, DIGEST)).toBe('created')
-    expect(await credentials.createKey(full, 'cd'.repeat(32))).toBe('created')
+    expect(await credentials.createKey(plain, DIGEST, 1_000)).toBe('created')
+    expect(await credentials.createKey(full, 'cd'.repeat(32), 1_000)).toBe('created')
     expect(await credentials.findByDigest(DIGEST)).toEqual(plain)
     expect(await credentials.findByDigest('cd'.repeat(32))).toEqual(full)
     expect(await credentials.findByDigest('ef'.repeat(32))).toBeUndefined()
@@ -29,21 +29,41 @@ export function credentialsSuite(it: StorageTest): void {
 
   it('refuses the digest of another key, in whatever project, but not the same key again', async ({ storage: { credentials } }) => {
     const key = anApiKey()
-    expect(await credentials.createKey(key, DIGEST)).toBe('created')
-    expect(await credentials.createKey(key, DIGEST)).toBe('created')
-    expect(await credentials.createKey(anApiKey(), DIGEST)).toBe('digest_taken')
-    expect(await credentials.createKey(anApiKey({ projectId: OTHER_PROJECT_ID }), DIGEST)).toBe('digest_taken')
+    expect(await credentials.createKey(key, DIGEST, 1_000)).toBe('created')
+    expect(await credentials.createKey(key, DIGEST, 1_000)).toBe('created')
+    expect(await credentials.createKey(anApiKey(), DIGEST, 1_000)).toBe('digest_taken')
+    expect(await credentials.createKey(anApiKey({ projectId: OTHER_PROJECT_ID }), DIGEST, 1_000)).toBe('digest_taken')
     expect(await credentials.findByDigest(DIGEST)).toEqual(key)
   })
 
+  it('takes at most so many of a project, and who is revoked or expired leaves room', async ({ storage: { credentials } }) => {
+    const [first, second, third] = [anApiKey(), anApiKey({ expiresAt: NOW + MINUTE }), anApiKey({ createdAt: NOW + MINUTE })]
+    const create = (key = anApiKey(), digest = key.id) => credentials.createKey(key, digest, 2)
+    expect([await create(first), await create(second), await create(second)]).toEqual(['created', 'created', 'created'])
+    expect([await create(), await create(anApiKey(), first.id)]).toEqual(['limit_reached', 'digest_taken'])
+    expect(await create(anApiKey({ projectId: OTHER_PROJECT_ID }))).toBe('created')
+    expect([await create(third), await create(anApiKey({ createdAt: NOW + MINUTE }))]).toEqual(['created', 'limit_reached'])
+    await credentials.revokeKey(PROJECT_ID, first.id, NOW)
+    expect(await create(anApiKey({ createdAt: NOW + MINUTE }))).toBe('created')
+  })
+
+  it('keeps the limit of keys when many are created at once', async ({ storage, second }) => {
+    const creates = Array.from({ length: 10 }, (_, i) => {
+      const key = anApiKey()
+      return (i % 2 ? storage : second).credentials.createKey(key, key.id, 3)
+    })
+    expect((await Promise.all(creates)).filter((answer) => answer === 'created')).toHaveLength(3)
+  })
+
   it('refuses a key for a project that is not there', async ({ storage: { credentials } }) => {
-    expect(await credentials.createKey(anApiKey({ projectId: UNKNOWN_ID }), DIGEST)).toBe('project_not_found')
+    expect(await credentials.createKey(anApiKey({ projectId: UNKNOWN_ID }), DIGEST, 1_000)).toBe('project_not_found')
     expect(await credentials.findByDigest(DIGEST)).toBeUndefined()
   })
 
   it('revokes a key, which is still found', async ({ storage: { credentials } }) => {
     const key = anApiKey()
-    await credentials.createKey(key, DIGEST)
+    await credentials.createKey(key, DIGEST, 1_000)
+    expect(await credentials.findByDigest(DIGEST)).toEqual(key) // from now on it may be known by heart
     expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)).toBe(true)
     expect(await credentials.findByDigest(DIGEST)).toEqual({ ...key, revokedAt: NOW + 9 })
     expect(await credentials.revokeKey(PROJECT_ID, UNKNOWN_ID, NOW)).toBe(false)
@@ -51,7 +71,7 @@ export function credentialsSuite(it: StorageTest): void {
 
   it('revokes a key again without harm: the first time stays', async ({ storage: { credentials } }) => {
     const key = anApiKey()
-    await credentials.createKey(key, DIGEST)
+    await credentials.createKey(key, DIGEST, 1_000)
     await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)
     expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + MINUTE)).toBe(true)
     expect(await credentials.findByDigest(DIGEST)).toMatchObject({ revokedAt: NOW + 9 })

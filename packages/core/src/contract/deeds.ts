@@ -82,7 +82,9 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
   }
 
   const giveUpDeliveries: Deed = async ({ calls, deliveries }, now) => {
-    const held = deliveries.splice(0).map(({ delivery, lease }) => ({ deliveryId: delivery.id, token: lease.token }))
+    const held = deliveries.splice(0).map(({ delivery, lease, webhook: { health } }) => {
+      return { deliveryId: delivery.id, token: lease.token, isProbe: health.circuit.kind === 'open' }
+    })
     await Promise.all(held.flatMap((one) => perhapsTwice(() => calls.release(one, now))))
   }
 

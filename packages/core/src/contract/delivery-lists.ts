@@ -3,7 +3,7 @@ import type { AfterAttempt, DeliveryState } from '../domain/delivery.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import { PROJECT_ID } from '../testing/builders.js'
 import { accepted, refused } from '../testing/fake-sender.js'
-import { LEASE_MS, MINUTE, NOW, type Scene } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
@@ -48,6 +48,24 @@ export function deliveryListsSuite(it: StorageTest): void {
     expect(await kinds({ lastAnswer: '2xx' })).toEqual(['delivered'])
     expect(await kinds({ lastAnswer: '5xx', status: 'exhausted' })).toEqual(['exhausted'])
     expect(await kinds({ lastAnswer: 'none' })).toEqual([])
+  })
+
+  it('go by the last answer alone, also where there were others before it', async ({ storage: { deliveries }, scene }) => {
+    await scene.webhook()
+    await scene.publish(await scene.agent())
+    const unreached = { kind: 'unreachable', error: 'connect', detail: '' } as const
+    const found = []
+    for (const outcome of [refused(404), refused(503), unreached]) {
+      const [claim] = await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
+      const held = { deliveryId: claim?.delivery.id ?? '', token: claim?.lease.token ?? 0 }
+      const attempt = { startedAt: NOW, durationMs: 1, outcome }
+      await deliveries.recordAttempt({ ...held, attempt, state: { kind: 'pending', nextAttemptAt: NOW, step: 1 } })
+      for (const lastAnswer of ['4xx', '5xx', 'none'] as const) {
+        const { data } = await deliveries.list({ projectId: PROJECT_ID, lastAnswer }, { limit: 9 })
+        if (data.length > 0) found.push(lastAnswer)
+      }
+    }
+    expect(found).toEqual(['4xx', '5xx', 'none'])
   })
 
   it('hold what get gives of each', async ({ storage: { deliveries }, scene }) => {

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Webhook } from '../domain/webhook.js'
+import { untried } from '../domain/webhook-health.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import { PROJECT_ID } from '../testing/builders.js'
 import { refused } from '../testing/fake-sender.js'
@@ -78,11 +79,12 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     expect(await open(storage, webhook)).toEqual([MINUTE])
   })
 
-  it('are the only ones: enabled and deleted webhooks lose nothing', async ({ storage, scene }) => {
+  it('are the only ones: enabled and deleted webhooks lose nothing, nor do those whose circuit is open', async ({ storage, scene }) => {
     const [agent, enabled, deleted] = [await scene.agent(), await scene.webhook(), await scene.webhook({ status: disabled })]
+    const failing = await scene.webhook({ health: { ...untried, circuit: { kind: 'open', until: NOW + 9 * MINUTE, trips: 3 } } })
     await scene.publish(agent)
     await storage.webhooks.delete(PROJECT_ID, deleted.id)
     expect(await storage.deliveries.cancelStale({ ...ALL, dueBefore: NOW + 1, keep: 0 })).toBe(0)
-    expect([await open(storage, enabled), await open(storage, deleted)]).toEqual([[0], [0]])
+    expect([await open(storage, enabled), await open(storage, deleted), await open(storage, failing)]).toEqual([[0], [0], [0]])
   })
 }

@@ -39,7 +39,7 @@ export function pagingSuite(it: StorageTest): void {
     const createdAgents = await five(() => scene.agent())
     const createdKeys = await five(async (index) => {
       const key = anApiKey()
-      await credentials.createKey(key, `${index}`.repeat(64))
+      await credentials.createKey(key, `${index}`.repeat(64), 1_000)
       return key
     })
     const [agent] = createdAgents as [Agent]

@@ -1,6 +1,6 @@
 import type { Instant } from '../domain/instant.js'
 import type { DeferredState } from '../domain/message.js'
-import type { AttemptRecord, ClaimDue, ClaimedDelivery, HeldDelivery } from '../ports/delivery-store.js'
+import type { AttemptRecord, ClaimDue, ClaimedDelivery, GivenUp } from '../ports/delivery-store.js'
 import type { ClaimedMessage, Held, Lane, MessageStore, NewMessage, RecordedRun } from '../ports/message-store.js'
 import type { DeliveryStep, RunStep, Send, Span } from './history.js'
 import type { UnwrappedStorage } from './unwrapped.js'
@@ -22,7 +22,7 @@ export type RecordedCalls = {
   defer(deferral: Held & { readonly state: DeferredState }): Promise<void>
   recordRun(run: RunRecord): Promise<RecordedRun>
   claimDue(query: ClaimDue): Promise<ClaimedDelivery[]>
-  release(held: HeldDelivery, now: Instant): Promise<void>
+  release(held: GivenUp, now: Instant): Promise<void>
   recordAttempt(record: AttemptRecord): Promise<void>
 }
 

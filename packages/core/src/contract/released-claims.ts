@@ -1,6 +1,9 @@
 import { expect } from 'vitest'
 import type { AfterAttempt, Outcome } from '../domain/delivery.js'
-import type { ClaimedDelivery, HeldDelivery } from '../ports/delivery-store.js'
+import type { Webhook } from '../domain/webhook.js'
+import { untried } from '../domain/webhook-health.js'
+import type { ClaimedDelivery, GivenUp } from '../ports/delivery-store.js'
+import { PROJECT_ID } from '../testing/builders.js'
 import { accepted, refused } from '../testing/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, UNKNOWN_ID, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
@@ -9,7 +12,10 @@ import type { UnwrappedStorage } from './unwrapped.js'
 const delivered = { kind: 'delivered', deliveredAt: NOW } as const
 const pending = { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 } as const
 
-const heldOf = ({ delivery, lease }: ClaimedDelivery): HeldDelivery => ({ deliveryId: delivery.id, token: lease.token })
+const heldOf = ({ delivery, lease, webhook }: ClaimedDelivery): GivenUp => ({
+  ...{ deliveryId: delivery.id, token: lease.token },
+  isProbe: webhook.health.circuit.kind === 'open',
+})
 
 /** Deliveries that are born claimed. */
 async function sending(scene: Scene, count: number): Promise<ClaimedDelivery[]> {
@@ -73,10 +79,40 @@ export function releasedClaimsSuite(it: StorageTest): void {
     const [newer] = await claimAll(storage)
     await storage.deliveries.release([heldOf(released)], NOW)
     const before = await Promise.all([released, superseded, cancelled, done].map((claim) => reread(storage, claim)))
-    const claims = [...[released, superseded, cancelled, done].map(heldOf), { deliveryId: UNKNOWN_ID, token: 1 }]
+    const claims = [...[released, superseded, cancelled, done].map(heldOf), { deliveryId: UNKNOWN_ID, token: 1, isProbe: true }]
     expect(await storage.deliveries.release(claims, NOW + MINUTE)).toBe(0)
     expect(await Promise.all([released, superseded, cancelled, done].map((claim) => reread(storage, claim)))).toEqual(before)
     expect(before[1]).toEqual(newer?.delivery)
+  })
+
+  it('lets the next look probe again once a probe is given up, and nothing else does', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const halfOpen = { kind: 'open', until: NOW, trips: 2 } as const
+    const webhook = await scene.webhook({ health: { ...untried, consecutiveFailures: 6, circuit: halfOpen } })
+    await scene.publish(agent)
+    await scene.publish(agent, { createdAt: NOW + 1 })
+    const [probe] = (await claimAll(storage)) as [ClaimedDelivery]
+    await storage.deliveries.release([{ ...heldOf(probe), token: probe.lease.token + 1 }], NOW + 1)
+    expect(await claimAll(storage, NOW + 1)).toEqual([])
+    await storage.deliveries.release([heldOf(probe)], NOW + 1)
+    const { health } = (await storage.webhooks.get(PROJECT_ID, webhook.id)) as Webhook
+    expect(health).toEqual({ ...webhook.health, circuit: { ...halfOpen, until: NOW + 1 } })
+    const [next, ...more] = await claimAll(storage, NOW + 1)
+    expect([next?.webhook.health.circuit, more]).toEqual([{ ...halfOpen, until: NOW + 1 + LEASE_MS }, []])
+  })
+
+  it('leaves a circuit alone that opened, or that another probe holds, since what is given up was claimed', async ({ storage, scene }) => {
+    const [before] = (await sending(scene, 1)) as [ClaimedDelivery]
+    // To the very end of its lease, as a receiver may ask for it.
+    const open = { ...untried, circuit: { kind: 'open', until: NOW + LEASE_MS, trips: 1 } } as const
+    await storage.webhooks.update(PROJECT_ID, before.webhook.id, { health: open, updatedAt: NOW })
+    await storage.deliveries.release([heldOf(before)], NOW + 1)
+    expect((await storage.webhooks.get(PROJECT_ID, before.webhook.id))?.health).toEqual(open)
+    const [probe] = (await claimAll(storage, NOW + LEASE_MS)) as [ClaimedDelivery]
+    const longer = { ...open, circuit: { ...open.circuit, until: NOW + 2 * LEASE_MS + MINUTE, trips: 2 } }
+    await storage.webhooks.update(PROJECT_ID, probe.webhook.id, { health: longer, updatedAt: NOW })
+    await storage.deliveries.release([heldOf(probe)], NOW + LEASE_MS)
+    expect((await storage.webhooks.get(PROJECT_ID, before.webhook.id))?.health).toEqual(longer)
   })
 
   it('has nothing to say about no claims', async ({ storage }) => {

@@ -80,6 +80,15 @@ export function retrySuite(it: StorageTest): void {
     expect(await messages.retry({ ...refTo(queued), now: NOW })).toEqual({ kind: 'not_retryable' })
   })
 
+  it.for([0, 1])('retries into a session that has room for one more behind %i', async (maxQueued, { storage, scene }) => {
+    const agent = await scene.agent({ maxQueued })
+    const [first, second] = [await scene.send(agent), maxQueued > 0 ? await scene.send(agent) : undefined]
+    for (const message of [first, second]) if (message) await scene.cancel(message)
+    for (let ahead = 0; ahead < maxQueued; ahead++) await scene.send(agent)
+    expect(await storage.messages.retry({ ...refTo(first), now: NOW })).toMatchObject({ kind: 'retried' })
+    if (second) expect(await storage.messages.retry({ ...refTo(second), now: NOW })).toEqual({ kind: 'session_full' })
+  })
+
   it('retries as a new message is accepted: with room in the session, and while the agent runs', async ({ storage, scene }) => {
     const agent = await scene.agent({ maxQueued: 0 })
     const message = await scene.send(agent)

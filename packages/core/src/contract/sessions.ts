@@ -28,6 +28,26 @@ export function sessionsSuite(it: StorageTest): void {
     })
   })
 
+  it('names the newest message that there still is, whichever was purged and whichever was retried', async ({
+    storage: { messages },
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const first = await scene.run(agent)
+    const [retried, kept, newest] = [
+      await scene.send(agent),
+      await scene.send(agent, { now: NOW + 1 }),
+      await scene.send(agent, { now: NOW + 2 }),
+    ]
+    await scene.cancel(newest)
+    await scene.answer(first, NOW + MINUTE)
+    await scene.cancel(retried)
+    await messages.retry({ ...refTo(retried), now: NOW })
+    expect(await messages.purge({ finishedBefore: NOW + 1, limit: 10 })).toBe(1)
+    const summary = { sessionId: kept.sessionId, openCount: 2, lastMessageId: kept.id, lastMessageAt: NOW + 1 }
+    expect((await messages.listSessions(agentRef(agent), { limit: 10 })).data).toEqual([summary])
+  })
+
   it('gives the sessions page by page', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent()
     for (const sessionId of ['1', '2', '3']) await scene.send(agent, { sessionId })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { customHeadersProblem, withCustomHeaders, withRedactedHeaders } from './custom-headers.js'
+import { customHeadersProblem, withCustomHeaders, withoutHeaderValues, withRedactedHeaders } from './custom-headers.js'
 
 const rules = { maxHeaders: 3, maxValueLength: 10, headerPrefix: 'X-Service' }
 const problemOf = (...entries: [string, string][]) => customHeadersProblem(Object.fromEntries(entries), rules)
@@ -32,6 +32,12 @@ describe('custom headers', () => {
     expect(problemOf(['X-A', 'x'.repeat(10)])).toBeUndefined()
     expect(problemOf(['X-A', 'x'.repeat(11)])).toEqual({ path: 'headers.X-A', message: 'must have at most 10 characters' })
     expect(problemOf(['X-A', '1'], ['x-a', '2'])).toEqual({ path: 'headers.x-a', message: 'is there twice' })
+  })
+
+  it('are taken out of what is said of them: a value with its scheme or without it, and one within another as a whole', () => {
+    const custom = { Authorization: 'Bearer canary-7f', a: '12345678', b: '12345678-and-more', short: 'seven77' }
+    const said = 'Bearer canary-7f, canary-7f, 12345678, 12345678-and-more, seven77'
+    expect(withoutHeaderValues(said, custom)).toBe('[redacted], [redacted], [redacted], [redacted], seven77')
   })
 
   it('stand beside ours and never in their place, whatever their case', () => {

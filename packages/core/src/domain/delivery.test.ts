@@ -35,6 +35,14 @@ describe('what becomes of a delivery after an attempt', () => {
     const unreachable: Outcome = { kind: 'unreachable', error: 'connect', detail: '' }
     expect(decideNextState(sending(0), unreachable, policy, 0, 0)).toEqual({ kind: 'pending', nextAttemptAt: 1_000, step: 1 })
   })
+  it('has the schedule once more for what we interrupted ourselves, so that this alone seldom ends it', () => {
+    const interrupted: Outcome = { kind: 'unreachable', error: 'interrupted', detail: '' }
+    expect(decideNextState(sending(0), interrupted, policy, 0, 0)).toEqual({ kind: 'pending', nextAttemptAt: 1_000, step: 1 })
+    expect(decideNextState(sending(2), interrupted, policy, 0, 0)).toEqual({ kind: 'pending', nextAttemptAt: 1_000, step: 3 })
+    expect(decideNextState(sending(3), interrupted, policy, 0, 0)).toEqual({ kind: 'pending', nextAttemptAt: 60_000, step: 4 })
+    expect(decideNextState(sending(4), interrupted, policy, 5_000, 0)).toEqual({ kind: 'exhausted', exhaustedAt: 5_000 })
+    expect(decideNextState(sending(3), refused(), policy, 5_000, 0)).toEqual({ kind: 'exhausted', exhaustedAt: 5_000 })
+  })
   it('has the published schedule: nine retries in about three days', () => {
     const delays = defaultRetryPolicy.delaysMs.map((ms) => ms / 1_000)
     expect(delays).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])

@@ -10,6 +10,8 @@ export type Limits = {
   readonly idempotencyKeyLength: number
   readonly webhooksPerProject: number
   readonly agentsPerProject: number
+  /** Of those that are good: neither revoked nor expired. */
+  readonly keysPerProject: number
 }
 
 export const defaultLimits: Limits = {
@@ -22,4 +24,5 @@ export const defaultLimits: Limits = {
   idempotencyKeyLength: 255,
   webhooksPerProject: 100,
   agentsPerProject: 1_000,
+  keysPerProject: 1_000,
 }

@@ -66,5 +66,9 @@ describe('a tracestate', () => {
   ])('%j is not, and its traceparent is', (text) => {
     expect(parseTrace(traceparent, text)).toEqual({ traceparent })
   })
+  it('has room for 512 characters', () => {
+    const long = (last: number) => `a=${'x'.repeat(250)},b=${'y'.repeat(250)},c=${'z'.repeat(last)}`
+    expect([stateOf(long(4)), stateOf(long(5))]).toEqual([long(4), undefined])
+  })
   it('has room for 32', () => expect(stateOf(many(32))).toBe(many(32)))
 })

@@ -23,10 +23,10 @@ export interface DeliveryStore {
    */
   recordAttempt(record: AttemptRecord): Stored<RecordedAttempt>
   /**
-   * Gives these claims up, as far as they still hold: their deliveries are due now, at the same place in their schedule. Answers how
-   * many; one that somebody else is writing at this moment may be left to its lease.
+   * Gives these claims up, as far as they still hold: their deliveries are due now, at the same place in their schedule, and a circuit that
+   * its probe still holds open is half-open. Answers how many; what somebody else is writing at this moment may be left to its lease.
    */
-  release(claims: readonly HeldDelivery[], now: Instant): Stored<number>
+  release(claims: readonly GivenUp[], now: Instant): Stored<number>
   /**
    * Commits the event with one delivery, due now, to this webhook, subscribed or not; an open circuit becomes half-open.
    * Undefined when the webhook is not of the event's project.
@@ -96,6 +96,9 @@ export type ClaimedDelivery = {
 
 /** The right to send a delivery, as its claim gave it. */
 export type HeldDelivery = { readonly deliveryId: string; readonly token: number }
+
+/** `isProbe`: the claim showed its webhook with an open circuit, which it holds so to its end. */
+export type GivenUp = HeldDelivery & { readonly isProbe: boolean }
 
 export type AttemptRecord = HeldDelivery & {
   readonly attempt: Omit<DeliveryAttempt, 'attemptNumber'>

@@ -1,3 +1,4 @@
+import type { Instant } from '../domain/instant.js'
 import type { CredentialStore } from '../ports/credential-store.js'
 import type { Immediate, Memory } from './memory.js'
 import { newestFirst, oldestFirst } from './memory-page.js'
@@ -9,10 +10,11 @@ export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> =>
   getProject: (id) => memory.projects.get(id),
   listProjects: (page) => oldestFirst([...memory.projects.values()], page),
 
-  createKey(key, digest) {
+  createKey(key, digest, limit) {
     if (memory.apiKeys.has(key.id)) return 'created'
     if (!memory.projects.has(key.projectId)) return 'project_not_found'
     if ([...memory.apiKeys.values()].some((other) => other.digest === digest)) return 'digest_taken'
+    if (goodKeysOf(memory, key.projectId, key.createdAt) >= limit) return 'limit_reached'
     memory.apiKeys.set(key.id, { key, digest })
     return 'created'
   },
@@ -54,3 +56,7 @@ export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> =>
     return isFrom
   },
 })
+
+const goodKeysOf = ({ apiKeys }: Memory, projectId: string, now: Instant): number =>
+  [...apiKeys.values()].filter(({ key }) => key.projectId === projectId && key.revokedAt === undefined && (key.expiresAt ?? Infinity) > now)
+    .length

@@ -49,13 +49,14 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   },
 
   release(claims, now) {
-    const held = claims.flatMap(({ deliveryId, token }) => {
+    const held = claims.flatMap(({ deliveryId, token, isProbe }) => {
       const row = memory.deliveries.get(deliveryId)
-      return row?.token === token && row.delivery.state.kind === 'sending' ? [{ row, sending: row.delivery.state }] : []
+      return row?.token === token && row.delivery.state.kind === 'sending' ? [{ row, isProbe, sending: row.delivery.state }] : []
     })
-    for (const { row, sending } of held) {
-      const { kind: _, leaseUntil: __, ...place } = sending
+    for (const { row, isProbe, sending } of held) {
+      const { kind: _, leaseUntil, ...place } = sending
       row.delivery = { ...row.delivery, state: { kind: 'pending', nextAttemptAt: now, ...place } }
+      if (isProbe && isHeldBy(memory.webhooks.get(row.delivery.webhookId), leaseUntil)) readyWebhook(memory, row.delivery.webhookId, now)
     }
     return held.length
   },
@@ -197,6 +198,10 @@ function goingRound({ webhooks, lastServedWebhook }: Memory): Webhook[] {
   const next = inOrder.findIndex(({ id }) => id > lastServedWebhook)
   return next === -1 ? inOrder : [...inOrder.slice(next), ...inOrder.slice(0, next)]
 }
+
+/** By the probe whose lease ends then. */
+const isHeldBy = (webhook: Webhook | undefined, leaseUntil: Instant): boolean =>
+  webhook?.health.circuit.kind === 'open' && webhook.health.circuit.until === leaseUntil
 
 function readyWebhook(memory: Memory, webhookId: string, now: Instant): void {
   const webhook = memory.webhooks.get(webhookId)

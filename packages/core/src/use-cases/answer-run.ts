@@ -45,7 +45,11 @@ export const answerRun =
       const problem = run.kind === 'answered' ? responseProblem(run.response, d.policy.limits.responseLength) : undefined
       if (problem !== undefined) return invalid('response', problem)
       const recorded = yield* await settleRun(d)({ held: { messageId, token }, message, run, maxAttempts: agent.maxAttempts })
-      if (recorded.kind === 'lease_lost') return fail('run_superseded')
+      if (recorded.kind === 'lease_lost') {
+        // Perhaps by this very answer, if the store took it and could not say so.
+        const after = yield* d.storage.messages.getHeld(messageId)
+        return after && isRepeat(after.message, run, after.token === token) ? ok(after.message) : fail('run_superseded')
+      }
       if (recorded.sessionWaits) d.dispatcher.wake(message.agentId)
       return ok(recorded.message)
     })

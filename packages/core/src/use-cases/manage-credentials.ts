@@ -34,10 +34,10 @@ export type CreateKeyInput = {
 }
 /** `key` is shown this once. */
 export type CreatedKey = { readonly apiKey: ApiKey; readonly key: string }
-export type CreateKeyError = Invalid | Unavailable | { readonly kind: 'project_not_found' | 'key_taken' }
+export type CreateKeyError = Invalid | Unavailable | { readonly kind: 'project_not_found' | 'key_taken' | 'too_many_keys' }
 
 export const createKey =
-  (d: Pick<Deps, 'storage' | 'clock' | 'ids' | 'crypto'>) =>
+  (d: Pick<Deps, 'storage' | 'clock' | 'ids' | 'crypto' | 'policy'>) =>
   (input: CreateKeyInput): ResultAsync<CreatedKey, CreateKeyError> =>
     safeTry(async function* () {
       const now = d.clock.now()
@@ -49,7 +49,8 @@ export const createKey =
         ...{ id: d.ids.next(), projectId, name, permissions: [...new Set(permissions)], createdAt: now },
         ...(expiresAt !== undefined && { expiresAt }),
       }
-      const created = yield* d.storage.credentials.createKey(apiKey, d.crypto.sha256(key))
+      const created = yield* d.storage.credentials.createKey(apiKey, d.crypto.sha256(key), d.policy.limits.keysPerProject)
+      if (created === 'limit_reached') return fail('too_many_keys')
       if (created === 'project_not_found') return fail('project_not_found')
       return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
     })

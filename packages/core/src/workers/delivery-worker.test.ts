@@ -1,4 +1,4 @@
-import { errAsync, okAsync } from 'neverthrow'
+import { errAsync, okAsync, ResultAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
@@ -68,6 +68,44 @@ it('looks for it too when there was room again before it was committed', async (
   deliveries.take([], admission)
   await settled()
   expect(claimed()).toBe(1)
+})
+
+it('looks again at once for what was passed over by a look during which its webhook has got room', async () => {
+  const { deliveries, committed, claimed, sender, storage, settled } = await worker()
+  const looks: (() => void)[] = []
+  const { claimDue } = storage.deliveries
+  storage.deliveries.claimDue = (query) =>
+    ResultAsync.fromSafePromise(new Promise<void>((begin) => looks.push(begin))).andThen(() => claimDue(query))
+  deliveries.take(committed(2 * MOST), deliveries.admit())
+  deliveries.wake()
+  await settled()
+  sender.release()
+  await settled()
+  expect([looks.length, claimed()]).toEqual([1, 0])
+  looks[0]?.()
+  await settled()
+  expect([looks.length, claimed()]).toEqual([2, 1])
+})
+
+it('G6: asks for no more than a share of each: of a webhook twice what it may be sent, of a project a quarter, of retries what is left', async () => {
+  const { deliveries, committed, storage, settled } = await worker()
+  const asked: unknown[] = []
+  const { claimDue } = storage.deliveries
+  storage.deliveries.claimDue = (query) => (asked.push(query), claimDue(query))
+  const { prefetch } = defaultPolicy.deliver
+  deliveries.wake()
+  await settled()
+  deliveries.take(
+    committed(MOST + 3).map((one): ClaimedDelivery => ({ ...one, delivery: { ...one.delivery, attemptCount: 1 } })),
+    deliveries.admit(),
+  )
+  deliveries.wake()
+  await settled()
+  const shares = { perWebhook: 2 * MOST, perProject: prefetch / 4 }
+  expect(asked).toMatchObject([
+    { ...shares, retries: (prefetch * 3) / 4 },
+    { ...shares, retries: (prefetch * 3) / 4 - 3 },
+  ])
 })
 
 it('looks for nothing when all were born claimed', async () => {

@@ -1,6 +1,6 @@
 import type { WebhookDelivery } from '../domain/delivery.js'
 import type { Webhook } from '../domain/webhook.js'
-import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
+import type { ClaimedDelivery, GivenUp, Outgoing } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
 import { makeAttempt, recordAttempt, type AttemptDeps, type Made } from './attempt-delivery.js'
 import type { Judged } from './judge-webhook.js'
@@ -106,7 +106,7 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
   /** What is not sent here after all is due at once, for whoever is to send it; if the store is away, then after its lease. */
   async function release(claims: readonly ClaimedDelivery[]): Promise<void> {
     if (claims.length === 0) return
-    const held = claims.map(({ delivery, lease }) => ({ deliveryId: delivery.id, token: lease.token }))
+    const held = claims.map(givenUp)
     const released = await d.storage.deliveries.release(held, d.clock.now())
     if (released.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
     if (released.value > 0 && phase === 'draining') d.workSignal.announce({ kind: 'deliveries' })
@@ -241,3 +241,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     },
   }
 }
+
+const givenUp = ({ delivery, lease, webhook }: ClaimedDelivery): GivenUp => ({
+  ...{ deliveryId: delivery.id, token: lease.token },
+  isProbe: webhook.health.circuit.kind === 'open',
+})

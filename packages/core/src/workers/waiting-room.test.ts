@@ -60,3 +60,23 @@ it('keeps nobody whose wait is no number: there would be no end to it', async ()
   expect(waitingRoom.size).toBe(0)
   expect(await waited).toBe(message)
 })
+
+it('has room again for as many of a project as leave, and for other projects all along', async () => {
+  const { clock, storage } = fakePlatform()
+  const policy = { ...defaultPolicy, maxWaitingPerProject: 1 }
+  const { wait, dismiss } = createWaitingRoom({ clock, storage, signal: localSignal(), policy })
+  const enter = (waitMs: number, message = aMessage(agent)) => {
+    let isGone = false
+    void wait(message, clock.now() + waitMs).then(() => (isGone = true))
+    return async () => (await clock.advance(0), isGone)
+  }
+  const first = enter(1_000)
+  const [full, stranger] = [enter(1_000), enter(1_000, aMessage(anAgent({ projectId: 'another' })))]
+  expect([await first(), await full(), await stranger()]).toEqual([false, true, false])
+  await clock.advance(1_000)
+  const second = enter(60_000)
+  expect([await first(), await second()]).toEqual([true, false])
+  dismiss(() => true)
+  expect([await second(), await enter(1_000)()]).toEqual([true, false])
+  await clock.advance(1_000)
+})
