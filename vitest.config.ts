@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './scripts/longest-first.js'
 
 const everyLine = { lines: 100, branches: 100 }
 
@@ -11,6 +12,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: '100%', // many tests wait for a process or a socket
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', './scripts/left-out-reporter.ts'],
     coverage: {
       include: ['packages/*/src/**/*.ts'],

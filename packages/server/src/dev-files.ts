@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { newApiKey } from '@org/agent-messaging-core'
+import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import type { Config } from './config.js'
 import { masterKey as masterKeyText } from './config-values.js'
 import { keptText, makeDataDirectory } from './data-directory.js'
@@ -32,6 +33,9 @@ export function keptIfMade({ databasePath: given, masterKey }: Config): Omit<Kep
   const isMade = given === undefined ? existsSync(databasePath) : masterKey === undefined && existsSync(devFiles.masterKey)
   return isMade ? { databasePath, masterKey: masterKey ?? keptMasterKey(databasePath) } : undefined
 }
+
+/** Loopback receivers and agents, over http: too; no other private range. */
+export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({ allowLoopback: true, allowHttp: true, allowedCidrs })
 
 function keptMasterKey(databasePath: string): Uint8Array {
   if (existsSync(databasePath) && !existsSync(devFiles.masterKey)) {

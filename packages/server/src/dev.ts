@@ -1,12 +1,11 @@
 import { nodeCrypto } from '@org/agent-messaging-core/node'
-import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import { err, ok } from 'neverthrow'
 import type { Agents, Programs } from './agents-file.js'
 import { allPages } from './all-pages.js'
 import { DEFAULT_PROJECT } from './bootstrap.js'
 import type { Config } from './config.js'
 import { shownDatabase } from './database-url.js'
-import { devFiles, keptOrMade, type Kept } from './dev-files.js'
+import { devAddresses, devFiles, keptOrMade, type Kept } from './dev-files.js'
 import { projectNamed } from './find.js'
 import { logProgram, type Logger } from './logging.js'
 import { orFail } from './operator-error.js'
@@ -23,9 +22,6 @@ export type DevOptions = {
 }
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
-
-/** Loopback receivers and agents, over http: too; no other private range. */
-export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({ allowLoopback: true, allowHttp: true, allowedCidrs })
 
 /** A server to try things out with, and the text that shows how. The second start finds everything as the first one left it. */
 export async function startDev({

@@ -1,11 +1,10 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import { loadAgents, noAgentsFile } from '../agents-file.js'
 import type { Config } from '../config.js'
-import { devAddresses } from '../dev.js'
-import { keptIfMade } from '../dev-files.js'
+import { devAddresses, keptIfMade } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
-import { wire, type Wiring } from '../wiring.js'
+import type { Wiring } from '../wiring.js'
 
 /**
  * Opens the database of the configuration, or the one that `dev` made here, for the time of one command. The service is not
@@ -23,6 +22,7 @@ export async function onDatabase(
   const file = agentsFile === undefined ? noAgentsFile : await loadAgents(agentsFile)
   const addresses = made ? devAddresses(config) : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
   const { policy, publicUrl, otherMasterKeys } = config
+  const { wire } = await import('../wiring.js') // nobody else is to wait for all that a service is made of
   const wiring = await wire({ databasePath, masterKey, otherMasterKeys, ...file, addresses, policy }, () => publicUrl)
   try {
     await work(wiring.service, wiring)

@@ -4,13 +4,11 @@ import path from 'node:path'
 import type { Command } from 'commander'
 import { loadAgents, noAgentsFile } from '../agents-file.js'
 import { configEnv, configMarkdown } from '../config-docs.js'
-import { startDev } from '../dev.js'
 import { loadConfig } from '../load-config.js'
 import { jsonLogger, plainLogger } from '../logging.js'
 import { OperatorError } from '../operator-error.js'
 import { exitOnDefect, stopOnSignal } from '../process-end.js'
 import { createReceiver } from '../receiver.js'
-import { startServer } from '../start.js'
 import { shellWord } from '../shell-word.js'
 import { agentsOption, example, wholeNumber } from './options.js'
 import { secretOf, withSecret, type SecretOptions } from './secret.js'
@@ -57,6 +55,7 @@ async function dev(options: ServeOptions): Promise<void> {
   const logger = plainLogger(config.logLevel ?? 'warn')
   exitOnDefect(logger)
   const file = options.agents === undefined ? noAgentsFile : await loadAgents(options.agents)
+  const { startDev } = await import('../dev.js')
   const { server, text } = await startDev({ config, ...file, logger, command: ownCommand() })
   stopOnSignal(server, config.shutdownGraceMs, logger)
   console.log(text)
@@ -69,6 +68,7 @@ async function start({ agents: file, worker }: ServeOptions & { readonly worker:
   if (!worker && config.cronSecret === undefined)
     throw new OperatorError('--no-worker needs CRON_SECRET: nothing but calls of /api/cron/webhooks does any work then', 2)
   const agents = file === undefined ? noAgentsFile : await loadAgents(file)
+  const { startServer } = await import('../start.js')
   const server = await startServer({ config, ...agents, logger, worker })
   stopOnSignal(server, config.shutdownGraceMs, logger)
   logger.info({ url: server.url, metricsUrl: server.metricsUrl, worker }, 'listening')
