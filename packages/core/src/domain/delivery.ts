@@ -84,6 +84,9 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxRetryAfterMs: 24 * HOUR,
 }
 
+/** By us: it says nothing of the receiver. */
+export const isInterrupted = (outcome: Outcome): boolean => outcome.kind === 'unreachable' && outcome.error === 'interrupted'
+
 /**
  * delay = max(delaysMs[step] × (1 + jitter × random), min(retryAfter, cap)): `Retry-After` only ever lengthens. What we
  * interrupted ourselves goes through the schedule once more before that ends a delivery: the receiver may never have had its last attempt.
@@ -100,8 +103,7 @@ export function decideNextState(
   const retryAfter = Math.min(outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0, policy.maxRetryAfterMs)
   // A failed extra attempt costs no step of the schedule, so it can never cancel what was still to come.
   if (resumeAt !== undefined) return { kind: 'pending', nextAttemptAt: Math.max(resumeAt, now + retryAfter), step }
-  const isOurs = outcome.kind === 'unreachable' && outcome.error === 'interrupted'
-  const scheduled = policy.delaysMs[step] ?? (isOurs ? policy.delaysMs[step - policy.delaysMs.length] : undefined)
+  const scheduled = policy.delaysMs[step] ?? (isInterrupted(outcome) ? policy.delaysMs[step - policy.delaysMs.length] : undefined)
   if (scheduled === undefined) return { kind: 'exhausted', exhaustedAt: now }
   const delay = Math.max(scheduled * (1 + policy.jitter * random), retryAfter)
   return { kind: 'pending', nextAttemptAt: now + Math.round(delay), step: step + 1 }

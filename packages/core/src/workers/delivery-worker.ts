@@ -1,4 +1,4 @@
-import type { WebhookDelivery } from '../domain/delivery.js'
+import { isInterrupted, type WebhookDelivery } from '../domain/delivery.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, GivenUp, Outgoing } from '../ports/delivery-store.js'
 import type { Platform } from '../use-cases/deps.js'
@@ -119,8 +119,7 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
 
   /** By our stop, or because its turn came after its lease: no receiver's health and no delivery's schedule is to suffer of that. */
   function isCutShort({ claimed: { lease }, record: { attempt } }: Made): boolean {
-    const isOurs = attempt.outcome.kind === 'unreachable' && attempt.outcome.error === 'interrupted'
-    return isOurs && (phase === 'draining' || attempt.startedAt >= lease.until)
+    return isInterrupted(attempt.outcome) && (phase === 'draining' || attempt.startedAt >= lease.until)
   }
 
   /** The next request need not wait for the record of the last, unless the webhook is to be judged: that may end what goes there. */
