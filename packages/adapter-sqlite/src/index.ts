@@ -4,4 +4,5 @@ export { openSqliteStorage, type SqliteOptions, type SqliteStorage } from './ope
 export { SqliteOpenError } from './open-error.js'
 export { sqlitePacemaker, type SqlitePacemaker, type SqlitePacemakerOptions } from './pacemaker.js'
 export { restoreSqlite, type RestoreOptions, type Restored } from './restore.js'
+export { readSqliteTables, type SqliteTable, type TablesOptions } from './tables.js'
 export { readSqliteSchema, type SqliteSchema } from './schema-state.js'

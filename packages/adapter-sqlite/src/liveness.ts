@@ -42,12 +42,12 @@ export function openLiveness(file: string, whenAlone: () => void): Liveness {
   }
 }
 
-/** Runs `work` while nobody has the storage at `file` open; what opens it meanwhile waits. Throws `SqliteOpenError` when somebody has. */
-export function whileAlone(file: string, work: () => void): void {
+/** Runs `work` while nobody has the storage at `file` open; what opens it meanwhile waits. Rejects with a `SqliteOpenError` when somebody has. */
+export async function whileAlone<T>(file: string, work: () => T | Promise<T>): Promise<T> {
   const lock = lockOf(file)
   try {
     if (!tryExclusive(lock)) throw new SqliteOpenError(`${file} is in use by another process; stop that one first.`)
-    work()
+    return await work()
   } finally {
     lock.close()
   }

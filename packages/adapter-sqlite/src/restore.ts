@@ -30,14 +30,14 @@ export type Restored = { readonly bytes: number; readonly keptAs: string | undef
 export async function restoreSqlite({ from, path: file, suffix, signal }: RestoreOptions): Promise<Restored> {
   try {
     const place = trueName(file)
-    whileAlone(place, () => undefined) // before all the copying
+    await whileAlone(place, () => undefined) // before all the copying
     const draft = `${place}.${randomUUID()}.restored`
     try {
       const bytes = await backupSqlite({ path: from, to: draft, signal })
       requireOurData(draft, from)
       const keptAs = existsSync(place) ? `${place}${suffix}` : undefined
       if (keptAs !== undefined) makeLike(place, draft)
-      whileAlone(place, () => swap(draft, place, keptAs))
+      await whileAlone(place, () => swap(draft, place, keptAs))
       return { bytes, keptAs }
     } finally {
       rmSync(draft, { force: true })

@@ -34,6 +34,10 @@ export function keptIfMade({ databasePath: given, masterKey }: Config): Omit<Kep
   return isMade ? { databasePath, masterKey: masterKey ?? keptMasterKey(databasePath) } : undefined
 }
 
+/** Where the master key of the commands' database is. */
+export const placeOfKey = (config: Config): string =>
+  config.masterKey === undefined && keptIfMade(config) ? devFiles.masterKey : 'SERVICE_MASTER_KEY'
+
 /** Loopback receivers and agents, over http: too; no other private range. */
 export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({ allowLoopback: true, allowHttp: true, allowedCidrs })
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { addAgents } from './commands/agents.js'
+import { addCopy } from './commands/copy.js'
 import { addDeliveries } from './commands/deliveries.js'
 import { addDoctor } from './commands/doctor.js'
 import { addErase } from './commands/erase.js'
@@ -47,6 +48,7 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   addVerify(program)
   addErase(program)
   addUpkeep(program)
+  addCopy(program)
   addReseal(program)
   addDoctor(program)
   return program

@@ -3,9 +3,8 @@ import path from 'node:path'
 import { defaultPolicy } from '@org/agent-messaging-core'
 import { backupSqlite, restoreSqlite, SqliteOpenError } from '@org/agent-messaging-sqlite'
 import type { Command } from 'commander'
-import type { Config } from '../config.js'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'
-import { devFiles, keptIfMade } from '../dev-files.js'
+import { devFiles, placeOfKey } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { openDatabase } from '../open-database.js'
 import { OperatorError } from '../operator-error.js'
@@ -64,15 +63,13 @@ async function backup(file: string, json: true | undefined): Promise<void> {
   const onProgress = (copied: number, total: number) => bar.show(`Copied ${total === 0 ? 0 : Math.floor((100 * copied) / total)} %…`)
   mkdirSync(path.dirname(file), { recursive: true })
   const bytes = await inWords((signal) => backupSqlite({ path: database, to: file, onProgress, signal })).finally(() => bar.end())
+  const key = placeOfKey(config)
   print(
     json,
     { database, file, bytes },
-    `Copied ${database} to ${file} (${bytes} bytes), and checked the copy. Keep ${whereKeyIs(config)} apart from it: without the key its secrets cannot be read.`,
+    `Copied ${database} to ${file} (${bytes} bytes), and checked the copy. Keep ${key === devFiles.masterKey ? 'a copy of ' : ''}${key} apart from it: without the key its secrets cannot be read.`,
   )
 }
-
-const whereKeyIs = (config: Config): string =>
-  keptIfMade(config) && config.masterKey === undefined ? `a copy of ${devFiles.masterKey}` : 'SERVICE_MASTER_KEY'
 
 async function restore(file: string, json: true | undefined): Promise<void> {
   const config = loadConfig()

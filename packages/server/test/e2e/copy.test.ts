@@ -1,0 +1,192 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { openSqliteStorage, readSqliteTables } from '@org/agent-messaging-sqlite'
+import { fillPostgres, openPostgresStorage } from '@org/agent-messaging-postgres'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runWorkload } from '../../../core/src/contract/workload.js'
+import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
+import { realServer, until, type RealServer } from './real-server.js'
+import { receiver } from './receiver.js'
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const run = promisify(execFile)
+
+let postgres: TestPostgres
+let folder: string
+const opened: { dispose(): Promise<void> }[] = []
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-copy-'))
+})
+afterEach(async () => {
+  for (const one of opened.splice(0).toReversed()) await one.dispose()
+  await rm(folder, { recursive: true })
+})
+afterAll(() => postgres.close())
+
+async function started(...options: Parameters<typeof realServer>): Promise<RealServer> {
+  const server = await realServer(...options)
+  opened.push(server)
+  return server
+}
+
+const AGENTS = "export default { work: ({ message }) => message === 'never' ? new Promise(() => undefined) : 're: ' + message }"
+const MENDED = "export default { work: ({ message }) => 're: ' + message }"
+
+/** All that a key's owner can read, but for what each process says of itself. */
+async function seen({ api }: RealServer): Promise<readonly unknown[]> {
+  const read = async (route: string): Promise<Record<string, unknown>> =>
+    (await (await api('GET', route)).json()) as Record<string, unknown>
+  const { data } = (await read('/v1/deliveries?limit=100')) as { data: readonly { id: string }[] }
+  const deliveries = await Promise.all(data.map(({ id }) => read(`/v1/deliveries/${id}`)))
+  const lists = ['/v1/webhooks', '/v1/agents/worker/messages?limit=100', '/v1/agents/worker/sessions']
+  return [...deliveries, ...(await Promise.all(lists.map(read)))]
+}
+
+type Sent = { readonly messageId: string; readonly status: string }
+const send = async ({ api }: RealServer, sessionId: string, message: string, key: string): Promise<Sent> =>
+  (await (await api('POST', '/v1/agents/worker/messages', { sessionId, message }, { 'idempotency-key': key })).json()) as Sent
+
+describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
+  it('has all that it had on its file, does what was open there, once, and makes more', async () => {
+    let isWell = false
+    const hook = await receiver(() => (isWell ? 200 : 500))
+    opened.push({ dispose: hook.close })
+    const file = { SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '2000' }
+    const first = await started({ agents: AGENTS, env: file })
+    const agent = { name: 'worker', runtime: { kind: 'function', handler: 'work' }, desiredState: 'running' }
+    await first.api('POST', '/v1/agents', agent)
+    await first.api('POST', '/v1/webhooks', { url: hook.url, events: ['*'], headers: { 'X-Mine': 'and secret' } })
+    const answered = await Promise.all(['a', 'b', 'c'].map((id) => send(first, id, `hi ${id} 😀`, id)))
+    expect(answered.map(({ status }) => status)).toEqual(['responded', 'responded', 'responded'])
+    expect(await until(() => hook.received.length >= 3)).toBe(true)
+    const open = await send(first, 'c', 'never', 'open')
+    expect(open.status).toBe('pending')
+    await first.kill('SIGKILL')
+
+    const onFile = await started({ beside: first, args: ['--no-worker'] })
+    const before = await seen(onFile)
+    await onFile.kill('SIGTERM')
+    const url = await postgres.database()
+    const env = { PATH: process.env['PATH'] ?? '', SERVICE_DATABASE_URL: `file:${path.join(first.folder, 'service.db')}` }
+    const { stdout } = await run(process.execPath, [CLI, 'copy', url], { env })
+    expect(stdout).toContain('1 projects, 4 messages, 3 deliveries')
+    const onPostgres = await started({ beside: first, args: ['--no-worker'], env: { SERVICE_DATABASE_URL: url } })
+    expect(await seen(onPostgres)).toEqual(before)
+    await onPostgres.kill('SIGTERM')
+
+    isWell = true
+    const failed = hook.received.splice(0)
+    const goesOn = await started({ beside: first, agents: MENDED, env: { ...file, SERVICE_DATABASE_URL: url } })
+    expect(await send(goesOn, 'a', 'hi a 😀', 'a')).toEqual(answered[0])
+    expect(await until(async () => (await send(goesOn, 'c', 'never', 'open')).status === 'responded')).toBe(true)
+    expect((await send(goesOn, 'c', 'new', 'new')).status).toBe('responded')
+    expect(await until(() => hook.received.length >= 2)).toBe(true)
+    for (const { id } of ((await (await goesOn.api('GET', '/v1/deliveries?status=pending')).json()) as { data: { id: string }[] }).data)
+      await goesOn.api('POST', `/v1/deliveries/${id}/redeliver`)
+    expect(await until(() => hook.received.length >= 5)).toBe(true)
+    const idOf = ({ headers }: (typeof failed)[number]) => String(headers['x-service-delivery'])
+    const bodies = new Map(failed.map((one) => [idOf(one), one.body]))
+    expect(bodies.size).toBe(3)
+    const repeated = hook.received.filter((one) => bodies.has(idOf(one)))
+    expect(new Map(repeated.map((one) => [idOf(one), one.body]))).toEqual(bodies)
+    expect(hook.received.every(({ headers }) => headers['x-mine'] === 'and secret')).toBe(true)
+    expect(new Set(hook.received.map(idOf)).size).toBe(5)
+  })
+})
+
+/** A row of either database: the one has booleans, and large numbers as text; the other neither. */
+const asText = (row: readonly unknown[]): string =>
+  JSON.stringify(row.map((value) => (typeof value === 'number' || typeof value === 'boolean' ? String(Number(value)) : value)))
+
+describe('the tables of a file', { timeout: 60_000 }, () => {
+  const file = () => path.join(folder, 'service.db')
+  async function worked(): Promise<void> {
+    const storage = openSqliteStorage({ path: file() })
+    await runWorkload({ storages: [storage], seed: 1, rounds: 60 })
+    ;(await storage.credentials.initSetting('long', 'x'.repeat(9_000_000)))._unsafeUnwrap()
+    await storage.close()
+  }
+
+  it('are on PostgreSQL what they were, row for row', async () => {
+    await worked()
+    const pool = await postgres.pool()
+    const connectionString = String(pool.options.connectionString)
+    await readSqliteTables({
+      path: file(),
+      work: async (tables) => {
+        const rows = tables.reduce((sum, { count }) => sum + count, 0)
+        expect(await fillPostgres({ connectionString, tables })).toBe(rows)
+        for (const { name, columns, count, rows } of tables) {
+          const there = await pool.query({ text: `select ${columns.join(', ')} from agent_messaging.${name}`, rowMode: 'array' })
+          expect(there.rows.map(asText).sort(), name).toEqual([...rows].map(asText).sort())
+          expect(there.rows, name).toHaveLength(count)
+          if (['messages', 'sessions', 'events', 'deliveries', 'attempts'].includes(name)) expect(count, name).toBeGreaterThan(0)
+        }
+      },
+    })
+    await pool.end()
+  })
+
+  it('are not taken in part: after an end half-way all of it can be done again', async () => {
+    await worked()
+    const connectionString = await postgres.database()
+    const cut = new AbortController()
+    const fill = (signal: AbortSignal) =>
+      readSqliteTables({
+        path: file(),
+        work: (tables) =>
+          fillPostgres({ connectionString, tables, signal, onProgress: (rows) => void (rows > 100 && cut.abort('enough')) }),
+      })
+    await expect(fill(cut.signal)).rejects.toBe('enough')
+    expect(await fill(new AbortController().signal)).toBeGreaterThan(100)
+  })
+
+  it('are taken by nobody else meanwhile: neither opens the file, nor writes where they go', async () => {
+    await worked()
+    const pool = await postgres.pool()
+    const connectionString = String(pool.options.connectionString)
+    await readSqliteTables({
+      path: file(),
+      work: async (tables) => {
+        await expect(readSqliteTables({ path: file(), work: async () => undefined })).rejects.toThrow('is in use by another process')
+        const storage = await openPostgresStorage({ connectionString })
+        const client = await pool.connect()
+        await client.query("begin; insert into agent_messaging.settings values ('a', 'b')")
+        await expect(fillPostgres({ connectionString, tables })).rejects.toThrow('is in use; stop what works on it first.')
+        await client.query('commit')
+        await expect(fillPostgres({ connectionString, tables })).rejects.toThrow('holds data of this service already')
+        client.release()
+        await storage.close()
+      },
+    })
+    await pool.end()
+  })
+})
+
+describe('copy', { timeout: 60_000 }, () => {
+  const copy = (to: string, from: string) => run(process.execPath, [CLI, 'copy', to], { cwd: folder, env: { SERVICE_DATABASE_URL: from } })
+  const complaint = (to: string, from = `file:${path.join(folder, 'service.db')}`) =>
+    copy(to, from).then(
+      () => undefined,
+      (error: { code: number; stderr: string }) => [error.code, error.stderr],
+    )
+
+  it('says what is wrong: no file, no URL, PostgreSQL already, a server on the file, nobody there', async () => {
+    const nowhere = 'postgres://me:hush@127.0.0.1:1/db'
+    expect(await complaint(nowhere)).toEqual([1, expect.stringMatching(/service\.db: there is no such file\.\n$/)])
+    const server = await started()
+    const from = `file:${path.join(server.folder, 'service.db')}`
+    expect(await complaint(nowhere, from)).toEqual([1, expect.stringMatching(/is in use by another process; stop that one first\.\n$/)])
+    await server.kill('SIGTERM')
+    expect(await complaint(nowhere, from)).toEqual([1, expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:1\/db: nobody listens there/)])
+    expect(await complaint('messages', from)).toEqual([2, 'where to copy to has to be a postgres:// URL\n'])
+    expect(await complaint(nowhere, nowhere)).toEqual([2, expect.stringContaining('names PostgreSQL already')])
+  })
+})
