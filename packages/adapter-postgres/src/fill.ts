@@ -34,34 +34,40 @@ const MADE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /**
  * Puts all that another store held into a database that holds nothing of ours, whole or not at all, and durably; the schema is made if it
- * is missing. Gives how many rows it was. Rejects with a `PostgresOpenError`, whose message is for the operator, when it cannot.
+ * is missing. Gives how many rows it was. Rejects with a `PostgresOpenError`, whose message is for the operator, when it cannot, and with
+ * what the rows throw.
  */
 export async function fillPostgres({ connectionString, tables, onProgress = () => undefined, signal }: FillOptions): Promise<number> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: PATIENCE_MS })
   client.on('error', () => undefined) // the query that it cuts short says so
+  const explained = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw explainOpenFailure(`postgres://${client.host}:${client.port}/${client.database ?? ''}`, error)
+    })
   try {
-    await client.connect()
-    await requireFittingServer(client)
-    await migrate(client, migrations)
-    await client.query('begin')
-    await requireEmpty(client, tables)
+    await explained(openEmpty(client, tables))
     let rows = 0
     for (const table of tables) {
-      for await (const taken of fill(client, table)) {
+      const insert = await explained(insertInto(client, table))
+      for (const lot of lotsOf(table.rows)) {
         signal?.throwIfAborted()
-        onProgress((rows += taken))
+        await explained(insert(lot))
+        onProgress((rows += lot.length))
       }
     }
-    await client.query('commit')
-    // Plans made for an empty database would be slow until autovacuum comes by.
-    await client.query(`analyze ${tables.map(nameOf).join(', ')}`)
+    await explained(conclude(client, tables))
     return rows
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw explainOpenFailure(`postgres://${client.host}:${client.port}/${client.database ?? ''}`, error)
   } finally {
     await client.end().catch(() => undefined) // which undoes what was not committed
   }
+}
+
+async function openEmpty(client: pg.Client, tables: readonly FillTable[]): Promise<void> {
+  await client.connect()
+  await requireFittingServer(client)
+  await migrate(client, migrations)
+  await client.query('begin')
+  await requireEmpty(client, tables)
 }
 
 /** And keeps it so: a server that starts on it meanwhile waits with the first thing that it has to write. */
@@ -78,20 +84,25 @@ async function requireEmpty(client: pg.Client, tables: readonly FillTable[]): Pr
   }
 }
 
-/** Gives how many rows each statement took. */
-async function* fill(client: pg.Client, table: FillTable): AsyncGenerator<number> {
-  const types = await typesOf(client, table)
-  const insert = insertSql(table, types)
-  for (const lot of lotsOf(table.rows)) {
+/** Gives what inserts a lot. */
+async function insertInto(client: pg.Client, table: FillTable): Promise<(lot: readonly (readonly Value[])[]) => Promise<void>> {
+  const insert = insertSql(table, await typesOf(client, table))
+  return async (lot) => {
     const values = table.columns.map((_, at) => lot.map((row) => textOf(row[at])))
     await client.query(insert, values).catch((error: unknown) => {
-      throw new PostgresOpenError(`took nothing, for ${table.name} cannot be copied (${codeOf(error)}: ${String(error)}).`)
+      throw error instanceof pg.DatabaseError
+        ? new PostgresOpenError(`took nothing, for ${table.name} cannot be copied (${error.code}: ${error.message}).`)
+        : error
     })
-    yield lot.length
   }
-  // What is made next comes after these.
-  if (types.has('seq'))
+}
+
+/** What is made next comes after what is there. Plans made for an empty database would be slow until autovacuum comes by. */
+async function conclude(client: pg.Client, tables: readonly FillTable[]): Promise<void> {
+  for (const table of tables.filter(({ columns }) => columns.includes('seq')))
     await client.query(`select setval(pg_get_serial_sequence('${nameOf(table)}', 'seq'), max(seq)) from ${nameOf(table)}`)
+  await client.query('commit')
+  await client.query(`analyze ${tables.map(nameOf).join(', ')}`).catch(() => undefined)
 }
 
 /** Every value comes as text, which each type reads as its own. */

@@ -25,7 +25,7 @@ const IN_ORDER = [
 
 /**
  * Reads all that a file holds, for another store to take it over: brought up to date, with the claims of dead processes released. Rejects with
- * a `SqliteOpenError`, and then `work` was not called, or with what `work` rejects with.
+ * a `SqliteOpenError` when it cannot be read, or with what `work` rejects with.
  */
 export async function readSqliteTables<T>({ path, work }: TablesOptions<T>): Promise<T> {
   if (!existsSync(path)) throw new SqliteOpenError(`${path}: there is no such file.`)
@@ -33,21 +33,15 @@ export async function readSqliteTables<T>({ path, work }: TablesOptions<T>): Pro
   await whileAlone(place, () => undefined) // before it is changed
   await openSqliteStorage({ path: place }).close()
   return whileAlone(place, async () => {
-    const db = openToRead(place)
+    const db = new Database(place, { readonly: true })
     try {
       return await work(IN_ORDER.map((name) => tableOf(db, name)))
+    } catch (error) {
+      throw error instanceof Database.SqliteError ? explainOpenFailure(place, error) : error
     } finally {
       db.close()
     }
   })
-}
-
-function openToRead(place: string): Database.Database {
-  try {
-    return new Database(place, { readonly: true })
-  } catch (error) {
-    throw explainOpenFailure(place, error)
-  }
 }
 
 function tableOf(db: Database.Database, name: string): SqliteTable {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -146,6 +147,26 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
       })
     await expect(fill(cut.signal)).rejects.toBe('enough')
     expect(await fill(new AbortController().signal)).toBeGreaterThan(100)
+  })
+
+  const copyTables = async (): Promise<unknown> => {
+    const connectionString = await postgres.database()
+    return readSqliteTables({ path: file(), work: (tables) => fillPostgres({ connectionString, tables }) })
+  }
+
+  it('name the file when it is damaged, and the table when PostgreSQL does not take a row', async () => {
+    await worked()
+    const bytes = readFileSync(file())
+    const page = bytes.indexOf('x'.repeat(4_092)) + 40 * 4_096 // in the midst of the long one
+    expect(bytes.toString('latin1', page, page + 4_092)).toBe('x'.repeat(4_092))
+    const place = page - (page % 4_096)
+    writeFileSync(file(), bytes.fill(0xff, place, place + 4)) // where the next page of it is
+    await expect(copyTables()).rejects.toThrow(/service\.db: is a damaged SQLite database; restore it from a backup\./)
+    for (const name of ['service.db', 'service.db-wal', 'service.db-shm']) await rm(path.join(folder, name), { force: true })
+    const storage = openSqliteStorage({ path: file() })
+    ;(await storage.credentials.initSetting('of another program', 'a\0b'))._unsafeUnwrap()
+    await storage.close()
+    await expect(copyTables()).rejects.toThrow(/^postgres:.+: took nothing, for settings cannot be copied \(22021: invalid byte sequence/)
   })
 
   it('are taken by nobody else meanwhile: neither opens the file, nor writes where they go', async () => {
