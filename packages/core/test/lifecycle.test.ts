@@ -1,4 +1,4 @@
-import { ok } from 'neverthrow'
+import { err, ok } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultDispatchPolicy, defaultPolicy, defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
 import { fakePlatform, refused } from '@org/agent-messaging-core/testing'
@@ -126,6 +126,25 @@ describe('stopping the service', () => {
     await Promise.all([creating, stopping])
     expect(runtime.starts).toHaveLength(1)
     expect(alive).toBe(0)
+  })
+  it('has a start end that is under way, and takes that for no failure: the next process starts the agent', async () => {
+    const { service, another, project, runtime, clock } = await scene()
+    const { start } = runtime
+    const endless: typeof start = (_agent, _onExit, signal) =>
+      new Promise((resolve) => {
+        signal?.addEventListener('abort', () => resolve(err({ code: 'RUNTIME_EXITED', message: 'the program was to stop' })))
+      })
+    Object.assign(runtime, { start: endless })
+    const slow = { projectId: project.id, name: 'slow', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const creating = service.agents.create(slow)
+    await clock.advance(500)
+    await service.stop()
+    await creating
+    const stateOf = async () => (await service.agents.get({ projectId: project.id, agent: 'slow' }))._unsafeUnwrap().state.kind
+    expect(await stateOf()).toBe('starting')
+    Object.assign(runtime, { start })
+    await another().start()
+    expect(await stateOf()).toBe('running')
   })
   it('does not wait for ever for a runtime that does not stop', async () => {
     const { service, runtime, project, clock } = await scene()

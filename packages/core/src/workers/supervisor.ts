@@ -1,6 +1,6 @@
 import { agentEvent, type Agent, type AgentState, type FailedAgent } from '../domain/agent.js'
 import { wordsOf, type RunError } from '../domain/run.js'
-import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
+import type { AgentRuntime, OnExit, RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 import { outgoingOf } from '../use-cases/settle-run.js'
 import type { DeliveryWorker } from './delivery-worker.js'
@@ -57,6 +57,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const ownership = createOwnership(d)
   const watch = createHealthWatch(d, (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
+  const stopping = new AbortController()
   let phase: 'idle' | 'working' | 'stopped' = 'idle'
 
   async function settle(agent: Agent): Promise<void> {
@@ -111,12 +112,13 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   async function start(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
     const secrets = runtimeSecrets(d.crypto, agent)
     if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
-    const started = await runtime.start({ agent, secrets }, (error, isSacrifice = false) => {
+    const onExit: OnExit = (error, isSacrifice = false) => {
       void looks.run(agent.id, async () => {
         // What has been stopped, and perhaps started anew, before its turn came is not to be reported.
         if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error, isSacrifice)
       })
-    })
+    }
+    const started = await runtime.start({ agent, secrets }, onExit, stopping.signal)
     if (started.isErr()) return started.error
     const hosted = { agent, running: started.value }
     here.set(agent.id, hosted)
@@ -218,6 +220,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
 
   /** Undefined when another process was first, or the store is away: the next look sees what holds. */
   async function change(agent: Agent, to: AgentState): Promise<Agent | undefined> {
+    // A start that our stop has cut short is no failure of the agent's, and what else fails by now is for the next process to see.
+    if (to.kind === 'error' && phase === 'stopped') return undefined
     const now = d.clock.now()
     const event = agentEvent(agent, to, now)
     const outgoing = event && outgoingOf(d, event, agent.projectId)
@@ -268,6 +272,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     start: loop.start,
     async stop() {
       phase = 'stopped'
+      stopping.abort('stopping')
       watch.stop()
       await loop.stop()
       // In turn: what is being started now is stopped then.
