@@ -53,6 +53,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const looks = createInTurn((agentId, error) =>
     d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: wordsOf(error) }),
   )
+  /** Of ticks that have begun and have not come to look at any agent. */
+  const listings = new Set<ReturnType<typeof list>>()
   const departures = createDepartures()
   const ownership = createOwnership(d)
   const watch = createHealthWatch(d, (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)))
@@ -234,22 +236,34 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     return { ...agent, state: to }
   }
 
+  /** The agents to look at, and which of them are this process's. Undefined while the store is away, and once this process is to stop. */
+  async function list(isFirst: boolean) {
+    const active = await d.storage.agents.listActive()
+    if (active.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
+    if (active.isErr() || stopping.signal.aborted) return undefined
+    if (isFirst) for (const agent of active.value) inherited.add(agent.id)
+    for (const { id, desiredState } of active.value) if (desiredState === 'running') departures.callOff(id)
+    const isOurs = await ownership.claim(active.value)
+    return stopping.signal.aborted ? undefined : { active: active.value, isOurs }
+  }
+
   async function tick(): Promise<void> {
     if (phase === 'stopped') return
     const isFirst = phase === 'idle'
     phase = 'working'
     const before = [...here.keys()]
-    const active = await d.storage.agents.listActive()
-    if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
-    if (isFirst) for (const agent of active.value) inherited.add(agent.id)
-    for (const { id, desiredState } of active.value) if (desiredState === 'running') departures.callOff(id)
-    const isOurs = await ownership.claim(active.value)
-    const ids = new Set(active.value.map((agent) => agent.id))
+    const listing = list(isFirst)
+    listings.add(listing)
+    const listed = await listing
+    listings.delete(listing)
+    if (!listed) return
+    const { active, isOurs } = listed
+    const ids = new Set(active.map((agent) => agent.id))
     const gone = before.filter((agentId) => !ids.has(agentId))
     // What the list says of an agent that somebody is looking at may be old by the time of its turn.
     const lookOnce = (agentId: string, look: () => Promise<void>) => looks.underWay(agentId) ?? looks.run(agentId, look)
     const all = [
-      ...active.value.map((agent) => lookOnce(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id)))),
+      ...active.map((agent) => lookOnce(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id)))),
       ...gone.map((agentId) => lookOnce(agentId, () => forget(agentId))),
     ]
     watch.look(here.values())
@@ -278,7 +292,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       // In turn: what is being started now is stopped then.
       const ids = new Set([...here.keys(), ...looks.keys()])
       const closed = [...ids].map((agentId) => looks.run(agentId, () => close(agentId)))
-      await within(d.clock, STOP_PATIENCE_MS, Promise.all(closed).then(ownership.release))
+      // Not before what is asked for now is answered: a claim that comes after the release would stay.
+      await within(d.clock, STOP_PATIENCE_MS, Promise.all([...listings, ...closed]).then(ownership.release))
     },
   }
 }
