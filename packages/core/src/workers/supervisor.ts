@@ -3,6 +3,7 @@ import { wordsOf, type RunError } from '../domain/run.js'
 import type { AgentRuntime, OnExit, RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 import { outgoingOf } from '../use-cases/settle-run.js'
+import { createAbortGroup } from './abort-group.js'
 import type { DeliveryWorker } from './delivery-worker.js'
 import { createDepartures } from './departures.js'
 import type { Dispatcher } from './dispatcher.js'
@@ -59,7 +60,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const ownership = createOwnership(d)
   const watch = createHealthWatch(d, (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
-  const stopping = new AbortController()
+  const starts = createAbortGroup()
   let phase: 'idle' | 'working' | 'stopped' = 'idle'
 
   async function settle(agent: Agent): Promise<void> {
@@ -120,7 +121,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
         if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error, isSacrifice)
       })
     }
-    const started = await runtime.start({ agent, secrets }, onExit, stopping.signal)
+    const started = await starts.run(({ signal }) => runtime.start({ agent, secrets }, onExit, signal))
     if (started.isErr()) return started.error
     const hosted = { agent, running: started.value }
     here.set(agent.id, hosted)
@@ -240,19 +241,18 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   async function list(isFirst: boolean) {
     const active = await d.storage.agents.listActive()
     if (active.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
-    if (active.isErr() || stopping.signal.aborted) return undefined
+    if (active.isErr() || starts.aborted) return undefined
     if (isFirst) for (const agent of active.value) inherited.add(agent.id)
     for (const { id, desiredState } of active.value) if (desiredState === 'running') departures.callOff(id)
     const isOurs = await ownership.claim(active.value)
-    return stopping.signal.aborted ? undefined : { active: active.value, isOurs }
+    return starts.aborted ? undefined : { active: active.value, isOurs }
   }
 
   async function tick(): Promise<void> {
     if (phase === 'stopped') return
-    const isFirst = phase === 'idle'
-    phase = 'working'
     const before = [...here.keys()]
-    const listing = list(isFirst)
+    const listing = list(phase === 'idle')
+    phase = 'working'
     listings.add(listing)
     const listed = await listing
     listings.delete(listing)
@@ -286,7 +286,7 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     start: loop.start,
     async stop() {
       phase = 'stopped'
-      stopping.abort('stopping')
+      starts.abort('stopping')
       watch.stop()
       await loop.stop()
       // In turn: what is being started now is stopped then.
