@@ -40,13 +40,14 @@ export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRunti
       const { url, ...rest } = parsed.value
       return (await vet(url)).map(() => rest).mapErr((reason) => `url ${reason}`)
     },
-    start: async ({ agent, secrets }) => {
+    start: async ({ agent, secrets }, _onExit, stopping) => {
       const remote = remoteOf(agent.runtime.options, secrets)
       if (!remote) return err(exited('the agent has no url'))
       const vetted = await vet(remote.url)
       if (vetted.isErr()) return err(exited(`url ${vetted.error}`))
       try {
-        const client = await connect(fetch, remote, AbortSignal.timeout(CARD_TIMEOUT_MS))
+        const late = AbortSignal.timeout(CARD_TIMEOUT_MS)
+        const client = await connect(fetch, remote, stopping ? AbortSignal.any([late, stopping]) : late)
         return ok(runningA2aAgent({ client, clock }, fetch, remote))
       } catch (error) {
         return err(exited(tellable(`the agent's card could not be used: ${messageOf(error)}`, remote)))

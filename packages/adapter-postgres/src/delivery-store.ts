@@ -21,6 +21,7 @@ import { publishTo } from './fan-out.js'
 import { inTurn } from './in-turn.js'
 import { hasVerdict, type Judge } from './judgement.js'
 import { headerNames, toHeaders } from './kept-headers.js'
+import { releaseProbesSql } from './probe-readiness.js'
 import { purgeDeliveries } from './purge.js'
 import { recordAttempts, recordJudged } from './record-attempt.js'
 import { cancelDelivery, redeliver } from './redelivery.js'
@@ -52,11 +53,7 @@ const HELD = `
 const releaseSql = sql<Release>(
   `update agent_messaging.deliveries set state = 'pending', due_at = @now where seq in (select seq from (${HELD}) held)`,
 )
-/** Before their release: by the end of its lease it is known that a claim holds its webhook's circuit open, as the probe. */
-const releaseCircuitsSql = sql<Release>(`
-  update agent_messaging.webhooks set circuit_until = @now where seq in
-    (select w.seq from (${HELD}) held join agent_messaging.webhooks w on w.seq = held.webhook_seq and w.circuit_until = held.due_at
-     where w.circuit_until > @now for no key update of w skip locked)`)
+const releaseProbeClaimsSql = releaseProbesSql<Release>(HELD)
 const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(`
   update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted'
   where seq in
@@ -102,7 +99,7 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     release: (claims, now) =>
       write(async (db) => {
         const probes = claims.filter(({ isProbe }) => isProbe)
-        if (probes.length > 0) await db.run(releaseCircuitsSql, heldOf(probes, now))
+        if (probes.length > 0) await db.run(releaseProbeClaimsSql, heldOf(probes, now))
         return db.run(releaseSql, heldOf(claims, now))
       }),
     publishTo: (webhookId, event, deliveryId) =>

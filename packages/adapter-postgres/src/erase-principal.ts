@@ -4,9 +4,11 @@ import {
   type DeliveryStore,
   type ErasedDeliveries,
   type ErasedMessages,
+  type Instant,
   type MessageStore,
 } from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
+import { releaseProbesSql } from './probe-readiness.js'
 import { removeDeliveries } from './purge.js'
 import { advance, forget, forgo, lockSessionsOf } from './session-row.js'
 import { sql } from './sql.js'
@@ -74,6 +76,9 @@ const marked = `
 export const principalDeliveriesSql = sql<DeliveryStep & Bounds, DeliveryRow>(marked)
 /** Locks in the order in which attempts are recorded. */
 const lockedSql = sql<DeliveryStep & Bounds, DeliveryRow>(`${marked} order by d.seq desc for update of d`)
+const releaseProbesOfSql = releaseProbesSql<{ readonly seqs: readonly number[]; readonly now: Instant }>(
+  "select webhook_seq, due_at from agent_messaging.deliveries where seq = any(@seqs::bigint[]) and state = 'sending' for update",
+)
 
 /** `DeliveryStore.erasePrincipal`, within a transaction. */
 export async function erasePrincipalDeliveries(db: Queries, step: DeliveryStep): Promise<ErasedDeliveries> {
@@ -81,6 +86,9 @@ export async function erasePrincipalDeliveries(db: Queries, step: DeliveryStep):
   const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
   const rows = await db.all(step.countOnly ? principalDeliveriesSql : lockedSql, { ...step, ...bounds })
   const theirs = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
-  if (!step.countOnly) await removeDeliveries(db, theirs)
+  if (!step.countOnly) {
+    await db.run(releaseProbesOfSql, { seqs: theirs.map(({ seq }) => seq), now: step.now })
+    await removeDeliveries(db, theirs)
+  }
   return { deliveries: theirs.length, ...(next !== undefined && { next }) }
 }

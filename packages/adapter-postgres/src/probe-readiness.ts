@@ -14,3 +14,14 @@ const readySql = sql<Webhooks>(
 export async function makeReadyToProbe(db: Queries, ids: readonly string[], now: Instant): Promise<void> {
   if ((await db.run(lockSql, { ids, now })) > 0) await db.run(readySql, { ids, now })
 }
+
+/**
+ * The same for webhooks whose circuit one of these claims holds open, as the probe: that is known by the end of its lease. Before their
+ * deliveries change. `claims`: a query of `webhook_seq` and `due_at` that locks deliveries being sent; a webhook that somebody has locked
+ * is left to the lease, for he may be waiting for one of them.
+ */
+export const releaseProbesSql = <Claims extends { readonly now: Instant }>(claims: string) =>
+  sql<Claims>(`
+    update agent_messaging.webhooks set circuit_until = @now where seq in
+      (select w.seq from (${claims}) held join agent_messaging.webhooks w on w.seq = held.webhook_seq and w.circuit_until = held.due_at
+       where w.circuit_until > @now for no key update of w skip locked)`)

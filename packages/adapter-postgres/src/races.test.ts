@@ -222,7 +222,7 @@ it('deliveries of an end user are erased while they are attempted and purged: no
     await done(storage.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
     const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
     const attempt = { startedAt: NOW, durationMs: 1, outcome: refused() }
-    const step = { projectId: PROJECT_ID, endUserId: 'u', countOnly: false, limit: 1_000, after: 0 }
+    const step = { projectId: PROJECT_ID, endUserId: 'u', countOnly: false, limit: 1_000, after: 0, now: NOW }
     await Promise.all([
       ...claims.map(({ delivery, lease }) =>
         done(

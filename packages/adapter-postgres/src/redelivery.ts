@@ -1,7 +1,7 @@
 import { decideRedelivery, type Instant, type PageOf, type RedeliverFilter, type Redelivered } from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { listDeliveries } from './delivery-list.js'
-import { makeReadyToProbe } from './probe-readiness.js'
+import { makeReadyToProbe, releaseProbesSql } from './probe-readiness.js'
 import { sql } from './sql.js'
 
 // What operators do to deliveries, within a transaction.
@@ -19,9 +19,13 @@ const makeDueSql = sql<Columns>(`
   set state = 'pending', step = next.step, due_at = next.due_at, resume_at = next.resume_at, finished_at = null, cancelled_reason = null
   from unnest(@ids::text[], @steps::int[], @dueAts::bigint[], @resumeAts::bigint[]) as next (id, step, due_at, resume_at)
   where d.id = next.id`)
+const ONE = 'id = @deliveryId and project_id = @projectId'
+const releaseProbeSql = releaseProbesSql<Cancellation>(
+  `select webhook_seq, due_at from agent_messaging.deliveries where ${ONE} and state = 'sending' for update`,
+)
 const cancelSql = sql<Cancellation>(`
   update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'operator'
-  where id = @deliveryId and project_id = @projectId and due_at is not null`)
+  where ${ONE} and due_at is not null`)
 
 /** `DeliveryStore.redeliver`. */
 export async function redeliver(db: Queries, filter: RedeliverFilter, page: PageOf, now: Instant): Promise<Redelivered> {
@@ -41,5 +45,7 @@ export async function redeliver(db: Queries, filter: RedeliverFilter, page: Page
 }
 
 /** Whether it was open. */
-export const cancelDelivery = async (db: Queries, cancellation: Cancellation): Promise<boolean> =>
-  (await db.run(cancelSql, cancellation)) === 1
+export async function cancelDelivery(db: Queries, cancellation: Cancellation): Promise<boolean> {
+  await db.run(releaseProbeSql, cancellation)
+  return (await db.run(cancelSql, cancellation)) === 1
+}

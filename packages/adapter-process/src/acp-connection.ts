@@ -19,7 +19,7 @@ export type AcpConnection = {
    * Rejects with the agent's `RequestError`, with `AgentLate` after `timeoutMs`, with the signal's reason when that aborts, and
    * when the connection closes. What comes back is as the agent sent it.
    */
-  ask(method: string, params: object, bounds: { readonly signal?: AbortSignal; readonly timeoutMs?: number }): Promise<unknown>
+  ask(method: string, params: object, bounds: Bounds): Promise<unknown>
   tell(method: string, params: object): void
   /** Turns that are under way. What an agent reports of any other session is dropped. */
   readonly turns: Map<string, OpenTurn>
@@ -28,6 +28,8 @@ export type AcpConnection = {
   /** `why` is then the reason of `closed`. */
   close(why?: Error): void
 }
+
+type Bounds = { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number }
 
 /** `signal` aborts when the agent has been asked to end the turn. */
 type OpenTurn = { readonly answer: Answer; readonly signal: AbortSignal }
@@ -106,18 +108,18 @@ const introduction = z.object({
 })
 
 /** The handshake, and the login if one is wanted. Rejects as `ask` does, and when the agent speaks no version of the protocol that we do. */
-export async function shakeHands({ ask }: AcpConnection, login: string | undefined, timeoutMs: number): Promise<Introduction> {
+export async function shakeHands({ ask }: AcpConnection, login: string | undefined, bounds: Bounds): Promise<Introduction> {
   // No file system and no terminal of ours: what the agent does, it does as its own process.
   const request: InitializeRequest = {
     ...{ protocolVersion: PROTOCOL_VERSION, clientCapabilities: {} },
     clientInfo: { name: 'agent-messaging', version: '0.1.0' },
   }
-  const { data } = introduction.safeParse(await ask(methods.agent.initialize, request, { timeoutMs }))
+  const { data } = introduction.safeParse(await ask(methods.agent.initialize, request, bounds))
   if (!data) throw new AnswerInvalid('its answer to initialize is not what the protocol says')
   if (data.protocolVersion !== PROTOCOL_VERSION) {
     throw new AnswerInvalid(`it speaks version ${data.protocolVersion} of the protocol, and this service version ${PROTOCOL_VERSION}`)
   }
-  if (login !== undefined) await ask(methods.agent.authenticate, { methodId: login } satisfies AuthenticateRequest, { timeoutMs })
+  if (login !== undefined) await ask(methods.agent.authenticate, { methodId: login } satisfies AuthenticateRequest, bounds)
   const { loadSession, sessionCapabilities } = data.agentCapabilities ?? {}
   return {
     canLoad: loadSession === true,

@@ -502,6 +502,16 @@ describe('a program that does not start', () => {
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message })
   })
 
+  it('because the service is to stop', async () => {
+    const { runtime, log } = runtimeOf(testProgram('acp-rude.mjs', 'silent'), { limits: { stopGraceMs: 50 } })
+    const stopping = new AbortController()
+    const starting = runtime.start(coder(), () => expect.unreachable(), stopping.signal)
+    await vi.waitUntil(() => log.length > 0)
+    stopping.abort()
+    expect((await starting)._unsafeUnwrapErr()).toMatchObject({ code: 'RUNTIME_EXITED' })
+    expect(isAlive(Number(/pid (\d+)/.exec(log[0] ?? '')?.[1]))).toBe(false)
+  })
+
   it('because it is not there', async () => {
     const error = await startError({ command: '/nowhere/agent' })
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message: expect.stringMatching(/^the agent exited with code 127/) as string })

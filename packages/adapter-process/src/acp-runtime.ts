@@ -73,7 +73,7 @@ export function acpRuntime({ programs, environment, clock, log = () => undefined
     exclusive: true,
     has,
     parseOptions,
-    start: async ({ agent }, onExit) => {
+    start: async ({ agent }, onExit, signal) => {
       const name = agent.runtime.options['program']
       const program = find(name)
       if (!program) return err(exited(`this process has no program ${JSON.stringify(name)}`))
@@ -85,7 +85,7 @@ export function acpRuntime({ programs, environment, clock, log = () => undefined
       })
       const ended = endOf(child, connection, limits.stopGraceMs)
       try {
-        const introduction = await shakeHands(connection, program.login, limits.startTimeoutMs)
+        const introduction = await shakeHands(connection, program.login, { timeoutMs: limits.startTimeoutMs, signal })
         return ok(runningAcpAgent({ limits, program, connection, introduction, ended, onExit }))
       } catch (error) {
         const isGone = connection.closed.aborted

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { OnExit, RunError, RunningAgent, RunOutcome, RunRequest, Turn } from '@org/agent-messaging-core'
 import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-core/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isAlive, leftOf } from '../test/processes.js'
 import type { ProcessLimits } from './process-agent.js'
 import { processRuntime } from './process-runtime.js'
@@ -327,6 +327,16 @@ describe('a program that is not ready', () => {
     const error = (await runtime.start(agentOf('test'), () => undefined))._unsafeUnwrapErr()
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message: typeof message === 'string' ? message : expect.stringMatching(message) })
   })
+})
+
+it('ends a program that is not ready yet when the service is to stop', async () => {
+  const { runtime, log } = runtimeOf(script('console.error(process.pid); setInterval(() => {}, 1000)'))
+  const stopping = new AbortController()
+  const starting = runtime.start(agentOf('test'), () => expect.unreachable(), stopping.signal)
+  await vi.waitUntil(() => log.length > 0)
+  stopping.abort()
+  expect((await starting)._unsafeUnwrapErr()).toEqual({ code: 'RUNTIME_EXITED', message: 'the program was not ready before the stop' })
+  expect(await leftOf([Number(log[0]?.['line'])])).toEqual([])
 })
 
 describe('health', () => {

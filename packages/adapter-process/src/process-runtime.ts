@@ -41,7 +41,7 @@ export function processRuntime({ programs, environment, clock, log = () => undef
     exclusive: true,
     has,
     parseOptions,
-    start: async ({ agent }, onExit) => {
+    start: async ({ agent }, onExit, signal) => {
       const name = agent.runtime.options['program']
       const program = find(name)
       if (!program) return err({ code: 'RUNTIME_EXITED', message: `this process has no program ${JSON.stringify(name)}` })
@@ -49,7 +49,7 @@ export function processRuntime({ programs, environment, clock, log = () => undef
       const child = startChild(program, { environment, onStderrLine: (line) => write({ line }, 'program.stderr') })
       const onStray = (line: string, why: string) => write({ line, why }, 'program.stray_line')
       const conversation = converse(child, { maxLineBytes: settings.maxLineBytes, onStray })
-      const ready = await readiness(child, conversation.ready, settings.startTimeoutMs)
+      const ready = await readiness(child, conversation.ready, settings.startTimeoutMs, signal)
       return ready
         .map((said) => processAgent(child, conversation, said, settings, onExit))
         .mapErr((reason) => ({ code: 'RUNTIME_EXITED', message: `the program ${reason}` }))
@@ -58,10 +58,15 @@ export function processRuntime({ programs, environment, clock, log = () => undef
 }
 
 /** A program that is not ready in time, or not rightly, has ended when this resolves. */
-async function readiness(child: Child, ready: Promise<Result<Ready, string>>, timeoutMs: number): Promise<Result<Ready, string>> {
+async function readiness(
+  child: Child,
+  ready: Promise<Result<Ready, string>>,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Result<Ready, string>> {
   const exit = child.exited.then(({ reason }) => err(reason))
-  const late = err(`did not say that it is ready within ${timeoutMs} ms`)
-  const result = await within(timeoutMs, Promise.race([ready, exit]), late)
+  const late = () => err(signal?.aborted ? 'was not ready before the stop' : `did not say that it is ready within ${timeoutMs} ms`)
+  const result = (await within(timeoutMs, Promise.race([ready, exit]), undefined, signal)) ?? late()
   if (result.isErr()) await child.stop(FAULTY_GRACE_MS)
   return result
 }

@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline'
 const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)
 
 const manners = {
-  silent: () => undefined,
+  /** On its stdout. */
+  silent: () => process.stderr.write(`pid ${process.pid}\n`),
   garbage: () => process.stdout.write('Welcome!\n\u0000\u0001\n'),
   'no-answer': ({ id }) => answer(id, 'pleased to meet you'),
   'other-version': ({ id }) => answer(id, { protocolVersion: 99, agentCapabilities: {} }),

@@ -8,6 +8,7 @@ import type { Committer } from './committer.js'
 import { deliveryList } from './delivery-list.js'
 import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
 import { principalDeliveries } from './erase-principal.js'
+import { probeRelease } from './probe-readiness.js'
 import { publisherOf, type FanOut } from './fan-out.js'
 import { toHeaders } from './kept-headers.js'
 import { attemptRecords } from './record-attempt.js'
@@ -37,7 +38,7 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
   const publishTo = publisherOf(db, webhooks)
   const cancelStale = staleDeliveries(db)
   const purge = deliveryPurge(db)
-  const erasePrincipal = principalDeliveries(db)
+  const erasePrincipal = principalDeliveries(db, webhooks)
   const activity = attemptActivity(db)
   const backlog = deliveryBacklog(db)
   const one = db.prepare<[string, string], DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`)
@@ -46,10 +47,7 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
       n.names as headerNames, header_values as headerValues
     from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`)
   const release = db.prepare<[Release]>(`update deliveries set is_claimed = 0, due_at = @now where ${HELD}`)
-  /** Before its release: by the end of its lease it is known that a claim holds its webhook's circuit open, as the probe. */
-  const releaseCircuit = db.prepare<[Release]>(`
-    update webhooks set circuit_until = @now
-    where (seq, circuit_until) = (select webhook_seq, due_at from deliveries where ${HELD}) and circuit_until > @now`)
+  const releaseProbe = probeRelease(db, webhooks, HELD)
   const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
       (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
@@ -62,7 +60,7 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
   })
 
   function releaseClaim({ isProbe, ...claim }: GivenUp, now: Instant): boolean {
-    if (isProbe && releaseCircuit.run({ ...claim, now }).changes > 0) webhooks.changed()
+    if (isProbe) releaseProbe({ ...claim, now })
     return release.run({ ...claim, now }).changes > 0
   }
 

@@ -7,8 +7,10 @@ import {
   type MessageStore,
 } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
+import { probeRelease } from './probe-readiness.js'
 import { deliveryRemoval } from './purge.js'
 import type { SessionRows } from './session-row.js'
+import type { WebhookRows } from './webhook-rows.js'
 
 type MessageStep = Parameters<MessageStore['erasePrincipal']>[0]
 type DeliveryStep = Parameters<DeliveryStore['erasePrincipal']>[0]
@@ -57,7 +59,7 @@ export function principalMessages(db: Database, sessions: SessionRows): (step: M
 }
 
 /** `DeliveryStore.erasePrincipal`, within a transaction. */
-export function principalDeliveries(db: Database): (step: DeliveryStep) => ErasedDeliveries {
+export function principalDeliveries(db: Database, webhooks: WebhookRows): (step: DeliveryStep) => ErasedDeliveries {
   const lastOf = db
     .prepare<[DeliveryStep], number>(
       'select seq from deliveries where project_id = @projectId and seq > @after order by seq limit 1 offset @limit - 1',
@@ -66,13 +68,17 @@ export function principalDeliveries(db: Database): (step: DeliveryStep) => Erase
   const marked = db.prepare<[DeliveryStep & Bounds], DeliveryRow>(`
     select d.seq, d.event_seq as eventSeq, e.body from deliveries d join events e on e.seq = d.event_seq
     where d.project_id = @projectId and d.seq > @after and d.seq <= @last and instr(e.body, @mark) > 0`)
+  const releaseProbes = probeRelease(db, webhooks, 'seq in (select value from json_each(@seqs))')
   const remove = deliveryRemoval(db)
 
   return (step) => {
     const next = lastOf.get(step)
     const rows = marked.all({ ...step, mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER })
     const theirs = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
-    if (!step.countOnly) remove(theirs)
+    if (!step.countOnly) {
+      releaseProbes({ seqs: JSON.stringify(theirs.map(({ seq }) => seq)), now: step.now })
+      remove(theirs)
+    }
     return { deliveries: theirs.length, ...(next !== undefined && { next }) }
   }
 }

@@ -9,3 +9,19 @@ export function probeReadiness(db: Database, webhooks: WebhookRows): (webhookId:
     if (ready.run({ id, now }).changes > 0) webhooks.changed()
   }
 }
+
+type Claims = { readonly now: Instant } & Readonly<Record<string, string | number>>
+
+/**
+ * The same for webhooks whose circuit one of these claims holds open, as the probe: that is known by the end of its lease. Before their
+ * deliveries change. `which`: a condition on deliveries, with parameters of `claims`.
+ */
+export function probeRelease(db: Database, webhooks: WebhookRows, which: string): (claims: Claims) => void {
+  const release = db.prepare<[Claims]>(`
+    update webhooks set circuit_until = @now
+    where (seq, circuit_until) in (select webhook_seq, due_at from deliveries where is_claimed = 1 and due_at is not null and ${which})
+      and circuit_until > @now`)
+  return (claims) => {
+    if (release.run(claims).changes > 0) webhooks.changed()
+  }
+}

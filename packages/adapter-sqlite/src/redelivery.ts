@@ -1,15 +1,18 @@
 import { decideRedelivery, type Instant, type PageOf, type RedeliverFilter, type Redelivered } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
 import { deliveryList } from './delivery-list.js'
-import { probeReadiness } from './probe-readiness.js'
+import { probeReadiness, probeRelease } from './probe-readiness.js'
 import type { WebhookRows } from './webhook-rows.js'
 
 type Columns = { readonly id: string; readonly step: number; readonly dueAt: Instant; readonly resumeAt: Instant | null }
+type Cancellation = { readonly projectId: string; readonly deliveryId: string; readonly now: Instant }
 type Redelivery = {
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Redelivered
   /** Whether it was open. */
   cancel(projectId: string, deliveryId: string, now: Instant): boolean
 }
+
+const ONE = 'id = @deliveryId and project_id = @projectId'
 
 /** What operators do to deliveries, within a transaction. */
 export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
@@ -18,9 +21,10 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
   const makeDue = db.prepare<[Columns]>(`
     update deliveries set state = 'pending', is_claimed = 0, step = @step, due_at = @dueAt, resume_at = @resumeAt, finished_at = null, cancelled_reason = null
     where id = @id`)
-  const cancel = db.prepare<[Instant, string, string]>(`
-    update deliveries set state = 'cancelled', due_at = null, finished_at = ?, cancelled_reason = 'operator'
-    where id = ? and project_id = ? and due_at is not null`)
+  const releaseProbe = probeRelease(db, webhooks, ONE)
+  const cancel = db.prepare<[Cancellation]>(`
+    update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'operator'
+    where ${ONE} and due_at is not null`)
 
   return {
     redeliver: (filter, page, now) => {
@@ -33,6 +37,9 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
       })
       return { count: changed.length, nextCursor }
     },
-    cancel: (projectId, deliveryId, now) => cancel.run(now, deliveryId, projectId).changes === 1,
+    cancel: (projectId, deliveryId, now) => {
+      releaseProbe({ projectId, deliveryId, now })
+      return cancel.run({ projectId, deliveryId, now }).changes === 1
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { ok } from 'neverthrow'
+import { err, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultDispatchPolicy, defaultPolicy, defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
 import { fakePlatform, refused } from '@org/agent-messaging-core/testing'
@@ -127,6 +127,50 @@ describe('stopping the service', () => {
     expect(runtime.starts).toHaveLength(1)
     expect(alive).toBe(0)
   })
+  it('has a start end that is under way, and takes that for no failure: the next process starts the agent', async () => {
+    const { service, another, project, runtime, clock } = await scene()
+    const { start } = runtime
+    const endless: typeof start = (_agent, _onExit, signal) =>
+      new Promise((resolve) => {
+        signal?.addEventListener('abort', () => resolve(err({ code: 'RUNTIME_EXITED', message: 'the program was to stop' })))
+      })
+    Object.assign(runtime, { start: endless })
+    const slow = { projectId: project.id, name: 'slow', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const creating = service.agents.create(slow)
+    await clock.advance(500)
+    await service.stop()
+    await creating
+    const stateOf = async () => (await service.agents.get({ projectId: project.id, agent: 'slow' }))._unsafeUnwrap().state.kind
+    expect(await stateOf()).toBe('starting')
+    Object.assign(runtime, { start })
+    await another().start()
+    expect(await stateOf()).toBe('running')
+  })
+  it.each(['listActive', 'own'] as const)('starts and owns nothing for a pass that has just asked for %s', async (method) => {
+    const first = fakePlatform({ exclusive: true })
+    const project = (await createService(first).projects.create({ name: 'test' }))._unsafeUnwrap()
+    const storage = first.storage.reopen()
+    const service = createService({ ...first, storage })
+    const bot = { projectId: project.id, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    await service.agents.create(bot)
+    const ask = storage.agents[method] as (...args: unknown[]) => ReturnType<typeof storage.agents.listActive>
+    let [isAsked, answer] = [false, (): void => undefined]
+    const late = new Promise<void>((resolve) => (answer = resolve))
+    Object.assign(storage.agents, {
+      [method]: (...args: unknown[]) => {
+        isAsked = true
+        return ResultAsync.fromSafePromise(late).andThen(() => ask(...args))
+      },
+    })
+    const passing = service.tick({ budgetMs: 0 })
+    await first.clock.until(() => isAsked)
+    const stopping = service.stop()
+    answer()
+    await Promise.all([passing, stopping])
+    expect(first.runtime.starts).toEqual([])
+    await createService(first).tick({ budgetMs: 0 })
+    expect(first.runtime.starts).toHaveLength(1)
+  })
   it('does not wait for ever for a runtime that does not stop', async () => {
     const { service, runtime, project, clock } = await scene()
     const stuck = {
@@ -178,6 +222,24 @@ describe('stopping the service', () => {
     await stopping
     const ids = sender.requests.map(({ headers }) => headers['X-Service-Delivery'])
     expect(new Set(ids).size).toBe(12)
+  })
+  it('gives up what a pass is just about to have claimed, and that pass ends', async () => {
+    const { hook, project, service, another, storage, sender, clock } = await scene({ idle: true })
+    await service.webhooks.sendTestEvent({ projectId: project.id, webhookId: (await hook()).webhook.id })
+    const { claimDue } = storage.deliveries
+    let [isAsked, answer] = [false, (): void => undefined]
+    const late = new Promise<void>((resolve) => (answer = resolve))
+    storage.deliveries.claimDue = (query) => {
+      isAsked = true
+      return claimDue(query).andThen((claimed) => ResultAsync.fromSafePromise(late.then(() => claimed)))
+    }
+    const passing = service.tick({ budgetMs: 60_000 })
+    await clock.until(() => isAsked)
+    await service.stop({ graceMs: 0 })
+    answer()
+    await passing
+    expect(await another().tick({ budgetMs: 1_000 })).toMatchObject({ deliveries: 1 })
+    expect(sender.requests).toHaveLength(1)
   })
 })
 

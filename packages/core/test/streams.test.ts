@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createService, defaultPolicy, type AnswerStream, type StreamEvent } from '@org/agent-messaging-core'
+import { createService, defaultPolicy, type AnswerStream, type RunOutcome, type StreamEvent } from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
 
 type Scene = Awaited<ReturnType<typeof scene>>
@@ -80,6 +80,25 @@ describe('the stream of a message', () => {
     await Promise.all([ended, back.ended])
     expect(seen).toEqual(['1.0 running', '1.9 +first try', '1.9 queued', '2.0 running', '2.6 +second', '2.responded'])
     expect(back.seen).toEqual(['2.0 running', '2.6 +second', '2.responded'])
+  })
+  it('has nothing of a run that was cancelled and goes on, when the message is tried anew', async () => {
+    const ends: (() => void)[] = []
+    const handler = () => new Promise<RunOutcome>((resolve) => ends.push(() => resolve({ kind: 'answered', response: 'new words' })))
+    const { service, ref, open, run, runtime, id, clock } = await streamed({ handler, agent: { concurrency: 1 } })
+    run.emit('old words')
+    await service.messages.cancel({ ...ref, messageId: id })
+    await service.messages.retry({ ...ref, messageId: id })
+    const { seen, ended } = reading(await open(id))
+    run.emit(' that nobody wants')
+    await clock.advance(0)
+    expect(seen).toEqual(['0.0 queued'])
+    ends[0]?.()
+    await clock.until(() => runtime.requests.length === 2)
+    runtime.requests[1]?.emit('new')
+    await clock.advance(0)
+    ends[1]?.()
+    await ended
+    expect(seen).toEqual(['0.0 queued', '1.0 running', '1.3 +new', '1.responded'])
   })
   it('shows a failure, and a deferral, as they are', async () => {
     const { seen, ended, runtime, service, run, id, clock } = await streamed()

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createService, type AgentState, type RunningAgent } from '@org/agent-messaging-core'
 import { fakeRuntime } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
@@ -52,6 +52,30 @@ describe('an agent that runs', () => {
     expect(ward.asked).toBe(0)
     await clock.advance(62_000)
     expect(ward.asked).toBe(3)
+  })
+  it('and its like, however many, are started, asked and stopped without a warning of Node that something leaks', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): number => warnings.push(warning)
+    process.on('warning', onWarning)
+    onTestFinished(() => void process.off('warning', onWarning))
+    const { service, project, runtime, another, ward, clock } = await withHealth()
+    for (let n = 0; n < 12; n++)
+      await service.agents.create({ projectId: project.id, name: `bot-${n}`, runtime: { kind: 'fake' }, desiredState: 'running' })
+    await service.stop()
+
+    const { start } = runtime
+    const listening: typeof start = (agent, onExit, signal) => {
+      signal?.addEventListener('abort', () => undefined)
+      return start(agent, onExit, signal)
+    }
+    Object.assign(runtime, { start: listening })
+    const next = another()
+    await next.start()
+    ward.asked = 0
+    await clock.advance(31_000)
+    await next.stop()
+    await new Promise(setImmediate) // Node tells of it later
+    expect([ward.asked, warnings]).toEqual([13, []])
   })
   it('is asked as often when the clock is set back meanwhile', async () => {
     const { ward, clock } = await withHealth()

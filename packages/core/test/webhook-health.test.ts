@@ -226,6 +226,16 @@ describe('an operator who wants a try now', () => {
     expect(requests()).toBe(2)
     expect((await shown()).health.circuit.kind).toBe('closed')
   })
+  it('gets one by giving it another URL, where nobody has asked to be left alone', async () => {
+    const { service, send, clock, sender, which, shown } = await failingWebhook(refused(503, 60 * MINUTE))
+    await send()
+    await send('what waits behind the open circuit')
+    await clock.advance(MINUTE)
+    await service.webhooks.update({ ...which, change: { url: 'https://moved.example/hook' } })
+    await clock.advance(0)
+    expect(sender.requests.filter(({ url }) => url === 'https://moved.example/hook')).toHaveLength(1)
+    expect((await shown()).health.circuit.kind).toBe('closed')
+  })
 })
 
 describe('a webhook that answers', () => {

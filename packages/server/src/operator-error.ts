@@ -25,6 +25,8 @@ function reasonOf(failure: Failure): string {
   if ('issues' in failure) return failure.issues.map(({ path, message }) => `${path} ${message}${hintOn(message)}`).join('; ')
   if ('reason' in failure && failure.reason !== undefined) return failure.reason
   if (failure.kind === 'agent_not_stopped') return 'its runtime can only be changed while it is stopped'
+  if (failure.kind === 'too_many_keys')
+    return 'the project has as many good keys as it may have; `keys revoke` ends one, and `keys list` shows them'
   const [, missing] = /^(.*)_not_found$/.exec(failure.kind) ?? []
   return missing === undefined ? failure.kind.replaceAll('_', ' ') : `there is no such ${missing.replaceAll('_', ' ')}`
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { json } from 'node:stream/consumers'
-import type { Telemetry } from '@org/agent-messaging-core'
+import { defaultLimits, type Telemetry } from '@org/agent-messaging-core'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { silentLogger, type Logger } from './logging.js'
@@ -263,6 +263,17 @@ describe('the start of a server', () => {
     const server = await serve({ logger })
     expect(warnings).toEqual([[{ projectId }, expect.stringContaining('revoked')]])
     expect((await call(server, '/v1/agents')).status).toBe(401)
+  })
+
+  it('says what to do when the project has no room for the key of the environment, and starts with one that it has', async () => {
+    const full = { policy: { limits: { ...defaultLimits, keysPerProject: 1 } } }
+    await (await serve(full)).stop()
+    await (await serve(full)).stop()
+    await expect(serve({ ...full, bootstrapApiKey: 'another-api-key-for-the-tests' })).rejects.toEqual(
+      new OperatorError(
+        'the API key of the start cannot be made: the project has as many good keys as it may have; `keys revoke` ends one, and `keys list` shows them',
+      ),
+    )
   })
 
   it('warns of a key that the environment had before, until it is revoked', async () => {

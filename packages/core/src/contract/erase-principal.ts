@@ -34,7 +34,7 @@ async function messagesOf(
 async function deliveriesOf(storage: UnwrappedStorage, more: { countOnly?: boolean; endUserId?: string; projectId?: string } = {}) {
   let [sum, found]: [number, ErasedDeliveries] = [0, { deliveries: 0, next: 0 }]
   for (let after: number | undefined = 0; after !== undefined; after = found.next) {
-    const step = { projectId: PROJECT_ID, endUserId: 'u', countOnly: false, after, limit: 2, ...more }
+    const step = { projectId: PROJECT_ID, endUserId: 'u', countOnly: false, after, limit: 2, now: NOW, ...more }
     found = await storage.deliveries.erasePrincipal(step)
     sum += found.deliveries
   }

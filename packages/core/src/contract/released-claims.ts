@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
+import type { Agent } from '../domain/agent.js'
 import type { AfterAttempt, Outcome } from '../domain/delivery.js'
+import { freezeEvent } from '../domain/event.js'
 import type { Webhook } from '../domain/webhook.js'
 import { untried } from '../domain/webhook-health.js'
 import type { ClaimedDelivery, GivenUp } from '../ports/delivery-store.js'
@@ -32,6 +34,14 @@ const record = ({ deliveries }: UnwrappedStorage, claimed: ClaimedDelivery, outc
 
 async function reread({ deliveries }: UnwrappedStorage, { delivery }: ClaimedDelivery) {
   return (await deliveries.get(delivery.projectId, delivery.id))?.delivery
+}
+
+/** Of an event on behalf of this end user. */
+function forEndUser(agent: Agent, endUserId: string) {
+  const about = { messageId: agent.id, agentId: agent.id, sessionId: 'session', response: 'Hi', metadata: {}, responseTimeMs: 1 }
+  const data = { ...about, executionPrincipal: { type: 'end_user', endUserId } as const }
+  const { name, body } = freezeEvent({ event: 'message.responded', data }, agent.id, agent.projectId, NOW)
+  return { name, body }
 }
 
 const idsOf = (claims: readonly ClaimedDelivery[]): string[] => claims.map(({ delivery }) => delivery.id).sort()
@@ -113,6 +123,41 @@ export function releasedClaimsSuite(it: StorageTest): void {
     await storage.webhooks.update(PROJECT_ID, probe.webhook.id, { health: longer, updatedAt: NOW })
     await storage.deliveries.release([heldOf(probe)], NOW + LEASE_MS)
     expect((await storage.webhooks.get(PROJECT_ID, before.webhook.id))?.health).toEqual(longer)
+  })
+
+  it('lets the next look probe once a probe was cancelled or erased while it was being sent', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const halfOpen = { kind: 'open', until: NOW, trips: 2 } as const
+    const webhook = await scene.webhook({ health: { ...untried, consecutiveFailures: 6, circuit: halfOpen } })
+    for (const at of [0, 1, 2]) await scene.publish(agent, { createdAt: NOW + at, ...forEndUser(agent, at === 1 ? 'u' : 'v') })
+
+    const [first] = (await claimAll(storage)) as [ClaimedDelivery]
+    await storage.deliveries.cancel(PROJECT_ID, first.delivery.id, NOW + 1)
+    const [second, ...none] = (await claimAll(storage, NOW + 1)) as [ClaimedDelivery]
+    expect([second.webhook.health.circuit, none]).toEqual([{ ...halfOpen, until: NOW + 1 + LEASE_MS }, []])
+
+    const step = { projectId: PROJECT_ID, endUserId: 'u', countOnly: true, after: 0, limit: 9, now: NOW + 2 }
+    await storage.deliveries.erasePrincipal(step)
+    expect(await claimAll(storage, NOW + 2)).toEqual([])
+    expect(await storage.deliveries.erasePrincipal({ ...step, countOnly: false })).toEqual({ deliveries: 1 })
+    const [third] = await claimAll(storage, NOW + 2)
+    expect(third?.webhook).toEqual({ ...webhook, health: { ...webhook.health, circuit: { ...halfOpen, until: NOW + 2 + LEASE_MS } } })
+  })
+
+  it('leaves the circuit to its probe when another delivery of its webhook is cancelled or erased', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const born = { until: NOW + MINUTE, except: new Set<string>() }
+    const webhook = await scene.webhook()
+    const [sent] = (await scene.publish(agent, forEndUser(agent, 'u'), born)) as [ClaimedDelivery]
+    const [erased] = (await scene.publish(agent, forEndUser(agent, 'v'), born)) as [ClaimedDelivery]
+    await scene.publish(agent, forEndUser(agent, 'w'))
+    const open = { ...untried, circuit: { kind: 'open', until: NOW, trips: 1 } } as const
+    await storage.webhooks.update(PROJECT_ID, webhook.id, { health: open, updatedAt: NOW })
+    const [probe] = (await claimAll(storage)) as [ClaimedDelivery]
+    await storage.deliveries.cancel(PROJECT_ID, sent.delivery.id, NOW + 1)
+    await storage.deliveries.erasePrincipal({ projectId: PROJECT_ID, endUserId: 'v', countOnly: false, after: 0, limit: 9, now: NOW + 1 })
+    expect(await reread(storage, erased)).toBeUndefined()
+    expect((await storage.webhooks.get(PROJECT_ID, webhook.id))?.health).toEqual(probe.webhook.health)
   })
 
   it('has nothing to say about no claims', async ({ storage }) => {

@@ -219,6 +219,16 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect(await claimDue(storage, NOW + SECOND)).toHaveLength(2)
   })
 
+  it('another URL makes an open circuit half-open, and nothing else that is changed does', async ({ storage, scene }) => {
+    const { id, url, ...webhook } = await scene.webhook(openUntil(NOW + MINUTE))
+    const changed = await storage.webhooks.update(PROJECT_ID, id, { url, description: 'the same', updatedAt: NOW + 1 })
+    expect(changed).toMatchObject(openUntil(NOW + MINUTE))
+    const moved = await storage.webhooks.update(PROJECT_ID, id, { url: 'https://moved.example', updatedAt: NOW + 2 })
+    const expected = { ...webhook, id, url: 'https://moved.example', description: 'the same', updatedAt: NOW + 2, ...openUntil(NOW + 2) }
+    expect(moved).toEqual(expected)
+    expect(await storage.webhooks.get(PROJECT_ID, id)).toEqual(expected)
+  })
+
   it('leave a circuit alone that is half-open or closed', async ({ storage, scene }) => {
     const webhooks = [await scene.webhook(openUntil(NOW - MINUTE)), await scene.webhook()]
     await scene.publish(await scene.agent())

@@ -1,7 +1,7 @@
 import type { SubscribableEvent } from './event.js'
 import type { Instant } from './instant.js'
 import type { Reseal, Sealed } from './sealed.js'
-import type { WebhookHealth } from './webhook-health.js'
+import { readyToProbe, type WebhookHealth } from './webhook-health.js'
 
 /** A registered receiver. */
 export type Webhook = {
@@ -44,12 +44,17 @@ export type WebhookChange = {
   readonly updatedAt: Webhook['updatedAt']
 }
 
-/** The webhook with the change made: what was cleared is absent, not null. */
+/**
+ * The webhook with the change made: what was cleared is absent, not null. At another URL an open circuit is half-open: what the receiver at
+ * the old one came to, or for how long it wants to be left alone, says nothing of the new one.
+ */
 export function changeWebhook({ agentId, description, headers, previousSecret, ...webhook }: Webhook, change: WebhookChange): Webhook {
   const { agentId: itsAgent = agentId, description: words = description, headers: own = headers, ...others } = change
   const { previousSecret: grace = previousSecret, ...rest } = others
+  const isMoved = change.url !== undefined && change.url !== webhook.url
   return {
     ...webhook,
+    ...(isMoved && { health: readyToProbe(webhook.health, change.updatedAt) }),
     ...rest,
     ...(itsAgent != null && { agentId: itsAgent }),
     ...(words != null && { description: words }),

@@ -38,7 +38,10 @@ export interface DeliveryStore {
    * the webhooks that it looked at, where open, become half-open.
    */
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Stored<Redelivered>
-  /** Ends an open delivery. One that is being sent may still arrive, and counts as delivered only if that was recorded before. */
+  /**
+   * Ends an open delivery. One that is being sent may still arrive, and counts as delivered only if that was recorded before. A circuit that
+   * it holds open, as its probe, is half-open.
+   */
   cancel(projectId: string, deliveryId: string, now: Instant): Stored<WebhookDelivery | 'already_final' | undefined>
   get(projectId: string, deliveryId: string): Stored<DeliveryDetail | undefined>
   /** Newest first. A page may hold fewer than its limit, or none, and still have a `nextCursor`: a store may look at so many rows a call only. */
@@ -54,7 +57,7 @@ export interface DeliveryStore {
   purge(purge: Purge): Stored<number>
   /**
    * Deletes the deliveries whose event says that it was on behalf of an end user, whatever their state, with their attempts and that event.
-   * One that is being sent may still arrive. With `next` there may be more from that place on.
+   * One that is being sent may still arrive; a circuit that it holds open, as its probe, is half-open. With `next` there may be more from that place on.
    */
   erasePrincipal(step: PrincipalStep): Stored<ErasedDeliveries>
   /** What is open at this moment, over all projects. */

@@ -68,7 +68,7 @@ export interface MessageStore {
    * Those that are not final are counted and kept, unless `force`: then their runs have lost their leases, and who is behind them is next.
    * With `next` there may be more from that place on. A store may look at so many rows a call as it likes, up to all.
    */
-  erasePrincipal(step: PrincipalStep & { readonly agentId: string; readonly force: boolean; readonly now: Instant }): Stored<ErasedMessages>
+  erasePrincipal(step: PrincipalStep & { readonly agentId: string; readonly force: boolean }): Stored<ErasedMessages>
   /** Frees the room of what was erased, and of what deleted agents had: at most `limit` rows. Gives how many. */
   sweep(query: { readonly limit: number }): Stored<number>
 }

@@ -47,6 +47,7 @@ export type PrincipalStep = {
   readonly countOnly: boolean
   readonly after: number
   readonly limit: number
+  readonly now: Instant
 }
 
 /**

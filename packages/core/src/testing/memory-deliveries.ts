@@ -54,9 +54,9 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
       return row?.token === token && row.delivery.state.kind === 'sending' ? [{ row, isProbe, sending: row.delivery.state }] : []
     })
     for (const { row, isProbe, sending } of held) {
-      const { kind: _, leaseUntil, ...place } = sending
+      const { kind: _, leaseUntil: __, ...place } = sending
+      if (isProbe) readyProbed(memory, row.delivery, now)
       row.delivery = { ...row.delivery, state: { kind: 'pending', nextAttemptAt: now, ...place } }
-      if (isProbe && isHeldBy(memory.webhooks.get(row.delivery.webhookId), leaseUntil)) readyWebhook(memory, row.delivery.webhookId, now)
     }
     return held.length
   },
@@ -88,6 +88,7 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     const row = memory.deliveries.get(deliveryId)
     if (row?.delivery.projectId !== projectId) return undefined
     if (!isOpen(row.delivery.state)) return 'already_final'
+    readyProbed(memory, row.delivery, now)
     row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt: now, reason: 'operator' } }
     return row.delivery
   },
@@ -139,10 +140,13 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     return purged.length
   },
 
-  erasePrincipal({ projectId, endUserId, countOnly }) {
+  erasePrincipal({ projectId, endUserId, countOnly, now }) {
     const ours = [...memory.deliveries.values()].filter(({ delivery }) => delivery.projectId === projectId)
     const theirs = ours.filter((row) => isForEndUser(bodyOf(memory, row), endUserId)).map(({ delivery }) => delivery)
-    if (!countOnly) remove(memory, theirs)
+    if (!countOnly) {
+      for (const delivery of theirs) readyProbed(memory, delivery, now)
+      remove(memory, theirs)
+    }
     return { deliveries: theirs.length }
   },
 
@@ -199,9 +203,11 @@ function goingRound({ webhooks, lastServedWebhook }: Memory): Webhook[] {
   return next === -1 ? inOrder : [...inOrder.slice(next), ...inOrder.slice(0, next)]
 }
 
-/** By the probe whose lease ends then. */
-const isHeldBy = (webhook: Webhook | undefined, leaseUntil: Instant): boolean =>
-  webhook?.health.circuit.kind === 'open' && webhook.health.circuit.until === leaseUntil
+/** Its webhook, if it is the probe that holds the circuit: that is open to the end of its lease. */
+function readyProbed(memory: Memory, { webhookId, state }: WebhookDelivery, now: Instant): void {
+  const circuit = memory.webhooks.get(webhookId)?.health.circuit
+  if (state.kind === 'sending' && circuit?.kind === 'open' && circuit.until === state.leaseUntil) readyWebhook(memory, webhookId, now)
+}
 
 function readyWebhook(memory: Memory, webhookId: string, now: Instant): void {
   const webhook = memory.webhooks.get(webhookId)

@@ -79,7 +79,7 @@ const isOf =
 const start: Place = { kind: 'agents', behind: '' }
 
 function stepFrom({ storage, clock }: WalkDeps, { projectId, endUserId, countOnly, force }: Omit<Walk, 'cursor'>, place: Place) {
-  const step = (after: number): PrincipalStep => ({ projectId, endUserId, countOnly, after, limit: STEP })
+  const step = (after: number): PrincipalStep => ({ projectId, endUserId, countOnly, after, limit: STEP, now: clock.now() })
   switch (place.kind) {
     case 'agents':
       return storage.agents
@@ -87,7 +87,7 @@ function stepFrom({ storage, clock }: WalkDeps, { projectId, endUserId, countOnl
         .map(({ data: [agent] }): Found => ({ place: agent ? messagesOf(agent.id) : { kind: 'deliveries', after: 0 } }))
     case 'messages':
       return storage.messages
-        .erasePrincipal({ ...step(place.after), agentId: place.agentId, force, now: clock.now() })
+        .erasePrincipal({ ...step(place.after), agentId: place.agentId, force })
         .map(({ next, ...found }): Found => ({ ...found, place: behindMessages(place.agentId, next) }))
     case 'deliveries':
       return storage.deliveries

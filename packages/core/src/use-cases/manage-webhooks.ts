@@ -97,7 +97,8 @@ export const updateWebhook =
       const updated = yield* d.storage.webhooks.update(projectId, webhookId, changeOf(d, change, before))
       if (!updated) return fail('webhook_not_found')
       d.deliveryWorker.renew(updated)
-      if (updated.status.kind === 'enabled' && before.status.kind === 'disabled') d.deliveryWorker.wake()
+      const isWorthALook = before.status.kind === 'disabled' || before.url !== updated.url
+      if (updated.status.kind === 'enabled' && isWorthALook) d.deliveryWorker.wake()
       return ok(updated)
     })
 

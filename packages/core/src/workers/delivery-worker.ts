@@ -117,6 +117,11 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     for (const { done } of waiting) done()
   }
 
+  /** What was committed, or claimed by a pass, while the workers were stopped. */
+  function letGoLate(): void {
+    if (phase === 'draining') void letGo(turns.clear())
+  }
+
   /** By our stop, or because its turn came after its lease: no receiver's health and no delivery's schedule is to suffer of that. */
   function isCutShort({ claimed: { lease }, record: { attempt } }: Made): boolean {
     return isInterrupted(attempt.outcome) && (phase === 'draining' || attempt.startedAt >= lease.until)
@@ -167,6 +172,7 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     const claimed = await claim(limit)
     isClaiming = false
     const begun = claimed.map(enqueue)
+    letGoLate()
     if (hasEnded) carryOn()
     else startWaiting()
     hasEnded = false
@@ -199,8 +205,7 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     },
     take(claimed, admission) {
       for (const one of claimed) void enqueue(one)
-      // They were committed while the workers were stopped.
-      if (phase === 'draining') void letGo(turns.clear())
+      letGoLate()
       startWaiting()
       // What was not born claimed for want of room is claimed once there is some, not only at the next poll.
       if (!admission) moreDue = true

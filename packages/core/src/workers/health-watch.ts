@@ -3,6 +3,7 @@ import { beginningOf, isStorableText } from '../domain/json.js'
 import { wordsOf } from '../domain/run.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
+import { createAbortGroup } from './abort-group.js'
 
 /** An agent with its runtime in this process. */
 export type Hosted = { readonly agent: Agent; readonly running: RunningAgent }
@@ -27,7 +28,7 @@ const MAX_DETAIL_LENGTH = 500
 export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhealthy: OnUnhealthy): HealthWatch {
   const { intervalMs, recheckMs, timeoutMs, strikes } = d.policy.agentHealth
   const patients = new WeakMap<Hosted, Patient>()
-  const stopped = new AbortController()
+  const asks = createAbortGroup()
 
   function patientOf(hosted: Hosted): Patient {
     const patient = patients.get(hosted) ?? { askedAt: d.clock.now(), strikes: 0, isAsked: false }
@@ -42,15 +43,14 @@ export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhea
     patient.isAsked = false
     patient.askedAt = d.clock.now()
     patient.strikes = why === undefined ? 0 : patient.strikes + 1
-    if (why === undefined || patient.strikes < strikes || stopped.signal.aborted) return
+    if (why === undefined || patient.strikes < strikes || asks.aborted) return
     patient.strikes = 0
     onUnhealthy(hosted, why)
   }
 
-  async function ask(running: RunningAgent): Promise<string | undefined> {
-    const over = new AbortController()
-    const end = (): void => over.abort('over')
-    stopped.signal.addEventListener('abort', end)
+  const ask = (running: RunningAgent): Promise<string | undefined> => asks.run((over) => answerOf(running, over))
+
+  async function answerOf(running: RunningAgent, over: AbortController): Promise<string | undefined> {
     const late = d.clock.sleep(timeoutMs, over.signal).then(() => ({ ok: false, detail: `no answer within ${timeoutMs} ms` }))
     try {
       const health = await Promise.race([running.health(over.signal), late])
@@ -58,8 +58,7 @@ export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhea
     } catch (error) {
       return sayable(wordsOf(error))
     } finally {
-      end()
-      stopped.signal.removeEventListener('abort', end)
+      over.abort('over')
     }
   }
 
@@ -75,7 +74,7 @@ export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhea
     },
     suspect: (hosted) => void examine(hosted, patientOf(hosted)),
     ask,
-    stop: () => stopped.abort('stopped'),
+    stop: () => asks.abort('stopped'),
   }
 }
 

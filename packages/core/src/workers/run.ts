@@ -65,6 +65,8 @@ export function createRun(
     reason = why
     giveUpAt = d.clock.now() + ABORT_GRACE_MS[why]
     aborter.abort(new Error(`run aborted: ${why}`, { cause: why }))
+    // What it says from now on will not be the answer, and the message may be queued anew before it ends: its readers wait for the next run.
+    if (why === 'cancelled' || why === 'lost') live.end()
   }
 
   function endIfCancelled({ state }: Message): void {

@@ -1,8 +1,9 @@
 import { agentEvent, type Agent, type AgentState, type FailedAgent } from '../domain/agent.js'
 import { wordsOf, type RunError } from '../domain/run.js'
-import type { AgentRuntime, RunningAgent } from '../ports/agent-runtime.js'
+import type { AgentRuntime, OnExit, RunningAgent } from '../ports/agent-runtime.js'
 import type { Platform } from '../use-cases/deps.js'
 import { outgoingOf } from '../use-cases/settle-run.js'
+import { createAbortGroup } from './abort-group.js'
 import type { DeliveryWorker } from './delivery-worker.js'
 import { createDepartures } from './departures.js'
 import type { Dispatcher } from './dispatcher.js'
@@ -53,10 +54,13 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const looks = createInTurn((agentId, error) =>
     d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: wordsOf(error) }),
   )
+  /** Of ticks that have begun and have not come to look at any agent. */
+  const listings = new Set<ReturnType<typeof list>>()
   const departures = createDepartures()
   const ownership = createOwnership(d)
   const watch = createHealthWatch(d, (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)))
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
+  const starts = createAbortGroup()
   let phase: 'idle' | 'working' | 'stopped' = 'idle'
 
   async function settle(agent: Agent): Promise<void> {
@@ -111,12 +115,13 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   async function start(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
     const secrets = runtimeSecrets(d.crypto, agent)
     if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
-    const started = await runtime.start({ agent, secrets }, (error, isSacrifice = false) => {
+    const onExit: OnExit = (error, isSacrifice = false) => {
       void looks.run(agent.id, async () => {
         // What has been stopped, and perhaps started anew, before its turn came is not to be reported.
         if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error, isSacrifice)
       })
-    })
+    }
+    const started = await starts.run(({ signal }) => runtime.start({ agent, secrets }, onExit, signal))
     if (started.isErr()) return started.error
     const hosted = { agent, running: started.value }
     here.set(agent.id, hosted)
@@ -218,6 +223,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
 
   /** Undefined when another process was first, or the store is away: the next look sees what holds. */
   async function change(agent: Agent, to: AgentState): Promise<Agent | undefined> {
+    // A start that our stop has cut short is no failure of the agent's, and what else fails by now is for the next process to see.
+    if (to.kind === 'error' && phase === 'stopped') return undefined
     const now = d.clock.now()
     const event = agentEvent(agent, to, now)
     const outgoing = event && outgoingOf(d, event, agent.projectId)
@@ -230,22 +237,33 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     return { ...agent, state: to }
   }
 
-  async function tick(): Promise<void> {
-    if (phase === 'stopped') return
-    const isFirst = phase === 'idle'
-    phase = 'working'
-    const before = [...here.keys()]
+  /** The agents to look at, and which of them are this process's. Undefined while the store is away, and once this process is to stop. */
+  async function list(isFirst: boolean) {
     const active = await d.storage.agents.listActive()
-    if (active.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
+    if (active.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
+    if (active.isErr() || starts.aborted) return undefined
     if (isFirst) for (const agent of active.value) inherited.add(agent.id)
     for (const { id, desiredState } of active.value) if (desiredState === 'running') departures.callOff(id)
     const isOurs = await ownership.claim(active.value)
-    const ids = new Set(active.value.map((agent) => agent.id))
+    return starts.aborted ? undefined : { active: active.value, isOurs }
+  }
+
+  async function tick(): Promise<void> {
+    if (phase === 'stopped') return
+    const before = [...here.keys()]
+    const listing = list(phase === 'idle')
+    phase = 'working'
+    listings.add(listing)
+    const listed = await listing
+    listings.delete(listing)
+    if (!listed) return
+    const { active, isOurs } = listed
+    const ids = new Set(active.map((agent) => agent.id))
     const gone = before.filter((agentId) => !ids.has(agentId))
     // What the list says of an agent that somebody is looking at may be old by the time of its turn.
     const lookOnce = (agentId: string, look: () => Promise<void>) => looks.underWay(agentId) ?? looks.run(agentId, look)
     const all = [
-      ...active.value.map((agent) => lookOnce(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id)))),
+      ...active.map((agent) => lookOnce(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id)))),
       ...gone.map((agentId) => lookOnce(agentId, () => forget(agentId))),
     ]
     watch.look(here.values())
@@ -268,12 +286,14 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     start: loop.start,
     async stop() {
       phase = 'stopped'
+      starts.abort('stopping')
       watch.stop()
       await loop.stop()
       // In turn: what is being started now is stopped then.
       const ids = new Set([...here.keys(), ...looks.keys()])
       const closed = [...ids].map((agentId) => looks.run(agentId, () => close(agentId)))
-      await within(d.clock, STOP_PATIENCE_MS, Promise.all(closed).then(ownership.release))
+      // Not before what is asked for now is answered: a claim that comes after the release would stay.
+      await within(d.clock, STOP_PATIENCE_MS, Promise.all([...listings, ...closed]).then(ownership.release))
     },
   }
 }
