@@ -428,6 +428,26 @@ describe('answers', () => {
   })
 })
 
+it('the overview says what it counts, and of more than a hundred deliveries that wait no more than it knows', async () => {
+  const { get, signIn, service, projectId, clock } = await scene()
+  const { webhook } = (
+    await service.webhooks.create({ projectId, url: 'https://mine.example/hook', events: ['message.responded'] })
+  )._unsafeUnwrap()
+  await service.webhooks.disable({ projectId, webhookId: webhook.id })
+  async function send(count: number): Promise<void> {
+    for (let i = 0; i < count; i++)
+      await service.messages.send({ projectId, agent: 'bot', sessionId: `s${i}`, message: 'hello', waitMs: 0 })
+    await clock.advance(HOUR / 30)
+  }
+  const cookie = await signIn()
+  const overview = async () => (await get('/console', cookie)).text()
+  await send(1)
+  expect(await overview()).toContain('oldest due for 2 min')
+  expect(await overview()).toContain('attempts of the newest 5,000 deliveries')
+  await send(100)
+  expect(await overview()).toContain('oldest due over 2 min')
+})
+
 it('suggests the name of a first session, and of none when there are some', async () => {
   const { get, signIn, service, projectId, clock } = await scene()
   const cookie = await signIn()
