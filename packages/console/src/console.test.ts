@@ -448,6 +448,28 @@ it('the overview says what it counts, and of more than a hundred deliveries that
   expect(await overview()).toContain('oldest due over 2 min')
 })
 
+describe('with more agents than fit beside each other', () => {
+  async function crowd() {
+    const all = await scene()
+    for (let i = 0; i < 100; i++) await all.service.agents.create({ projectId: all.projectId, name: `a${i}`, runtime: { kind: 'fake' } })
+    const cookie = await all.signIn()
+    return async (path: string) => (await all.get(path, cookie)).text()
+  }
+
+  it('the overview counts them all', async () => {
+    const pageOf = await crowd()
+    expect(await pageOf('/console')).toContain('1 of 101')
+  })
+
+  it('the sessions of one are asked for by its name, and the one that is shown is named', async () => {
+    const pageOf = await crowd()
+    const page = await pageOf('/console/sessions?agent=bot')
+    expect(page).not.toContain('aria-label="Agents"')
+    expect(/<input[^>]* name="agent"[^>]*>/.exec(page)?.[0]).toContain('value="bot"')
+    expect(page).toContain('<option value="a99">')
+  })
+})
+
 it('suggests the name of a first session, and of none when there are some', async () => {
   const { get, signIn, service, projectId, clock } = await scene()
   const cookie = await signIn()

@@ -1,3 +1,4 @@
+import { defaultLimits } from '@org/agent-messaging-core'
 import type { Activity, Agent, Instant, Permission, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
 import { ok, okAsync, safeTry } from 'neverthrow'
 import { Hono } from 'hono'
@@ -30,6 +31,8 @@ type Seen = {
 }
 
 const MOST = 100
+/** All: one in error may be the oldest. */
+const AGENTS = defaultLimits.agentsPerProject
 const NOTHING = okAsync({ data: [] })
 
 const whatMay = (permissions: readonly Permission[]): Seen['may'] => ({
@@ -46,7 +49,7 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
     const range = isRange(asked) ? asked : '1h'
     const seen = await safeTry(async function* () {
       const activity = yield* service.activity({ projectId, ...RANGES[range] })
-      const agents = yield* may.seeAgents ? service.agents.list(projectId, { limit: MOST }) : NOTHING
+      const agents = yield* may.seeAgents ? service.agents.list(projectId, { limit: AGENTS }) : NOTHING
       const webhooks = yield* may.seeWebhooks ? service.webhooks.list(projectId, { limit: MOST }) : NOTHING
       const open = yield* may.seeWebhooks ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MOST }) : NOTHING
       return ok<Seen>({ may, activity, agents: agents.data, webhooks: webhooks.data, open: open.data })
