@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import { createService, defaultLimits, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { createConsole, isConsolePath } from './console.js'
@@ -391,7 +391,7 @@ describe('answers', () => {
     const headers = { origin: ORIGIN, 'content-type': 'multipart/form-data; boundary=x' }
     const answer = await pages.fetch(new Request(`${ORIGIN}/console/sign-in`, { method: 'POST', headers, body: 'garbage' }))
     expect([answer.status, thrown]).toEqual([400, []])
-    expect((await post('/console/sign-in', { key: 'x'.repeat(600_000) })).status).toBe(413)
+    expect((await post('/console/sign-in', { key: 'x'.repeat(1_100_000) })).status).toBe(413)
   })
 
   it('ask the storage for no odd text: one may refuse it', async () => {
@@ -412,6 +412,17 @@ describe('answers', () => {
       expect([(await pages.fetch(request)).status, thrown]).toEqual([400, []])
     },
   )
+
+  it('take the longest message there is, whose characters have nine bytes each in a form, and say of a larger one what is wrong', async () => {
+    const { post, signIn } = await scene()
+    const headers = { origin: ORIGIN, cookie: await signIn() }
+    const send = (length: number) =>
+      post('/console/sessions?agent=bot', { agent: 'bot', sessionId: 's', message: '中'.repeat(length) }, headers)
+    expect((await send(defaultLimits.messageLength)).status).toBe(303)
+    expect(await (await send(100_000)).text()).toContain('message must have at most 65536 characters')
+    const refused = await send(1_000_000)
+    expect([refused.status, (await refused.text()).includes('The form is too large')]).toEqual([413, true])
+  })
 
   it('are 503 while the storage is away', async () => {
     const { get, signIn, storage } = await scene()
