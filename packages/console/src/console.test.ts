@@ -142,6 +142,16 @@ describe('a session', () => {
     await isOver(await get('/console/agents', cookie))
   })
 
+  it('that is over does nothing more, says so, and leads back to the form', async () => {
+    const { get, post, service, projectId } = await scene()
+    const headers = { origin: ORIGIN, referer: `${ORIGIN}/console/agents?cursor=1&notice=started` }
+    const answer = await post('/console/agents/bot/stop', {}, headers)
+    const signIn = answer.headers.get('location') ?? ''
+    expect([answer.status, signIn]).toEqual([303, '/console/sign-in?notice=undone&to=%2Fconsole%2Fagents%3Fcursor%3D1'])
+    expect(await (await get(signIn)).text()).toContain('nothing was done')
+    expect((await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap().desiredState).toBe('running')
+  })
+
   it('is none of a cookie that was made up or altered', async () => {
     const { get, signIn } = await scene()
     const cookie = await signIn()
