@@ -44,8 +44,8 @@ const KIB = 1024
 
 const defaults = {
   cronBudgetMs: 10_000,
-  maxBodyBytes: 256 * KIB,
-  // JSON may spend six bytes on a character: an answer of 1 MiB characters fits however it is written.
+  // JSON may spend six bytes on a character: the longest message with the longest metadata, and the longest answer, fit however they are written.
+  maxBodyBytes: 512 * KIB,
   maxAnswerBytes: 6 * KIB * KIB + 64 * KIB,
   now: () => performance.now(),
 }

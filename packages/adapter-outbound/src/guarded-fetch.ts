@@ -15,8 +15,8 @@ export type FetchLimits = {
   readonly idleMs?: number
 }
 
-/** Four times the longest text that the service takes; much more of it as the events of single words; and no time-out but the caller's own. */
-const LIMITS = { maxBodyBytes: 4 * 1024 * 1024, maxEventStreamBytes: 64 * 1024 * 1024, deadlineMs: 24 * 3_600_000, idleMs: 5 * 60_000 }
+/** The longest text that the service takes, each character of it escaped, and something beside it; much more of it as the events of single words; and no time-out but the caller's own. */
+const LIMITS = { maxBodyBytes: 8 * 1024 * 1024, maxEventStreamBytes: 64 * 1024 * 1024, deadlineMs: 24 * 3_600_000, idleMs: 5 * 60_000 }
 
 /**
  * The `fetch` of the web over our own connections, for libraries that take one. It differs in what protects us: the address

@@ -1,4 +1,4 @@
-import { newSecret } from '@org/agent-messaging-core'
+import { defaultLimits, newSecret } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
 import { verify } from '@octokit/webhooks-methods'
@@ -176,6 +176,13 @@ describe('an agent’s answer', () => {
       socket.write(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"response":"\xff"}', 'latin1')),
     )
     expect(await (await running(server.url)).run(request, never)).toMatchObject({ error: { code: 'RESPONSE_INVALID' }, retryable: false })
+  })
+
+  it('may be as long as an answer may be, though each character of it is escaped', async () => {
+    const length = defaultLimits.responseLength
+    const answer = http('200 OK', `{"response": "${'\\u0633'.repeat(length)}"}`)
+    const outcome = await outcomeOf(answer)
+    expect(outcome.kind === 'answered' ? outcome.response.length : outcome).toBe(length)
   })
 
   it('beyond the limit is invalid, and the rest is not read', async () => {

@@ -16,11 +16,12 @@ export type HttpRuntimeOptions = {
   readonly publicUrl: () => string | undefined
   /** `X-Service` unless the operator chose another. */
   readonly headerPrefix?: string
-  /** Of an agent's answer; 4 MiB unless given. How long the text in it may be is core's to say. */
+  /** Of an agent's answer; 8 MiB unless given. How long the text in it may be is core's to say. */
   readonly maxAnswerBytes?: number
 }
 
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+/** The longest answer has six, if each of its characters is escaped. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 /**
  * Agents behind HTTP. Each run is one signed POST of

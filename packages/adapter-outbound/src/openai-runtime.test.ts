@@ -283,18 +283,18 @@ describe('an answer that streams', () => {
 it.each([true, false])('an event, or an answer in one piece, may not be huge (stream: %s)', async (stream) => {
   const { outcome } = await outcomeOf((response) => {
     response.writeHead(200, { 'content-type': stream ? 'text/event-stream; x=json' : 'application/json; charset=utf-8' })
-    response.end(`${stream ? 'data: ' : ''}{"choices":[${'[],'.repeat(1_500_000)}[]]}\n\n`)
+    response.end(`${stream ? 'data: ' : ''}{"choices":[${'[],'.repeat(3_000_000)}[]]}\n\n`)
   })
-  const message = stream ? 'the answer has an event of more than 4194304 characters' : 'the answer has more than 4194304 bytes'
+  const message = stream ? 'the answer has an event of more than 8388608 characters' : 'the answer has more than 8388608 bytes'
   expect(outcome).toEqual(failed('RESPONSE_INVALID', message))
 })
 
 it('an event that has no end is given up when it is too long', async () => {
   const { outcome } = await outcomeOf((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(`data: ${'x'.repeat(5_000_000)}`)
+    response.write(`data: ${'x'.repeat(9_000_000)}`)
   })
-  expect(outcome).toEqual(failed('RESPONSE_INVALID', 'the answer has an event of more than 4194304 characters'))
+  expect(outcome).toEqual(failed('RESPONSE_INVALID', 'the answer has an event of more than 8388608 characters'))
 })
 
 describe('an answer in one piece', () => {

@@ -21,8 +21,8 @@ export type OpenaiRuntimeOptions = {
 }
 
 const MAX_ANSWER_LENGTH = 1024 * 1024
-/** Of one event: no answer in one piece is longer, either. */
-const MAX_EVENT_LENGTH = 4 * 1024 * 1024
+/** Of one event, which may be a whole answer with each character of it escaped. */
+const MAX_EVENT_LENGTH = 8 * 1024 * 1024
 /** Of a session's past, unless the agent says otherwise: some 8,000 tokens, which small models take too. */
 const DEFAULT_TURNS = 20
 const DEFAULT_HISTORY_LENGTH = 32 * 1024

@@ -25,7 +25,7 @@ async function service(replies: readonly Reply[], options: Partial<ClientOptions
     if (reply === 'reset') return void request.socket.resetAndDestroy()
     if (reply === 'silence') return
     if (reply === 'cut') return void response.writeHead(200, { 'content-length': '99' }).write('{"mess', () => request.socket.destroy())
-    response.writeHead(reply.status, reply.headers).end(reply.body === undefined ? '' : JSON.stringify(reply.body))
+    response.writeHead(reply.status, reply.headers).end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body))
   }
   const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
   closing.push(() => {
@@ -109,7 +109,10 @@ describe('a request that fails', () => {
     expect(created.asked).toHaveLength(1)
   })
   it('waits as long as Retry-After says at least, and lets a long one go to the caller', async () => {
-    const { asked, baseUrl } = await service([{ status: 429, headers: { 'retry-after': '59' } }, { status: 200 }])
+    const { asked, baseUrl } = await service([
+      { status: 429, headers: { 'retry-after': '59' } },
+      { status: 200, body: {} },
+    ])
     const pauses: number[] = []
     const http = createHttp({ baseUrl, apiKey: 'k' }, async (ms) => void pauses.push(ms))
     await http.json({ method: 'GET', path: '/' })
@@ -145,6 +148,19 @@ describe('a request that fails', () => {
     const gone = await service(['reset'], { retries: 0 })
     await expect(gone.client.agents.get('echo')).rejects.toThrow(TypeError)
   })
+  it('is not led elsewhere: there a message would come as a question for the list, and be lost', async () => {
+    const elsewhere = { status: 301, headers: { location: '/other/v1/agents/echo/messages' } }
+    const { client, asked } = await service([elsewhere, { status: 200, body: { data: [], nextCursor: null } }])
+    const sent = client.messages.send('echo', hello)
+    await expect(sent).rejects.toMatchObject({ status: 301, code: 'UNKNOWN', message: expect.stringContaining('baseUrl') as string })
+    expect(asked.map(({ method }) => method)).toEqual(['POST'])
+  })
+
+  it('is refused by what is no service: a page of a proxy, say, is no answer', async () => {
+    const { client } = await service([{ status: 200, body: 'Welcome', headers: { 'content-type': 'text/html' } }])
+    await expect(client.agents.get('echo')).rejects.toMatchObject({ name: 'ApiError', status: 200, code: 'UNKNOWN' })
+  })
+
   it('says what was wrong and where to find it in the log', async () => {
     const issues = [{ path: 'sessionId', message: 'is required' }]
     const body = { error: { code: 'BAD_REQUEST', message: 'sessionId is required', issues }, requestId: 'r-1' }

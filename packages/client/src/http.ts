@@ -63,6 +63,8 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
+      // Followed, many a redirect makes a GET of a POST: a send would come as a question for the list, which is answered with 200.
+      redirect: 'manual',
     })
   }
 
@@ -80,7 +82,7 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
       const answer = tried?.answer
       const pause = answer ? pauseAfter(answer, attempt) : backoff(attempt)
       if (answer && (attempt >= tries || pause === undefined)) {
-        throw new ApiError(answer.status, await answer.text(), answer.headers.get('x-request-id'))
+        throw refused(answer, isRedirect(answer) ? leadsTo(answer) : await answer.text())
       }
       await answer?.body?.cancel()
       await rest(pause ?? 0, call.signal)
@@ -91,11 +93,23 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
     open: (call) => ask(call, (answer) => answer),
     pause: (signal) => rest(FIRST_PAUSE_MS, signal),
     json: async <T>(call: Call) => {
-      const text = await ask(call, (answer) => answer.text())
-      return (text === '' ? undefined : JSON.parse(text)) as T
+      const { answer, text } = await ask(call, async (answer) => ({ answer, text: await answer.text() }))
+      if (answer.status === 204) return undefined as T
+      try {
+        return JSON.parse(text) as T
+      } catch {
+        throw refused(answer, text)
+      }
     },
   }
 }
+
+const refused = ({ status, headers }: Response, text: string): ApiError => new ApiError(status, text, headers.get('x-request-id'))
+
+/** Browsers do not tell the status of one, nor where it leads. */
+const isRedirect = ({ status, type }: Response): boolean => type === 'opaqueredirect' || (status >= 300 && status < 400)
+const leadsTo = ({ headers }: Response): string =>
+  `a redirect to ${headers.get('location') ?? 'somewhere else'}, and the service sends none: is \`baseUrl\` its own address?`
 
 /** How long to wait before a refused request is worth repeating; undefined when it is not. `Retry-After` is a floor. */
 function pauseAfter({ status, headers }: Response, attempt: number): number | undefined {

@@ -17,12 +17,18 @@ document.addEventListener('click', (event) => {
 const { address } = document.querySelector('[data-address]')?.dataset ?? {}
 if (address) history.replaceState(null, '', address)
 
-// A part that somebody reads closely, or is in with the keyboard, stays as it is; and nobody looks at a page in the background.
+// A part that somebody reads closely, has marked something in, or is in with the keyboard, stays as it is; and nobody looks at a page in
+// the background.
 document.addEventListener('htmx:beforeRequest', (event) => {
   const part = event.detail.elt
-  const isRead = part.querySelector('details[open], :focus-visible') !== null
+  const isRead = part.querySelector('details[open], :focus-visible') !== null || isMarked(part)
   if (part.id === 'live' && (isRead || document.hidden)) event.preventDefault()
 })
+
+const isMarked = (part) => {
+  const selection = getSelection()
+  return selection !== null && !selection.isCollapsed && selection.containsNode(part, true)
+}
 
 // What is not renewed while the server is away must not look as if it were.
 const stale = document.createElement('p')

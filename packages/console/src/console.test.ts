@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import { createService, defaultLimits, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { createConsole, isConsolePath } from './console.js'
@@ -140,6 +140,16 @@ describe('a session', () => {
     expect((await get('/console/agents', cookie)).status).toBe(200)
     clock.set(clock.now() + 1)
     await isOver(await get('/console/agents', cookie))
+  })
+
+  it('that is over does nothing more, says so, and leads back to the form', async () => {
+    const { get, post, service, projectId } = await scene()
+    const headers = { origin: ORIGIN, referer: `${ORIGIN}/console/agents?cursor=1&notice=started` }
+    const answer = await post('/console/agents/bot/stop', {}, headers)
+    const signIn = answer.headers.get('location') ?? ''
+    expect([answer.status, signIn]).toEqual([303, '/console/sign-in?notice=undone&to=%2Fconsole%2Fagents%3Fcursor%3D1'])
+    expect(await (await get(signIn)).text()).toContain('nothing was done')
+    expect((await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap().desiredState).toBe('running')
   })
 
   it('is none of a cookie that was made up or altered', async () => {
@@ -391,7 +401,7 @@ describe('answers', () => {
     const headers = { origin: ORIGIN, 'content-type': 'multipart/form-data; boundary=x' }
     const answer = await pages.fetch(new Request(`${ORIGIN}/console/sign-in`, { method: 'POST', headers, body: 'garbage' }))
     expect([answer.status, thrown]).toEqual([400, []])
-    expect((await post('/console/sign-in', { key: 'x'.repeat(600_000) })).status).toBe(413)
+    expect((await post('/console/sign-in', { key: 'x'.repeat(1_100_000) })).status).toBe(413)
   })
 
   it('ask the storage for no odd text: one may refuse it', async () => {
@@ -413,6 +423,17 @@ describe('answers', () => {
     },
   )
 
+  it('take the longest message there is, whose characters have nine bytes each in a form, and say of a larger one what is wrong', async () => {
+    const { post, signIn } = await scene()
+    const headers = { origin: ORIGIN, cookie: await signIn() }
+    const send = (length: number) =>
+      post('/console/sessions?agent=bot', { agent: 'bot', sessionId: 's', message: '中'.repeat(length) }, headers)
+    expect((await send(defaultLimits.messageLength)).status).toBe(303)
+    expect(await (await send(100_000)).text()).toContain('message must have at most 65536 characters')
+    const refused = await send(1_000_000)
+    expect([refused.status, (await refused.text()).includes('The form is too large')]).toEqual([413, true])
+  })
+
   it('are 503 while the storage is away', async () => {
     const { get, signIn, storage } = await scene()
     const cookie = await signIn()
@@ -425,6 +446,48 @@ describe('answers', () => {
       storage.fail(method)
       expect((await get(`/console${path}`, cookie)).status).toBe(503)
     }
+  })
+})
+
+it('the overview says what it counts, and of more than a hundred deliveries that wait no more than it knows', async () => {
+  const { get, signIn, service, projectId, clock } = await scene()
+  const { webhook } = (
+    await service.webhooks.create({ projectId, url: 'https://mine.example/hook', events: ['message.responded'] })
+  )._unsafeUnwrap()
+  await service.webhooks.disable({ projectId, webhookId: webhook.id })
+  async function send(count: number): Promise<void> {
+    for (let i = 0; i < count; i++)
+      await service.messages.send({ projectId, agent: 'bot', sessionId: `s${i}`, message: 'hello', waitMs: 0 })
+    await clock.advance(HOUR / 30)
+  }
+  const cookie = await signIn()
+  const overview = async () => (await get('/console', cookie)).text()
+  await send(1)
+  expect(await overview()).toContain('oldest due for 2 min')
+  expect(await overview()).toContain('attempts of the newest 5,000 deliveries')
+  await send(100)
+  expect(await overview()).toContain('oldest due over 2 min')
+})
+
+describe('with more agents than fit beside each other', () => {
+  async function crowd() {
+    const all = await scene()
+    for (let i = 0; i < 100; i++) await all.service.agents.create({ projectId: all.projectId, name: `a${i}`, runtime: { kind: 'fake' } })
+    const cookie = await all.signIn()
+    return async (path: string) => (await all.get(path, cookie)).text()
+  }
+
+  it('the overview counts them all', async () => {
+    const pageOf = await crowd()
+    expect(await pageOf('/console')).toContain('1 of 101')
+  })
+
+  it('the sessions of one are asked for by its name, and the one that is shown is named', async () => {
+    const pageOf = await crowd()
+    const page = await pageOf('/console/sessions?agent=bot')
+    expect(page).not.toContain('aria-label="Agents"')
+    expect(/<input[^>]* name="agent"[^>]*>/.exec(page)?.[0]).toContain('value="bot"')
+    expect(page).toContain('<option value="a99">')
   })
 })
 

@@ -26,7 +26,8 @@ export type Console = {
   signInPath(key: string): string
 }
 
-const MAX_BODY_BYTES = 512 * 1024
+/** The longest message and its metadata have three quarters of that, if each of their characters has nine bytes in the form. */
+const MAX_BODY_BYTES = 1024 * 1024
 
 /** Nothing but what this server serves is loaded, run or sent anywhere; nobody frames it. */
 const policy = {
@@ -65,7 +66,7 @@ export function createConsole(options: ConsoleOptions): Console {
     if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store')
   })
   app.use(csrf({ origin: (origin, c) => [new URL(c.req.url).origin, originOf(publicUrl())].includes(origin) }))
-  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES }))
+  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => showProblem(c, 413, 'The form is too large') }))
   app.use(async (c, next) => {
     try {
       await c.req.parseBody()

@@ -42,7 +42,9 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
         <a href={`${BASE}/sessions?agent=${agent.name}`}>{agent.name}</a> / session
       </p>
       <div class="heading talk">
-        <h1 class="long">{sessionId}</h1>
+        <h1 class="long" dir="auto">
+          {sessionId}
+        </h1>
         <a class="button quiet" href={erasePath(agent.name, sessionId)}>
           Erase
         </a>
@@ -68,9 +70,13 @@ function Exchange({ agent, message, now }: { readonly agent: Agent; readonly mes
   return (
     <article class="exchange" aria-label={`Message of ${toIso(createdAt)}`}>
       <div class="bubble asked">
-        <p class="said">{message.message}</p>
+        <p class="said" dir="auto">
+          {message.message}
+        </p>
         <p class="facts">
-          <span>{principal.type === 'service' ? 'for the service' : <>for {principal.endUserId}</>}</span>
+          <span>
+            for <bdi>{principal.type === 'service' ? 'the service' : principal.endUserId}</bdi>
+          </span>
           <Time at={createdAt} now={now} />
           <Id id={id} />
         </p>
@@ -82,7 +88,11 @@ function Exchange({ agent, message, now }: { readonly agent: Agent; readonly mes
         )}
       </div>
       <div class={`bubble answered ${messageTones[state.kind]}`}>
-        {state.kind === 'responded' && <p class="said">{state.response}</p>}
+        {state.kind === 'responded' && (
+          <p class="said" dir="auto">
+            {state.response}
+          </p>
+        )}
         {state.kind === 'failed' && (
           <p class="said">
             <code>{state.error.code}</code> {state.error.message}

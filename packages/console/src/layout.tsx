@@ -8,7 +8,11 @@ import { noticeText } from './notices.js'
 import { BASE, type Env } from './options.js'
 
 /** `section`: of the navigation, that which the page belongs to. */
-export type Page = { readonly title: string; readonly section?: string; readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 500 | 503 }
+export type Page = {
+  readonly title: string
+  readonly section?: string
+  readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503
+}
 
 type Section = { readonly name: string; readonly path: string; readonly needs?: Permission }
 

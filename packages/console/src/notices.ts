@@ -1,4 +1,5 @@
 const notices: Readonly<Record<string, string>> = {
+  undone: 'Your session was over, so nothing was done. Sign in, and do it again.',
   started: 'The agent was told to start.',
   stopped: 'The agent was told to stop: what it runs may finish, what waits will wait.',
   agentDeleted: 'The agent is deleted, with its sessions and messages.',

@@ -1,3 +1,4 @@
+import { defaultLimits } from '@org/agent-messaging-core'
 import type { Activity, Agent, Instant, Permission, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
 import { ok, okAsync, safeTry } from 'neverthrow'
 import { Hono } from 'hono'
@@ -30,6 +31,8 @@ type Seen = {
 }
 
 const MOST = 100
+/** All: one in error may be the oldest. */
+const AGENTS = defaultLimits.agentsPerProject
 const NOTHING = okAsync({ data: [] })
 
 const whatMay = (permissions: readonly Permission[]): Seen['may'] => ({
@@ -46,7 +49,7 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
     const range = isRange(asked) ? asked : '1h'
     const seen = await safeTry(async function* () {
       const activity = yield* service.activity({ projectId, ...RANGES[range] })
-      const agents = yield* may.seeAgents ? service.agents.list(projectId, { limit: MOST }) : NOTHING
+      const agents = yield* may.seeAgents ? service.agents.list(projectId, { limit: AGENTS }) : NOTHING
       const webhooks = yield* may.seeWebhooks ? service.webhooks.list(projectId, { limit: MOST }) : NOTHING
       const open = yield* may.seeWebhooks ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MOST }) : NOTHING
       return ok<Seen>({ may, activity, agents: agents.data, webhooks: webhooks.data, open: open.data })
@@ -63,6 +66,7 @@ type OverviewProps = { readonly seen: Seen; readonly range: Range; readonly path
 
 function Overview({ seen, range, path, origin }: OverviewProps) {
   const { may } = seen
+  const newest = seen.activity.newest.toLocaleString('en')
   const numbers = numbersOf(seen.activity, RANGES[range])
   const isNew = may.seeMessages && may.seeWebhooks && seen.webhooks.length === 0 && numbers.total.messages === 0
   return (
@@ -86,11 +90,14 @@ function Overview({ seen, range, path, origin }: OverviewProps) {
             <>
               <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
               <Chart title="Error rate of attempts" at={numbers.at} series={numbers.errorRate} most={100} unit=" %" />
-              <StatusCodes codes={numbers.codes} />
+              <StatusCodes codes={numbers.codes} newest={newest} />
             </>
           )}
         </div>
         <Webhooks webhooks={seen.webhooks} numbers={numbers} now={seen.activity.now} />
+        <p class="muted small">
+          Counted are the newest {newest} messages of each agent, and attempts of the newest {newest} deliveries.
+        </p>
       </div>
     </>
   )
@@ -154,10 +161,14 @@ function AgentTile({ agents }: Pick<Seen, 'agents'>) {
   )
 }
 
+/** Of more than a hundred the newest are known: the oldest of all is due for longer than the oldest of those, and the next one sooner. */
 function backlogNote(count: number, oldest: Instant, now: Instant): string {
+  const isAll = count < MOST
   if (count === 0) return 'no delivery waits'
   if (oldest === Infinity) return 'being sent'
-  return oldest <= now ? `oldest due for ${span(now - oldest)}` : `next due in ${span(oldest - now)}`
+  return oldest <= now
+    ? `oldest due ${isAll ? 'for' : 'over'} ${span(now - oldest)}`
+    : `next due ${isAll ? 'in' : 'within'} ${span(oldest - now)}`
 }
 
 type TileProps = {
@@ -176,14 +187,14 @@ const Tile = ({ name, value, note, tone, href }: TileProps) => (
   </div>
 )
 
-function StatusCodes({ codes }: { readonly codes: Numbers['codes'] }) {
+function StatusCodes({ codes, newest }: { readonly codes: Numbers['codes']; readonly newest: string }) {
   const most = Math.max(1, ...codes.map(({ count }) => count))
   const all = codes.reduce((sum, { count }) => sum + count, 0)
   return (
     <section class="chart card" aria-labelledby="codes">
       <h2 id="codes">Answers of receivers</h2>
       {codes.length === 0 ? (
-        <p class="muted">No attempts in this time.</p>
+        <p class="muted">No attempts of the newest {newest} deliveries in this time.</p>
       ) : (
         <table class="codes">
           <thead class="hidden">

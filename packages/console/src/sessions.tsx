@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import { err, ok, okAsync, safeTry } from 'neverthrow'
 import { conversationPage, sessionPath } from './conversation.js'
 import { textIn } from './form.js'
-import { AgentField, AgentTabs, asKnown, maySeeAgents } from './known-agents.js'
+import { AgentChoice, asKnown, maySeeAgents } from './known-agents.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { Empty, Next, pathOf, Problem, refreshed, Status, Time } from './parts.js'
@@ -79,7 +79,7 @@ async function sessionsPage(c: Context<Env>, d: ConsoleDeps, draft?: Draft) {
     <>
       <div class="heading">
         <h1>Sessions</h1>
-        {maySeeAgents(c) ? agents.length > 0 && <AgentTabs agents={agents} chosen={chosen?.agent} /> : <AgentField called={called} />}
+        {(agents.length > 0 || !maySeeAgents(c)) && <AgentChoice agents={agents} chosen={chosen?.agent} called={called} />}
       </div>
       <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
       {chosen ? <SessionsOf c={c} {...chosen} draft={draft} now={d.service.now()} /> : <NoAgent mayList={maySeeAgents(c)} />}

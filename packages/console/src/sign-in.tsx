@@ -64,7 +64,8 @@ export const requireSession =
     }
     if (found.error.kind === 'unavailable') return showProblem(c, 503, problemText(found.error))
     forgetSession(c, d)
-    const signIn = c.req.method === 'GET' ? `${BASE}/sign-in?to=${encodeURIComponent(pathOf(c))}` : `${BASE}/sign-in`
+    const isForm = c.req.method !== 'GET'
+    const signIn = `${BASE}/sign-in?${isForm ? 'notice=undone&' : ''}to=${encodeURIComponent(isForm ? pathBefore(c) : pathOf(c))}`
     // What htmx asked for is a part of a page: it has to leave the page as a whole.
     if (c.req.header('hx-request') !== undefined) return c.body(null, 200, { 'HX-Redirect': signIn })
     return c.redirect(signIn, 303)
@@ -109,6 +110,15 @@ function signInPage(c: Context<Env>, { to, problem, status }: SignInPage) {
 const pathOf = (c: Context<Env>): string => {
   const { pathname, search } = new URL(c.req.url)
   return pathname + search
+}
+
+/** Of the page with the form, as the browser tells it. */
+function pathBefore(c: Context<Env>): string {
+  const referer = c.req.header('referer') ?? ''
+  if (!URL.canParse(referer)) return BASE
+  const { pathname, searchParams } = new URL(referer)
+  searchParams.delete('notice')
+  return pathIn(searchParams.size === 0 ? pathname : `${pathname}?${searchParams.toString()}`)
 }
 
 /** Where to go on: a path of the console, and nowhere else. */

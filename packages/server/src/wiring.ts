@@ -67,7 +67,7 @@ export type Wiring = {
 }
 
 /** Of one request: a task is begun, and looked at, in many short ones. */
-const A2A_LIMITS = { deadlineMs: 30_000, maxBodyBytes: 8 * 1024 * 1024 }
+const A2A_LIMITS = { deadlineMs: 30_000 }
 
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
 export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {

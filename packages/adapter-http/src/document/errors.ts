@@ -14,7 +14,7 @@ const facts: Facts = {
   forbidden: { permission: 'project:message' },
   method_not_allowed: { allow: ['GET', 'HEAD'] },
   agent_not_running: { state: 'starting', retryInMs: 1_000 },
-  body_too_large: { maxBytes: 262_144 },
+  body_too_large: { maxBytes: 524_288 },
   media_type_unsupported: { reason: 'Send JSON, with "Content-Type: application/json"' },
   unavailable: { reason: 'a reason that the caller is not told' },
 }

@@ -1,3 +1,4 @@
+import { defaultLimits } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 
@@ -62,6 +63,15 @@ describe('POST /v1/agents/:id/messages', () => {
     expect(run).toMatchObject({ sessionId: 's é', message: 'm 😀' })
     expect(JSON.stringify({ sessionId: run?.sessionId, message: run?.message, metadata: run?.metadata })).toBe(sent)
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+  })
+
+  it('takes the longest message with the longest metadata, though each of their characters is escaped', async () => {
+    const { ask, createAgent } = await openScene()
+    await createAgent({ name: 'bot' })
+    const { messageLength, metadataLength } = defaultLimits
+    const escaped = (length: number): string => '\\u0633'.repeat(length)
+    const body = `{"sessionId":"s","message":"${escaped(messageLength)}","metadata":{"k":"${escaped(metadataLength - '{"k":""}'.length)}"}}`
+    expect((await ask('POST', '/v1/agents/bot/messages', { body })).status).toBe(200)
   })
 
   it('ignores unknown fields, and never assigns them', async () => {

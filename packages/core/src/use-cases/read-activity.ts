@@ -10,6 +10,8 @@ export type ReadActivityInput = { readonly projectId: string; readonly bucketMs:
 export type Activity = {
   readonly since: Instant
   readonly now: Instant
+  /** So many messages of each agent were looked at, and so many of all deliveries: of what is older nothing is counted. */
+  readonly newest: number
   readonly messages: readonly MessageCount[]
   readonly attempts: readonly AttemptCount[]
 }
@@ -27,5 +29,5 @@ export const readActivity =
       const query = { projectId, since, bucketMs, newest: MOST_LOOKED_AT }
       const messages = yield* d.storage.messages.activity(query)
       const attempts = yield* d.storage.deliveries.activity(query)
-      return ok({ since, now, messages, attempts })
+      return ok({ since, now, newest: MOST_LOOKED_AT, messages, attempts })
     })

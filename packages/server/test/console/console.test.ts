@@ -59,6 +59,13 @@ async function anotherWebhook() {
 /** What is to be scrolled sideways within the page. */
 const SCROLLED = `[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.textContent)`
 
+/** Where each line of the first message is. */
+const LINES_SAID = `(() => {
+  const range = document.createRange()
+  range.selectNodeContents(document.querySelector('.said'))
+  return [...range.getClientRects()].map(({ left, right }) => ({ left: Math.round(left), right: Math.round(right) })).filter(({ left, right }) => left < right)
+})()`
+
 const webhook = (n: number): string => demo.webhooks[n]?.id ?? ''
 
 const screens = async (): Promise<string[]> => [
@@ -429,6 +436,37 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await page.waitForURL(at('/deliveries*'))
     expect(page.url()).toBe(at('/deliveries?status=delivered'))
     await page.close()
+  })
+
+  it('leaves a part as it is in which somebody has marked something, and renews it afterwards', async () => {
+    await signedIn(async (page) => {
+      await page.clock.install({ time: 0 })
+      await page.clock.pauseAt(1_000)
+      await page.goto(at('/sessions/support?session=order-4711'))
+      let renewals = 0
+      page.on('request', (request) => (renewals += request.headers()['hx-request'] === 'true' ? 1 : 0))
+      await page.locator('.said').first().dblclick()
+      const marked = () => page.evaluate<string>('getSelection().toString()')
+      const word = await marked()
+      expect(word).not.toBe('')
+      await page.clock.runFor(11_000)
+      expect([await marked(), renewals]).toEqual([word, 0])
+      await page.getByRole('heading', { level: 1 }).click()
+      const renewed = page.waitForResponse((answer) => answer.request().headers()['hx-request'] === 'true')
+      await page.clock.runFor(6_000)
+      await renewed
+    })
+  })
+
+  it('writes from right to left what is written so', async () => {
+    const message = 'نعم\nكيف حالك اليوم يا صديقي العزيز'
+    await demo.service.messages.send({ projectId: demo.projectId, agent: 'triage', sessionId: 'عربي', message, waitMs: 0 })
+    await signedIn(async (page) => {
+      await page.goto(at(`/sessions/triage?session=${encodeURIComponent('عربي')}`))
+      const [short, long] = await page.evaluate<{ left: number; right: number }[]>(LINES_SAID)
+      expect(short?.right).toBe(long?.right)
+      expect(short?.left).toBeGreaterThan(long?.left ?? Infinity)
+    })
   })
 
   it('is found with a slash at its end', async () => {
