@@ -100,6 +100,14 @@ describe('a request that fails', () => {
     expect(keys.size).toBe(1)
     expect([...keys][0]).toMatch(/^[0-9a-f-]{36}$/)
   })
+  it('is repeated when it cancels a message, and not when it has one tried again', async () => {
+    const { asked, client } = await service(['reset', { status: 200, body: {} }])
+    await client.messages.cancel('echo', 'm')
+    expect(asked).toHaveLength(2)
+    const retried = await service(['reset', { status: 200, body: {} }])
+    await expect(retried.client.messages.retry('echo', 'm')).rejects.toThrow(TypeError)
+    expect(retried.asked).toHaveLength(1)
+  })
   it('is repeated when its answer breaks off', async () => {
     const { asked, client } = await service(['cut', responded])
     expect(await client.messages.send('echo', hello)).toEqual(responded.body)
