@@ -496,7 +496,7 @@ describe('health', () => {
       String(url).endsWith('/models')
         ? Promise.reject(fault)
         : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)))
-    const kind = openaiRuntime({ fetch: fetch as typeof globalThis.fetch, vet: async () => ok(undefined), crypto })
+    const kind = openaiRuntime({ fetch, vet: async () => ok(undefined), crypto })
     const agent = anAgent({ runtime: { kind: 'openai', options: { baseUrl: 'https://models.example', model: 'parrot' } } })
     const model = (await kind.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrap()
     expect(await model.health(never)).toEqual({ ok: false, detail: 'no complete answer' })
