@@ -23,6 +23,8 @@ const [busy, other] = [anAgent({ maxQueued: 1 }), anAgent()]
 const stopped = anAgent({ state: { kind: 'stopped' } })
 const claim = { claimUntil: NOW + 1_000 }
 const to = (agent: typeof busy, sessionId: string, more: Partial<NewMessage> = {}) => newMessage(agent, { sessionId, ...more })
+// Of a process whose clock is behind.
+const late = ['c', 'b', 'ä'].map((id) => to(id === 'c' ? busy : other, id, { now: NOW - 5_000 }))
 const fresh = [
   to(busy, 'c', claim),
   to(busy, 'a'),
@@ -34,6 +36,7 @@ const [, , keyed] = fresh
 const BATCHES: Record<string, readonly NewMessage[]> = {
   'new sessions': fresh,
   'the same sessions again': ['c', 'a'].map((id) => to(busy, id, claim)).concat(['b', 'ä', '😀'].map((id) => to(other, id))),
+  'later, but with earlier times': late,
   'one that is full': [to(busy, 'a'), to(busy, 'd'), to(busy, 'e', claim), to(other, 'f')],
   'a key that was used': [to(busy, 'g'), to(other, 'h', { idempotencyKey: 'k' }), to(busy, 'i', { idempotencyKey: 'k' }), to(other, 'j')],
   'a message that is repeated': [to(busy, 'l'), ...(keyed ? [{ ...keyed, idempotencyKey: 'another' }] : []), to(other, 'm')],

@@ -123,6 +123,22 @@ it('a run is answered or cancelled, not both', async () => {
   }
 })
 
+it('a run is deferred or cancelled, not both', async () => {
+  const agent = await newAgent()
+  for (const round of ROUNDS) {
+    const accepted = await done(storage.messages.accept(newMessage(agent, { sessionId: `${round}`, claimUntil: NOW })))
+    if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+    const { message, lease } = accepted.claimed
+    const state = { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + 1_000 } as const
+    const [deferred] = await Promise.all([
+      done(storage.messages.defer({ messageId: message.id, token: lease.token, state })),
+      done(storage.messages.cancel({ ...refOf(message), ...cancelledNow(agent) })),
+    ])
+    expect(['deferred', 'lease_lost']).toContain(deferred)
+    expect((await done(storage.messages.get(refOf(message))))?.state.kind).toBe('cancelled')
+  }
+})
+
 it('a failed message is retried or purged, not both', async () => {
   const agent = await newAgent()
   for (const round of ROUNDS) {
