@@ -376,35 +376,6 @@ it('attempts that wait for their webhooks leave connections to who sends', async
   for (const one of recorded) expect(await done(one)).toMatchObject({ kind: 'recorded' })
 })
 
-it('failures that two processes learn of at once both count', async () => {
-  const [agent, webhook] = [await newAgent(), aWebhook({ id: ids.next() })]
-  await done(storage.webhooks.create(webhook, 1_000))
-  for (let n = 0; n < 2; n++) await publish(agent, 0)
-  const claims = (await done(storage.deliveries.claimDue(CLAIM_ALL))).filter((claim) => claim.webhook.id === webhook.id)
-  expect(claims).toHaveLength(2)
-  const other = await openPostgresStorage({ pool })
-  const host = await pool.connect()
-  await host.query('begin')
-  await host.query('select 1 from agent_messaging.webhooks where id = $1 for update', [webhook.id])
-  const recorded = [storage, other].map(({ deliveries }, at) => {
-    const { delivery, lease } = claims[at] as ClaimedDelivery
-    return deliveries.recordAttempt({
-      ...{ deliveryId: delivery.id, webhookId: webhook.id, token: lease.token },
-      attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
-      state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
-      judge: ({ health }) => ({
-        change: { health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 }, updatedAt: NOW },
-      }),
-    })
-  })
-  await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 2, { timeout: 5_000 })
-  await host.query('commit')
-  host.release()
-  for (const one of recorded) expect(await done(one)).toMatchObject({ kind: 'recorded' })
-  expect((await done(storage.webhooks.get(PROJECT_ID, webhook.id)))?.health.consecutiveFailures).toBe(2)
-  await done(storage.webhooks.delete(PROJECT_ID, webhook.id))
-})
-
 it('a name, and the last place for a webhook, go to one of those who want them', async () => {
   const agents = Array.from({ length: 8 }, () => anAgent({ name: 'wanted' }))
   const named = await Promise.all(agents.map((agent) => done(storage.agents.create(agent, 1_000))))
