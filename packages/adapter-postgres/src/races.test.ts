@@ -266,6 +266,18 @@ it('an agent is deleted or takes a message, not both', async () => {
   }
 })
 
+it('an agent is deleted or has a message tried again, not both', async () => {
+  for (const _ of ROUNDS) {
+    const agent = await newAgent()
+    const message = await finished(agent, 'session')
+    const [retried, deleted] = await Promise.all([
+      done(storage.messages.retry({ ...refOf(message), now: NOW })),
+      done(storage.agents.delete(PROJECT_ID, agent.id, { force: false })),
+    ])
+    expect([retried?.kind, deleted]).toEqual(retried ? ['retried', 'busy'] : [undefined, 'deleted'])
+  }
+})
+
 it('purges that each delete a delivery of one event leave no event behind', async () => {
   const agent = await newAgent()
   await publish(agent, 10)
@@ -376,12 +388,14 @@ it('attempts that wait for their webhooks leave connections to who sends', async
   for (const one of recorded) expect(await done(one)).toMatchObject({ kind: 'recorded' })
 })
 
-it('a name, and the last place for a webhook, go to one of those who want them', async () => {
+it('a name, and the last place for an agent or a webhook, go to one of those who want them', async () => {
   const agents = Array.from({ length: 8 }, () => anAgent({ name: 'wanted' }))
   const named = await Promise.all(agents.map((agent) => done(storage.agents.create(agent, 1_000))))
   expect(named.filter((kind) => kind === 'created')).toHaveLength(1)
   const projectId = ids.next()
   await done(storage.credentials.createProject(aProject({ id: projectId })))
+  const placed = await Promise.all(Array.from({ length: 8 }, () => done(storage.agents.create(anAgent({ projectId }), 3))))
+  expect(placed.filter((kind) => kind === 'created')).toHaveLength(3)
   const webhooks = Array.from({ length: 8 }, () => aWebhook({ id: ids.next(), projectId }))
   const made = await Promise.all(webhooks.map((webhook) => done(storage.webhooks.create(webhook, 3))))
   expect(made.filter((kind) => kind === 'created')).toHaveLength(3)
