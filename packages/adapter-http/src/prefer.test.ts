@@ -35,6 +35,11 @@ describe('readPrefer (RFC 7240)', () => {
     expect(readPrefer(header)).toEqual(preferences)
   })
 
+  it('applies `respond-async` to what comes without a response, and to nothing else', () => {
+    const applied = (isAsync: boolean) => appliedOf({ respondAsync: true }, { maxWaitMs: 5_000, isAsync })
+    expect([applied(true), applied(false)]).toEqual([{ 'Preference-Applied': 'respond-async' }, undefined])
+  })
+
   it('applies a wait up to the longest, that one too', () => {
     const applied = (waitSeconds: number) => appliedOf({ waitSeconds, respondAsync: false }, { maxWaitMs: 5_000, isAsync: false })
     expect([applied(5), applied(6)]).toEqual([{ 'Preference-Applied': 'wait=5' }, undefined])

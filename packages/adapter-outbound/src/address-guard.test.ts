@@ -154,6 +154,13 @@ describe('URLs (row S)', () => {
     ['https://1.2.3.4.5/', 'must be a full URL that begins with https://'],
   ])('refuses %j: it %s', (url, problem) => expect(problemOf(url)).toBe(problem))
 
+  it('remembers the latest URLs, and not all that there ever were', () => {
+    const { checkUrl } = addressGuard({})
+    const first = checkUrl('https://example.com/first')
+    expect(checkUrl('https://example.com/first')).toBe(first)
+    for (let n = 0; n < 1_000; n++) checkUrl(`https://example.com/${n}`)
+    expect(checkUrl('https://example.com/first')).not.toBe(first)
+  })
   it('takes a URL of 2048 characters and refuses a longer one', () => {
     const url = 'https://example.com/'.padEnd(2_048, 'a')
     expect(problemOf(url)).toBeUndefined()

@@ -126,5 +126,5 @@ function parseCidr(text: string): [Address, number] {
       : [ipaddr.IPv6.parse(base), ipaddr.IPv6.networkAddressFromCIDR(text)]
   if (address.toString() !== network.toString())
     throw new TypeError(`"${text}" has bits beyond its prefix: ${network.toString()}/${bits} would be the network`)
-  return isMapped(address) && bits >= 96 ? [address.toIPv4Address(), bits - 96] : [address, bits]
+  return isMapped(address) ? [address.toIPv4Address(), bits - 96] : [address, bits]
 }

@@ -18,6 +18,12 @@ it.each(['\n', '\r\n', '\r'])('finds the data of each event, however the text is
   for (let size = 1; size <= bytes.length; size++) expect(await dataOf(bytes, size)).toEqual(['Zoë 🎈', 'one\n two', '', 'last…'])
 })
 
+it('bounds an event, and not the stream of them', async () => {
+  const events = Array.from({ length: 5 }, (_, n) => `${n}`.repeat(60))
+  const bytes = new TextEncoder().encode(events.map((data) => `data: ${data}\n\n`).join(''))
+  expect(await dataOf(bytes, 50)).toEqual(events)
+})
+
 it('finds nothing in nothing', async () => {
   expect(await dataOf(new Uint8Array(), 1)).toEqual([])
 })

@@ -1,12 +1,14 @@
 import type { JsonObject, RunRequest } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
+import { ok } from 'neverthrow'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { chatServer, chunk, completion, DONE, events, json } from '../test/chat-server.js'
 import { dnsServer } from '../test/dns-server.js'
 import { eventually } from '../test/eventually.js'
 import { http, rawServer } from '../test/raw-server.js'
 import { addressGuard, type AddressPolicy } from './address-guard.js'
+import { Fault } from './fault.js'
 import { guardedFetch, type FetchLimits } from './guarded-fetch.js'
 import { openaiRuntime } from './openai-runtime.js'
 import { outboundHttp } from './outbound-http.js'
@@ -484,6 +486,25 @@ describe('health', () => {
     const aborter = new AbortController()
     const run = agent.run(aRunRequest(), aborter.signal)
     expect(await agent.health(never)).toEqual({ ok: true })
+    aborter.abort()
+    await run
+  })
+
+  it('is bad of one that has nothing to do and says nothing in time, and of one that is busy and is not there', async () => {
+    let fault = new Fault('timeout', 'no complete answer')
+    const fetch = (url: unknown, { signal }: RequestInit = {}): Promise<Response> =>
+      String(url).endsWith('/models')
+        ? Promise.reject(fault)
+        : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)))
+    const kind = openaiRuntime({ fetch, vet: async () => ok(undefined), crypto })
+    const agent = anAgent({ runtime: { kind: 'openai', options: { baseUrl: 'https://models.example', model: 'parrot' } } })
+    const model = (await kind.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrap()
+    expect(await model.health(never)).toEqual({ ok: false, detail: 'no complete answer' })
+    const aborter = new AbortController()
+    const run = model.run(aRunRequest(), aborter.signal)
+    expect(await model.health(never)).toEqual({ ok: true })
+    fault = new Fault('connect', 'no connection (ECONNREFUSED)')
+    expect(await model.health(never)).toEqual({ ok: false, detail: 'no connection (ECONNREFUSED)' })
     aborter.abort()
     await run
   })

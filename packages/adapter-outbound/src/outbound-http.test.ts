@@ -195,17 +195,19 @@ describe('connections', () => {
   })
 
   it('of the longest unused origin are closed when there are too many origins, and never those in use', async () => {
-    const [first, second, third] = [await receiver(), await receiver(), await receiver((socket) => void socket)]
-    const { sender } = await outbound({ maxOrigins: 2 })
+    // Or they would soon be closed anyway.
+    const lasting = () => receiver((socket) => socket.write(http('200 OK', '', 'keep-alive: timeout=60')))
+    const [first, second, third, busy] = [await lasting(), await lasting(), await lasting(), await receiver((socket) => void socket)]
+    const { sender } = await outbound({ maxOrigins: 3 })
     const aborter = new AbortController()
-    const held = post(sender, third.url, { signal: aborter.signal })
-    await eventually('the held request', () => third.requests.length === 1)
-    await post(sender, first.url)
-    expect(first.open.size).toBe(1)
-    await post(sender, second.url)
-    await eventually('the first origin is left', () => first.open.size === 0)
-    expect([second.open.size, third.open.size]).toEqual([1, 1])
-    expect(await post(sender, first.url)).toMatchObject({ statusCode: 200 })
+    const held = post(sender, busy.url, { signal: aborter.signal })
+    await eventually('the held request', () => busy.requests.length === 1)
+    for (const { url } of [first, second, first]) await post(sender, url)
+    expect([first.open.size, second.open.size]).toEqual([1, 1])
+    await post(sender, third.url)
+    await eventually('the second origin is left', () => second.open.size === 0)
+    expect([first.open.size, third.open.size, busy.open.size]).toEqual([1, 1, 1])
+    expect(await post(sender, second.url)).toMatchObject({ statusCode: 200 })
     aborter.abort()
     expect(await held).toMatchObject({ error: 'timeout', detail: 'given up by the caller' })
   })

@@ -23,6 +23,8 @@ const [busy, other] = [anAgent({ maxQueued: 1 }), anAgent()]
 const stopped = anAgent({ state: { kind: 'stopped' } })
 const claim = { claimUntil: NOW + 1_000 }
 const to = (agent: typeof busy, sessionId: string, more: Partial<NewMessage> = {}) => newMessage(agent, { sessionId, ...more })
+// Of a process whose clock is behind.
+const late = ['b', 'ä', '😀'].map((id) => to(other, id, { now: NOW - 5_000 }))
 const fresh = [
   to(busy, 'c', claim),
   to(busy, 'a'),
@@ -34,9 +36,13 @@ const [, , keyed] = fresh
 const BATCHES: Record<string, readonly NewMessage[]> = {
   'new sessions': fresh,
   'the same sessions again': ['c', 'a'].map((id) => to(busy, id, claim)).concat(['b', 'ä', '😀'].map((id) => to(other, id))),
+  'later, but with earlier times': late,
   'one that is full': [to(busy, 'a'), to(busy, 'd'), to(busy, 'e', claim), to(other, 'f')],
   'a key that was used': [to(busy, 'g'), to(other, 'h', { idempotencyKey: 'k' }), to(busy, 'i', { idempotencyKey: 'k' }), to(other, 'j')],
   'a message that is repeated': [to(busy, 'l'), ...(keyed ? [{ ...keyed, idempotencyKey: 'another' }] : []), to(other, 'm')],
+  'an agent that does not run': [to(other, 'v'), to(stopped, 'v'), to(other, 'w')],
+  'an agent of another project': [to(other, 'x'), { ...to(busy, 'x'), projectId: 'p' }, to(other, 'y')],
+  'an agent that is nowhere': [to(other, 'z'), to(anAgent(), 'z'), to(other, 'z2')],
   'agents that do not run, or are nowhere': [to(stopped, 'a'), to(anAgent(), 'a'), { ...to(busy, 'n'), projectId: 'p' }, to(other, 'n')],
   'two of one session': [to(other, 'o', claim), to(other, 'o'), to(other, 'p'), to(other, 'q', { idempotencyKey: 'q' })],
   'two of one key': [to(other, 'r', { idempotencyKey: 'r' }), to(other, 's', { idempotencyKey: 'r' }), to(other, 't'), to(other, 'u')],

@@ -33,18 +33,21 @@ async function lane(...dueAts: readonly number[]) {
     ))
   for (const dueAt of dueAts) await publish(dueAt)
   const floors: number[][] = []
+  let beforeClaim = async (): Promise<void> => undefined
   const db = queriesOn(pool)
   const watched: Queries = {
     ...db,
-    all: (statement, parameters) => {
+    all: async (statement, parameters) => {
       if ('floorLanes' in parameters) floors.push(Reflect.get(parameters, 'floors') as number[])
+      if ('halfOpen' in parameters) await beforeClaim()
       return db.all(statement, parameters)
     },
   }
   const claimDue = dueClaims()
   const bounds = { limit: 2, perWebhook: 2, perProject: 2, retries: 2, except: new Set<string>() }
   const claim = async (now: number) => (await claimDue(watched, { now, until: now + 30_000, ...bounds })).length
-  return { publish, claim, floors }
+  const circuit = (until: number) => pool.query('update agent_messaging.webhooks set circuit_until = $1', [until])
+  return { publish, claim, floors, circuit, meanwhile: (step: () => Promise<unknown>) => (beforeClaim = async () => void (await step())) }
 }
 
 it('reads a backlog on from its oldest, for a moment: what is dead before that is not looked at again and again', async () => {
@@ -58,4 +61,11 @@ it('misses nothing that is committed late, or by a process whose clock is behind
   expect(await claim(NOW)).toBe(2)
   await publish(NOW - 14 * SECOND)
   expect(await claim(NOW + 500)).toBe(1)
+})
+
+it('leaves a half-open webhook to who has sent its probe since it was looked at', async () => {
+  const { claim, circuit, meanwhile } = await lane(NOW, NOW)
+  await circuit(NOW)
+  meanwhile(() => circuit(NOW + 30_000))
+  expect(await claim(NOW)).toBe(0)
 })

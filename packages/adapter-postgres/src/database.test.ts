@@ -36,6 +36,17 @@ describe('a transaction', () => {
     expect((await database.read(({ all }) => all(sql('select id from counters'), {})))._unsafeUnwrap()).toEqual([{ id: 'a' }])
     await database.close()
   })
+  it('keeps its connection when it fails', async () => {
+    const { database } = await open()
+    const pid = sql<object, { pid: number }>('select pg_backend_pid() as pid')
+    let before: { pid: number } | undefined
+    await database.write(async ({ one }) => {
+      before = await one(pid, {})
+      throw new Error('half-way')
+    })
+    expect((await database.read(({ one }) => one(pid, {})))._unsafeUnwrap()).toEqual(before)
+    await database.close()
+  })
   it('runs again when another one was first, and then finds its row', async () => {
     const { database } = await open()
     const find = sql<{ id: string }, { value: number }>('select value from counters where id = @id')

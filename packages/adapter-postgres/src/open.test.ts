@@ -60,6 +60,8 @@ describe('opening', () => {
     expect(kinds.sort()).toEqual(['created', ...Array.from({ length: 7 }, () => 'existing')])
     await storage.close()
     expect((await pool.query('select * from messages')).rows).toEqual([])
+    // A host may open it again and again.
+    expect([pool.listenerCount('error'), pool.listenerCount('connect')]).toEqual([1, 0])
     await pool.end()
   })
 

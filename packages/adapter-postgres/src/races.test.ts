@@ -123,6 +123,22 @@ it('a run is answered or cancelled, not both', async () => {
   }
 })
 
+it('a run is deferred or cancelled, not both', async () => {
+  const agent = await newAgent()
+  for (const round of ROUNDS) {
+    const accepted = await done(storage.messages.accept(newMessage(agent, { sessionId: `${round}`, claimUntil: NOW })))
+    if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+    const { message, lease } = accepted.claimed
+    const state = { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + 1_000 } as const
+    const [deferred] = await Promise.all([
+      done(storage.messages.defer({ messageId: message.id, token: lease.token, state })),
+      done(storage.messages.cancel({ ...refOf(message), ...cancelledNow(agent) })),
+    ])
+    expect(['deferred', 'lease_lost']).toContain(deferred)
+    expect((await done(storage.messages.get(refOf(message))))?.state.kind).toBe('cancelled')
+  }
+})
+
 it('a failed message is retried or purged, not both', async () => {
   const agent = await newAgent()
   for (const round of ROUNDS) {
@@ -250,6 +266,18 @@ it('an agent is deleted or takes a message, not both', async () => {
   }
 })
 
+it('an agent is deleted or has a message tried again, not both', async () => {
+  for (const _ of ROUNDS) {
+    const agent = await newAgent()
+    const message = await finished(agent, 'session')
+    const [retried, deleted] = await Promise.all([
+      done(storage.messages.retry({ ...refOf(message), now: NOW })),
+      done(storage.agents.delete(PROJECT_ID, agent.id, { force: false })),
+    ])
+    expect([retried?.kind, deleted]).toEqual(retried ? ['retried', 'busy'] : [undefined, 'deleted'])
+  }
+})
+
 it('purges that each delete a delivery of one event leave no event behind', async () => {
   const agent = await newAgent()
   await publish(agent, 10)
@@ -360,12 +388,14 @@ it('attempts that wait for their webhooks leave connections to who sends', async
   for (const one of recorded) expect(await done(one)).toMatchObject({ kind: 'recorded' })
 })
 
-it('a name, and the last place for a webhook, go to one of those who want them', async () => {
+it('a name, and the last place for an agent or a webhook, go to one of those who want them', async () => {
   const agents = Array.from({ length: 8 }, () => anAgent({ name: 'wanted' }))
   const named = await Promise.all(agents.map((agent) => done(storage.agents.create(agent, 1_000))))
   expect(named.filter((kind) => kind === 'created')).toHaveLength(1)
   const projectId = ids.next()
   await done(storage.credentials.createProject(aProject({ id: projectId })))
+  const placed = await Promise.all(Array.from({ length: 8 }, () => done(storage.agents.create(anAgent({ projectId }), 3))))
+  expect(placed.filter((kind) => kind === 'created')).toHaveLength(3)
   const webhooks = Array.from({ length: 8 }, () => aWebhook({ id: ids.next(), projectId }))
   const made = await Promise.all(webhooks.map((webhook) => done(storage.webhooks.create(webhook, 3))))
   expect(made.filter((kind) => kind === 'created')).toHaveLength(3)

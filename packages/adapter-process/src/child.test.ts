@@ -130,12 +130,26 @@ describe('no process is left', () => {
     expect(await leftOf(pids)).toEqual([])
   })
 
-  it('of one that ignores SIGTERM, nor of its children, when we are killed', async () => {
+  async function stubbornWithParent() {
     const parent = spawn(process.execPath, [fileURLToPath(new URL('../test/parent.mjs', import.meta.url)), JSON.stringify(node(STUBBORN))])
     onTestFinished(() => void parent.kill('SIGKILL'))
     const pids = await pidsFrom(parent as unknown as Child)
     expect(pids).toHaveLength(2)
     expect(pids.filter(isAlive)).toEqual(pids)
+    return { parent, pids }
+  }
+
+  it('of one that ignores SIGTERM, nor of its children, when we are killed', async () => {
+    const { parent, pids } = await stubbornWithParent()
+    parent.kill('SIGKILL')
+    expect(await leftOf(pids)).toEqual([])
+  })
+
+  it('of one that ignores SIGTERM, nor of its children, when we are killed while we wait for it to stop', async () => {
+    const { parent, pids } = await stubbornWithParent()
+    parent.kill('SIGTERM')
+    const [said] = (await once(parent.stderr, 'data')) as [Buffer]
+    expect(String(said)).toBe('no\n')
     parent.kill('SIGKILL')
     expect(await leftOf(pids)).toEqual([])
   })

@@ -1,16 +1,13 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { readLines } from './lines.js'
 
-/** The lines of a stream that comes in these pieces. */
+/** The lines of a stream that comes in these pieces, each by itself: what waits in a PassThrough is read as one. */
 async function linesOf(pieces: readonly (string | Buffer)[], maxBytes = 100): Promise<[string, boolean][]> {
-  const stream = new PassThrough()
+  const stream = Readable.from(pieces.map((piece) => Buffer.from(piece)))
   const lines: [string, boolean][] = []
-  const reading = readLines(stream, maxBytes, (line, isCut) => lines.push([line, isCut]))
-  for (const piece of pieces) stream.write(piece)
-  stream.end()
-  await reading
+  await readLines(stream, maxBytes, (line, isCut) => lines.push([line, isCut]))
   return lines
 }
 

@@ -100,6 +100,14 @@ describe('a request that fails', () => {
     expect(keys.size).toBe(1)
     expect([...keys][0]).toMatch(/^[0-9a-f-]{36}$/)
   })
+  it('is repeated when it cancels a message, and not when it has one tried again', async () => {
+    const { asked, client } = await service(['reset', { status: 200, body: {} }])
+    await client.messages.cancel('echo', 'm')
+    expect(asked).toHaveLength(2)
+    const retried = await service(['reset', { status: 200, body: {} }])
+    await expect(retried.client.messages.retry('echo', 'm')).rejects.toThrow(TypeError)
+    expect(retried.asked).toHaveLength(1)
+  })
   it('is repeated when its answer breaks off', async () => {
     const { asked, client } = await service(['cut', responded])
     expect(await client.messages.send('echo', hello)).toEqual(responded.body)
@@ -121,6 +129,13 @@ describe('a request that fails', () => {
     const { client } = await service([{ status: 429, headers: { 'retry-after': '3600' } }, responded])
     await expect(client.messages.send('echo', hello)).rejects.toMatchObject({ status: 429 })
   })
+  it('waits as if nobody had said how long when Retry-After is a date, such as a proxy may give', async () => {
+    const { baseUrl } = await service([{ status: 503, headers: { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' } }, { status: 200 }])
+    const pauses: number[] = []
+    const http = createHttp({ baseUrl, apiKey: 'k' }, async (ms) => void pauses.push(ms))
+    await http.json({ method: 'GET', path: '/' })
+    expect(pauses).toEqual([expect.toSatisfy((ms: number) => ms >= 125 && ms <= 250)])
+  })
   it('waits longer each time when nobody says how long, to a limit', async () => {
     const { baseUrl } = await service([{ status: 503 }])
     const pauses: number[] = []
@@ -137,9 +152,11 @@ describe('a request that fails', () => {
     const created = await service([{ status: 503 }, { status: 201, body: {} }])
     await expect(created.client.webhooks.create({ url: 'https://a.example', events: ['*'] })).rejects.toMatchObject({ status: 503 })
     expect(created.asked).toHaveLength(1)
-    const refused = await service([{ status: 400 }, responded])
-    await expect(refused.client.messages.send('echo', hello)).rejects.toMatchObject({ status: 400 })
-    expect(refused.asked).toHaveLength(1)
+    for (const status of [400, 500]) {
+      const refused = await service([{ status }, responded])
+      await expect(refused.client.messages.send('echo', hello)).rejects.toMatchObject({ status })
+      expect(refused.asked).toHaveLength(1)
+    }
   })
   it('gives up in the end, with the last answer', async () => {
     const { asked, client } = await service([{ status: 503, body: { error: { code: 'UNAVAILABLE', message: 'away' } } }], { retries: 1 })

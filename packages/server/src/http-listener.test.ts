@@ -151,8 +151,28 @@ describe('closing the listener', () => {
     await begun.passed
     const closed = listener.close(10_000)
     pass()
-    expect(await (await answer).text()).toBe('done')
+    const answered = await answer
+    expect(answered.headers.get('connection')).toBe('close')
+    expect(await answered.text()).toBe('done')
     await closed
+  })
+
+  it('answers who was on the way, on a connection that then ends', async () => {
+    const { passed, pass } = gate()
+    const begun = gate()
+    const listener = await listen(({ url }) => {
+      if (!url.endsWith('/held')) return new Response('done')
+      begun.pass()
+      return passed.then(() => new Response('done'))
+    })
+    const [held, late] = [fetch(`${listener.url}/held`), await socketTo(listener, 'GET / HTTP/1.1\r\n')]
+    await begun.passed
+    const closed = listener.close(10_000)
+    late.write('Host: x\r\n\r\n')
+    const [answer] = (await once(late, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close/i)
+    pass()
+    await Promise.all([held, closed])
   })
 
   it('cuts off what is still under way at the end of the grace', async () => {

@@ -55,17 +55,16 @@ export async function openListener({
 }: ListenerOptions): Promise<Listener> {
   // The name is for requests of HTTP/1.0 that have none. An address of IPv6 would make no URL.
   const handle = getRequestListener(fetch, { overrideGlobalObjects, hostname: 'localhost', errorHandler: unreadable })
-  let inFlight = 0
+  const inFlight = new Set<ServerResponse>()
   let closing = false
   const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }
   const server = createServer(bounds, (request, response) => {
-    inFlight++
-    response.on('close', ended)
+    inFlight.add(response.on('close', ended))
     if (closing) response.shouldKeepAlive = false
     void handle(request, response)
   })
   function ended(this: ServerResponse): void {
-    inFlight--
+    inFlight.delete(this)
     // A body that was refused in the middle is paused for good, and the next request on this connection comes behind it.
     if (!this.req.readableEnded) this.req.removeAllListeners('data').resume()
   }
@@ -74,9 +73,11 @@ export async function openListener({
 
   async function close(graceMs: number): Promise<void> {
     closing = true
+    // Or its caller would send the next request on a connection that is closed in this moment.
+    for (const response of inFlight) response.shouldKeepAlive = false
     const closed = once(server, 'close')
     server.close()
-    for (const end = Date.now() + graceMs; inFlight > 0 && Date.now() < end; await delay(SWEEP_MS)) server.closeIdleConnections()
+    for (const end = Date.now() + graceMs; inFlight.size > 0 && Date.now() < end; await delay(SWEEP_MS)) server.closeIdleConnections()
     // Also those that never sent a request: Node does not count them as idle.
     server.closeAllConnections()
     await closed

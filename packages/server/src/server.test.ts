@@ -7,7 +7,8 @@ import path from 'node:path'
 import { json } from 'node:stream/consumers'
 import { defaultLimits, type Telemetry } from '@org/agent-messaging-core'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { freePort } from '../../../scripts/free-port.mjs'
 import { silentLogger, type Logger } from './logging.js'
 import { OperatorError } from './operator-error.js'
 import { createServer, type RunningServer, type ServerOptions } from './server.js'
@@ -201,9 +202,15 @@ describe('the metrics of a server', () => {
   })
 
   it('name the setting of a port that is taken, and leave the other port free', async () => {
-    const { url } = await serve()
-    const taken = Number(new URL(url).port)
-    await expect(serve({ metricsPort: taken })).rejects.toThrow(/in use; set SERVICE_METRICS_PORT to another/)
+    const other = createHttpServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void other.close())
+    await once(other, 'listening')
+    const [port, taken] = [await freePort(), (other.address() as AddressInfo).port]
+    await expect(serve({ port, metricsPort: taken })).rejects.toThrow(/in use; set SERVICE_METRICS_PORT to another/)
+    const storage = openSqliteStorage({ path: path.join(root, 'service.db') })
+    expect(storage.alone).toBe(true)
+    await storage.close()
+    expect((await serve({ port })).url).toBe(`http://127.0.0.1:${port}`)
   })
 })
 

@@ -76,6 +76,15 @@ export function cancelSuite(it: StorageTest): void {
     expect((await scene.run(agent)).message.attempt).toBe(1)
   })
 
+  it('G5: those that were cancelled are stepped over too when the one before them is answered', async ({ scene }) => {
+    const agent = await scene.agent()
+    const run = await scene.run(agent)
+    const [cancelled, next] = [await scene.send(agent), await scene.send(agent)]
+    await scene.cancel(cancelled)
+    expect(await scene.answer(run)).toMatchObject({ sessionWaits: true })
+    expect((await scene.claim(agent)).map(({ message }) => message.id)).toEqual([next.id])
+  })
+
   it('a cancelled message leaves its room in the queue to others', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent({ maxQueued: 2 })
     await scene.run(agent)

@@ -1,0 +1,109 @@
+import type { ClaimedDelivery, Sealed, Storage, Stored } from '@org/agent-messaging-core'
+import { anAgent, anEvent, aProject, aWebhook, BUILT_AT as NOW, fakeIds, PROJECT_ID, refused } from '@org/agent-messaging-core/testing'
+import type pg from 'pg'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openPostgresStorage } from './index.js'
+
+// Of two that change one row at once the second changes what the first has made of it.
+
+const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>(), now: NOW, until: NOW + 1_000 }
+/** Connections that wait for a lock. */
+const WAITING = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+const ids = fakeIds()
+const sealed = 'v1.sealed.anew' as Sealed
+
+let postgres: TestPostgres
+beforeAll(async () => {
+  postgres = await testPostgres()
+})
+afterAll(() => postgres.close())
+
+let pool: pg.Pool
+/** Of two processes. */
+let one: Storage
+let other: Storage
+beforeEach(async () => {
+  pool = await postgres.pool()
+  one = await openPostgresStorage({ pool })
+  other = await openPostgresStorage({ pool })
+  onTestFinished(async () => {
+    await one.close()
+    await other.close()
+    await pool.end()
+  })
+  await done(one.credentials.createProject(aProject()))
+})
+
+const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
+
+/** Both have begun before one of them gets the row. */
+async function atOnce(table: 'agents' | 'webhooks', works: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const host = await pool.connect()
+  await host.query(`begin; select 1 from agent_messaging.${table} for update`)
+  const working = works.map((work) => work())
+  await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === works.length, { timeout: 5_000 })
+  await host.query('commit')
+  host.release()
+  await Promise.all(working)
+}
+
+it('an agent', async () => {
+  const agent = anAgent()
+  await done(one.agents.create(agent, 10))
+  await atOnce('agents', [
+    () => done(one.agents.update(PROJECT_ID, agent.id, { concurrency: 5, updatedAt: NOW })),
+    () => done(other.agents.update(PROJECT_ID, agent.id, { maxQueued: 7, updatedAt: NOW })),
+  ])
+  expect(await done(one.agents.get(PROJECT_ID, agent.id))).toMatchObject({ concurrency: 5, maxQueued: 7 })
+})
+
+it('a webhook', async () => {
+  const webhook = aWebhook()
+  await done(one.webhooks.create(webhook, 10))
+  await atOnce('webhooks', [
+    () => done(one.webhooks.update(PROJECT_ID, webhook.id, { description: 'ours', updatedAt: NOW })),
+    () => done(other.webhooks.rotateSecret(PROJECT_ID, webhook.id, { secret: sealed, previousUntil: NOW, updatedAt: NOW })),
+  ])
+  expect(await done(one.webhooks.get(PROJECT_ID, webhook.id))).toMatchObject({ description: 'ours', secret: sealed })
+})
+
+it('what is sealed anew', async () => {
+  const [agent, webhook] = [anAgent(), aWebhook()]
+  await done(one.agents.create(agent, 10))
+  await done(one.webhooks.create(webhook, 10))
+  const step = { after: 0, limit: 10 }
+  await atOnce('agents', [
+    () => done(one.agents.reseal({ ...step, reseal: (row) => ({ ...row, updatedAt: NOW + 1 }) })),
+    () => done(other.agents.update(PROJECT_ID, agent.id, { maxQueued: 7, updatedAt: NOW + 2 })),
+  ])
+  expect(await done(one.agents.get(PROJECT_ID, agent.id))).toMatchObject({ maxQueued: 7 })
+  await atOnce('webhooks', [
+    () => done(one.webhooks.reseal({ ...step, reseal: (row) => ({ ...row, secret: sealed }) })),
+    () => done(other.webhooks.update(PROJECT_ID, webhook.id, { description: 'ours', updatedAt: NOW })),
+  ])
+  expect(await done(one.webhooks.get(PROJECT_ID, webhook.id))).toMatchObject({ description: 'ours', secret: sealed })
+})
+
+it('failures of a webhook: both count', async () => {
+  const [agent, webhook] = [anAgent(), aWebhook()]
+  await done(one.agents.create(agent, 10))
+  await done(one.webhooks.create(webhook, 10))
+  for (let n = 0; n < 2; n++) {
+    const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
+    await done(one.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
+  }
+  const claims = await done(one.deliveries.claimDue(CLAIM_ALL))
+  const record = ({ deliveries }: Storage, { delivery, lease }: ClaimedDelivery) =>
+    done(
+      deliveries.recordAttempt({
+        ...{ deliveryId: delivery.id, webhookId: webhook.id, token: lease.token },
+        attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+        state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
+        judge: ({ health }) => ({ change: { health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 }, updatedAt: NOW } }),
+      }),
+    )
+  const [first, second] = claims as [ClaimedDelivery, ClaimedDelivery]
+  await atOnce('webhooks', [() => record(one, first), () => record(other, second)])
+  expect((await done(one.webhooks.get(PROJECT_ID, webhook.id)))?.health.consecutiveFailures).toBe(2)
+})
