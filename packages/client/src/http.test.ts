@@ -130,7 +130,10 @@ describe('a request that fails', () => {
     await expect(client.messages.send('echo', hello)).rejects.toMatchObject({ status: 429 })
   })
   it('waits as if nobody had said how long when Retry-After is a date, such as a proxy may give', async () => {
-    const { baseUrl } = await service([{ status: 503, headers: { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' } }, { status: 200 }])
+    const { baseUrl } = await service([
+      { status: 503, headers: { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' } },
+      { status: 200, body: {} },
+    ])
     const pauses: number[] = []
     const http = createHttp({ baseUrl, apiKey: 'k' }, async (ms) => void pauses.push(ms))
     await http.json({ method: 'GET', path: '/' })

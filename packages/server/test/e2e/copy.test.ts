@@ -55,7 +55,7 @@ const send = async ({ api }: RealServer, sessionId: string, message: string, key
   (await (await api('POST', '/v1/agents/worker/messages', { sessionId, message }, { 'idempotency-key': key })).json()) as Sent
 
 describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
-  it('has all that it had on its file, does what was open there, once, and makes more', async () => {
+  it('has all that it had on its file, does what was open there, and makes more', async () => {
     let isWell = false
     const hook = await receiver(() => (isWell ? 200 : 500))
     opened.push({ dispose: hook.close })
@@ -88,17 +88,15 @@ describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await send(goesOn, 'a', 'hi a 😀', 'a')).toEqual(answered[0])
     expect(await until(async () => (await send(goesOn, 'c', 'never', 'open')).status === 'responded')).toBe(true)
     expect((await send(goesOn, 'c', 'new', 'new')).status).toBe('responded')
-    expect(await until(() => hook.received.length >= 2)).toBe(true)
-    for (const { id } of ((await (await goesOn.api('GET', '/v1/deliveries?status=pending')).json()) as { data: { id: string }[] }).data)
-      await goesOn.api('POST', `/v1/deliveries/${id}/redeliver`)
-    expect(await until(() => hook.received.length >= 5)).toBe(true)
     const idOf = ({ headers }: (typeof failed)[number]) => String(headers['x-service-delivery'])
+    const { data } = (await (await goesOn.api('GET', '/v1/deliveries?status=pending')).json()) as { data: readonly { id: string }[] }
+    for (const { id } of data) await goesOn.api('POST', `/v1/deliveries/${id}/redeliver`) // the next attempt may be minutes away
+    expect(await until(() => new Set(hook.received.map(idOf)).size === 5)).toBe(true)
     const bodies = new Map(failed.map((one) => [idOf(one), one.body]))
     expect(bodies.size).toBe(3)
-    const repeated = hook.received.filter((one) => bodies.has(idOf(one)))
-    expect(new Map(repeated.map((one) => [idOf(one), one.body]))).toEqual(bodies)
+    for (const one of hook.received) expect(one.body).toBe(bodies.get(idOf(one)) ?? one.body)
+    expect([...bodies.keys()].filter((id) => !hook.received.some((one) => idOf(one) === id))).toEqual([])
     expect(hook.received.every(({ headers }) => headers['x-mine'] === 'and secret')).toBe(true)
-    expect(new Set(hook.received.map(idOf)).size).toBe(5)
   })
 })
 
