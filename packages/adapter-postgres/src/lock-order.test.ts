@@ -1,9 +1,9 @@
-import type { Agent, Storage, Stored } from '@org/agent-messaging-core'
-import { anAgent, aProject, BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
+import type { Agent, Storage } from '@org/agent-messaging-core'
+import { BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
 import type pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { openPostgresStorage } from './index.js'
 
 // Who locks several sessions locks them by agent and session id, in whatever order they came: two who did not would wait for each other.
 
@@ -20,18 +20,9 @@ let pool: pg.Pool
 let storage: Storage
 let agent: Agent
 beforeEach(async () => {
-  pool = await postgres.pool()
-  storage = await openPostgresStorage({ pool })
-  onTestFinished(async () => {
-    await storage.close()
-    await pool.end()
-  })
-  await done(storage.credentials.createProject(aProject()))
-  agent = anAgent()
-  await done(storage.agents.create(agent, 10))
+  ;({ pool, storage, agent } = await storeScene(postgres))
 })
 
-const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
 const send = (sessionId: string) => done(storage.messages.accept(newMessage(agent, { sessionId, claimUntil: NOW + 1_000 })))
 
 async function begun(sessionId: string) {

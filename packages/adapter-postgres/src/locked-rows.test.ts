@@ -1,9 +1,9 @@
-import type { Agent, ClaimedDelivery, Message, Storage, Stored } from '@org/agent-messaging-core'
-import { anAgent, anEvent, aProject, aWebhook, BUILT_AT as NOW, fakeIds, newMessage, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import type { Agent, ClaimedDelivery, Message, Storage } from '@org/agent-messaging-core'
+import { anEvent, aWebhook, BUILT_AT as NOW, fakeIds, newMessage, PROJECT_ID } from '@org/agent-messaging-core/testing'
 import type pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { openPostgresStorage } from './index.js'
 
 // Who looks for work passes over what another one has locked: he does not wait for it, and does the rest.
 
@@ -20,18 +20,8 @@ let pool: pg.Pool
 let storage: Storage
 let agent: Agent
 beforeEach(async () => {
-  pool = await postgres.pool()
-  storage = await openPostgresStorage({ pool })
-  onTestFinished(async () => {
-    await storage.close()
-    await pool.end()
-  })
-  await done(storage.credentials.createProject(aProject()))
-  agent = anAgent()
-  await done(storage.agents.create(agent, 10))
+  ;({ pool, storage, agent } = await storeScene(postgres))
 })
-
-const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
 
 /** What comes of the work while another one has locked the first of two rows. */
 async function whileLocked<T>(table: 'sessions' | 'deliveries' | 'webhooks', work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,8 @@
-import type { ClaimedDelivery, Sealed, Storage, Stored } from '@org/agent-messaging-core'
+import type { ClaimedDelivery, Sealed, Storage } from '@org/agent-messaging-core'
 import { anAgent, anEvent, aProject, aWebhook, BUILT_AT as NOW, fakeIds, PROJECT_ID, refused } from '@org/agent-messaging-core/testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { done } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
 
@@ -34,8 +35,6 @@ beforeEach(async () => {
   })
   await done(one.credentials.createProject(aProject()))
 })
-
-const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
 
 /** Both have begun before one of them gets the row. */
 async function atOnce(table: 'agents' | 'webhooks', works: readonly (() => Promise<unknown>)[]): Promise<void> {

@@ -1,0 +1,23 @@
+import type { Agent, Storage, Stored } from '@org/agent-messaging-core'
+import { anAgent, aProject } from '@org/agent-messaging-core/testing'
+import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import type pg from 'pg'
+import { onTestFinished } from 'vitest'
+import type { TestPostgres } from './test-postgres.js'
+
+/** What a store's method gives when it succeeds, as it has to. */
+export const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
+
+/** A storage on a new database, with an agent, to the end of the test. */
+export async function storeScene(postgres: TestPostgres): Promise<{ pool: pg.Pool; storage: Storage; agent: Agent }> {
+  const pool = await postgres.pool()
+  const storage = await openPostgresStorage({ pool })
+  onTestFinished(async () => {
+    await storage.close()
+    await pool.end()
+  })
+  await done(storage.credentials.createProject(aProject()))
+  const agent = anAgent()
+  await done(storage.agents.create(agent, 10))
+  return { pool, storage, agent }
+}
