@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { SqliteOpenError } from './open-error.js'
 
+/** More is memory, and makes nothing faster that was measured: what is not here is in the system's cache. */
 const CACHE_KIB = 16 * 1024
 /** Of the log, until they are copied into the file: what was written several times meanwhile is copied once. 16 MiB. */
 const CHECKPOINT_PAGES = 4_000

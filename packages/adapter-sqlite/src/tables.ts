@@ -4,7 +4,7 @@ import { explainOpenFailure, SqliteOpenError } from './open-error.js'
 import { trueName, whileAlone } from './liveness.js'
 import { openSqliteStorage } from './open.js'
 
-/** `rows` go from the oldest to the newest, each with its values in the order of `columns`. */
+/** Each of the `rows` has its values in the order of `columns`. */
 export type SqliteTable = {
   readonly name: string
   readonly columns: readonly string[]

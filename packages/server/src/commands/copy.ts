@@ -1,12 +1,12 @@
-import { fillPostgres, PostgresOpenError } from '@org/agent-messaging-postgres'
-import { readSqliteTables, SqliteOpenError, type SqliteTable } from '@org/agent-messaging-sqlite'
+import { fillPostgres } from '@org/agent-messaging-postgres'
+import { readSqliteTables, type SqliteTable } from '@org/agent-messaging-sqlite'
 import { Argument, type Command } from 'commander'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'
 import { placeOfKey } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { databaseOf } from './admin.js'
-import { interruptible } from './interruptible.js'
+import { inWords } from './in-words.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
@@ -35,9 +35,7 @@ async function copy(url: string, json: true | undefined): Promise<void> {
   const bar = progress()
   const work = (signal: AbortSignal) =>
     readSqliteTables({ path: database, work: (tables) => copied({ tables, connectionString: url, signal, show: bar.show }) })
-  const rows = await interruptible(work)
-    .catch(inWords)
-    .finally(() => bar.end())
+  const rows = await inWords(work).finally(() => bar.end())
   const to = shownDatabase(url)
   const { projects, messages, deliveries } = rows
   print(
@@ -62,8 +60,4 @@ async function copied({ tables, show, ...to }: Copying): Promise<Readonly<Record
   const onProgress = (rows: number): void => show(`Copied ${Math.floor((100 * rows) / all)} %…`)
   await fillPostgres({ ...to, tables, onProgress })
   return Object.fromEntries(tables.map(({ name, count }) => [name, count]))
-}
-
-function inWords(error: unknown): never {
-  throw error instanceof SqliteOpenError || error instanceof PostgresOpenError ? new OperatorError(error.message) : error
 }

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { defaultPolicy } from '@org/agent-messaging-core'
-import { backupSqlite, restoreSqlite, SqliteOpenError } from '@org/agent-messaging-sqlite'
+import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
 import type { Command } from 'commander'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'
 import { devFiles, placeOfKey } from '../dev-files.js'
@@ -11,7 +11,7 @@ import { OperatorError } from '../operator-error.js'
 import { schemaVersion } from '../schema-version.js'
 import { quoted, shellWord } from '../shell-word.js'
 import { databaseOf } from './admin.js'
-import { interruptible } from './interruptible.js'
+import { inWords } from './in-words.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
@@ -84,14 +84,6 @@ async function restore(file: string, json: true | undefined): Promise<void> {
     { database, file, bytes, keptAs: keptAs ?? null },
     `Checked ${file} (${bytes} bytes), and put a copy of it in the place of ${database}.${kept} Start the server again.`,
   )
-}
-
-async function inWords<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  try {
-    return await interruptible(work)
-  } catch (error) {
-    throw error instanceof SqliteOpenError ? new OperatorError(error.message) : error
-  }
 }
 
 /** Asks for the password, for that must not be on a screen. */
