@@ -8,7 +8,11 @@ export default defineConfig({
   // Tests run in the server pipeline, which has conditions of its own: without these, imports between packages would load what was last built.
   ssr: { resolve: { conditions: ['@org/source', 'node', 'default'] } },
   test: {
-    include: ['{packages,examples}/*/{src,test}/**/*.test.ts', 'examples/*/*.test.ts', '{benchmarks,faults,scripts}/**/*.test.ts'],
+    include: [
+      '{packages,examples}/*/{src,test}/**/*.test.ts',
+      'examples/*/*.test.ts',
+      '{benchmarks,faults,scripts}/**/*.test.ts',
+    ],
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: '100%', // many tests wait for a process or a socket
@@ -19,7 +23,10 @@ export default defineConfig({
       exclude: ['**/*.test.ts', 'packages/core/src/contract/**'],
       reporter: [['text', { skipFull: true }], 'html'],
       reportOnFailure: true,
-      thresholds: { 'packages/core/src/domain/**': everyLine, 'packages/core/src/use-cases/**': everyLine },
+      thresholds: {
+        'packages/core/src/domain/**': everyLine,
+        'packages/core/src/use-cases/**': everyLine,
+      },
     },
   },
 })

@@ -8,7 +8,16 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 const RUN = fileURLToPath(new URL('run.mjs', import.meta.url))
-const ROWS = ['send', 'latency', 'deliver', 'deliver-postgres', 'send-postgres', 'first-byte', 'hanging', 'two-servers']
+const ROWS = [
+  'send',
+  'latency',
+  'deliver',
+  'deliver-postgres',
+  'send-postgres',
+  'first-byte',
+  'hanging',
+  'two-servers',
+]
 const MORE_ROWS = ['pending-deliveries', 'waiting-callers', 'growth-send', 'growth-deliver', 'soak']
 const TINY = {
   ...{ rounds: 1, seconds: 0.5, connections: 4, messages: 10, beside: 20, deliveries: 100 },
@@ -55,20 +64,27 @@ describe('each row, with tiny sizes', () => {
 
 it('says in the table why a row could not be measured, and ends well', async () => {
   const env = { ...process.env, TEST_DATABASE_URL: 'postgres://127.0.0.1:1/nobody' }
-  const { stdout } = await promisify(execFile)(process.execPath, [RUN, '--row=send-postgres', '--rounds=1'], { env })
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [RUN, '--row=send-postgres', '--rounds=1'],
+    { env },
+  )
   expect(linesOf(stdout).get('send-postgres')?.[1]).toMatch(/^– \(.*ECONNREFUSED/)
 })
 
 it('leaves no file and no server behind when it is interrupted', { timeout: 300_000 }, async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-interrupted-'))
   await chmod(folder, 0o755) // PostgreSQL may run as somebody else
-  const running = spawn(process.execPath, [RUN, '--row=deliver-postgres', ...sizes], { env: { ...process.env, TMPDIR: folder } })
+  const running = spawn(process.execPath, [RUN, '--row=deliver-postgres', ...sizes], {
+    env: { ...process.env, TMPDIR: folder },
+  })
   let told = ''
   for await (const text of running.stderr.setEncoding('utf8')) {
     told += String(text)
     if (told.includes('ours, PostgreSQL')) running.kill('SIGINT')
   }
-  const [code] = running.exitCode === null ? ((await once(running, 'exit')) as [number]) : [running.exitCode]
+  const [code] =
+    running.exitCode === null ? ((await once(running, 'exit')) as [number]) : [running.exitCode]
   expect({ code, left: await readdir(folder) }).toEqual({ code: 1, left: [] })
   await rm(folder, { recursive: true })
 })

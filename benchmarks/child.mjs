@@ -17,7 +17,9 @@ export async function child(program, options = {}) {
   })
   const exited = track(forked)
   const next = async () => {
-    const failed = exited.then(([code]) => Promise.reject(new Error(`${program} ended with ${code}`)))
+    const failed = exited.then(([code]) =>
+      Promise.reject(new Error(`${program} ended with ${code}`)),
+    )
     const [message] = await Promise.race([once(forked, 'message'), failed])
     return message
   }
@@ -45,7 +47,10 @@ export function track(started) {
 /** Ends what still runs. */
 export async function endAll() {
   for (const one of running.keys()) one.kill('SIGTERM')
-  const late = setTimeout(() => [...running.keys()].forEach((one) => one.kill('SIGKILL')), PATIENCE_MS)
+  const late = setTimeout(
+    () => [...running.keys()].forEach((one) => one.kill('SIGKILL')),
+    PATIENCE_MS,
+  )
   await Promise.allSettled(running.values())
   clearTimeout(late)
 }

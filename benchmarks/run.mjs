@@ -44,7 +44,9 @@ const SIZES = {
   minutes: 10, // of the soak
 }
 
-const sizeOptions = Object.fromEntries(Object.entries(SIZES).map(([name, size]) => [name, { type: 'string', default: String(size) }]))
+const sizeOptions = Object.fromEntries(
+  Object.entries(SIZES).map(([name, size]) => [name, { type: 'string', default: String(size) }]),
+)
 const { values } = parseArgs({
   options: {
     row: { type: 'string', multiple: true },
@@ -56,8 +58,13 @@ const { values } = parseArgs({
 const sizes = Object.fromEntries(Object.keys(SIZES).map((name) => [name, Number(values[name])]))
 const chosen = values.row ?? Object.keys(rows).filter((name) => !rows[name].isLong)
 const rounds = Number(values.rounds)
-if (!chosen.every((name) => Object.hasOwn(rows, name)) || ![rounds, ...Object.values(sizes)].every((size) => size > 0)) {
-  console.error(`--row takes one of: ${Object.keys(rows).join(', ')}\n--rounds, --${Object.keys(SIZES).join(', --')} take a number`)
+if (
+  !chosen.every((name) => Object.hasOwn(rows, name)) ||
+  ![rounds, ...Object.values(sizes)].every((size) => size > 0)
+) {
+  console.error(
+    `--row takes one of: ${Object.keys(rows).join(', ')}\n--rounds, --${Object.keys(SIZES).join(', --')} take a number`,
+  )
   process.exit(2)
 }
 
@@ -79,7 +86,9 @@ async function run() {
     lines.push(line(name, rows[name], { sizes, measured }))
     receivers.push(...measured.map(({ sample }) => ({ name, busy: sample?.receiverBusy ?? 0 })))
   }
-  console.log(`${await machine()}, medians of ${rounds} rounds\n\n${table(lines, { bare: values.markdown })}\n\n${busiest(receivers)}`)
+  console.log(
+    `${await machine()}, medians of ${rounds} rounds\n\n${table(lines, { bare: values.markdown })}\n\n${busiest(receivers)}`,
+  )
 }
 
 /** A receiver that had no core to itself left would have been what we measured. */

@@ -20,7 +20,13 @@ try {
       await (await start('fill', { database: at, messages })).ask('fill')
       console.log(`\n${kind}, ${messages} messages, bytes a message:`)
       console.table(kind === 'sqlite' ? { file: each(statSync(at).size) } : await tableSizes(at))
-      console.log(await purged(kind === 'sqlite' ? openSqliteStorage({ path: at }) : await openPostgresStorage({ connectionString: at })))
+      console.log(
+        await purged(
+          kind === 'sqlite'
+            ? openSqliteStorage({ path: at })
+            : await openPostgresStorage({ connectionString: at }),
+        ),
+      )
     })
   }
 } finally {
@@ -53,5 +59,8 @@ async function tableSizes(connectionString) {
   const { rows } = await client.query(tables)
   await client.end()
   const sizes = rows.map(({ name, bytes }) => [name, each(bytes)]).filter(([, size]) => size > 0)
-  return Object.fromEntries([...sizes, ['together', sizes.reduce((sum, [, size]) => sum + size, 0)]])
+  return Object.fromEntries([
+    ...sizes,
+    ['together', sizes.reduce((sum, [, size]) => sum + size, 0)],
+  ])
 }

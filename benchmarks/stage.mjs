@@ -39,7 +39,10 @@ export const scratchFile = (name) => path.join(folder, name)
 
 async function sqliteFile() {
   const own = mkdtempSync(path.join(folder, 'sqlite-'))
-  return { at: path.join(own, 'service.db'), drop: async () => rmSync(own, { recursive: true, force: true }) }
+  return {
+    at: path.join(own, 'service.db'),
+    drop: async () => rmSync(own, { recursive: true, force: true }),
+  }
 }
 
 async function postgresDatabase() {
@@ -54,9 +57,13 @@ async function postgresDatabase() {
 async function redisServer() {
   const own = mkdtempSync(path.join(folder, 'redis-'))
   const at = path.join(own, 'socket')
-  const server = spawn('redis-server', ['--port', '0', '--unixsocket', at, '--dir', own, '--save', '', '--appendonly', 'yes'], {
-    stdio: 'ignore',
-  })
+  const server = spawn(
+    'redis-server',
+    ['--port', '0', '--unixsocket', at, '--dir', own, '--save', '', '--appendonly', 'yes'],
+    {
+      stdio: 'ignore',
+    },
+  )
   const ended = track(server)
   await Promise.race([once(server, 'spawn'), ended])
   while (!existsSync(at)) {
@@ -79,7 +86,8 @@ let started
 
 async function startServer() {
   const given = process.env.TEST_DATABASE_URL
-  const server = given === undefined ? await startPostgres([]) : { url: given, stop: async () => undefined }
+  const server =
+    given === undefined ? await startPostgres([]) : { url: given, stop: async () => undefined }
   const admin = new pg.Client({ connectionString: server.url })
   admin.on('error', () => undefined) // Ctrl-C ends the server before us
   await admin.connect()

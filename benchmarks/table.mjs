@@ -1,15 +1,30 @@
 import { MiB, ms } from './rows/figures.mjs'
 
-const HEADINGS = ['row', 'what', 'ours', 'floor', 'peers', 'ratio', 'must', 'aims at', 'CPU µs each', 'p50 / p99 ms', 'RSS MiB']
+const HEADINGS = [
+  'row',
+  'what',
+  'ours',
+  'floor',
+  'peers',
+  'ratio',
+  'must',
+  'aims at',
+  'CPU µs each',
+  'p50 / p99 ms',
+  'RSS MiB',
+]
 
 /** A line of the table: `measured` are the contenders with their medians, or with why there are none. */
 export function line(name, row, { sizes, measured }) {
   const having = (role) => measured.filter((contender) => contender.role === role)
   const [[ours], [floor], peers] = [having('ours'), having('floor'), having('peer')]
-  const read = (contender) => (contender.missing === undefined ? row.figure(contender.sample) : `– (${contender.missing})`)
+  const read = (contender) =>
+    contender.missing === undefined ? row.figure(contender.sample) : `– (${contender.missing})`
   const named = (contender) => `${contender.name}: ${read(contender)}`
   const there = [ours, ...(floor ? [floor] : [])].every(({ missing }) => missing === undefined)
-  const present = peers.filter(({ missing }) => missing === undefined).map((peer) => ({ ...peer.sample, name: peer.name }))
+  const present = peers
+    .filter(({ missing }) => missing === undefined)
+    .map((peer) => ({ ...peer.sample, name: peer.name }))
   return [
     name,
     row.measures(sizes),
@@ -33,5 +48,7 @@ const costs = ({ cpuMicros, p50, p99, rss } = {}) => [
 export function table(lines, { bare }) {
   const rows = [HEADINGS, HEADINGS.map(() => '---'), ...lines]
   const widths = HEADINGS.map((_, n) => (bare ? 0 : Math.max(...rows.map((row) => row[n].length))))
-  return rows.map((row) => `| ${row.map((cell, n) => cell.padEnd(widths[n])).join(' | ')} |`).join('\n')
+  return rows
+    .map((row) => `| ${row.map((cell, n) => cell.padEnd(widths[n])).join(' | ')} |`)
+    .join('\n')
 }

@@ -2,9 +2,15 @@ import { median } from './rows/figures.mjs'
 
 /** Rounds go A B A B, so that a machine that slows down slows everybody. Who fails once is out, and the table says why. */
 export async function takeTurns(contenders, rounds) {
-  const results = contenders.map(({ role, name, measure }) => ({ role, name, measure, samples: [] }))
+  const results = contenders.map(({ role, name, measure }) => ({
+    role,
+    name,
+    measure,
+    samples: [],
+  }))
   for (let round = 0; round < rounds; round++) {
-    for (const contender of results.filter(({ missing }) => missing === undefined)) await measureOnce(contender)
+    for (const contender of results.filter(({ missing }) => missing === undefined))
+      await measureOnce(contender)
   }
   return results.map(({ role, name, missing, samples }) => ({
     role,

@@ -4,7 +4,10 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
 const expected = readFileSync('expected.txt', 'utf8')
-const printed = execFileSync(process.execPath, ['dist/main.js'], { encoding: 'utf8', timeout: 60_000 })
+const printed = execFileSync(process.execPath, ['dist/main.js'], {
+  encoding: 'utf8',
+  timeout: 60_000,
+})
 if (printed !== expected) {
   console.error(`expected:\n${expected}\nprinted:\n${printed}`)
   process.exitCode = 1

@@ -24,7 +24,8 @@ const { values } = parseArgs({
   },
 })
 
-if (values.check !== undefined) report(JSON.parse(await readFile(values.check, 'utf8')) as History, [])
+if (values.check !== undefined)
+  report(JSON.parse(await readFile(values.check, 'utf8')) as History, [])
 else await harassAndReport()
 
 async function harassAndReport(): Promise<void> {
@@ -36,7 +37,9 @@ async function harassAndReport(): Promise<void> {
     kills: Number(values.kills),
     clients: Number(values.clients),
   }
-  print(`seed ${numbers.seed}: ${numbers.kills} kills of ${numbers.processes} processes on ${store}, with ${faults.join(', ')}`)
+  print(
+    `seed ${numbers.seed}: ${numbers.kills} kills of ${numbers.processes} processes on ${store}, with ${faults.join(', ')}`,
+  )
   let count = 0
   const stopped = new AbortController()
   process.on('SIGINT', () => stopped.abort()) // from the terminal, and once more from npm
@@ -44,7 +47,14 @@ async function harassAndReport(): Promise<void> {
   setTimeout(() => stopped.abort(), Number(values.minutes) * 60_000).unref()
   const over = stopped.signal
   const told = (): void => void (++count % 20 === 0 && print(`  ${count} faults`))
-  const { history, accidents, folder } = await runScenario({ ...numbers, store, faults, over, pauseMs: Number(values.pause), told })
+  const { history, accidents, folder } = await runScenario({
+    ...numbers,
+    store,
+    faults,
+    over,
+    pauseMs: Number(values.pause),
+    told,
+  })
   if (report(history, accidents)) return removeFolder(folder)
   const file = path.join(folder, 'history.json')
   await writeFile(file, JSON.stringify(history))
@@ -55,7 +65,8 @@ async function harassAndReport(): Promise<void> {
 function report(history: History, accidents: readonly string[]): boolean {
   const violations = check(history)
   print(JSON.stringify(summarize(history), undefined, 2))
-  for (const { invariant, of, what } of violations) print(`VIOLATION of ${invariant}: ${of}: ${what}`)
+  for (const { invariant, of, what } of violations)
+    print(`VIOLATION of ${invariant}: ${of}: ${what}`)
   for (const accident of accidents) print(`VIOLATION: ${accident}`)
   print(`${violations.length + accidents.length} violations`)
   process.exitCode = violations.length + accidents.length === 0 ? 0 : 1
@@ -69,7 +80,9 @@ function usual(store: StoreKind): string[] {
 }
 
 async function possible(names: readonly string[]): Promise<string[]> {
-  const stranger = names.find((name) => name !== 'migration' && !(name in processFaults) && !(name in storeFaults))
+  const stranger = names.find(
+    (name) => name !== 'migration' && !(name in processFaults) && !(name in storeFaults),
+  )
   if (stranger !== undefined) throw new Error(`there is no fault "${stranger}"`)
   const lacks = await Promise.all(names.map(lacking))
   for (const lack of lacks) if (lack !== undefined) print(lack)

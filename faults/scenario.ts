@@ -33,7 +33,11 @@ export type Scenario = {
 }
 
 /** `accidents`: servers that ended though nobody ended them, with `logs` in this folder. It is gone when there were none. */
-export type Outcome = { readonly history: History; readonly accidents: readonly string[]; readonly folder: string }
+export type Outcome = {
+  readonly history: History
+  readonly accidents: readonly string[]
+  readonly folder: string
+}
 
 const DRAIN_LIMIT_MS = 180_000
 const MOST_MIGRATION_KILLS = 3
@@ -47,14 +51,21 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
   try {
     const store = await openStore(scenario.store, folder, scenario.faults.includes('disk-full'))
     closing.push(store.close)
-    const migrations = scenario.faults.includes('migration') ? await killInMigrations(store, folder, MOST_MIGRATION_KILLS) : []
+    const migrations = scenario.faults.includes('migration')
+      ? await killInMigrations(store, folder, MOST_MIGRATION_KILLS)
+      : []
     const actors = await actorsProcess(folder, scenario.seed, rules.deliveryTimeoutMs * 1.5)
     closing.push(actors.close)
     const purges = scenario.faults.includes('purge')
     const env = purges ? { SERVICE_DELIVERY_RETENTION: `${RETENTION_MS}ms` } : {}
     const servers: ServerProcess[] = []
     for (let n = 0; n < scenario.processes; n++) {
-      const server = await serverProcess({ folder, name: `server-${n}`, databaseUrl: store.databaseUrl, env })
+      const server = await serverProcess({
+        folder,
+        name: `server-${n}`,
+        databaseUrl: store.databaseUrl,
+        env,
+      })
       closing.push(() => server.kill('SIGKILL'))
       await server.start()
       servers.push(server)
@@ -79,8 +90,18 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     const final = await readFinalState(url, [...webhooks.values()], purgedBefore)
     const received = readJournals<ReceivedRequest>(folder, 'received')
     const history: History = {
-      ...{ seed: scenario.seed, rules, requests: clients.requests, runs: runsOf(folder), faults: [...migrations, ...faults], final },
-      received: received.map((request) => ({ ...request, webhookId: webhooks.get(request.webhookId)?.webhookId ?? request.webhookId })),
+      ...{
+        seed: scenario.seed,
+        rules,
+        requests: clients.requests,
+        runs: runsOf(folder),
+        faults: [...migrations, ...faults],
+        final,
+      },
+      received: received.map((request) => ({
+        ...request,
+        webhookId: webhooks.get(request.webhookId)?.webhookId ?? request.webhookId,
+      })),
     }
     return { history, accidents: accidents(), folder }
   } finally {
@@ -88,16 +109,29 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
   }
 }
 
-export const removeFolder = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true })
+export const removeFolder = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true })
 
 /** An agent in the servers and one elsewhere; a receiver of everything that is always well, and two of answers that are not. By the names in their paths. */
 async function furnish(url: string, actors: ActorsProcess): Promise<Map<string, FinalWebhook>> {
   // A crash or a lost lease costs an attempt: how many are allowed is not what is tried here.
   const common = { desiredState: 'running', maxAttempts: 100, concurrency: 32 }
-  await json(url, 'POST', '/v1/agents', { ...common, name: 'worker', runtime: { kind: 'function', handler: 'work' } })
-  await json(url, 'POST', '/v1/agents', { ...common, name: 'remote', runtime: { kind: 'http', url: `${actors.url}/agent` } })
+  await json(url, 'POST', '/v1/agents', {
+    ...common,
+    name: 'worker',
+    runtime: { kind: 'function', handler: 'work' },
+  })
+  await json(url, 'POST', '/v1/agents', {
+    ...common,
+    name: 'remote',
+    runtime: { kind: 'http', url: `${actors.url}/agent` },
+  })
   const webhooks = new Map<string, FinalWebhook>()
-  const subscriptions = { steady: ['*'], moody: ['message.responded'], other: ['message.responded', 'agent.error'] }
+  const subscriptions = {
+    steady: ['*'],
+    moody: ['message.responded'],
+    other: ['message.responded', 'agent.error'],
+  }
   for (const [name, events] of Object.entries(subscriptions)) {
     const { id, secret } = await json<{ id: string; secret: string }>(url, 'POST', '/v1/webhooks', {
       url: `${actors.url}/hook/${name}`,
@@ -110,7 +144,8 @@ async function furnish(url: string, actors: ActorsProcess): Promise<Map<string, 
 
 /** What does not end within the limit stays as it is, for the checker to see. */
 async function drain(url: string): Promise<void> {
-  const isEmpty = async (route: string) => (await json<{ data: unknown[] }>(url, 'GET', `${route}limit=1`)).data.length === 0
+  const isEmpty = async (route: string) =>
+    (await json<{ data: unknown[] }>(url, 'GET', `${route}limit=1`)).data.length === 0
   const isDrained = async (): Promise<boolean> => {
     for (const agent of AGENTS) {
       for (const state of ['queued', 'running', 'deferred'])

@@ -13,7 +13,13 @@ const KILLS = 4
 /** The short form of `npm run faults`: the same parts, a few kills. */
 async function outcomeOf(scenario: Pick<Scenario, 'seed' | 'store' | 'processes' | 'faults'>) {
   const over = AbortSignal.timeout(60_000)
-  const { history, accidents, folder } = await runScenario({ ...scenario, kills: KILLS, over, clients: 4, pauseMs: 100 })
+  const { history, accidents, folder } = await runScenario({
+    ...scenario,
+    kills: KILLS,
+    over,
+    clients: 4,
+    pauseMs: 100,
+  })
   await removeFolder(folder)
   const { faults, accepted, lost } = summarize(history)
   const wasKilled = Object.keys(faults).some((kind) => kind.startsWith('kill'))
@@ -27,7 +33,11 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (store) => {
     { processes: 1, seed: 1 },
     { processes: 3, seed: 2 },
   ]
-  it.each(cases)('$processes server processes keep all promises under kills and other faults', { timeout }, async (one) => {
-    expect(await outcomeOf({ ...one, store, faults: faultsOf[store] })).toEqual(sound)
-  })
+  it.each(cases)(
+    '$processes server processes keep all promises under kills and other faults',
+    { timeout },
+    async (one) => {
+      expect(await outcomeOf({ ...one, store, faults: faultsOf[store] })).toEqual(sound)
+    },
+  )
 })

@@ -1,6 +1,14 @@
 // The public surface of every package, as its users' compilers see it, is kept in api/: a change of it shows in review.
 // `node scripts/api-report.mjs` fails when a report is not what the packages say; with --write it writes them anew.
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +22,14 @@ const isWriting = process.argv.includes('--write')
 const quiet = { default: { logLevel: 'none' } }
 const overrideTsconfig = {
   compilerOptions: {
-    ...{ target: 'es2022', lib: ['es2023', 'webworker'], module: 'nodenext', moduleResolution: 'nodenext', types: ['node'], strict: true },
+    ...{
+      target: 'es2022',
+      lib: ['es2023', 'webworker'],
+      module: 'nodenext',
+      moduleResolution: 'nodenext',
+      types: ['node'],
+      strict: true,
+    },
     ...{ exactOptionalPropertyTypes: true, skipLibCheck: true },
   },
 }
@@ -41,7 +56,10 @@ try {
   for (const file of isWriting ? stale : []) rmSync(path.join(reports, file))
   const wrong = isWriting ? [] : [...changed, ...stale]
   for (const file of wrong) console.error(`api/${file} is not what the package says.`)
-  if (wrong.length > 0) console.error('If that is meant: npm run build && npm run api, and commit what it writes, with a changeset.')
+  if (wrong.length > 0)
+    console.error(
+      'If that is meant: npm run build && npm run api, and commit what it writes, with a changeset.',
+    )
   else console.log(`${entries.length} reports of public surfaces are up to date.`)
   process.exitCode = wrong.length > 0 ? 1 : 0
 } finally {
@@ -67,10 +85,17 @@ function isUpToDate({ home, types, file }) {
       docModel: { enabled: false },
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
-      messages: { compilerMessageReporting: quiet, extractorMessageReporting: quiet, tsdocMessageReporting: quiet },
+      messages: {
+        compilerMessageReporting: quiet,
+        extractorMessageReporting: quiet,
+        tsdocMessageReporting: quiet,
+      },
     },
   })
-  Extractor.invoke(config, { localBuild: false, messageCallback: (message) => (message.handled = true) })
+  Extractor.invoke(config, {
+    localBuild: false,
+    messageCallback: (message) => (message.handled = true),
+  })
   const [kept, made] = [path.join(reports, file), path.join(temporary, file)]
   if (existsSync(kept) && linesOf(kept) === linesOf(made)) return true
   if (isWriting) copyFileSync(made, kept)

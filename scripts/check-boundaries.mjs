@@ -23,7 +23,10 @@ const CORE_FOLDERS = {
 
 /** What core imports from outside; everything of Node for one folder, what tests are made of for another. */
 const CORE_PACKAGES = /^(neverthrow|zod)$/
-const CORE_PACKAGES_OF = { node: /^(neverthrow|zod|uuid|node:.+)$/, contract: /^(neverthrow|zod|vitest|fast-check)$/ }
+const CORE_PACKAGES_OF = {
+  node: /^(neverthrow|zod|uuid|node:.+)$/,
+  contract: /^(neverthrow|zod|vitest|fast-check)$/,
+}
 
 /** The packages that also load where there is no Node, and the ones that wire adapters together. */
 const WITHOUT_NODE = ['core', 'adapter-http']
@@ -33,7 +36,8 @@ const WIRING = ['server']
 export function boundaryViolations(root) {
   return sourceFiles(root).flatMap((file) =>
     importsOf(file, readFileSync(path.join(root, file), 'utf8')).flatMap(({ specifier, line }) => {
-      const problem = specifier === CLOCK ? clockProblem(placeOf(file)) : importProblem(placeOf(file), specifier)
+      const problem =
+        specifier === CLOCK ? clockProblem(placeOf(file)) : importProblem(placeOf(file), specifier)
       return problem ? [`${file}:${line}  ${problem}`] : []
     }),
   )
@@ -47,7 +51,9 @@ const sourceFiles = (root) =>
 
 function filesIn(root, folder) {
   try {
-    return readdirSync(path.join(root, folder), { recursive: true }).map((file) => path.posix.join(folder, file.replaceAll('\\', '/')))
+    return readdirSync(path.join(root, folder), { recursive: true }).map((file) =>
+      path.posix.join(folder, file.replaceAll('\\', '/')),
+    )
   } catch (error) {
     if (error.code === 'ENOENT') return []
     throw error
@@ -59,7 +65,8 @@ const CLOCK = 'new Date()'
 
 function importsOf(file, source) {
   const found = []
-  const add = (specifier, node) => found.push({ specifier, line: source.slice(0, node.start).split('\n').length })
+  const add = (specifier, node) =>
+    found.push({ specifier, line: source.slice(0, node.start).split('\n').length })
   const addSource = (node) => typeof node.source?.value === 'string' && add(node.source.value, node)
   const { program, errors } = parseSync(file, source)
   if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`)
@@ -69,7 +76,8 @@ function importsOf(file, source) {
     ExportAllDeclaration: addSource,
     ImportExpression: addSource,
     TSImportType: addSource,
-    NewExpression: (node) => node.callee.name === 'Date' && node.arguments.length === 0 && add(CLOCK, node),
+    NewExpression: (node) =>
+      node.callee.name === 'Date' && node.arguments.length === 0 && add(CLOCK, node),
   }).visit(program)
   return found
 }
@@ -77,11 +85,17 @@ function importsOf(file, source) {
 /** Where a file stands: its package, the folder of the package's src, and whether it is a test. */
 function placeOf(file) {
   const [, name, top, ...below] = file.split('/')
-  return { file, name, folder: below.length > 1 ? below[0] : '.', isTest: top === 'test' || /\.test\.tsx?$/.test(file) }
+  return {
+    file,
+    name,
+    folder: below.length > 1 ? below[0] : '.',
+    isTest: top === 'test' || /\.test\.tsx?$/.test(file),
+  }
 }
 
 function importProblem(from, specifier) {
-  if (specifier.startsWith('.')) return relativeProblem(from, path.posix.join(path.posix.dirname(from.file), specifier))
+  if (specifier.startsWith('.'))
+    return relativeProblem(from, path.posix.join(path.posix.dirname(from.file), specifier))
   if (specifier.startsWith(SCOPE)) return packageProblem(from, specifier.slice(SCOPE.length))
   if (from.isTest) return undefined
   if (from.name === 'core') return corePackageProblem(from, specifier)
@@ -93,27 +107,36 @@ function importProblem(from, specifier) {
 function relativeProblem(from, target) {
   if (from.isTest) return undefined
   const to = placeOf(target)
-  if (!target.startsWith(`packages/${from.name}/src/`)) return `a relative import stays in its package's src; this one leads to ${target}`
+  if (!target.startsWith(`packages/${from.name}/src/`))
+    return `a relative import stays in its package's src; this one leads to ${target}`
   if (from.name !== 'core') return undefined
   const allowed = CORE_FOLDERS[from.folder]
   if (!allowed) return `core's \`${from.folder}\` has no line in scripts/check-boundaries.mjs`
-  return allowed.includes(to.folder) ? undefined : `core's \`${from.folder}\` may not import \`${to.folder}\``
+  return allowed.includes(to.folder)
+    ? undefined
+    : `core's \`${from.folder}\` may not import \`${to.folder}\``
 }
 
 function packageProblem({ name, isTest }, target) {
   if (WIRING.includes(name)) return undefined
   if (isTest && target.split('/')[0] === name.replace('adapter-', '')) return undefined // a package's tests may use it as its users do
-  if (name === 'core') return `core imports no package of this repository, but here ${SCOPE}${target}`
+  if (name === 'core')
+    return `core imports no package of this repository, but here ${SCOPE}${target}`
   const [other, entry] = target.split('/')
-  if (other !== 'core') return `${name} may import core alone; only ${WIRING.join(', ')}, examples and benchmarks import ${SCOPE}${other}`
-  if (entry === 'node' && WITHOUT_NODE.includes(name) && !isTest) return `${name} imports nothing of Node, but here core's \`./node\``
-  if ((entry === 'testing' || entry === 'contract') && !isTest) return `core's \`./${entry}\` is for tests`
+  if (other !== 'core')
+    return `${name} may import core alone; only ${WIRING.join(', ')}, examples and benchmarks import ${SCOPE}${other}`
+  if (entry === 'node' && WITHOUT_NODE.includes(name) && !isTest)
+    return `${name} imports nothing of Node, but here core's \`./node\``
+  if ((entry === 'testing' || entry === 'contract') && !isTest)
+    return `core's \`./${entry}\` is for tests`
   return undefined
 }
 
 function corePackageProblem({ folder }, specifier) {
   const allowed = CORE_PACKAGES_OF[folder] ?? CORE_PACKAGES
-  return allowed.test(specifier) ? undefined : `core's \`${folder}\` may not import \`${specifier}\``
+  return allowed.test(specifier)
+    ? undefined
+    : `core's \`${folder}\` may not import \`${specifier}\``
 }
 
 const clockProblem = ({ name, folder, isTest }) =>

@@ -45,25 +45,51 @@ describe('the boundary check', () => {
     ['adapter-http/test/app.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
     ['adapter-sqlite/src/open.ts', `import { fakeClock } from '@org/agent-messaging-core/testing'`],
   ])('refuses in %s: %s', (file, source) => {
-    expect(violationsOf(file, `// a line before\n${source}\n`)).toEqual([expect.stringContaining(`packages/${file}:2  `)])
+    expect(violationsOf(file, `// a line before\n${source}\n`)).toEqual([
+      expect.stringContaining(`packages/${file}:2  `),
+    ])
   })
 
   it.each([
-    ['core/src/domain/message.ts', `import { ok } from 'neverthrow'\nimport { z } from 'zod'\nimport { fail } from './fail.js'`],
+    [
+      'core/src/domain/message.ts',
+      `import { ok } from 'neverthrow'\nimport { z } from 'zod'\nimport { fail } from './fail.js'`,
+    ],
     ['core/src/domain/message.ts', `export const at = (instant: number) => new Date(instant)`],
     ['core/src/use-cases/send-message.ts', `import { insist } from '../workers/insist.js'`],
-    ['core/src/contract/accept.ts', `import { it } from 'vitest'\nimport { builders } from '../testing/index.js'`],
-    ['core/src/node/index.ts', `import { v7 } from 'uuid'\nimport { createHash } from 'node:crypto'`],
+    [
+      'core/src/contract/accept.ts',
+      `import { it } from 'vitest'\nimport { builders } from '../testing/index.js'`,
+    ],
+    [
+      'core/src/node/index.ts',
+      `import { v7 } from 'uuid'\nimport { createHash } from 'node:crypto'`,
+    ],
     [
       'core/src/domain/message.test.ts',
       `import { it } from 'vitest'\nimport { readFileSync } from 'node:fs'\nimport '../testing/index.js'`,
     ],
     ['core/test/send.test.ts', `import { fakeClock } from '@org/agent-messaging-core/testing'`],
-    ['adapter-sqlite/test/open.test.ts', `import { openSqliteStorage } from '@org/agent-messaging-sqlite'`],
-    ['adapter-http/src/app.ts', `import { Hono } from 'hono'\nimport { sendMessage } from '@org/agent-messaging-core'`],
-    ['adapter-http/src/app.ts', `/** import { open } from '@org/agent-messaging-sqlite' */\nconst text = "from 'node:fs'"`],
-    ['adapter-sqlite/src/open.test.ts', `import { storageContract } from '@org/agent-messaging-core/contract'`],
-    ['server/src/wiring.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'\nimport { app } from '@org/agent-messaging-http'`],
+    [
+      'adapter-sqlite/test/open.test.ts',
+      `import { openSqliteStorage } from '@org/agent-messaging-sqlite'`,
+    ],
+    [
+      'adapter-http/src/app.ts',
+      `import { Hono } from 'hono'\nimport { sendMessage } from '@org/agent-messaging-core'`,
+    ],
+    [
+      'adapter-http/src/app.ts',
+      `/** import { open } from '@org/agent-messaging-sqlite' */\nconst text = "from 'node:fs'"`,
+    ],
+    [
+      'adapter-sqlite/src/open.test.ts',
+      `import { storageContract } from '@org/agent-messaging-core/contract'`,
+    ],
+    [
+      'server/src/wiring.ts',
+      `import { openSqlite } from '@org/agent-messaging-sqlite'\nimport { app } from '@org/agent-messaging-http'`,
+    ],
   ])('allows in %s: %s', (file, source) => {
     expect(violationsOf(file, source)).toEqual([])
   })

@@ -8,7 +8,10 @@ const HELD_BACK = { 'better-sqlite3': '12.11.1' }
 /** One sentence for each fault of a parsed lockfile. */
 export function lockfileProblems({ packages }) {
   return [
-    ...Object.entries(packages).flatMap(([place, entry]) => [...missingPlatforms(packages, place, entry), ...hostOf(place, entry)]),
+    ...Object.entries(packages).flatMap(([place, entry]) => [
+      ...missingPlatforms(packages, place, entry),
+      ...hostOf(place, entry),
+    ]),
     ...unpinned(packages),
   ]
 }
@@ -29,7 +32,11 @@ function places(place) {
 }
 
 const hostOf = (place, { resolved = '' }) =>
-  resolved.includes('//') ? [`${place} is tied to a host; \`omit-lockfile-registry-resolved=true\` in .npmrc leaves it out`] : []
+  resolved.includes('//')
+    ? [
+        `${place} is tied to a host; \`omit-lockfile-registry-resolved=true\` in .npmrc leaves it out`,
+      ]
+    : []
 
 const unpinned = (packages) =>
   Object.entries(HELD_BACK).flatMap(([name, version]) => {
@@ -41,7 +48,9 @@ const unpinned = (packages) =>
   })
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const problems = lockfileProblems(JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')))
+  const problems = lockfileProblems(
+    JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')),
+  )
   for (const problem of problems) console.error(problem)
   process.exitCode = problems.length > 0 ? 1 : 0
 }

@@ -8,7 +8,10 @@ describe('the lockfile check', () => {
     const packages = {
       '': {},
       ...sqlite,
-      'node_modules/linter': { version: '1.0.0', optionalDependencies: { 'linter-linux': '1.0.0', 'linter-mac': '1.0.0' } },
+      'node_modules/linter': {
+        version: '1.0.0',
+        optionalDependencies: { 'linter-linux': '1.0.0', 'linter-mac': '1.0.0' },
+      },
       'node_modules/linter-linux': { version: '1.0.0' },
       'node_modules/linter/node_modules/linter-mac': { version: '1.0.0' },
     }
@@ -16,7 +19,10 @@ describe('the lockfile check', () => {
   })
 
   it('finds a platform package without an entry', () => {
-    const packages = { ...sqlite, 'node_modules/linter': { version: '1.0.0', optionalDependencies: { 'linter-mac': '1.0.0' } } }
+    const packages = {
+      ...sqlite,
+      'node_modules/linter': { version: '1.0.0', optionalDependencies: { 'linter-mac': '1.0.0' } },
+    }
     expect(lockfileProblems({ packages })).toEqual([expect.stringContaining('linter-mac')])
   })
 
@@ -30,7 +36,10 @@ describe('the lockfile check', () => {
   })
 
   it('finds a host name', () => {
-    const packages = { ...sqlite, 'node_modules/zod': { version: '4.0.0', resolved: 'https://host.example/zod.tgz' } }
+    const packages = {
+      ...sqlite,
+      'node_modules/zod': { version: '4.0.0', resolved: 'https://host.example/zod.tgz' },
+    }
     expect(lockfileProblems({ packages })).toEqual([expect.stringContaining('node_modules/zod')])
   })
 

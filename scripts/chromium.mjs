@@ -8,13 +8,21 @@ const WELL_KNOWN = [
 ]
 
 /** Where this machine's Chromium is: `CHROMIUM_PATH`, or a well-known place. */
-export const chromiumPath = () => [process.env.CHROMIUM_PATH ?? '', ...WELL_KNOWN].find((place) => existsSync(place))
+export const chromiumPath = () =>
+  [process.env.CHROMIUM_PATH ?? '', ...WELL_KNOWN].find((place) => existsSync(place))
 
 /** For `chromium.launch`: it asks nobody for anything but the pages. */
 export const chromiumOptions = () => ({
   executablePath: chromiumPath() ?? '',
   args: [
-    ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+    ...[
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+    ],
     ...['--disable-component-update', '--disable-sync'],
   ],
 })

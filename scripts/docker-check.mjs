@@ -24,7 +24,9 @@ try {
   }
   mkdirSync(data)
   await serve()
-  console.log('The steps of the Dockerfile build a server that starts, is found healthy, and drains on SIGTERM.')
+  console.log(
+    'The steps of the Dockerfile build a server that starts, is found healthy, and drains on SIGTERM.',
+  )
 } finally {
   rmSync(folder, { recursive: true })
 }
@@ -45,8 +47,15 @@ function stepsOf(stage, wanted) {
 
 /** The files of git that .dockerignore lets through, as `COPY . .` would. */
 function copyContext(to) {
-  const { stdout } = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
-  const rules = readFileSync(path.join(root, '.dockerignore'), 'utf8').split('\n').filter(Boolean).map(ruleOf)
+  const { stdout } = spawnSync(
+    'git',
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+    { cwd: root, encoding: 'utf8' },
+  )
+  const rules = readFileSync(path.join(root, '.dockerignore'), 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map(ruleOf)
   const files = stdout.split('\0').filter((file) => file !== '' && isLetThrough(file, rules))
   for (const file of files) cpSync(path.join(root, file), path.join(to, file))
 }
@@ -63,18 +72,28 @@ function ruleOf(line) {
 }
 
 function copyModules(to) {
-  const { stdout } = spawnSync('git', ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
+  const { stdout } = spawnSync(
+    'git',
+    ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  )
   const folders = stdout.split('\0').filter((file) => file.endsWith('node_modules/'))
   if (folders.length === 0) throw new Error('run `npm ci` first')
-  for (const folder of folders) spawnSync('cp', ['-a', path.join(root, folder), path.join(to, path.dirname(folder))], { stdio: 'inherit' })
+  for (const folder of folders)
+    spawnSync('cp', ['-a', path.join(root, folder), path.join(to, path.dirname(folder))], {
+      stdio: 'inherit',
+    })
 }
 
 function run(command) {
   console.log(`RUN ${command}`)
-  const { status } = spawnSync('sh', ['-ec', command], { cwd: app, stdio: ['ignore', 'ignore', 'inherit'] })
+  const { status } = spawnSync('sh', ['-ec', command], {
+    cwd: app,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   if (status !== 0) throw new Error(`it ended with ${status}`)
 }
 
@@ -86,15 +105,22 @@ async function serve() {
     HOST: '127.0.0.1',
     PORT: String(await freePort()),
   }
-  const [health] = stepsOf(final, 'HEALTHCHECK').map((rest) => JSON.parse(rest.slice(rest.indexOf('CMD ') + 4)))
+  const [health] = stepsOf(final, 'HEALTHCHECK').map((rest) =>
+    JSON.parse(rest.slice(rest.indexOf('CMD ') + 4)),
+  )
   const [command] = stepsOf(final, 'CMD').map(JSON.parse)
   const isHealthy = () => spawnSync(health[0], health.slice(1), { env, cwd: app }).status === 0
   if (isHealthy()) throw new Error('the health check passes before there is a server')
-  const server = spawn(command[0], command.slice(1), { env, cwd: app, stdio: ['ignore', 'ignore', 'inherit'] })
+  const server = spawn(command[0], command.slice(1), {
+    env,
+    cwd: app,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   const ended = once(server, 'exit')
   try {
     for (const end = Date.now() + START_LIMIT_MS; !isHealthy();) {
-      if (server.exitCode !== null || Date.now() > end) throw new Error('the server is not found healthy')
+      if (server.exitCode !== null || Date.now() > end)
+        throw new Error('the server is not found healthy')
     }
   } finally {
     server.kill('SIGTERM')
@@ -106,5 +132,7 @@ async function serve() {
 /** The image's own, with its volume in the folder of this run. */
 function settings() {
   const pairs = stepsOf(final, 'ENV').flatMap((rest) => rest.split(' '))
-  return Object.fromEntries(pairs.map((pair) => pair.replace('/data/', `${data}/`).split(/=(.*)/s).slice(0, 2)))
+  return Object.fromEntries(
+    pairs.map((pair) => pair.replace('/data/', `${data}/`).split(/=(.*)/s).slice(0, 2)),
+  )
 }

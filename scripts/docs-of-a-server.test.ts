@@ -4,7 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 // What the pages list of routes, errors and metrics, beside what a server says that it has.
 
-type Operation = { readonly security?: readonly Record<string, readonly string[]>[]; readonly responses: Record<string, unknown> }
+type Operation = {
+  readonly security?: readonly Record<string, readonly string[]>[]
+  readonly responses: Record<string, unknown>
+}
 type ErrorExample = { readonly value: { readonly error: { readonly code: string } } }
 type OpenApi = {
   readonly paths: Record<string, Record<string, Operation>>
@@ -12,19 +15,26 @@ type OpenApi = {
 }
 
 const METHODS = ['get', 'post', 'patch', 'delete']
-const read = (file: string): string => readFileSync(new URL(`../docs/${file}`, import.meta.url), 'utf8')
+const read = (file: string): string =>
+  readFileSync(new URL(`../docs/${file}`, import.meta.url), 'utf8')
 /** The rows of the table that begins with this line, as cells. */
 const table = (page: string, head: string): string[][] =>
   (page.split(`${head}\n`)[1]?.split('\n\n')[0] ?? '')
     .split('\n')
     .slice(1)
     .map((row) => row.split(/(?<!\\)\|/).slice(1, -1))
-const inCode = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+const inCode = (text: string): string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
 
 let server: RunningServer
 let openapi: OpenApi
 beforeAll(async () => {
-  server = await createServer({ port: 0, databasePath: ':memory:', masterKey: new Uint8Array(32), openMetrics: true })
+  server = await createServer({
+    port: 0,
+    databasePath: ':memory:',
+    masterKey: new Uint8Array(32),
+    openMetrics: true,
+  })
   openapi = (await (await fetch(`${server.url}/openapi.json`)).json()) as OpenApi
 })
 afterAll(() => server.stop())
@@ -32,12 +42,18 @@ afterAll(() => server.stop())
 describe('a server has', () => {
   it('the routes that api.md lists, with the permissions that it gives', () => {
     const page = read('api.md')
-    const listed = table(page, '| route | permission | |').flatMap(([routes = '', permission = '']) =>
-      routesIn(inCode(routes)).map((route) => `${route} ${inCode(permission).find((name) => name.startsWith('project:')) ?? '-'}`),
+    const listed = table(page, '| route | permission | |').flatMap(
+      ([routes = '', permission = '']) =>
+        routesIn(inCode(routes)).map(
+          (route) =>
+            `${route} ${inCode(permission).find((name) => name.startsWith('project:')) ?? '-'}`,
+        ),
     )
     const [, first = ''] = /^`(POST \S+)`, permission `project:message`/m.exec(page) ?? []
     const there = Object.entries(openapi.paths).flatMap(([path, item]) =>
-      METHODS.filter((method) => item[method]).map((method) => `${method.toUpperCase()} ${path} ${permissionOf(item[method])}`),
+      METHODS.filter((method) => item[method]).map(
+        (method) => `${method.toUpperCase()} ${path} ${permissionOf(item[method])}`,
+      ),
     )
     expect([...listed, `${asInOpenApi(first)} project:message`].toSorted()).toEqual(
       there.filter((route) => !route.includes('/docs/style.css')).toSorted(),
@@ -48,15 +64,21 @@ describe('a server has', () => {
     const listed = table(read('api.md'), '| status | code | when |').map(
       ([status = '', code = '']) => `${status.trim()} ${inCode(code)[0]}`,
     )
-    const there = Object.values(openapi.paths).flatMap((item) => Object.values(item).flatMap(errorsOf))
+    const there = Object.values(openapi.paths).flatMap((item) =>
+      Object.values(item).flatMap(errorsOf),
+    )
     const ofNoRoute = '405 METHOD_NOT_ALLOWED'
     expect(listed).toEqual([...new Set([...there, ofNoRoute])].toSorted())
   })
 
   it('the metrics that operations.md lists', async () => {
-    const listed = table(read('operations.md'), '| metric | labels | |').flatMap(([names = '']) => inCode(names))
+    const listed = table(read('operations.md'), '| metric | labels | |').flatMap(([names = '']) =>
+      inCode(names),
+    )
     const metrics = await (await fetch(`${server.url}/metrics`)).text()
-    const there = [...metrics.matchAll(/^# TYPE agent_messaging_(\S+)/gm)].map(([, name = '']) => name)
+    const there = [...metrics.matchAll(/^# TYPE agent_messaging_(\S+)/gm)].map(
+      ([, name = '']) => name,
+    )
     expect(listed.toSorted()).toEqual(there.toSorted())
   })
 })
@@ -66,20 +88,27 @@ function routesIn(codes: readonly string[]): string[] {
   let [methods, folder] = ['', '']
   return codes.flatMap((code) => {
     const [, ownMethods, path = ''] = /^(?:([A-Z, ]+) )?(\/\S+)$/.exec(code) ?? []
-    if (ownMethods !== undefined) [methods, folder] = [ownMethods, path.slice(0, path.lastIndexOf('/'))]
-    return methods.split(', ').map((method) => asInOpenApi(`${method} ${ownMethods === undefined ? folder + path : path}`))
+    if (ownMethods !== undefined)
+      [methods, folder] = [ownMethods, path.slice(0, path.lastIndexOf('/'))]
+    return methods
+      .split(', ')
+      .map((method) => asInOpenApi(`${method} ${ownMethods === undefined ? folder + path : path}`))
   })
 }
 
-const asInOpenApi = (route: string): string => route.replaceAll(/:(\w+)/g, '{$1}').replace('{event}.json', '{file}')
+const asInOpenApi = (route: string): string =>
+  route.replaceAll(/:(\w+)/g, '{$1}').replace('{event}.json', '{file}')
 
-const permissionOf = (operation: Operation | undefined): string => operation?.security?.flatMap(({ apiKey = [] }) => apiKey)[0] ?? '-'
+const permissionOf = (operation: Operation | undefined): string =>
+  operation?.security?.flatMap(({ apiKey = [] }) => apiKey)[0] ?? '-'
 
 /** A response that is an error of one kind is referred to by its name, and has an example of that name. */
 const errorsOf = ({ responses = {} }: Partial<Operation>): string[] =>
   Object.entries(responses).flatMap(([status, response]) =>
-    [...JSON.stringify(response).matchAll(/#\/components\/(?:responses|examples)\/(\w+)/g)].flatMap(([, name = '']) => {
-      const code = openapi.components.examples[name]?.value.error?.code
-      return code === undefined ? [] : [`${status} ${code}`]
-    }),
+    [...JSON.stringify(response).matchAll(/#\/components\/(?:responses|examples)\/(\w+)/g)].flatMap(
+      ([, name = '']) => {
+        const code = openapi.components.examples[name]?.value.error?.code
+        return code === undefined ? [] : [`${status} ${code}`]
+      },
+    ),
   )

@@ -21,13 +21,20 @@ function runSuite(source: string, { strict = false, args = [] as readonly string
   writeFileSync(path.join(folder, 'suite.test.js'), source)
   const { CI_STRICT: _, ...env } = process.env
   const options = { encoding: 'utf8', env: { ...env, ...(strict && { CI_STRICT: '1' }) } } as const
-  const run = spawnSync(process.execPath, [vitest, 'run', '--root', folder, '--globals', '--reporter', reporter, ...args], options)
+  const run = spawnSync(
+    process.execPath,
+    [vitest, 'run', '--root', folder, '--globals', '--reporter', reporter, ...args],
+    options,
+  )
   return { lines: run.stdout.trimEnd().split('\n'), code: run.status }
 }
 
 describe('the reporter of what was left out', () => {
   it('says nothing but the totals when nothing was', () => {
-    expect(runSuite(`it('a', () => {})`, { strict: true })).toEqual({ lines: ['1 passed, 0 failed'], code: 0 })
+    expect(runSuite(`it('a', () => {})`, { strict: true })).toEqual({
+      lines: ['1 passed, 0 failed'],
+      code: 0,
+    })
   })
 
   it('names what was missing, and passes', () => {
@@ -44,15 +51,22 @@ describe('the reporter of what was left out', () => {
   })
 
   it('fails the run for it under CI_STRICT=1', () => {
-    expect(runSuite(`it('a', () => {}); it('b', ${missing('strace')}, () => {})`, { strict: true }).code).toBe(1)
+    expect(
+      runSuite(`it('a', () => {}); it('b', ${missing('strace')}, () => {})`, { strict: true }).code,
+    ).toBe(1)
   })
 
   it('names a test that was left out without a reason', () => {
-    expect(runSuite(`it('a', () => {}); it('b', { skip: true }, () => {})`).lines).toContain('  1 test without a reason: b')
+    expect(runSuite(`it('a', () => {}); it('b', { skip: true }, () => {})`).lines).toContain(
+      '  1 test without a reason: b',
+    )
   })
 
   it('does not miss what the caller’s own filter left out', () => {
-    const { lines, code } = runSuite(`it('a', () => {}); it('b', () => {})`, { strict: true, args: ['-t', 'a'] })
+    const { lines, code } = runSuite(`it('a', () => {}); it('b', () => {})`, {
+      strict: true,
+      args: ['-t', 'a'],
+    })
     expect({ last: lines.at(-1), code }).toEqual({ last: '1 passed, 0 failed', code: 0 })
   })
 

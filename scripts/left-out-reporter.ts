@@ -1,4 +1,11 @@
-import type { Reporter, SerializedError, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node'
+import type {
+  Reporter,
+  SerializedError,
+  TestCase,
+  TestModule,
+  TestSuite,
+  Vitest,
+} from 'vitest/node'
 
 /**
  * Prints, after everything else, what the run left out and why, then one plain line: `N passed, N failed[, N skipped]`.
@@ -22,19 +29,24 @@ export default class LeftOutReporter implements Reporter {
     const inState = (state: string) => tests.filter((test) => test.result().state === state)
     // A file that does not load, a hook that throws, and an error that no test caught, are failures too.
     const groups = modules.flatMap((module) => [module, ...module.children.allSuites()])
-    const failed = inState('failed').length + groups.filter(hasErrors).length + unhandledErrors.length
+    const failed =
+      inState('failed').length + groups.filter(hasErrors).length + unhandledErrors.length
     // Neither a test below such a failure nor one that the caller's own `-t` left out is missed.
     const skipped = inState('skipped').filter((test) => !isBelowErrors(test))
     const leftOut = this.#isFiltered ? skipped.filter(isMissingSomething) : skipped
     this.#isComplete = leftOut.length === 0
     const totals = `${inState('passed').length} passed, ${failed} failed`
-    this.#lines = [...leftOutLines(leftOut), leftOut.length > 0 ? `${totals}, ${leftOut.length} skipped` : totals]
+    this.#lines = [
+      ...leftOutLines(leftOut),
+      leftOut.length > 0 ? `${totals}, ${leftOut.length} skipped` : totals,
+    ]
   }
 }
 
 type Group = TestModule | TestSuite
 const hasErrors = (group: Group): boolean => group.errors().length > 0
-const isBelowErrors = ({ parent }: TestCase | TestSuite): boolean => hasErrors(parent) || (parent.type === 'suite' && isBelowErrors(parent))
+const isBelowErrors = ({ parent }: TestCase | TestSuite): boolean =>
+  hasErrors(parent) || (parent.type === 'suite' && isBelowErrors(parent))
 
 const missingOf = (test: TestCase): readonly string[] => test.meta().missing ?? []
 const isMissingSomething = (test: TestCase): boolean => missingOf(test).length > 0
@@ -43,9 +55,13 @@ function leftOutLines(leftOut: readonly TestCase[]): readonly string[] {
   if (leftOut.length === 0) return []
   const counts = new Map<string, number>()
   for (const test of leftOut) {
-    const reason = isMissingSomething(test) ? `for want of ${missingOf(test).join(' and ')}` : `without a reason: ${test.fullName}`
+    const reason = isMissingSomething(test)
+      ? `for want of ${missingOf(test).join(' and ')}`
+      : `without a reason: ${test.fullName}`
     counts.set(reason, (counts.get(reason) ?? 0) + 1)
   }
-  const reasons = [...counts].map(([reason, count]) => `  ${count} ${count === 1 ? 'test' : 'tests'} ${reason}`)
+  const reasons = [...counts].map(
+    ([reason, count]) => `  ${count} ${count === 1 ? 'test' : 'tests'} ${reason}`,
+  )
   return ['Left out (`.ci/run` installs what they need and runs them):', ...reasons]
 }

@@ -1,7 +1,16 @@
 // What a user of the packages gets: each is packed, its manifest and its types are checked, and a blank project, by Node's rules and by a
 // bundler's, imports every entry and compiles what the READMEs show.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,28 +19,51 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 const packages = readdirSync(path.join(root, 'packages'))
   .map((name) => path.join(root, 'packages', name))
-  .map((home) => ({ home, manifest: JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8')) }))
+  .map((home) => ({
+    home,
+    manifest: JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8')),
+  }))
   .filter(({ manifest }) => !manifest.private && manifest.exports)
 
 function requirePaperwork(home, { name, engines, license, sideEffects }) {
   const missing = ['README.md', 'LICENSE'].filter((file) => !existsSync(path.join(home, file)))
-  if (!engines?.node || license !== 'MIT' || sideEffects !== false) missing.push('engines.node, license MIT or sideEffects false')
+  if (!engines?.node || license !== 'MIT' || sideEffects !== false)
+    missing.push('engines.node, license MIT or sideEffects false')
   if (missing.length > 0) throw new Error(`${name} lacks ${missing.join(', ')}`)
 }
 
 /** Shows what a program printed only when it failed. */
 function run(command, args, cwd = root) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', env: { ...process.env, PATH: searchPath } })
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed\n${error?.message ?? `${stdout}${stderr}`}`)
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, PATH: searchPath },
+  })
+  if (status !== 0)
+    throw new Error(
+      `${command} ${args.join(' ')} failed\n${error?.message ?? `${stdout}${stderr}`}`,
+    )
 }
-const searchPath = [path.join(root, 'node_modules/.bin'), path.dirname(process.execPath), process.env.PATH].join(path.delimiter)
+const searchPath = [
+  path.join(root, 'node_modules/.bin'),
+  path.dirname(process.execPath),
+  process.env.PATH,
+].join(path.delimiter)
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pack-check-'))
 const consumer = path.join(folder, 'consumer')
 try {
-  run('npm', ['pack', '--pack-destination', folder, ...packages.flatMap(({ manifest }) => ['--workspace', manifest.name])])
+  run('npm', [
+    'pack',
+    '--pack-destination',
+    folder,
+    ...packages.flatMap(({ manifest }) => ['--workspace', manifest.name]),
+  ])
   for (const { home, manifest } of packages) {
-    const tarball = path.join(folder, `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`)
+    const tarball = path.join(
+      folder,
+      `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`,
+    )
     requirePaperwork(home, manifest)
     run('publint', ['run', tarball, '--strict'])
     run('attw', [tarball, '--profile', 'esm-only', '--no-definitely-typed'])
@@ -52,7 +84,9 @@ function unpack(tarball, home, { name, dependencies, peerDependencies }) {
   run('tar', ['-xzf', tarball, '--strip-components=1', '-C', target])
   for (const dependency of Object.keys({ ...dependencies, ...peerDependencies })) {
     if (packages.some(({ manifest }) => manifest.name === dependency)) continue
-    const [installed] = [home, root].map((place) => path.join(place, 'node_modules', dependency)).filter((place) => existsSync(place))
+    const [installed] = [home, root]
+      .map((place) => path.join(place, 'node_modules', dependency))
+      .filter((place) => existsSync(place))
     link(installed, path.join(target, 'node_modules', dependency))
   }
 }
@@ -63,8 +97,16 @@ function link(from, to) {
 }
 
 function importEverything() {
-  const entries = packages.flatMap(({ manifest }) => Object.keys(manifest.exports).map((entry) => path.posix.join(manifest.name, entry)))
-  const compilerOptions = { module: 'nodenext', target: 'es2023', strict: true, types: ['node'], noEmit: true }
+  const entries = packages.flatMap(({ manifest }) =>
+    Object.keys(manifest.exports).map((entry) => path.posix.join(manifest.name, entry)),
+  )
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2023',
+    strict: true,
+    types: ['node'],
+    noEmit: true,
+  }
   const write = (file, lines) => writeFileSync(path.join(consumer, file), `${lines.join('\n')}\n`)
   write('package.json', [JSON.stringify({ type: 'module' })])
   const readmes = packages.map(({ home, manifest }, n) => {
@@ -74,7 +116,10 @@ function importEverything() {
   const files = ['types.ts', ...readmes]
   write('tsconfig.json', [JSON.stringify({ compilerOptions, files })])
   write('tsconfig.bundler.json', [
-    JSON.stringify({ compilerOptions: { ...compilerOptions, module: 'esnext', moduleResolution: 'bundler' }, files }),
+    JSON.stringify({
+      compilerOptions: { ...compilerOptions, module: 'esnext', moduleResolution: 'bundler' },
+      files,
+    }),
   ])
   write(
     'types.ts',
@@ -96,7 +141,8 @@ function importEverything() {
 
 /** What a package's README shows. */
 function codeOf(home, { name }) {
-  const [, code] = /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(home, 'README.md'), 'utf8')) ?? []
+  const [, code] =
+    /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(home, 'README.md'), 'utf8')) ?? []
   if (!code) throw new Error(`the README of ${name} shows no code`)
   return code
 }

@@ -12,7 +12,10 @@ import { freePort } from './free-port.mjs'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
 const TSC = path.join(ROOT, 'node_modules/typescript/bin/tsc')
-const STRICT = '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2023 --types node'.split(' ')
+const STRICT =
+  '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2023 --types node'.split(
+    ' ',
+  )
 const folder = mkdtempSync(path.join(tmpdir(), 'readme-'))
 const started: ChildProcess[] = []
 let [port, receiverPort] = [0, 0]
@@ -20,7 +23,10 @@ let key = ''
 
 type Block = { readonly language: string; readonly text: string }
 const blocksOf = (file: string): Block[] =>
-  [...read(file).matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(([, language = '', text = '']) => ({ language, text }))
+  [...read(file).matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(([, language = '', text = '']) => ({
+    language,
+    text,
+  }))
 
 beforeAll(async () => {
   ;[port, receiverPort] = [await freePort(), await freePort()]
@@ -29,10 +35,15 @@ beforeAll(async () => {
   const cli = path.join(ROOT, 'packages/server/dist/cli.js')
   // What was not taken at once comes when it is asked for, and not by itself.
   const env = { ...process.env, PORT: `${port}`, SERVICE_WEBHOOK_RETRY_SCHEDULE: '1h' }
-  const said = start(process.execPath, [cli, 'dev', '--agents', 'my-agents.mjs'], { cwd: folder, env })
+  const said = start(process.execPath, [cli, 'dev', '--agents', 'my-agents.mjs'], {
+    cwd: folder,
+    env,
+  })
   await until(() => said().includes('See the delivery'))
   const [, exportKey = 'false'] = /`(export KEY=[^`]+)`/.exec(read('README.md')) ?? []
-  key = (await promisify(execFile)('bash', ['-c', `${exportKey} && echo $KEY`], { cwd: folder })).stdout.trim()
+  key = (
+    await promisify(execFile)('bash', ['-c', `${exportKey} && echo $KEY`], { cwd: folder })
+  ).stdout.trim()
 }, 60_000)
 afterAll(() => {
   for (const child of started) child.kill('SIGKILL')
@@ -40,7 +51,11 @@ afterAll(() => {
 })
 
 /** Gives what it has printed so far. */
-function start(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): () => string {
+function start(
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; env: NodeJS.ProcessEnv },
+): () => string {
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
   started.push(child)
   let printed = ''
@@ -49,12 +64,18 @@ function start(command: string, args: readonly string[], options: { cwd: string;
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
-  for (const end = Date.now() + 30_000; !isTrue(); await new Promise((resolve) => setTimeout(resolve, 50)))
+  for (
+    const end = Date.now() + 30_000;
+    !isTrue();
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  )
     if (Date.now() > end) throw new Error('it did not come true')
 }
 
 const here = (text: string): string =>
-  text.replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`).replaceAll('127.0.0.1:4000', `127.0.0.1:${receiverPort}`)
+  text
+    .replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)
+    .replaceAll('127.0.0.1:4000', `127.0.0.1:${receiverPort}`)
 
 /** With `pipefail` and `curl --fail`: a command that fails is not passed over. */
 async function shell(text: string, env: Record<string, string> = {}): Promise<string> {
@@ -77,7 +98,10 @@ describe('the README', () => {
 
   it('names the two commands that there are', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-    expect(blocks[0]?.text.match(/^npm \w+/gm)?.map((command) => command.slice(4))).toEqual(['start', 'test'])
+    expect(blocks[0]?.text.match(/^npm \w+/gm)?.map((command) => command.slice(4))).toEqual([
+      'start',
+      'test',
+    ])
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['start', 'test']))
   })
 
@@ -85,14 +109,22 @@ describe('the README', () => {
     expect(commands.length).toBeGreaterThanOrEqual(4)
     for (const { text, shown } of commands) {
       const answer = JSON.parse(await shell(text)) as object
-      if (shown?.language === 'json' && !text.includes('/v1/deliveries')) expect(shapeOf(answer)).toEqual(shapeOf(JSON.parse(shown.text)))
+      if (shown?.language === 'json' && !text.includes('/v1/deliveries'))
+        expect(shapeOf(answer)).toEqual(shapeOf(JSON.parse(shown.text)))
     }
   })
 
   it('has a client that gets an answer', async () => {
     const { text } = blocks.find((block) => block.text.includes('createClient(')) ?? { text: '' }
-    const options = { cwd: path.join(ROOT, 'examples/receive-webhooks'), env: { ...process.env, KEY: key } }
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', here(text)], options)
+    const options = {
+      cwd: path.join(ROOT, 'examples/receive-webhooks'),
+      env: { ...process.env, KEY: key },
+    }
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', here(text)],
+      options,
+    )
     expect(stdout.trim()).toBe('responded Hello')
   })
 
@@ -102,7 +134,9 @@ describe('the README', () => {
     const program = path.join(ROOT, 'examples/receive-webhooks/build/readme.mts')
     mkdirSync(path.dirname(program), { recursive: true })
     writeFileSync(program, text)
-    const { status, stdout } = spawnSync(process.execPath, [TSC, ...STRICT, program], { encoding: 'utf8' })
+    const { status, stdout } = spawnSync(process.execPath, [TSC, ...STRICT, program], {
+      encoding: 'utf8',
+    })
     expect([status, stdout]).toEqual([0, ''])
   })
 
@@ -112,7 +146,9 @@ describe('the README', () => {
 })
 
 describe('the quick start', () => {
-  const [, receive = '', send = '', again = ''] = blocksOf('docs/quick-start.md').map(({ text }) => text)
+  const [, receive = '', send = '', again = ''] = blocksOf('docs/quick-start.md').map(
+    ({ text }) => text,
+  )
   const lines = receive.trim().split('\n')
   const program = /node (\S+)$/.exec(lines.at(-1) ?? '')?.[1] ?? ''
   let [secret, webhookId] = ['', '']
@@ -133,7 +169,9 @@ describe('the quick start', () => {
 
   it('leads to a verified webhook', { timeout: 60_000 }, async () => {
     secret = `whsec_${(await shell(`${/openssl.*(?=\))/.exec(receive)?.[0]}`)).trim()}`
-    ;({ id: webhookId } = JSON.parse(await shell(lines.slice(1, -1).join('\n'), { SECRET: secret })) as { id: string })
+    ;({ id: webhookId } = JSON.parse(
+      await shell(lines.slice(1, -1).join('\n'), { SECRET: secret }),
+    ) as { id: string })
     const said = await startReceiver()
     expect(JSON.parse(await shell(send))).toMatchObject({ status: 'responded', response: 'Hello' })
     await until(() => said().includes('first Hello'))
@@ -146,7 +184,9 @@ describe('the quick start', () => {
       .split('\n')
       .map((line) => line.replace(/^npx agent-messaging (\w+ \w+) ?/, '$1 '))
     await shell(send)
-    const [waiting] = JSON.parse(await command(`${list} --webhook ${webhookId} --json`)) as { id: string }[]
+    const [waiting] = JSON.parse(await command(`${list} --webhook ${webhookId} --json`)) as {
+      id: string
+    }[]
     const said = await startReceiver()
     await command(redeliver.replace(/<.*>/, waiting?.id ?? ''))
     await until(() => said() !== '')
@@ -157,5 +197,9 @@ describe('the quick start', () => {
 /** As somebody would type it where the server was started. */
 async function command(words: string): Promise<string> {
   const cli = path.join(ROOT, 'packages/server/dist/cli.js')
-  return (await promisify(execFile)(process.execPath, [cli, ...words.split(' ').filter(Boolean)], { cwd: folder })).stdout
+  return (
+    await promisify(execFile)(process.execPath, [cli, ...words.split(' ').filter(Boolean)], {
+      cwd: folder,
+    })
+  ).stdout
 }

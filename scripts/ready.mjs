@@ -14,8 +14,12 @@ export async function makeReady() {
   const problem = nodeProblem(process.versions.node)
   if (problem) stop(problem)
   if (!isInstalled(root))
-    await install('Installing dependencies (about a minute; the database driver may have to be compiled)…', ['ci', '--include=dev'])
-  if (!hasWorkingDriver(root)) await install('Building the database driver for this Node…', ['rebuild', 'better-sqlite3'])
+    await install(
+      'Installing dependencies (about a minute; the database driver may have to be compiled)…',
+      ['ci', '--include=dev'],
+    )
+  if (!hasWorkingDriver(root))
+    await install('Building the database driver for this Node…', ['rebuild', 'better-sqlite3'])
   await build()
 }
 
@@ -32,7 +36,9 @@ export function isInstalled(folder) {
   if (!installed) return false
   const asked = Object.entries(packagesOf(path.join(folder, 'package-lock.json')) ?? {})
   return asked
-    .filter(([place, entry]) => place.includes('node_modules/') && !entry.optional && !entry.devOptional)
+    .filter(
+      ([place, entry]) => place.includes('node_modules/') && !entry.optional && !entry.devOptional,
+    )
     .every(([place, entry]) => place in installed && installed[place].version === entry.version)
 }
 
@@ -58,19 +64,32 @@ function hasWorkingDriver(folder) {
 async function install(title, args) {
   console.log(title)
   // Run by npm, this is the npm that was called; npm's own settings may leave out what the build and the driver need.
-  const npm = process.env.npm_execpath?.endsWith('npm-cli.js') ? [process.execPath, process.env.npm_execpath] : ['npm']
-  const code = await run([...npm, ...args, '--ignore-scripts=false', '--loglevel=error'], ['ignore', 'ignore', 'inherit'])
+  const npm = process.env.npm_execpath?.endsWith('npm-cli.js')
+    ? [process.execPath, process.env.npm_execpath]
+    : ['npm']
+  const code = await run(
+    [...npm, ...args, '--ignore-scripts=false', '--loglevel=error'],
+    ['ignore', 'ignore', 'inherit'],
+  )
   if (code !== 0) stop('The installation failed; what npm says is above.')
 }
 
 /** `tsc -b` takes 0.2 s when nothing has changed. It goes by its own notes and would not see that an output was deleted. */
 async function build() {
-  const packages = readdirSync(path.join(root, 'packages')).map((name) => path.join(root, 'packages', name))
+  const packages = readdirSync(path.join(root, 'packages')).map((name) =>
+    path.join(root, 'packages', name),
+  )
   const projects = packages.filter((folder) => existsSync(path.join(folder, 'tsconfig.json')))
   const isBuilt = projects.every((folder) => existsSync(path.join(folder, 'dist/index.js')))
   if (!isBuilt) console.log('Building…')
   const tsc = [process.execPath, path.join(root, 'node_modules/typescript/bin/tsc')]
-  const code = await run([...tsc, '-b', ...projects, path.join(root, 'faults'), ...(isBuilt ? [] : ['--force'])])
+  const code = await run([
+    ...tsc,
+    '-b',
+    ...projects,
+    path.join(root, 'faults'),
+    ...(isBuilt ? [] : ['--force']),
+  ])
   if (code !== 0) stop('The build failed; what it says is above.')
 }
 
@@ -79,7 +98,9 @@ export async function run([command, ...args], stdio = 'inherit') {
   const child = spawn(command, args, { cwd: root, stdio })
   const forward = (signal) => child.kill(signal)
   for (const signal of SIGNALS) process.on(signal, forward)
-  const [code, signal] = await once(child, 'exit').catch((error) => stop(`${command} could not be started: ${error.message}`))
+  const [code, signal] = await once(child, 'exit').catch((error) =>
+    stop(`${command} could not be started: ${error.message}`),
+  )
   for (const name of SIGNALS) process.off(name, forward)
   if (signal) process.kill(process.pid, signal) // ended by a signal, as the child was
   return code

@@ -11,9 +11,12 @@ describe('the check of Node’s version', () => {
     expect(nodeProblem(version)).toBeUndefined()
   })
 
-  it.each(['20.18.3', '18.20.0', '16.0.0'])('refuses %s in a sentence that names both versions', (version) => {
-    expect(nodeProblem(version)).toMatch(new RegExp(`20\\.19 .*${version}`))
-  })
+  it.each(['20.18.3', '18.20.0', '16.0.0'])(
+    'refuses %s in a sentence that names both versions',
+    (version) => {
+      expect(nodeProblem(version)).toMatch(new RegExp(`20\\.19 .*${version}`))
+    },
+  )
 })
 
 describe('the check of what is installed', () => {
@@ -32,7 +35,8 @@ describe('the check of what is installed', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  const write = (file: string, packages: object) => writeFileSync(path.join(folder, file), JSON.stringify({ packages }))
+  const write = (file: string, packages: object) =>
+    writeFileSync(path.join(folder, file), JSON.stringify({ packages }))
 
   it('asks for an install in a fresh clone', () => {
     write('package-lock.json', asked)
@@ -52,7 +56,10 @@ describe('the check of what is installed', () => {
   })
 
   it('is content without the packages of other platforms', () => {
-    write('package-lock.json', { ...asked, 'node_modules/linter-mac': { version: '1.0.0', optional: true } })
+    write('package-lock.json', {
+      ...asked,
+      'node_modules/linter-mac': { version: '1.0.0', optional: true },
+    })
     write('node_modules/.package-lock.json', asked)
     expect(isInstalled(folder)).toBe(true)
   })
@@ -77,7 +84,9 @@ describe('a step', () => {
     const program = `process.on('SIGTERM', () => process.exit(3)); console.log('up'); setInterval(() => {}, 1000)`
     const module = new URL('ready.mjs', import.meta.url).href
     const script = `import { run } from '${module}'; process.exitCode = await run([process.execPath, '-e', ${JSON.stringify(program)}])`
-    const step = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const step = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     await once(step.stdout, 'data')
     step.kill('SIGTERM')
     expect(await once(step, 'exit')).toEqual([3, null])

@@ -19,7 +19,10 @@ const origin = listener.url
 const browser = await chromium.launch(chromiumOptions())
 
 const { data: open } = (
-  await demo.service.deliveries.list({ projectId: demo.projectId, webhookId: demo.webhooks[2].id, lastAnswer: '5xx' }, { limit: 100 })
+  await demo.service.deliveries.list(
+    { projectId: demo.projectId, webhookId: demo.webhooks[2].id, lastAnswer: '5xx' },
+    { limit: 100 },
+  )
 )._unsafeUnwrap()
 const failed = open.toSorted((a, b) => b.attemptCount - a.attemptCount)[0]
 const screens = {

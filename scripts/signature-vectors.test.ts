@@ -20,12 +20,20 @@ type Vector = {
   readonly body: string
   readonly headers: Record<string, string>
 }
-type Verifier = (secret: string, headers: Record<string, string>, body: Buffer, now?: number) => boolean
+type Verifier = (
+  secret: string,
+  headers: Record<string, string>,
+  body: Buffer,
+  now?: number,
+) => boolean
 
-const read = (file: string): string => readFileSync(new URL(`../docs/${file}`, import.meta.url), 'utf8')
+const read = (file: string): string =>
+  readFileSync(new URL(`../docs/${file}`, import.meta.url), 'utf8')
 const vectors = JSON.parse(read('signature-test-vectors.json')) as readonly Vector[]
 const program = (language: string): string =>
-  new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(read('signature-test-vectors.md'))?.[1] ?? ''
+  new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(
+    read('signature-test-vectors.md'),
+  )?.[1] ?? ''
 
 const isUtf8 = ({ body }: Vector): boolean => body.length !== Buffer.byteLength(body)
 const lowerCase = (headers: Record<string, string>): Record<string, string> =>
@@ -33,8 +41,10 @@ const lowerCase = (headers: Record<string, string>): Record<string, string> =>
 /** The last character of each signature is another one, but one that is possible there. */
 const forged = ({ headers }: Vector): Record<string, string> => ({
   ...lowerCase(headers),
-  'x-service-signature': headers['X-Service-Signature']?.replace(/.$/, (c) => (c === '0' ? '1' : '0')) ?? '',
-  'webhook-signature': headers['webhook-signature']?.replaceAll(/,./g, (c) => (c === ',A' ? ',B' : ',A')) ?? '',
+  'x-service-signature':
+    headers['X-Service-Signature']?.replace(/.$/, (c) => (c === '0' ? '1' : '0')) ?? '',
+  'webhook-signature':
+    headers['webhook-signature']?.replaceAll(/,./g, (c) => (c === ',A' ? ',B' : ',A')) ?? '',
 })
 
 let folder: string
@@ -51,14 +61,16 @@ function inFile(name: string, content: string): string {
 
 it('the published vectors show every kind of secret and body, and a rotation', () => {
   expect(vectors.every(({ secret }) => isSecret(secret))).toBe(true)
-  expect([...new Set(vectors.map(({ secret }) => Buffer.from(secret.slice(6), 'base64').length))].toSorted((a, b) => a - b)).toEqual([
-    24, 32, 64,
-  ])
-  expect([vectors.some(isUtf8), vectors.some((vector) => !isUtf8(vector)), vectors.some(({ body }) => body === '{}')]).toEqual([
-    true,
-    true,
-    true,
-  ])
+  expect(
+    [
+      ...new Set(vectors.map(({ secret }) => Buffer.from(secret.slice(6), 'base64').length)),
+    ].toSorted((a, b) => a - b),
+  ).toEqual([24, 32, 64])
+  expect([
+    vectors.some(isUtf8),
+    vectors.some((vector) => !isUtf8(vector)),
+    vectors.some(({ body }) => body === '{}'),
+  ]).toEqual([true, true, true])
   expect(vectors.some(({ nextSecret }) => nextSecret !== undefined)).toBe(true)
 })
 
@@ -89,13 +101,17 @@ describe.each(vectors)('the published vector “$name” is right', (vector) => 
     vi.useFakeTimers({ toFake: ['Date'], now: timestamp * 1_000 })
     for (const known of [secret, ...(nextSecret === undefined ? [] : [nextSecret])]) {
       expect(new StandardWebhook(known).verify(body, headers)).toEqual(JSON.parse(body))
-      expect(() => new StandardWebhook(known).verify(`${body} `, headers)).toThrow('No matching signature found')
+      expect(() => new StandardWebhook(known).verify(`${body} `, headers)).toThrow(
+        'No matching signature found',
+      )
     }
   })
 
   it('by the program for Node', async () => {
     const file = inFile('verify.mjs', program('js'))
-    const { isGenuine, isGenuineAndFresh } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Record<string, Verifier>
+    const { isGenuine, isGenuineAndFresh } = (await import(
+      /* @vite-ignore */ pathToFileURL(file).href
+    )) as Record<string, Verifier>
     const bytes = Buffer.from(body)
     expect(isGenuine?.(secret, lowerCase(headers), bytes)).toBe(true)
     expect(isGenuine?.(secret, forged(vector), bytes)).toBe(false)
@@ -120,7 +136,9 @@ for secret in known:
     answers += [not is_genuine_and_fresh(secret, v["forged"], body, now), not is_genuine_and_fresh(secret, v["headers"], body)]
 print(json.dumps(answers))`
     const input = JSON.stringify({ ...vector, headers: lowerCase(headers), forged: forged(vector) })
-    const answers = JSON.parse(execFileSync('python3', ['-c', program('python') + ask], { input, encoding: 'utf8' })) as boolean[]
+    const answers = JSON.parse(
+      execFileSync('python3', ['-c', program('python') + ask], { input, encoding: 'utf8' }),
+    ) as boolean[]
     expect(answers.length).toBe(nextSecret === undefined ? 7 : 11)
     expect(answers.every(Boolean)).toBe(true)
   })
@@ -129,8 +147,17 @@ print(json.dumps(answers))`
     inFile('body', body)
     const signatures = [nextSecret, secret].flatMap((known) => {
       if (known === undefined) return []
-      const env = { PATH: process.env['PATH'], SECRET: known, WEBHOOK_ID: id, WEBHOOK_TIMESTAMP: String(timestamp) }
-      const [own, standard] = execFileSync('sh', ['-ec', program('sh')], { cwd: folder, env, encoding: 'utf8' }).split('\n')
+      const env = {
+        PATH: process.env['PATH'],
+        SECRET: known,
+        WEBHOOK_ID: id,
+        WEBHOOK_TIMESTAMP: String(timestamp),
+      }
+      const [own, standard] = execFileSync('sh', ['-ec', program('sh')], {
+        cwd: folder,
+        env,
+        encoding: 'utf8',
+      }).split('\n')
       return [{ own, standard }]
     })
     expect(signatures.at(-1)?.own).toBe(headers['X-Service-Signature'])

@@ -4,11 +4,17 @@ import { chromiumPath } from './chromium.mjs'
 
 /** What a test may need beyond Node: in words, and whether this machine has it. */
 const NEEDS = {
-  chromium: { words: 'Chromium (in a well-known place, or CHROMIUM_PATH)', isHere: () => chromiumPath() !== undefined },
+  chromium: {
+    words: 'Chromium (in a well-known place, or CHROMIUM_PATH)',
+    isHere: () => chromiumPath() !== undefined,
+  },
   fullDevice: { words: '/dev/full', isHere: () => existsSync('/dev/full') },
   go: { words: 'Go', isHere: () => succeeds('go', 'version') },
   root: { words: 'a root shell', isHere: () => process.getuid?.() === 0 },
-  namespaces: { words: 'network namespaces (root and iproute2)', isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up') },
+  namespaces: {
+    words: 'network namespaces (root and iproute2)',
+    isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up'),
+  },
   openssl: { words: 'openssl', isHere: () => succeeds('openssl', 'version') },
   pgbouncer: { words: 'PgBouncer', isHere: () => succeeds('pgbouncer', '--version') },
   python: { words: 'Python 3.9', isHere: () => succeeds('python3', '-c', '"".removeprefix("")') },
@@ -29,9 +35,13 @@ declare module 'vitest' {
  * Options for `it` or `describe`: runs where all needs are met, is left out where not, and is then named at the end of the run.
  * `it('fsyncs each commit', needs('strace'), () => …)`. `.ci/run` installs every need and fails when a test is left out.
  */
-export function needs(...all: readonly Need[]): { readonly skip: boolean; readonly meta: { readonly missing: readonly string[] } } {
+export function needs(...all: readonly Need[]): {
+  readonly skip: boolean
+  readonly meta: { readonly missing: readonly string[] }
+} {
   const missing = all.filter((need) => !NEEDS[need].isHere()).map((need) => NEEDS[need].words)
   return { skip: missing.length > 0, meta: { missing } }
 }
 
-const succeeds = (command: string, ...args: readonly string[]): boolean => spawnSync(command, args, { stdio: 'ignore' }).status === 0
+const succeeds = (command: string, ...args: readonly string[]): boolean =>
+  spawnSync(command, args, { stdio: 'ignore' }).status === 0

@@ -4,4 +4,9 @@ import path from 'node:path'
 import { makeReady, root, run } from './ready.mjs'
 
 await makeReady() // built too: some tests start the server as its own process
-process.exitCode = await run([process.execPath, path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2)])
+process.exitCode = await run([
+  process.execPath,
+  path.join(root, 'node_modules/vitest/vitest.mjs'),
+  'run',
+  ...process.argv.slice(2),
+])

@@ -7,7 +7,9 @@ export function answer(ready, commands = {}) {
   process.on('disconnect', () => process.exit())
   process.on('SIGTERM', () => process.exit())
   process.on('SIGINT', () => undefined) // Ctrl-C reaches us too; the parent ends us
-  process.on('message', async ({ command, ...details }) => process.send((await all[command](details)) ?? {}))
+  process.on('message', async ({ command, ...details }) =>
+    process.send((await all[command](details)) ?? {}),
+  )
   process.send(ready)
 }
 
@@ -16,5 +18,10 @@ export function usage({ collect = false } = {}) {
   if (collect) globalThis.gc()
   const { user, system } = process.cpuUsage()
   const memory = { rss: process.memoryUsage.rss(), peakRss: process.resourceUsage().maxRSS * 1024 }
-  return { at: performance.now(), cpuMicros: user + system, ...memory, handles: process.getActiveResourcesInfo().length }
+  return {
+    at: performance.now(),
+    cpuMicros: user + system,
+    ...memory,
+    handles: process.getActiveResourcesInfo().length,
+  }
 }

@@ -11,20 +11,32 @@ const { service, projectId, webhookIds } = await openService({
   database,
   webhooks: Array.from({ length: WEBHOOKS }, () => url),
   enabled,
-  telemetry: { record: ({ name, outcome }) => (delivered += name === 'delivery.attempted' && outcome === 'accepted' ? 1 : 0) },
+  telemetry: {
+    record: ({ name, outcome }) =>
+      (delivered += name === 'delivery.attempted' && outcome === 'accepted' ? 1 : 0),
+  },
 })
 
 async function fill() {
   for (let sent = 0; sent < deliveries / WEBHOOKS; sent += AT_ONCE) {
     const batch = Array.from({ length: Math.min(AT_ONCE, deliveries / WEBHOOKS - sent) }, (_, n) =>
-      service.messages.send({ projectId, agent: 'bench', sessionId: `${sent + n}`, message: 'x'.repeat(200) }),
+      service.messages.send({
+        projectId,
+        agent: 'bench',
+        sessionId: `${sent + n}`,
+        message: 'x'.repeat(200),
+      }),
     )
     for (const result of await Promise.all(batch)) must(result)
   }
 }
 
 async function drain({ uncounted }) {
-  await Promise.all(webhookIds.map((webhookId) => service.webhooks.update({ projectId, webhookId, change: { enabled: true } })))
+  await Promise.all(
+    webhookIds.map((webhookId) =>
+      service.webhooks.update({ projectId, webhookId, change: { enabled: true } }),
+    ),
+  )
   return drained(() => delivered, { uncounted, deliveries })
 }
 answer({}, { fill, drain })

@@ -35,6 +35,12 @@ async function pace({ url, headers, rate, seconds, connections }) {
   const failures = ended.filter(({ status }) => status === 'rejected')
   const latencies = ended.filter(({ status }) => status === 'fulfilled').map(({ value }) => value)
   const reasons = [...new Set(failures.map(({ reason }) => String(reason)))].join(', ')
-  return { requests: latencies.length, failed: failures.length, reasons, seconds: took, ...percentiles(latencies) }
+  return {
+    requests: latencies.length,
+    failed: failures.length,
+    reasons,
+    seconds: took,
+    ...percentiles(latencies),
+  }
 }
 answer({}, { send, pace })

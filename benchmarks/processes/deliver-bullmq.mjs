@@ -7,13 +7,18 @@ const { database: path, url, deliveries } = JSON.parse(process.argv[2])
 const BATCH = 1_000
 const PEER = 'bullmq'
 const { Queue, Worker } = await import(PEER)
-const queue = new Queue('deliver', { connection: { path }, defaultJobOptions: { removeOnComplete: true } })
+const queue = new Queue('deliver', {
+  connection: { path },
+  defaultJobOptions: { removeOnComplete: true },
+})
 let delivered = 0
 
 async function fill() {
   for (let added = 0; added < deliveries; added += BATCH) {
     const count = Math.min(BATCH, deliveries - added)
-    await queue.addBulk(Array.from({ length: count }, () => ({ name: 'deliver', data: { url, body } })))
+    await queue.addBulk(
+      Array.from({ length: count }, () => ({ name: 'deliver', data: { url, body } })),
+    )
   }
 }
 

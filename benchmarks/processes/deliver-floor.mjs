@@ -12,7 +12,12 @@ let delivered = 0
 
 async function worker(next) {
   while (next()) {
-    const response = await pool.request({ path: pathname, method: 'POST', headers: signed(body), body })
+    const response = await pool.request({
+      path: pathname,
+      method: 'POST',
+      headers: signed(body),
+      body,
+    })
     await response.body.dump()
     delivered++
   }

@@ -14,7 +14,9 @@ let delivered = 0
 async function fill() {
   for (let added = 0; added < deliveries; added += BATCH) {
     const count = Math.min(BATCH, deliveries - added)
-    await utils.addJobs(Array.from({ length: count }, () => ({ identifier: 'deliver', payload: { url, body } })))
+    await utils.addJobs(
+      Array.from({ length: count }, () => ({ identifier: 'deliver', payload: { url, body } })),
+    )
   }
 }
 
@@ -26,7 +28,15 @@ async function drain({ uncounted }) {
       delivered++
     },
   }
-  await run({ connectionString, logger, concurrency: IN_FLIGHT, maxPoolSize: 12, noHandleSignals: true, taskList, preset: { worker } })
+  await run({
+    connectionString,
+    logger,
+    concurrency: IN_FLIGHT,
+    maxPoolSize: 12,
+    noHandleSignals: true,
+    taskList,
+    preset: { worker },
+  })
   return drained(() => delivered, { uncounted, deliveries })
 }
 answer({}, { fill, drain })

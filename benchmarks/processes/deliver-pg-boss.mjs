@@ -16,7 +16,9 @@ let delivered = 0
 async function fill() {
   for (let added = 0; added < deliveries; added += BATCH) {
     const count = Math.min(BATCH, deliveries - added)
-    await boss.insert(Array.from({ length: count }, () => ({ name: 'deliver', data: { url, body } })))
+    await boss.insert(
+      Array.from({ length: count }, () => ({ name: 'deliver', data: { url, body } })),
+    )
   }
 }
 
@@ -31,10 +33,14 @@ async function deliverAll(jobs) {
 }
 
 async function startWorker() {
-  const id = await boss.work('deliver', { batchSize: BATCH, pollingIntervalSeconds: 0.5 }, async (jobs) => {
-    boss.notifyWorker(id)
-    await deliverAll([...jobs])
-  })
+  const id = await boss.work(
+    'deliver',
+    { batchSize: BATCH, pollingIntervalSeconds: 0.5 },
+    async (jobs) => {
+      boss.notifyWorker(id)
+      await deliverAll([...jobs])
+    },
+  )
 }
 
 async function drain({ uncounted }) {

@@ -19,13 +19,17 @@ const requestHeaders = {
   'webhook-signature': 'x'.repeat(47),
 }
 const { ids } = nodePlatform({ masterKey: Buffer.alloc(32, 1) })
-const { service, storage, projectId, agent, webhookIds, stop } = await openService({ database, webhooks: ['http://127.0.0.1:9/hook'] })
+const { service, storage, projectId, agent, webhookIds, stop } = await openService({
+  database,
+  webhooks: ['http://127.0.0.1:9/hook'],
+})
 const executionPrincipal = { type: 'service' }
 
 async function fill() {
   const queue = Array.from({ length: Math.ceil(messages / PER_SESSION) }, (_, n) => n)
   const worker = async () => {
-    for (let session = queue.pop(); session !== undefined; session = queue.pop()) await fillSession(ids.next())
+    for (let session = queue.pop(); session !== undefined; session = queue.pop())
+      await fillSession(ids.next())
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   // Its deliveries stay; what is measured later has webhooks of its own.
@@ -37,25 +41,66 @@ async function fillSession(sessionId) {
   for (let n = 0; n < PER_SESSION; n++) {
     const id = ids.next()
     const now = Date.now()
-    const message = { id, projectId, agentId: agent.id, sessionId, message: text, executionPrincipal, idempotencyKey: id, now }
+    const message = {
+      id,
+      projectId,
+      agentId: agent.id,
+      sessionId,
+      message: text,
+      executionPrincipal,
+      idempotencyKey: id,
+      now,
+    }
     const accepted = must(await storage.messages.accept({ ...message, claimUntil: now + LEASE_MS }))
     await settle(accepted.claimed, {
       now,
-      data: { messageId: id, agentId: agent.id, sessionId, response: text, executionPrincipal, metadata: {} },
+      data: {
+        messageId: id,
+        agentId: agent.id,
+        sessionId,
+        response: text,
+        executionPrincipal,
+        metadata: {},
+      },
     })
   }
 }
 
 async function settle({ message, lease }, { now, data }) {
-  const event = freezeEvent({ event: 'message.responded', data: { ...data, responseTimeMs: 1 } }, ids.next(), projectId, now)
+  const event = freezeEvent(
+    { event: 'message.responded', data: { ...data, responseTimeMs: 1 } },
+    ids.next(),
+    projectId,
+    now,
+  )
   const claim = { until: now + LEASE_MS, except: NONE }
   const state = { kind: 'responded', response: text, respondedAt: now, responseTimeMs: 1 }
   const outgoing = { event, nextDeliveryId: ids.next, claim }
-  const recorded = must(await storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now, outgoing }))
+  const recorded = must(
+    await storage.messages.recordRun({
+      messageId: message.id,
+      token: lease.token,
+      state,
+      now,
+      outgoing,
+    }),
+  )
   for (const { delivery, lease: held } of recorded.deliveries) {
-    const attempt = { startedAt: now, durationMs: 2, requestHeaders, outcome: { kind: 'accepted', statusCode: 204 } }
+    const attempt = {
+      startedAt: now,
+      durationMs: 2,
+      requestHeaders,
+      outcome: { kind: 'accepted', statusCode: 204 },
+    }
     const delivered = { kind: 'delivered', deliveredAt: now }
-    must(await storage.deliveries.recordAttempt({ deliveryId: delivery.id, token: held.token, attempt, state: delivered }))
+    must(
+      await storage.deliveries.recordAttempt({
+        deliveryId: delivery.id,
+        token: held.token,
+        attempt,
+        state: delivered,
+      }),
+    )
   }
 }
 answer({}, { fill })

@@ -12,9 +12,17 @@ async function send({ messages, pauseMs }) {
   const finished = []
   for (let n = 0; n < messages; n++) {
     const messageId = String(sent++)
-    const body = JSON.stringify({ event: 'message.responded', data: { messageId, response: 'x'.repeat(450) } })
+    const body = JSON.stringify({
+      event: 'message.responded',
+      data: { messageId, response: 'x'.repeat(450) },
+    })
     finished.push({ messageId, at: Number(process.hrtime.bigint()) })
-    const response = await pool.request({ path: pathname, method: 'POST', headers: signed(body), body })
+    const response = await pool.request({
+      path: pathname,
+      method: 'POST',
+      headers: signed(body),
+      body,
+    })
     await response.body.dump()
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }

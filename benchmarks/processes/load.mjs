@@ -7,7 +7,9 @@ let runs = 0
 /** Takes longer when nobody was answered yet: a figure of nothing is none. Autocannon gives up on a request after ten seconds. */
 async function load(options) {
   const result = await loadFor(options)
-  return result.requests + result.failed > 0 ? result : load({ ...options, seconds: options.seconds * 2 })
+  return result.requests + result.failed > 0
+    ? result
+    : load({ ...options, seconds: options.seconds * 2 })
 }
 
 async function loadFor({ url, headers, seconds, connections }) {
@@ -36,5 +38,8 @@ async function loadFor({ url, headers, seconds, connections }) {
 }
 
 const reasonsOf = ({ statusCodeStats, timeouts }) =>
-  [...Object.keys(statusCodeStats).filter((status) => !status.startsWith('2')), ...(timeouts > 0 ? ['timeout'] : [])].join(', ')
+  [
+    ...Object.keys(statusCodeStats).filter((status) => !status.startsWith('2')),
+    ...(timeouts > 0 ? ['timeout'] : []),
+  ].join(', ')
 answer({}, { load })

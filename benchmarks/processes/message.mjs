@@ -6,7 +6,12 @@ export async function sendMessage(dispatcher, { path, headers }) {
   const body = JSON.stringify({ sessionId: id, message: 'Hello, is anybody there?' })
   const since = performance.now()
   const own = { 'content-type': 'application/json', 'idempotency-key': id }
-  const response = await dispatcher.request({ path, method: 'POST', headers: { ...headers, ...own }, body })
+  const response = await dispatcher.request({
+    path,
+    method: 'POST',
+    headers: { ...headers, ...own },
+    body,
+  })
   await response.body.dump()
   if (response.statusCode !== 200) throw new Error(`answered ${response.statusCode}`)
   return performance.now() - since

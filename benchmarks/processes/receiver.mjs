@@ -42,5 +42,8 @@ function requestEnd(data) {
 
 server.listen(0, '127.0.0.1', () => {
   const origin = `http://127.0.0.1:${server.address().port}`
-  answer({ url: `${origin}/hook`, hanging: `${origin}/hang` }, { count: () => ({ received }), arrivals: () => arrivals })
+  answer(
+    { url: `${origin}/hook`, hanging: `${origin}/hang` },
+    { count: () => ({ received }), arrivals: () => arrivals },
+  )
 })

@@ -9,12 +9,20 @@ import { twoCommits } from './two-commits.mjs'
 
 const { database } = JSON.parse(process.argv[2])
 const commits = database === undefined ? undefined : await twoCommits(database)
-const shape = z.object({ sessionId: z.string().min(1), message: z.string().min(1), metadata: z.record(z.string(), z.unknown()).optional() })
+const shape = z.object({
+  sessionId: z.string().min(1),
+  message: z.string().min(1),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
 const app = new Hono().post('/v1/agents/:id/messages', zValidator('json', shape), async (c) => {
   const body = c.req.valid('json')
   const id = await commits?.accept(JSON.stringify(body))
   if (commits) await commits.answer(id, body.message)
-  return c.json({ messageId: '018f6b1e-0000-7000-8000-000000000000', status: 'responded', response: body.message })
+  return c.json({
+    messageId: '018f6b1e-0000-7000-8000-000000000000',
+    status: 'responded',
+    response: body.message,
+  })
 })
 serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) =>
   answer({ url: `http://127.0.0.1:${port}/v1/agents/bench/messages`, headers: {} }),

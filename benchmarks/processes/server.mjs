@@ -14,8 +14,13 @@ function logged({ messageId, message }) {
 const telemetry = {
   record: ({ name, messageId }) => {
     if (name === 'message.accepted') accepted++
-    if (log && name === 'run.finished') finished.push({ messageId, at: Number(process.hrtime.bigint()) })
+    if (log && name === 'run.finished')
+      finished.push({ messageId, at: Number(process.hrtime.bigint()) })
   },
 }
-const { caller } = await openService({ telemetry, ...(log && { agents: { logged }, handler: 'logged' }), ...options })
+const { caller } = await openService({
+  telemetry,
+  ...(log && { agents: { logged }, handler: 'logged' }),
+  ...options,
+})
 answer(caller, { count: () => ({ accepted }), ran: () => ran, finished: () => finished })

@@ -4,7 +4,15 @@ const never = () => new Promise(() => undefined)
 const KEY = 'the-api-key-of-the-benchmark'
 
 /** Our server on `database`, whole, with a running agent and webhooks, as an application would have it. */
-export async function openService({ database, handler = 'echo', concurrency = 100, webhooks = [], enabled = true, agents, ...options }) {
+export async function openService({
+  database,
+  handler = 'echo',
+  concurrency = 100,
+  webhooks = [],
+  enabled = true,
+  agents,
+  ...options
+}) {
   const { service, storage, url, stop } = await createServer({
     port: 0,
     databasePath: database,
@@ -17,18 +25,39 @@ export async function openService({ database, handler = 'echo', concurrency = 10
   })
   const { projectId } = must(await service.keys.authenticate(KEY))
   const found = await service.agents.get({ projectId, agent: 'bench' })
-  const agent = found.isOk() ? found.value : must(await createAgent(service, { projectId, handler, concurrency })).agent
+  const agent = found.isOk()
+    ? found.value
+    : must(await createAgent(service, { projectId, handler, concurrency })).agent
   const webhookIds = []
   for (const hook of webhooks) {
-    const created = await service.webhooks.create({ projectId, url: hook, events: ['message.responded'], enabled })
+    const created = await service.webhooks.create({
+      projectId,
+      url: hook,
+      events: ['message.responded'],
+      enabled,
+    })
     webhookIds.push(must(created).webhook.id)
   }
   const headers = { authorization: `Bearer ${KEY}` }
-  return { service, storage, projectId, agent, webhookIds, stop, caller: { url: `${url}/v1/agents/bench/messages`, headers } }
+  return {
+    service,
+    storage,
+    projectId,
+    agent,
+    webhookIds,
+    stop,
+    caller: { url: `${url}/v1/agents/bench/messages`, headers },
+  }
 }
 
 const createAgent = (service, { projectId, handler, concurrency }) =>
-  service.agents.create({ projectId, name: 'bench', runtime: { kind: 'function', handler }, desiredState: 'running', concurrency })
+  service.agents.create({
+    projectId,
+    name: 'bench',
+    runtime: { kind: 'function', handler },
+    desiredState: 'running',
+    concurrency,
+  })
 
 /** A benchmark that fails measures nothing. */
 export const must = (result) => result._unsafeUnwrap()

@@ -2,7 +2,8 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 
 /** The least that a durable service commits for a message, its acceptance and its answer, each in a group with those of other callers. */
-export const twoCommits = (database) => (database.startsWith('postgres:') ? onPostgres(database) : onSqlite(database))
+export const twoCommits = (database) =>
+  database.startsWith('postgres:') ? onPostgres(database) : onSqlite(database)
 
 function onSqlite(file) {
   const db = new Database(file)
@@ -11,7 +12,11 @@ function onSqlite(file) {
   db.exec('create table messages (id integer primary key, body text not null, answer text)')
   const accept = db.prepare('insert into messages (body) values (?)')
   const answer = db.prepare('update messages set answer = ? where id = ?')
-  const commit = grouped(db.transaction((batch) => batch.map(({ statement, values }) => statement.run(...values).lastInsertRowid)))
+  const commit = grouped(
+    db.transaction((batch) =>
+      batch.map(({ statement, values }) => statement.run(...values).lastInsertRowid),
+    ),
+  )
   return {
     accept: (body) => commit({ statement: accept, values: [body] }),
     answer: (id, text) => commit({ statement: answer, values: [text, id] }),
@@ -24,7 +29,10 @@ async function onPostgres(connectionString) {
   const column = (batch, n) => batch.map((row) => row[n])
   const both = (batch) => [column(batch, 0), column(batch, 1)]
   const accept = grouped((batch) =>
-    pool.query('insert into messages (id, body) select * from unnest($1::bigint[], $2::text[])', both(batch)),
+    pool.query(
+      'insert into messages (id, body) select * from unnest($1::bigint[], $2::text[])',
+      both(batch),
+    ),
   )
   const answer = grouped((batch) =>
     pool.query(
@@ -54,7 +62,8 @@ function grouped(write) {
       await new Promise((resolve) => setImmediate(resolve))
       const batch = waiting.splice(0)
       const values = await write(batch.map(({ value }) => value))
-      for (const [n, { done }] of batch.entries()) done(Array.isArray(values) ? values[n] : undefined)
+      for (const [n, { done }] of batch.entries())
+        done(Array.isArray(values) ? values[n] : undefined)
     }
     writing = false
   }

@@ -9,6 +9,11 @@ const app = new Hono().post('/v1/agents/:id/messages', async (c) => {
   accepted++
   return new Promise(() => undefined)
 })
-serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false }, ({ port }) =>
-  answer({ url: `http://127.0.0.1:${port}/v1/agents/bench/messages`, headers: {} }, { count: () => ({ accepted }) }),
+serve(
+  { fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false },
+  ({ port }) =>
+    answer(
+      { url: `http://127.0.0.1:${port}/v1/agents/bench/messages`, headers: {} },
+      { count: () => ({ accepted }) },
+    ),
 )

@@ -2,7 +2,10 @@
 import { createHmac } from 'node:crypto'
 
 export const IN_FLIGHT = 64
-export const body = JSON.stringify({ event: 'message.responded', data: { response: 'x'.repeat(450) } })
+export const body = JSON.stringify({
+  event: 'message.responded',
+  data: { response: 'x'.repeat(450) },
+})
 
 export function signed(text) {
   const signature = `sha256=${createHmac('sha256', 'whsec_secret').update(text).digest('hex')}`
@@ -11,7 +14,12 @@ export function signed(text) {
 
 /** As a team writes it: a job is done when its receiver answered 2xx. */
 export async function deliver(url, text) {
-  const response = await fetch(url, { method: 'POST', headers: signed(text), body: text, signal: AbortSignal.timeout(15_000) })
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: signed(text),
+    body: text,
+    signal: AbortSignal.timeout(15_000),
+  })
   await response.arrayBuffer()
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
 }

@@ -8,10 +8,14 @@ const WEBHOOKS = 10
 /** A backlog drained over real sockets: claimed, signed, sent and recorded. */
 export const deliver = {
   ...rate,
-  measures: ({ deliveries }) => `deliveries of a backlog of ${count(deliveries)}, 64 slots, SQLite FULL`,
+  measures: ({ deliveries }) =>
+    `deliveries of a backlog of ${count(deliveries)}, 64 slots, SQLite FULL`,
   must: '0.40 of the floor',
   aims: '0.60',
-  contenders: (sizes) => [floor(sizes), { role: 'ours', name: 'SQLite', measure: () => drain('backlog-server', sizes, 'sqlite') }],
+  contenders: (sizes) => [
+    floor(sizes),
+    { role: 'ours', name: 'SQLite', measure: () => drain('backlog-server', sizes, 'sqlite') },
+  ],
 }
 
 /** A job queue and `fetch`: what Node teams build. */
@@ -22,22 +26,33 @@ export const deliverPostgres = {
       (ours.perSecond / floor.perSecond).toFixed(2),
       ...peers.map(({ name, perSecond }) => `${(ours.perSecond / perSecond).toFixed(1)} × ${name}`),
     ].join(', '),
-  measures: ({ deliveries }) => `deliveries of a backlog of ${count(deliveries)}, 64 slots, PostgreSQL`,
+  measures: ({ deliveries }) =>
+    `deliveries of a backlog of ${count(deliveries)}, 64 slots, PostgreSQL`,
   must: '0.35 of the floor, 5 × pg-boss or graphile-worker + fetch',
   aims: '0.55',
   contenders: (sizes) => [
     floor(sizes),
     { role: 'ours', name: 'PostgreSQL', measure: () => drain('backlog-server', sizes, 'postgres') },
-    { role: 'peer', name: 'graphile-worker', measure: () => drain('deliver-graphile-worker', sizes, 'postgres') },
+    {
+      role: 'peer',
+      name: 'graphile-worker',
+      measure: () => drain('deliver-graphile-worker', sizes, 'postgres'),
+    },
     { role: 'peer', name: 'pg-boss', measure: () => drain('deliver-pg-boss', sizes, 'postgres') },
     { role: 'peer', name: 'BullMQ', measure: () => drainBullMq(sizes) },
   ],
 }
 
-const floor = (sizes) => ({ role: 'floor', name: 'no store', measure: () => drain('deliver-floor', sizes) })
+const floor = (sizes) => ({
+  role: 'floor',
+  name: 'no store',
+  measure: () => drain('deliver-floor', sizes),
+})
 
 const drain = (program, sizes, kind) =>
-  onStage(async ({ start, database }) => drainFrom({ start, program, ...sizes, ...(kind && { database: await database(kind) }) }))
+  onStage(async ({ start, database }) =>
+    drainFrom({ start, program, ...sizes, ...(kind && { database: await database(kind) }) }),
+  )
 
 /** Not a dependency: `npm install --no-save bullmq ioredis` brings it, and Redis is to be there. */
 async function drainBullMq(sizes) {
@@ -65,5 +80,9 @@ export async function drainFrom({ start, program, deliveries, database }) {
   const { received } = await receiver.ask('count')
   if (received !== all) throw new Error(`the receiver got ${received} of ${all}`)
   const seconds = (after.at - before.at) / 1_000
-  return { perSecond: made / seconds, ...taken(before, after, made), receiverBusy: receiverUse.busy }
+  return {
+    perSecond: made / seconds,
+    ...taken(before, after, made),
+    receiverBusy: receiverUse.busy,
+  }
 }

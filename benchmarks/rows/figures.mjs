@@ -12,7 +12,8 @@ export const rate = {
 /** Latencies, and how many times the floor's they are. */
 export const latency = {
   figure: ({ p50, p99 }) => `${ms(p50)} ms, p99 ${ms(p99)} ms`,
-  ratio: ({ ours, floor }) => `${(ours.p50 / floor.p50).toFixed(2)} ×, p99 ${(ours.p99 / floor.p99).toFixed(2)} ×`,
+  ratio: ({ ours, floor }) =>
+    `${(ours.p50 / floor.p50).toFixed(2)} ×, p99 ${(ours.p99 / floor.p99).toFixed(2)} ×`,
 }
 
 /** Of many times, in ms. */
@@ -30,5 +31,9 @@ export function median(values) {
 /** What a process took between two looks at it. `busy`: the share of a core. */
 export function taken(before, after, operations) {
   const cpuMicros = after.cpuMicros - before.cpuMicros
-  return { cpuMicros: cpuMicros / operations, rss: after.rss, busy: cpuMicros / 1_000 / (after.at - before.at) }
+  return {
+    cpuMicros: cpuMicros / operations,
+    rss: after.rss,
+    busy: cpuMicros / 1_000 / (after.at - before.at),
+  }
 }

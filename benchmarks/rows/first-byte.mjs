@@ -22,7 +22,8 @@ export const firstByte = {
 export const hanging = {
   ...latency,
   ratio: ({ ours, floor }) => `p99 ${(ours.p99 / floor.p99).toFixed(2)} ×`,
-  measures: ({ beside }) => `the same to 9 receivers at ${beside} messages a second, with a hanging 10th`,
+  measures: ({ beside }) =>
+    `the same to 9 receivers at ${beside} messages a second, with a hanging 10th`,
   must: 'p99 ≤ 1.5 × without',
   aims: '1.1 ×',
   contenders: (sizes) => [
@@ -43,7 +44,11 @@ const measureFloor = ({ messages }) =>
 const measureIdle = ({ messages }) =>
   onStage(async ({ start, database }) => {
     const receiver = await start('receiver', { log: true })
-    const server = await start('server', { database: await database('sqlite'), log: true, webhooks: [receiver.ready.url] })
+    const server = await start('server', {
+      database: await database('sqlite'),
+      log: true,
+      webhooks: [receiver.ready.url],
+    })
     const caller = await start('caller')
     await caller.ask('send', { ...server.ready, messages, pauseMs: IDLE_MS })
     const before = await server.ask('usage')
@@ -58,8 +63,15 @@ const measureBeside = ({ seconds, beside }, tenth) =>
   onStage(async ({ start, database }) => {
     const others = await start('receiver', { log: true })
     const one = await start('receiver')
-    const webhooks = [...Array.from({ length: WEBHOOKS - 1 }, () => others.ready.url), one.ready[tenth]]
-    const server = await start('server', { database: await database('sqlite'), log: true, webhooks })
+    const webhooks = [
+      ...Array.from({ length: WEBHOOKS - 1 }, () => others.ready.url),
+      one.ready[tenth],
+    ]
+    const server = await start('server', {
+      database: await database('sqlite'),
+      log: true,
+      webhooks,
+    })
     const caller = await start('caller')
     const paced = { ...server.ready, connections: 10, rate: beside, seconds }
     await caller.ask('pace', paced)
@@ -84,7 +96,9 @@ async function arrivalsOf(receiver, expected) {
 /** From the commit of each message to each of its arrivals. */
 function delays(finished, arrivals) {
   const commits = new Map(finished.map(({ messageId, at }) => [messageId, at]))
-  const times = arrivals.filter(({ messageId }) => commits.has(messageId)).map(({ messageId, at }) => (at - commits.get(messageId)) / 1e6)
+  const times = arrivals
+    .filter(({ messageId }) => commits.has(messageId))
+    .map(({ messageId, at }) => (at - commits.get(messageId)) / 1e6)
   if (times.length === 0) throw new Error('nothing arrived')
   return percentiles(times)
 }

@@ -9,7 +9,8 @@ const STEPS = [10_000, 100_000]
 /** What it costs to have stored much. The empty database is one that fills as it is measured. */
 export const growthSend = {
   ...rate,
-  measures: ({ stored }) => `send → 200 with ${count(stored)} messages and deliveries stored, SQLite FULL`,
+  measures: ({ stored }) =>
+    `send → 200 with ${count(stored)} messages and deliveries stored, SQLite FULL`,
   must: '0.9 of the empty database',
   aims: '1.0',
   contenders: (sizes) => contenders(sizes, (stage, stored) => sendOn(stage, stored, sizes)),
@@ -17,7 +18,8 @@ export const growthSend = {
 
 export const growthDeliver = {
   ...rate,
-  measures: ({ stored, deliveries }) => `deliveries of a backlog of ${count(deliveries / 5)} with ${count(stored)} stored, SQLite FULL`,
+  measures: ({ stored, deliveries }) =>
+    `deliveries of a backlog of ${count(deliveries / 5)} with ${count(stored)} stored, SQLite FULL`,
   must: '0.9 of the empty database',
   aims: '1.0',
   contenders: (sizes) => contenders(sizes, (stage, stored) => deliverOn(stage, stored, sizes)),
@@ -39,7 +41,10 @@ function contenders({ stored: most }, measureOn) {
 
 async function sendOn({ start, database }, stored, sizes) {
   const receiver = await start('receiver')
-  const options = { database: await copyOf(stored, await database('sqlite')), webhooks: [receiver.ready.url] }
+  const options = {
+    database: await copyOf(stored, await database('sqlite')),
+    webhooks: [receiver.ready.url],
+  }
   const server = await start('server', options)
   return underLoad({ server, receiver, load: await start('load') }, sizes)
 }

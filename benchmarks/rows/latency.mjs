@@ -10,7 +10,11 @@ export const latency = {
   aims: '≤ 1.3 ×',
   contenders: (sizes) => [
     { role: 'floor', name: 'two commits', measure: () => measure(sizes, 'send-floor') },
-    { role: 'peer', name: 'ours, with a webhook subscribed', measure: () => measure(sizes, 'server', 1) },
+    {
+      role: 'peer',
+      name: 'ours, with a webhook subscribed',
+      measure: () => measure(sizes, 'server', 1),
+    },
     { role: 'ours', name: 'SQLite', measure: () => measure(sizes, 'server') },
   ],
 }

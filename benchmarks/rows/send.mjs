@@ -6,21 +6,35 @@ const ours = (kind) => ({ program: 'server', kind })
 /** Send → 200, whole: API key, idempotency key, one webhook subscribed and delivered meanwhile, every commit fsynced. */
 export const send = {
   ...rate,
-  measures: ({ connections }) => `send → 200, instant agent, ${connections} connections, SQLite FULL`,
+  measures: ({ connections }) =>
+    `send → 200, instant agent, ${connections} connections, SQLite FULL`,
   must: '0.25 of the floor',
   aims: '0.40',
   contenders: (sizes) => [
-    { role: 'floor', name: 'no store', measure: () => measureSend(sizes, { program: 'send-floor' }) },
+    {
+      role: 'floor',
+      name: 'no store',
+      measure: () => measureSend(sizes, { program: 'send-floor' }),
+    },
     { role: 'ours', name: 'SQLite', measure: () => measureSend(sizes, ours('sqlite')) },
-    { role: 'peer', name: 'two commits and no more', measure: () => measureSend(sizes, { program: 'send-floor', kind: 'sqlite' }) },
+    {
+      role: 'peer',
+      name: 'two commits and no more',
+      measure: () => measureSend(sizes, { program: 'send-floor', kind: 'sqlite' }),
+    },
   ],
 }
 
 export const sendPostgres = {
   ...rate,
-  measures: ({ connections }) => `send → 200, instant agent, ${connections} connections, PostgreSQL`,
+  measures: ({ connections }) =>
+    `send → 200, instant agent, ${connections} connections, PostgreSQL`,
   contenders: (sizes) => [
-    { role: 'floor', name: 'two commits, grouped', measure: () => measureSend(sizes, { program: 'send-floor', kind: 'postgres' }) },
+    {
+      role: 'floor',
+      name: 'two commits, grouped',
+      measure: () => measureSend(sizes, { program: 'send-floor', kind: 'postgres' }),
+    },
     { role: 'ours', name: 'PostgreSQL', measure: () => measureSend(sizes, ours('postgres')) },
   ],
 }
@@ -47,7 +61,13 @@ export async function figuresOf({ server, receiver }, callers) {
   const after = await server.ask('usage')
   const { busy: receiverBusy } = taken(receiverBefore, await receiver.ask('usage'), requests)
   refuseFailures({ requests, ...failures })
-  return { perSecond: requests / took, ...{ p50, p99 }, ...taken(before, after, requests), handles: after.handles, receiverBusy }
+  return {
+    perSecond: requests / took,
+    ...{ p50, p99 },
+    ...taken(before, after, requests),
+    handles: after.handles,
+    receiverBusy,
+  }
 }
 
 /** A rate with failures in it is of something else. */

@@ -8,8 +8,10 @@ const KEPT_MS = 60_000
 /** Half of what it can do, for long, while what was done is purged: nothing may grow. Takes its `--minutes`, whatever the rounds. */
 export const soak = {
   isLong: true,
-  measures: ({ minutes }) => `half of what send can do for ${minutes} minutes, purged after one: RSS, handles, latency`,
-  figure: ({ rss, handles, p50, p99 }) => `${count(rss / MiB)} MiB, ${handles} handles, ${ms(p50)} / ${ms(p99)} ms`,
+  measures: ({ minutes }) =>
+    `half of what send can do for ${minutes} minutes, purged after one: RSS, handles, latency`,
+  figure: ({ rss, handles, p50, p99 }) =>
+    `${count(rss / MiB)} MiB, ${handles} handles, ${ms(p50)} / ${ms(p99)} ms`,
   ratio: ({ ours, floor }) => `RSS ${(ours.rss / floor.rss).toFixed(2)} ×`,
   must: 'flat',
   contenders: (sizes) => {
@@ -27,7 +29,11 @@ const soakFor = (sizes) =>
   onStage(async ({ start, database }) => {
     const receiver = await start('receiver')
     const policy = { retention: { deliveriesMs: KEPT_MS, messagesMs: KEPT_MS } }
-    const server = await start('server', { database: await database('sqlite'), policy, webhooks: [receiver.ready.url] })
+    const server = await start('server', {
+      database: await database('sqlite'),
+      policy,
+      webhooks: [receiver.ready.url],
+    })
     const load = await start('load')
     const { perSecond } = await underLoad({ server, receiver, load }, sizes)
     const windows = []

@@ -22,7 +22,15 @@ const measure = ({ seconds, connections }, processes) =>
     while (servers.length < processes) servers.push(await start('server', at))
     const loads = await Promise.all(servers.map(() => start('load')))
     const loadAll = (of) =>
-      Promise.all(loads.map((load, n) => load.ask('load', { ...servers[n].ready, seconds: of, connections: connections / processes })))
+      Promise.all(
+        loads.map((load, n) =>
+          load.ask('load', {
+            ...servers[n].ready,
+            seconds: of,
+            connections: connections / processes,
+          }),
+        ),
+      )
 
     // Each process compiles for itself, and is to have served as much before as the one alone.
     await loadAll(seconds * processes)
@@ -33,9 +41,18 @@ const measure = ({ seconds, connections }, processes) =>
     results.forEach(refuseFailures)
     await refuseDoubleRuns(servers)
     const uses = before.map((use, n) => taken(use, after[n], requests))
-    const [cpuMicros, rss] = [sum(uses.map((use) => use.cpuMicros)), sum(uses.map((use) => use.rss))]
+    const [cpuMicros, rss] = [
+      sum(uses.map((use) => use.cpuMicros)),
+      sum(uses.map((use) => use.rss)),
+    ]
     const worst = (key) => Math.max(...results.map((result) => result[key]))
-    return { perSecond: requests / worst('seconds'), cpuMicros, rss, p50: worst('p50'), p99: worst('p99') }
+    return {
+      perSecond: requests / worst('seconds'),
+      cpuMicros,
+      rss,
+      p50: worst('p50'),
+      p99: worst('p99'),
+    }
   })
 
 /** Every message was run once, by one of them. */

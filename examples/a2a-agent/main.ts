@@ -15,7 +15,11 @@ const server = await createServer({
 
 async function post(path: string, body: object): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
-  const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const response = await fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
   return (await response.json()) as Record<string, string>
 }
 
@@ -25,7 +29,11 @@ await post('/v1/agents', { name: 'table', runtime: { kind: 'a2a', url }, desired
 
 const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
 for (const message of ['a table for tonight, please', 'four of us', 'and one for two tomorrow']) {
-  const answer = await post('/v1/agents/table/messages', { sessionId: 'dinner', message, executionPrincipal })
+  const answer = await post('/v1/agents/table/messages', {
+    sessionId: 'dinner',
+    message,
+    executionPrincipal,
+  })
   console.log(`${message}\n  ${answer['status']}: ${answer['response']}`)
 }
 

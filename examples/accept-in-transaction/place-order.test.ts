@@ -3,7 +3,10 @@ import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { testPostgres, type TestPostgres } from '../../packages/adapter-postgres/test/test-postgres.js'
+import {
+  testPostgres,
+  type TestPostgres,
+} from '../../packages/adapter-postgres/test/test-postgres.js'
 import { placeOrder } from './place-order.js'
 
 let postgres: TestPostgres
@@ -16,7 +19,12 @@ beforeAll(async () => {
   service = createService({ ...fakePlatform(), storage: await openPostgresStorage({ pool }) })
   await service.start()
   projectId = (await service.projects.create({ name: 'shop' }))._unsafeUnwrap().id
-  await service.agents.create({ projectId, name: 'clerk', runtime: { kind: 'fake' }, desiredState: 'running' })
+  await service.agents.create({
+    projectId,
+    name: 'clerk',
+    runtime: { kind: 'fake' },
+    desiredState: 'running',
+  })
   await pool.query('create table orders (id text primary key, customer text)')
 })
 afterAll(async () => {
@@ -26,13 +34,23 @@ afterAll(async () => {
 })
 
 const orders = async () => (await pool.query('select id from orders')).rows
-const messages = async () => (await service.messages.list({ projectId, agent: 'clerk', page: { limit: 10 } }))._unsafeUnwrap().data
+const messages = async () =>
+  (await service.messages.list({ projectId, agent: 'clerk', page: { limit: 10 } }))._unsafeUnwrap()
+    .data
 
 it('keeps an order and the message about it together', async () => {
-  const id = await placeOrder(pool, service, projectId, { id: 'o-1', customer: 'ada', wish: 'Two teapots' })
+  const id = await placeOrder(pool, service, projectId, {
+    id: 'o-1',
+    customer: 'ada',
+    wish: 'Two teapots',
+  })
   expect(await messages()).toMatchObject([{ id, message: 'Two teapots' }])
-  await expect(placeOrder(pool, service, projectId, { id: 'o-2', customer: 'ada', wish: '' })).rejects.toThrow('invalid')
-  await expect(placeOrder(pool, service, projectId, { id: 'o-1', customer: 'bob', wish: 'A third' })).rejects.toThrow('duplicate key')
+  await expect(
+    placeOrder(pool, service, projectId, { id: 'o-2', customer: 'ada', wish: '' }),
+  ).rejects.toThrow('invalid')
+  await expect(
+    placeOrder(pool, service, projectId, { id: 'o-1', customer: 'bob', wish: 'A third' }),
+  ).rejects.toThrow('duplicate key')
   expect(await orders()).toEqual([{ id: 'o-1' }])
   expect(await messages()).toHaveLength(1)
 })

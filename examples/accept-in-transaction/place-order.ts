@@ -5,12 +5,26 @@ import type pg from 'pg'
 type Order = { readonly id: string; readonly customer: string; readonly wish: string }
 
 /** The order and the message about it: both, or neither, whatever happens in between. */
-export async function placeOrder(pool: pg.Pool, service: MessagingService, projectId: string, order: Order): Promise<string> {
+export async function placeOrder(
+  pool: pg.Pool,
+  service: MessagingService,
+  projectId: string,
+  order: Order,
+): Promise<string> {
   const client = await pool.connect()
   try {
     await client.query('begin')
-    await client.query('insert into orders (id, customer) values ($1, $2)', [order.id, order.customer])
-    const message = { projectId, agent: 'clerk', sessionId: order.customer, message: order.wish, idempotencyKey: order.id }
+    await client.query('insert into orders (id, customer) values ($1, $2)', [
+      order.id,
+      order.customer,
+    ])
+    const message = {
+      projectId,
+      agent: 'clerk',
+      sessionId: order.customer,
+      message: order.wish,
+      idempotencyKey: order.id,
+    }
     const accepted = await service.messages.enqueue(message, inTransaction(client))
     if (accepted.isErr()) throw new Error(`the clerk does not take it: ${accepted.error.kind}`)
     await client.query('commit')

@@ -8,7 +8,10 @@ const fileOf = (sessionId) => `${encodeURIComponent(sessionId)}.json`
 const read = (sessionId) => JSON.parse(readFileSync(fileOf(sessionId), 'utf8'))
 
 agent({ name: 'notes' })
-  .onRequest(methods.agent.initialize, () => ({ protocolVersion: 1, agentCapabilities: { loadSession: true } }))
+  .onRequest(methods.agent.initialize, () => ({
+    protocolVersion: 1,
+    agentCapabilities: { loadSession: true },
+  }))
   .onRequest(methods.agent.session.new, () => {
     const sessionId = randomUUID()
     writeFileSync(fileOf(sessionId), '[]')
@@ -18,23 +21,32 @@ agent({ name: 'notes' })
     if (!existsSync(fileOf(sessionId))) throw RequestError.sessionNotFound(sessionId)
     return {}
   })
-  .onRequest(methods.agent.session.prompt, async ({ params: { sessionId, prompt, _meta }, client }) => {
-    const say = (text) =>
-      client.notify(methods.client.session.update, {
-        sessionId,
-        update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } },
-      })
-    const message = prompt.at(-1).text
-    const { endUserId } = _meta['agent-messaging'].executionPrincipal
-    if (message.startsWith('forget')) {
-      await say((await mayDelete(client, sessionId)) ? 'Forgotten.' : 'I am not allowed to forget.')
-    } else {
-      const notes = read(sessionId)
-      await say(notes.length === 0 ? `Noted, ${endUserId}.` : `You told me, ${endUserId}: ${notes.join('; ')}.`)
-      writeFileSync(fileOf(sessionId), JSON.stringify([...notes, message]))
-    }
-    return { stopReason: 'end_turn' }
-  })
+  .onRequest(
+    methods.agent.session.prompt,
+    async ({ params: { sessionId, prompt, _meta }, client }) => {
+      const say = (text) =>
+        client.notify(methods.client.session.update, {
+          sessionId,
+          update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } },
+        })
+      const message = prompt.at(-1).text
+      const { endUserId } = _meta['agent-messaging'].executionPrincipal
+      if (message.startsWith('forget')) {
+        await say(
+          (await mayDelete(client, sessionId)) ? 'Forgotten.' : 'I am not allowed to forget.',
+        )
+      } else {
+        const notes = read(sessionId)
+        await say(
+          notes.length === 0
+            ? `Noted, ${endUserId}.`
+            : `You told me, ${endUserId}: ${notes.join('; ')}.`,
+        )
+        writeFileSync(fileOf(sessionId), JSON.stringify([...notes, message]))
+      }
+      return { stopReason: 'end_turn' }
+    },
+  )
   .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)))
 
 async function mayDelete(client, sessionId) {

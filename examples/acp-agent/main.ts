@@ -24,20 +24,36 @@ const start = (): Promise<RunningServer> =>
     programs: { notes },
   })
 
-async function post(server: RunningServer, route: string, body: object): Promise<Record<string, string>> {
+async function post(
+  server: RunningServer,
+  route: string,
+  body: object,
+): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
-  const response = await fetch(`${server.url}${route}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const response = await fetch(`${server.url}${route}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
   return (await response.json()) as Record<string, string>
 }
 
 async function say(server: RunningServer, message: string): Promise<void> {
   const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
-  const answer = await post(server, '/v1/agents/notes/messages', { sessionId: 'cats', message, executionPrincipal })
+  const answer = await post(server, '/v1/agents/notes/messages', {
+    sessionId: 'cats',
+    message,
+    executionPrincipal,
+  })
   console.log(`${message}\n  ${answer['status']}: ${answer['response']}`)
 }
 
 const before = await start()
-await post(before, '/v1/agents', { name: 'notes', runtime: { kind: 'acp', program: 'notes' }, desiredState: 'running' })
+await post(before, '/v1/agents', {
+  name: 'notes',
+  runtime: { kind: 'acp', program: 'notes' },
+  desiredState: 'running',
+})
 await say(before, 'my cat is called Tom')
 await before.stop()
 

@@ -14,20 +14,29 @@ const platform = nodePlatform({ masterKey: randomBytes(32) })
 const storage = openSqliteStorage({ path: ':memory:' })
 const http = outboundHttp({ guard: addressGuard({}) })
 const agents = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
-const service = createService({ ...platform, storage, sender: httpWebhookSender(http), runtimes: [agents] })
+const service = createService({
+  ...platform,
+  storage,
+  sender: httpWebhookSender(http),
+  runtimes: [agents],
+})
 await service.start()
 
 const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
 const runtime = { kind: 'function', handler: 'greet' }
 await service.agents.create({ projectId, name: 'greeter', runtime, desiredState: 'running' })
-const { key } = (await service.keys.create({ projectId, name: 'example', permissions: ['project:message'] }))._unsafeUnwrap()
+const { key } = (
+  await service.keys.create({ projectId, name: 'example', permissions: ['project:message'] })
+)._unsafeUnwrap()
 
 const messaging = createHttpApp({ service, crypto: platform.crypto, newRequestId: randomUUID })
 const handle = getRequestListener(messaging.fetch, { overrideGlobalObjects: false })
 
 const app = express()
 // Before any body parser: the service reads bodies itself, bounded, and needs their bytes. Not app.use('/v1', …), which would cut the path.
-app.use((request, response, next) => (request.path.startsWith('/v1/') ? handle(request, response) : next()))
+app.use((request, response, next) =>
+  request.path.startsWith('/v1/') ? handle(request, response) : next(),
+)
 app.use(express.json())
 app.get('/', (_, response) => void response.send('a page of the host'))
 

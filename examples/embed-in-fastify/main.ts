@@ -12,13 +12,20 @@ const platform = nodePlatform({ masterKey: randomBytes(32) })
 const storage = openSqliteStorage({ path: ':memory:' })
 const http = outboundHttp({ guard: addressGuard({}) })
 const agents = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
-const service = createService({ ...platform, storage, sender: httpWebhookSender(http), runtimes: [agents] })
+const service = createService({
+  ...platform,
+  storage,
+  sender: httpWebhookSender(http),
+  runtimes: [agents],
+})
 await service.start()
 
 const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
 const runtime = { kind: 'function', handler: 'greet' }
 await service.agents.create({ projectId, name: 'greeter', runtime, desiredState: 'running' })
-const { key } = (await service.keys.create({ projectId, name: 'example', permissions: ['project:message'] }))._unsafeUnwrap()
+const { key } = (
+  await service.keys.create({ projectId, name: 'example', permissions: ['project:message'] })
+)._unsafeUnwrap()
 
 const messaging = createHttpApp({ service, crypto: platform.crypto, newRequestId: randomUUID })
 const handle = getRequestListener(messaging.fetch, { overrideGlobalObjects: false })

@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { freePort } from '../../scripts/free-port.mjs'
@@ -11,9 +19,16 @@ import { freePort } from '../../scripts/free-port.mjs'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const app = path.join(here, 'build/app')
 const modules = path.join(app, 'node_modules')
-const { dependencies, peerDependencies } = JSON.parse(readFileSync(path.join(here, 'package.json'), 'utf8'))
+const { dependencies, peerDependencies } = JSON.parse(
+  readFileSync(path.join(here, 'package.json'), 'utf8'),
+)
 const EXAMPLE_KEY = 'a-key-of-the-check-alone'
-const env = { ...process.env, EXAMPLE_KEY, NEXT_TELEMETRY_DISABLED: '1', NEXT_MANUAL_SIG_HANDLE: 'true' }
+const env = {
+  ...process.env,
+  EXAMPLE_KEY,
+  NEXT_TELEMETRY_DISABLED: '1',
+  NEXT_MANUAL_SIG_HANDLE: 'true',
+}
 const PATIENCE_MS = 180_000
 
 layOut()
@@ -37,13 +52,23 @@ function layOut() {
   for (const name of Object.keys(dependencies)) {
     const home = realpathSync(path.join(here, '../../node_modules', name))
     rmSync(path.join(modules, name), { recursive: true, force: true })
-    for (const part of ['package.json', 'dist']) cpSync(path.join(home, part), path.join(modules, name, part), { recursive: true })
+    for (const part of ['package.json', 'dist'])
+      cpSync(path.join(home, part), path.join(modules, name, part), { recursive: true })
   }
 }
 
 function run(command, args) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: app, env, encoding: 'utf8', timeout: PATIENCE_MS })
-  assert.equal(status, 0, `${command} ${args.join(' ')}: ${error?.message ?? ''}\n${stdout}${stderr}`)
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd: app,
+    env,
+    encoding: 'utf8',
+    timeout: PATIENCE_MS,
+  })
+  assert.equal(
+    status,
+    0,
+    `${command} ${args.join(' ')}: ${error?.message ?? ''}\n${stdout}${stderr}`,
+  )
 }
 
 /** One start that fails, such as while the database is away, is not all that the process will ever have. */
@@ -61,8 +86,19 @@ function startsAgain() {
 
 async function tryOut(signal) {
   const port = String(await freePort())
-  const args = [path.join(modules, 'next/dist/bin/next'), 'start', '--hostname', '127.0.0.1', '--port', port]
-  const server = spawn(process.execPath, args, { cwd: app, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = [
+    path.join(modules, 'next/dist/bin/next'),
+    'start',
+    '--hostname',
+    '127.0.0.1',
+    '--port',
+    port,
+  ]
+  const server = spawn(process.execPath, args, {
+    cwd: app,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(server, 'close')
   let printed = ''
   server.stdout.setEncoding('utf8').on('data', (text) => (printed += text))

@@ -11,17 +11,24 @@ createServer(async (request, response) => {
   const body = Buffer.concat(chunks)
   const expected = `sha256=${createHmac('sha256', SIGNING_SECRET).update(body).digest('hex')}`
   const got = String(request.headers['x-service-signature'])
-  if (got.length !== expected.length || !timingSafeEqual(Buffer.from(got), Buffer.from(expected))) return response.writeHead(401).end()
+  if (got.length !== expected.length || !timingSafeEqual(Buffer.from(got), Buffer.from(expected)))
+    return response.writeHead(401).end()
 
   response.writeHead(202).end() // "later": no connection is held while the agent thinks
   const { sessionId, message, executionPrincipal, callback } = JSON.parse(body)
-  setTimeout(() => answer(callback, reply(sessionId, message, executionPrincipal)), Number(THINKING_MS))
+  setTimeout(
+    () => answer(callback, reply(sessionId, message, executionPrincipal)),
+    Number(THINKING_MS),
+  )
 }).listen(Number(PORT), '127.0.0.1', () => process.send?.('ready'))
 
 function reply(sessionId, message, principal) {
   const conversation = conversations.get(sessionId) ?? []
   conversations.set(sessionId, [...conversation, message])
-  const before = conversation.length === 0 ? 'This is the first thing you tell me' : `Before, you told me: ${conversation.join('; ')}`
+  const before =
+    conversation.length === 0
+      ? 'This is the first thing you tell me'
+      : `Before, you told me: ${conversation.join('; ')}`
   return `${principal.endUserId}, you say "${message}". ${before}.`
 }
 

@@ -18,7 +18,11 @@ const server = await createServer({
 
 async function api(method: string, path: string, body?: object, more: Record<string, string> = {}) {
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...more }
-  const response = await fetch(`${server.url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
   return { status: response.status, body: (await response.json()) as Record<string, string> }
 }
 
@@ -34,7 +38,10 @@ const receiver = createReceiver((request, response) => {
   })
 }).listen(0, '127.0.0.1')
 await once(receiver, 'listening')
-await api('POST', '/v1/webhooks', { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`, events: ['message.responded'] })
+await api('POST', '/v1/webhooks', {
+  url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+  events: ['message.responded'],
+})
 
 // The agent: registered first, for its signing secret is shown once, in that answer.
 const probe = createSocket().listen(0, '127.0.0.1')
@@ -56,9 +63,16 @@ await once(program, 'message')
 const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
 for (const message of ['my cat is called Tom', 'what is my cat called?']) {
   const webhook = once(receiver, 'answer')
-  const sent = await api('POST', '/v1/agents/late/messages', { sessionId: 'about-cats', message, executionPrincipal }, { prefer: 'wait=1' })
+  const sent = await api(
+    'POST',
+    '/v1/agents/late/messages',
+    { sessionId: 'about-cats', message, executionPrincipal },
+    { prefer: 'wait=1' },
+  )
   console.log('sent:   ', sent.status, sent.body['status'])
-  const later = await api('GET', `/v1/agents/late/messages/${sent.body['messageId']}`, undefined, { prefer: 'wait=10' })
+  const later = await api('GET', `/v1/agents/late/messages/${sent.body['messageId']}`, undefined, {
+    prefer: 'wait=10',
+  })
   console.log('GET:    ', later.status, later.body['status'], later.body['response'])
   await webhook
   console.log('webhook:', answers.at(-1))

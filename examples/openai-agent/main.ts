@@ -15,7 +15,11 @@ const server = await createServer({
 
 async function post(path: string, body: object): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
-  const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const response = await fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
   return (await response.json()) as Record<string, string>
 }
 
@@ -23,7 +27,12 @@ async function post(path: string, body: object): Promise<Record<string, string>>
 const model = fork(new URL('../model.mjs', import.meta.url))
 const [port] = (await once(model, 'message')) as [number]
 
-const runtime = { kind: 'openai', baseUrl: `http://127.0.0.1:${port}/v1`, model: 'parrot', systemPrompt: 'Squawk!' }
+const runtime = {
+  kind: 'openai',
+  baseUrl: `http://127.0.0.1:${port}/v1`,
+  model: 'parrot',
+  systemPrompt: 'Squawk!',
+}
 await post('/v1/agents', { name: 'parrot', runtime, desiredState: 'running' })
 
 const say = async (sessionId: string, message: string) => {

@@ -10,7 +10,11 @@ const does = {
     if (message === 'crash' && attempt === 1) crash()
     const thinking = setTimeout(() => {
       underWay.delete(id)
-      say({ type: 'answer', id, response: `${executionPrincipal.endUserId}, you say "${message}". This is attempt ${attempt}.` })
+      say({
+        type: 'answer',
+        id,
+        response: `${executionPrincipal.endUserId}, you say "${message}". This is attempt ${attempt}.`,
+      })
     }, 50)
     underWay.set(id, thinking)
   },

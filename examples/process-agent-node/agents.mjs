@@ -2,5 +2,8 @@
 import { fileURLToPath } from 'node:url'
 
 export const programs = {
-  assistant: { command: process.execPath, args: [fileURLToPath(new URL('agent.mjs', import.meta.url))] },
+  assistant: {
+    command: process.execPath,
+    args: [fileURLToPath(new URL('agent.mjs', import.meta.url))],
+  },
 }

@@ -14,17 +14,38 @@ const server = await createServer({
 })
 
 async function post(path: string, body: object) {
-  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', prefer: 'wait=30' }
-  const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const headers = {
+    authorization: `Bearer ${KEY}`,
+    'content-type': 'application/json',
+    prefer: 'wait=30',
+  }
+  const response = await fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
   return (await response.json()) as Record<string, string>
 }
 
-const agent = { name: 'assistant', runtime: { kind: 'process', program: 'assistant' }, desiredState: 'running' }
-console.log('agent:  ', (await post('/v1/agents', { ...agent, defaultExecutionPrincipal: { type: 'end_user' } }))['state'])
+const agent = {
+  name: 'assistant',
+  runtime: { kind: 'process', program: 'assistant' },
+  desiredState: 'running',
+}
+console.log(
+  'agent:  ',
+  (await post('/v1/agents', { ...agent, defaultExecutionPrincipal: { type: 'end_user' } }))[
+    'state'
+  ],
+)
 
 const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
 for (const message of ['hello', 'crash']) {
-  const { status, response } = await post('/v1/agents/assistant/messages', { sessionId: 'first', message, executionPrincipal })
+  const { status, response } = await post('/v1/agents/assistant/messages', {
+    sessionId: 'first',
+    message,
+    executionPrincipal,
+  })
   console.log('answer: ', status, response)
 }
 

@@ -13,16 +13,32 @@ const server = await createServer({
 })
 
 async function post(path: string, body: object) {
-  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', prefer: 'wait=30' }
-  const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const headers = {
+    authorization: `Bearer ${KEY}`,
+    'content-type': 'application/json',
+    prefer: 'wait=30',
+  }
+  const response = await fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
   return (await response.json()) as Record<string, string>
 }
 
-const { state } = await post('/v1/agents', { name: 'python', runtime: { kind: 'process', program: 'python' }, desiredState: 'running' })
+const { state } = await post('/v1/agents', {
+  name: 'python',
+  runtime: { kind: 'process', program: 'python' },
+  desiredState: 'running',
+})
 console.log('agent: ', state)
 
-const send = (sessionId: string, message: string) => post('/v1/agents/python/messages', { sessionId, message })
-for (const { status, response } of await Promise.all([send('one', 'hello'), send('two', 'grüß Gott')])) {
+const send = (sessionId: string, message: string) =>
+  post('/v1/agents/python/messages', { sessionId, message })
+for (const { status, response } of await Promise.all([
+  send('one', 'hello'),
+  send('two', 'grüß Gott'),
+])) {
   console.log('answer:', status, response)
 }
 

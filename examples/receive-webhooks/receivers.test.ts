@@ -18,7 +18,12 @@ const ends: (() => unknown)[] = []
 
 beforeAll(async () => {
   const addresses = { allowLoopback: true, allowHttp: true }
-  service = await createServer({ port: 0, databasePath: ':memory:', masterKey: randomBytes(32), addresses })
+  service = await createServer({
+    port: 0,
+    databasePath: ':memory:',
+    masterKey: randomBytes(32),
+    addresses,
+  })
   projectId = (await service.service.projects.create({ name: 'receivers' }))._unsafeUnwrap().id
 })
 afterEach(async () => {
@@ -27,11 +32,19 @@ afterEach(async () => {
 afterAll(() => service.stop())
 
 /** Starts the program as the docs say, and waits until it listens. */
-async function started(command: string, ...args: readonly string[]): Promise<{ url: string; output: () => string }> {
+async function started(
+  command: string,
+  ...args: readonly string[]
+): Promise<{ url: string; output: () => string }> {
   const port = await freePort()
   const env = { ...process.env, WEBHOOK_SECRET: SECRET, PORT: String(port) }
   const cwd = fileURLToPath(new URL('.', import.meta.url))
-  const child: ChildProcess = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'ignore'], detached: true })
+  const child: ChildProcess = spawn(command, args, {
+    env,
+    cwd,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
+  })
   ends.push(() => process.kill(-(child.pid ?? 0), 'SIGKILL'))
   let output = ''
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -50,8 +63,14 @@ async function started(command: string, ...args: readonly string[]): Promise<{ u
 async function servedWorker(): Promise<{ url: string }> {
   const server = createHttpServer(async (request, response) => {
     const body = await new Response(request as never).arrayBuffer()
-    const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
-    const answer = await worker.fetch(new Request('https://worker.example/', { method: 'POST', headers, body }), { WEBHOOK_SECRET: SECRET })
+    const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ])
+    const answer = await worker.fetch(
+      new Request('https://worker.example/', { method: 'POST', headers, body }),
+      { WEBHOOK_SECRET: SECRET },
+    )
     response.writeHead(answer.status).end(await answer.text())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -70,8 +89,12 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<boole
 /** Delivers a test event of the service to it, and then what no receiver may believe. */
 async function expectToReceive(url: string): Promise<void> {
   const { webhooks, deliveries } = service.service
-  const { webhook } = (await webhooks.create({ projectId, url, events: ['message.responded'], secret: SECRET }))._unsafeUnwrap()
-  const { id: deliveryId } = (await webhooks.sendTestEvent({ projectId, webhookId: webhook.id }))._unsafeUnwrap()
+  const { webhook } = (
+    await webhooks.create({ projectId, url, events: ['message.responded'], secret: SECRET })
+  )._unsafeUnwrap()
+  const { id: deliveryId } = (
+    await webhooks.sendTestEvent({ projectId, webhookId: webhook.id })
+  )._unsafeUnwrap()
   const delivery = async () => (await deliveries.get({ projectId, deliveryId }))._unsafeUnwrap()
   expect(await until(async () => (await delivery()).attempts.length > 0)).toBe(true)
   expect((await delivery()).delivery.state.kind).toBe('delivered')
@@ -82,7 +105,10 @@ async function expectToReceive(url: string): Promise<void> {
   expect(await post(body)).toBeLessThan(300)
   expect(await post(body)).toBeLessThan(300) // a duplicate: known, and done with
   expect(await post(body.replace('w-1', 'w-2'))).toBe(401)
-  const long = await signTestEvent({ ...ANSWER, data: { ...ANSWER.data, response: '😀'.repeat(500_000) } }, SECRET)
+  const long = await signTestEvent(
+    { ...ANSWER, data: { ...ANSWER.data, response: '😀'.repeat(500_000) } },
+    SECRET,
+  )
   expect((await fetch(url, { method: 'POST', ...long })).status).toBeLessThan(300)
   // A server that reads nothing of it may end the connection before its answer is heard.
   expect(await post('x'.repeat(9 * 1024 * 1024)).catch(() => 413)).toBe(413)
@@ -95,9 +121,21 @@ const ANSWER = {
   event: 'message.responded',
   id: '2',
   createdAt: '2026-01-01T00:00:00.000Z',
-  data: { messageId: 'm', agentId: 'a', sessionId: 's', executionPrincipal: { type: 'service' }, metadata: {}, responseTimeMs: 1 },
+  data: {
+    messageId: 'm',
+    agentId: 'a',
+    sessionId: 's',
+    executionPrincipal: { type: 'service' },
+    metadata: {},
+    responseTimeMs: 1,
+  },
 } as const
-const EVENT = { event: 'webhook.test', id: '1', createdAt: '2026-01-01T00:00:00.000Z', data: { webhookId: 'w-1' } } as const
+const EVENT = {
+  event: 'webhook.test',
+  id: '1',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  data: { webhookId: 'w-1' },
+} as const
 
 describe('a receiver', { timeout: 90_000 }, () => {
   it('in Node takes what the service sends, and nothing else', async () => {
@@ -109,8 +147,16 @@ describe('a receiver', { timeout: 90_000 }, () => {
   it('in Node does not start without its secret', () => {
     const env = { ...process.env, WEBHOOK_SECRET: '' }
     const cwd = fileURLToPath(new URL('.', import.meta.url))
-    const { status, stderr } = spawnSync(process.execPath, ['node.mjs'], { env, cwd, encoding: 'utf8', timeout: 30_000 })
-    expect([status, stderr]).toEqual([1, expect.stringContaining('There is no secret: set WEBHOOK_SECRET')])
+    const { status, stderr } = spawnSync(process.execPath, ['node.mjs'], {
+      env,
+      cwd,
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('There is no secret: set WEBHOOK_SECRET'),
+    ])
   })
 
   it('in Express does, behind a body parser', async () => {

@@ -13,27 +13,53 @@ function the<Row>(rows: Row[], fits: (row: Row) => boolean): Row {
   if (row === undefined) throw new Error('the valid history has changed: no such row')
   return row
 }
-const message = ({ final }: Draft, id: string) => the(final.messages, ({ messageId }) => messageId === id)
-const delivery = ({ final }: Draft, id: string) => the(final.deliveries, ({ deliveryId }) => deliveryId === id)
-const attempt = (history: Draft, id: string, n: number) => the(delivery(history, id).attempts, ({ attemptNumber }) => attemptNumber === n)
-const received = (history: Draft, id: string) => the(history.received, ({ headers }) => headers['webhook-id'] === id)
-const drop = <Row>(rows: Row[], fits: (row: Row) => boolean) => void rows.splice(rows.indexOf(the(rows, fits)), 1)
+const message = ({ final }: Draft, id: string) =>
+  the(final.messages, ({ messageId }) => messageId === id)
+const delivery = ({ final }: Draft, id: string) =>
+  the(final.deliveries, ({ deliveryId }) => deliveryId === id)
+const attempt = (history: Draft, id: string, n: number) =>
+  the(delivery(history, id).attempts, ({ attemptNumber }) => attemptNumber === n)
+const received = (history: Draft, id: string) =>
+  the(history.received, ({ headers }) => headers['webhook-id'] === id)
+const drop = <Row>(rows: Row[], fits: (row: Row) => boolean) =>
+  void rows.splice(rows.indexOf(the(rows, fits)), 1)
 
 /** A breach of each kind that an invariant knows, planted in a history in which all promises hold. */
-const planted: readonly (readonly [invariant: string, breach: string, plant: (history: Draft) => void])[] = [
+const planted: readonly (readonly [
+  invariant: string,
+  breach: string,
+  plant: (history: Draft) => void,
+])[] = [
   [
     'acknowledged',
     'a message that a client got a 2xx for is gone',
     ({ requests }) => {
-      requests.push({ kind: 'send', at: 1, agent: 'a', sessionId: 's', message: 'hi', answer: { at: 2, status: 202, messageId: 'm9' } })
+      requests.push({
+        kind: 'send',
+        at: 1,
+        agent: 'a',
+        sessionId: 's',
+        message: 'hi',
+        answer: { at: 2, status: 202, messageId: 'm9' },
+      })
     },
   ],
-  ['acknowledged', 'another text is kept than was sent', (history) => void (message(history, 'm1').message = 'another')],
+  [
+    'acknowledged',
+    'another text is kept than was sent',
+    (history) => void (message(history, 'm1').message = 'another'),
+  ],
   [
     'acknowledged',
     'a read does not find what was accepted',
     ({ requests }) => {
-      requests.push({ kind: 'read', at: 1, agent: 'a', messageId: 'm1', answer: { at: 2, status: 404 } })
+      requests.push({
+        kind: 'read',
+        at: 1,
+        agent: 'a',
+        messageId: 'm1',
+        answer: { at: 2, status: 404 },
+      })
     },
   ],
   [
@@ -41,10 +67,22 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
     'a client is told two messages of one key',
     ({ requests }) => {
       const answer = { at: 2, status: 202, messageId: 'm2' }
-      requests.push({ kind: 'send', at: 1, agent: 'a', key: 'key m1', sessionId: 's', message: 'text m2', answer })
+      requests.push({
+        kind: 'send',
+        at: 1,
+        agent: 'a',
+        key: 'key m1',
+        sessionId: 's',
+        message: 'text m2',
+        answer,
+      })
     },
   ],
-  ['one-per-key', 'two messages are made of one key', (history) => void (message(history, 'm2').key = 'key m1')],
+  [
+    'one-per-key',
+    'two messages are made of one key',
+    (history) => void (message(history, 'm2').key = 'key m1'),
+  ],
   [
     'one-per-key',
     'a client gets an answer that is not the final one',
@@ -71,7 +109,12 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
     'outbox',
     'one event goes to one webhook by two deliveries',
     (history) => {
-      history.final.deliveries.push({ ...delivery(history, 'w1-m3'), deliveryId: 'again', status: 'exhausted', attempts: [] })
+      history.final.deliveries.push({
+        ...delivery(history, 'w1-m3'),
+        deliveryId: 'again',
+        status: 'exhausted',
+        attempts: [],
+      })
       drop(history.final.messages, ({ messageId }) => messageId === 'm3')
       history.final.messages.push({ ...message(validHistory() as Draft, 'm3') })
     },
@@ -79,7 +122,10 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
   [
     'outbox',
     'a webhook hears what it is not subscribed to',
-    ({ final }) => void (the(final.webhooks, ({ webhookId }) => webhookId === 'w1').events = ['message.responded']),
+    ({ final }) =>
+      void (the(final.webhooks, ({ webhookId }) => webhookId === 'w1').events = [
+        'message.responded',
+      ]),
   ],
   [
     'drained',
@@ -90,8 +136,16 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
       drop(history.received, ({ headers }) => headers['webhook-id'] === 'w1-m3')
     },
   ],
-  ['drained', 'a delivery is left without an end', (history) => void (delivery(history, 'w1-m1').status = 'pending')],
-  ['schedule', 'an attempt has no number', (history) => void (the(delivery(history, 'w2-m2').attempts, () => true).attemptNumber = 3)],
+  [
+    'drained',
+    'a delivery is left without an end',
+    (history) => void (delivery(history, 'w1-m1').status = 'pending'),
+  ],
+  [
+    'schedule',
+    'an attempt has no number',
+    (history) => void (the(delivery(history, 'w2-m2').attempts, () => true).attemptNumber = 3),
+  ],
   [
     'schedule',
     'an attempt follows a success',
@@ -100,11 +154,16 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
       attempts.push({ attemptNumber: 2, startedAt: 45_000, durationMs: 1, outcome: 'unreachable' })
     },
   ],
-  ['schedule', 'a second attempt comes before its time', (history) => void (attempt(history, 'w2-m2', 2).startedAt = 21_000)],
+  [
+    'schedule',
+    'a second attempt comes before its time',
+    (history) => void (attempt(history, 'w2-m2', 2).startedAt = 21_000),
+  ],
   [
     'schedule',
     'Retry-After is not waited for',
-    (history) => void Object.assign(received(history, 'w2-m2').answer ?? {}, { retryAfterMs: 30_000 }),
+    (history) =>
+      void Object.assign(received(history, 'w2-m2').answer ?? {}, { retryAfterMs: 30_000 }),
   ],
   [
     'delivered',
@@ -114,19 +173,33 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
       Object.assign(attempt(history, 'w1-m3', 1), { statusCode: 500, outcome: 'refused' })
     },
   ],
-  ['delivered', 'a recorded answer was never given', (history) => void (attempt(history, 'w2-m2', 1).receipt = 'made up')],
+  [
+    'delivered',
+    'a recorded answer was never given',
+    (history) => void (attempt(history, 'w2-m2', 1).receipt = 'made up'),
+  ],
   [
     'delivered',
     'a request is repeated without a fault',
     (history) => {
-      history.received.push({ ...received(history, 'w1-m3'), at: 60_000, receipt: 'repeated', answer: { at: 60_001, status: 200 } })
+      history.received.push({
+        ...received(history, 'w1-m3'),
+        at: 60_000,
+        receipt: 'repeated',
+        answer: { at: 60_001, status: 200 },
+      })
     },
   ],
   [
     'delivered',
     'a request is repeated more often than there were faults',
     (history) => {
-      history.received.push({ ...received(history, 'w1-m1'), at: 1_170, receipt: 'repeated', answer: { at: 1_171, status: 200 } })
+      history.received.push({
+        ...received(history, 'w1-m1'),
+        at: 1_170,
+        receipt: 'repeated',
+        answer: { at: 1_171, status: 200 },
+      })
     },
   ],
   [
@@ -143,7 +216,10 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
     'same-bytes',
     'other bytes are stored than were sent',
     (history) => {
-      delivery(history, 'w1-m3').body = delivery(history, 'w1-m3').body.replace('"createdAt":""', '"createdAt":"x"')
+      delivery(history, 'w1-m3').body = delivery(history, 'w1-m3').body.replace(
+        '"createdAt":""',
+        '"createdAt":"x"',
+      )
     },
   ],
   [
@@ -153,7 +229,11 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
       the(runs, ({ messageId }) => messageId === 'm3').startedAt = 2_400
     },
   ],
-  ['session-order', 'a message runs while the failing one ahead of it does', ({ final }) => void final.messages.reverse()],
+  [
+    'session-order',
+    'a message runs while the failing one ahead of it does',
+    ({ final }) => void final.messages.reverse(),
+  ],
   [
     'fencing',
     'the answer of a run that lost its lease is taken',
@@ -167,7 +247,8 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
   [
     'fencing',
     'an answer comes from nowhere',
-    (history) => void (the(history.runs, ({ messageId }) => messageId === 'm1').response = 'another'),
+    (history) =>
+      void (the(history.runs, ({ messageId }) => messageId === 'm1').response = 'another'),
   ],
   [
     'fencing',
@@ -177,7 +258,11 @@ const planted: readonly (readonly [invariant: string, breach: string, plant: (hi
       runs.push({ ...run, startedAt: 39_000, attempt: 0, endedAt: 39_001, response: 'first' })
     },
   ],
-  ['fencing', 'one attempt runs twice', ({ runs }) => void runs.push({ ...the(runs, ({ messageId }) => messageId === 'm1') })],
+  [
+    'fencing',
+    'one attempt runs twice',
+    ({ runs }) => void runs.push({ ...the(runs, ({ messageId }) => messageId === 'm1') }),
+  ],
 ]
 
 describe('the checker', () => {
@@ -188,7 +273,9 @@ describe('the checker', () => {
   it.each(planted)('%s: sees that %s', (invariant, _breach, plant) => {
     const history = validHistory()
     plant(history as Draft)
-    expect(new Set(check(history).map((violation) => violation.invariant))).toEqual(new Set([invariant]))
+    expect(new Set(check(history).map((violation) => violation.invariant))).toEqual(
+      new Set([invariant]),
+    )
   })
 
   it('takes a purged delivery for one that arrived when its receiver took it', () => {
@@ -201,7 +288,12 @@ describe('the checker', () => {
   it('takes what a receiver cut off, or kept too long, for no duplicate', () => {
     const history = validHistory() as Draft
     const request = received(history, 'w1-m3')
-    history.received.push({ ...request, at: 60_000, receipt: 'slow', answer: { at: 60_700, status: 200 } })
+    history.received.push({
+      ...request,
+      at: 60_000,
+      receipt: 'slow',
+      answer: { at: 60_700, status: 200 },
+    })
     const { answer: _, ...cut } = request
     history.received.push({ ...cut, at: 61_000, receipt: 'cut' })
     expect(check(history)).toEqual([])
@@ -224,13 +316,24 @@ describe('the checker, where users step in', () => {
     expect(check(history).map(({ invariant, of }) => [invariant, of])).toEqual([['outbox', 'm3']])
     const report = delivery(history, 'w1-m3')
     const body = report.body.replace('"id":"', '"id":"again ')
-    history.final.deliveries.push({ ...report, deliveryId: 'w1-m3 again', body, status: 'cancelled', attempts: [] })
+    history.final.deliveries.push({
+      ...report,
+      deliveryId: 'w1-m3 again',
+      body,
+      status: 'cancelled',
+      attempts: [],
+    })
     expect(check(history)).toEqual([])
   })
 
   it('allows a visiting webhook to have missed something', () => {
     const history = validHistory() as Draft
-    history.final.webhooks.push({ webhookId: 'w3', events: ['*'], secret: 'a secret', isVisitor: true })
+    history.final.webhooks.push({
+      webhookId: 'w3',
+      events: ['*'],
+      secret: 'a secret',
+      isVisitor: true,
+    })
     expect(check(history)).toEqual([])
   })
 

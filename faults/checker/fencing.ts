@@ -13,7 +13,10 @@ export const fencing: Invariant = function* (history) {
     const answering = runs.find((run) => response !== undefined && run.response === response)
     if (response !== undefined && !answering) yield { of, what: 'its answer is that of no run' }
     if (answering && answering.attempt !== attempt)
-      yield { of, what: `attempt ${attempt} had begun, and the answer of attempt ${answering.attempt} was taken` }
+      yield {
+        of,
+        what: `attempt ${attempt} had begun, and the answer of attempt ${answering.attempt} was taken`,
+      }
   }
   for (const runs of byMessage.values()) yield* needless(history, runs)
 }
@@ -23,11 +26,18 @@ function* needless(history: History, unsorted: readonly AgentRun[]) {
   for (const [index, run] of runs.entries()) {
     const before = runs[index - 1]
     if (!before) continue
-    if (before.attempt === run.attempt) yield { of: run.messageId, what: `attempt ${run.attempt} ran twice` }
+    if (before.attempt === run.attempt)
+      yield { of: run.messageId, what: `attempt ${run.attempt} ran twice` }
     const failed = before.endedAt !== undefined && before.response === undefined
     // A process that is stopped between its claim and its run comes late: the attempts need not begin in their order.
-    const [from, to] = [Math.min(before.startedAt, run.startedAt), Math.max(before.startedAt, run.startedAt)]
+    const [from, to] = [
+      Math.min(before.startedAt, run.startedAt),
+      Math.max(before.startedAt, run.startedAt),
+    ]
     if (!failed && faultsAround(history, from, to, history.rules.runLeaseMs).length === 0)
-      yield { of: run.messageId, what: `attempt ${run.attempt} began, and attempt ${before.attempt} had met no fault` }
+      yield {
+        of: run.messageId,
+        what: `attempt ${run.attempt} began, and attempt ${before.attempt} had met no fault`,
+      }
   }
 }

@@ -33,7 +33,12 @@ export type ClientRequest = {
   /** Of a read: what it asks for. */
   readonly messageId?: string
   /** Absent when the connection was lost first. */
-  readonly answer?: { readonly at: number; readonly status: number; readonly messageId?: string; readonly response?: string }
+  readonly answer?: {
+    readonly at: number
+    readonly status: number
+    readonly messageId?: string
+    readonly response?: string
+  }
 }
 
 /** What a receiver got and what it answered. */
@@ -66,7 +71,12 @@ export type AgentRun = {
 }
 
 /** `until`: when it could do nothing more, such as when what was broken worked again, or a process was dead; `byMs`: how far a clock was off from then on. */
-export type Fault = { readonly kind: string; readonly at: number; readonly until: number; readonly byMs?: number }
+export type Fault = {
+  readonly kind: string
+  readonly at: number
+  readonly until: number
+  readonly byMs?: number
+}
 
 /** As the service tells it after the drain. */
 export type FinalState = {

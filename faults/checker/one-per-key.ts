@@ -11,11 +11,17 @@ export const onePerKey: Invariant = function* ({ requests, final }) {
   }
   const kept = final.messages.filter(({ key }) => key !== undefined)
   for (const [key, messages] of groupBy(kept, (message) => `${message.agent} ${message.key}`))
-    if (messages.length > 1) yield { of: key, what: `${messages.length} messages were made of one key` }
+    if (messages.length > 1)
+      yield { of: key, what: `${messages.length} messages were made of one key` }
 
   const stored = new Map(final.messages.map(({ messageId, response }) => [messageId, response]))
   for (const { answer } of requests) {
-    if (answer?.messageId === undefined || answer.response === undefined || !stored.has(answer.messageId)) continue
+    if (
+      answer?.messageId === undefined ||
+      answer.response === undefined ||
+      !stored.has(answer.messageId)
+    )
+      continue
     if (stored.get(answer.messageId) !== answer.response)
       yield { of: answer.messageId, what: 'a client got an answer that is not its final one' }
   }

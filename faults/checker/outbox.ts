@@ -7,23 +7,37 @@ import type { Invariant } from './violation.js'
 export const outbox: Invariant = function* (history) {
   const { final } = history
   const reported = final.deliveries.map((delivery) => ({ ...delivery, ...eventOf(delivery.body) }))
-  for (const [event, deliveries] of groupBy(reported, ({ webhookId, eventId }) => `${eventId} to ${webhookId}`))
-    if (deliveries.length > 1) yield { of: event, what: `${deliveries.length} deliveries of one event to one webhook` }
+  for (const [event, deliveries] of groupBy(
+    reported,
+    ({ webhookId, eventId }) => `${eventId} to ${webhookId}`,
+  ))
+    if (deliveries.length > 1)
+      yield { of: event, what: `${deliveries.length} deliveries of one event to one webhook` }
 
   const webhooks = new Map(final.webhooks.map((webhook) => [webhook.webhookId, webhook]))
   const messages = new Set(final.messages.map(({ messageId }) => messageId))
   for (const { deliveryId, webhookId, event = '', messageId } of reported) {
-    if (!isSubscribed(webhooks.get(webhookId), event)) yield { of: deliveryId, what: `its webhook is not subscribed to "${event}"` }
-    if (messageId !== undefined && !messages.has(messageId)) yield { of: deliveryId, what: `it reports a message that does not exist` }
+    if (!isSubscribed(webhooks.get(webhookId), event))
+      yield { of: deliveryId, what: `its webhook is not subscribed to "${event}"` }
+    if (messageId !== undefined && !messages.has(messageId))
+      yield { of: deliveryId, what: `it reports a message that does not exist` }
   }
 
-  const byMessage = groupBy(reported, ({ messageId, webhookId, event }) => `${messageId} ${webhookId} ${event}`)
+  const byMessage = groupBy(
+    reported,
+    ({ messageId, webhookId, event }) => `${messageId} ${webhookId} ${event}`,
+  )
   for (const message of final.messages) {
     for (const [event, ends] of endsOf(message)) {
-      for (const { webhookId } of final.webhooks.filter((webhook) => !webhook.isVisitor && isSubscribed(webhook, event))) {
+      for (const { webhookId } of final.webhooks.filter(
+        (webhook) => !webhook.isVisitor && isSubscribed(webhook, event),
+      )) {
         const count = byMessage.get(`${message.messageId} ${webhookId} ${event}`)?.length ?? 0
         if (count === ends || (count === 0 && isPurged(history, message, webhookId))) continue
-        yield { of: message.messageId, what: `${ends} ends with ${event} were reported to webhook ${webhookId} by ${count} deliveries` }
+        yield {
+          of: message.messageId,
+          what: `${ends} ends with ${event} were reported to webhook ${webhookId} by ${count} deliveries`,
+        }
       }
     }
   }
@@ -53,7 +67,10 @@ function isPurged(
   webhookId: string,
 ): boolean {
   if (endedAt >= purgedBefore) return false
-  return received.some(({ webhookId: at, body, answer }) => at === webhookId && isSuccess(answer) && eventOf(body)?.messageId === messageId)
+  return received.some(
+    ({ webhookId: at, body, answer }) =>
+      at === webhookId && isSuccess(answer) && eventOf(body)?.messageId === messageId,
+  )
 }
 
 export const isSuccess = (answer: { readonly status: number } | undefined): boolean =>

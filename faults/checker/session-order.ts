@@ -6,17 +6,27 @@ import type { Invariant } from './violation.js'
 /** 8. In each session the run of a message begins only when the message before it has ended. */
 export const sessionOrder: Invariant = function* ({ runs, final }) {
   const byMessage = groupBy(runs, queued)
-  for (const messages of groupBy(final.messages, ({ agent, sessionId }) => `${agent} ${sessionId}`).values()) {
+  for (const messages of groupBy(
+    final.messages,
+    ({ agent, sessionId }) => `${agent} ${sessionId}`,
+  ).values()) {
     let endOfLast = -Infinity
     for (const message of messages) {
       const own = byMessage.get(queued(message)) ?? []
       if (own.some(({ startedAt }) => startedAt < endOfLast))
         yield { of: message.messageId, what: 'it ran before the message ahead of it had ended' }
-      endOfLast = Math.max(endOfLast, ...own.filter((run) => ended(run, message)).map(({ startedAt, endedAt = startedAt }) => endedAt))
+      endOfLast = Math.max(
+        endOfLast,
+        ...own
+          .filter((run) => ended(run, message))
+          .map(({ startedAt, endedAt = startedAt }) => endedAt),
+      )
     }
   }
 }
 
 /** Whether the message ended with this run; one that lost its lease, or whose message was cancelled, may go on, but ends nothing. */
 const ended = (run: AgentRun, { state, response, attempt }: FinalMessage): boolean =>
-  response === undefined ? state !== 'cancelled' && run.attempt === attempt : run.response === response
+  response === undefined
+    ? state !== 'cancelled' && run.attempt === attempt
+    : run.response === response

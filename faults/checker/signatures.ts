@@ -1,7 +1,11 @@
 import { createHmac } from 'node:crypto'
 
 /** Whether both signatures of a request hold, as a receiver with the webhook's secret sees it. */
-export type Verify = (secret: string, headers: Readonly<Record<string, string>>, body: string) => boolean
+export type Verify = (
+  secret: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+) => boolean
 
 /** S§6 and Standard Webhooks, computed here once more: a checker that called the product's own code would share its mistakes. */
 export const verifySignatures: Verify = (secret, headers, body) => {
@@ -9,5 +13,8 @@ export const verifySignatures: Verify = (secret, headers, body) => {
   const standardKey = Buffer.from(secret.slice('whsec_'.length), 'base64')
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
   const standard = `v1,${createHmac('sha256', standardKey).update(signed).digest('base64')}`
-  return headers['x-service-signature'] === own && (headers['webhook-signature'] ?? '').split(' ').includes(standard)
+  return (
+    headers['x-service-signature'] === own &&
+    (headers['webhook-signature'] ?? '').split(' ').includes(standard)
+  )
 }

@@ -30,7 +30,9 @@ export function summarize(history: History): Summary {
   )
   return {
     seed,
-    faults: Object.fromEntries([...groupBy(faults, ({ kind }) => kind)].map(([kind, all]) => [kind, all.length])),
+    faults: Object.fromEntries(
+      [...groupBy(faults, ({ kind }) => kind)].map(([kind, all]) => [kind, all.length]),
+    ),
     requests: requests.length,
     accepted: acceptedIds(history).size,
     answered: final.messages.filter(({ state }) => state === 'responded').length,
@@ -45,13 +47,19 @@ const acceptedIds = ({ requests }: History): Set<string> =>
   new Set(requests.filter(isAccepted).map(({ answer }) => answer?.messageId ?? ''))
 
 function lostMessages(history: History): number {
-  const ended = new Set(history.final.messages.filter((message) => endOf(message)).map(({ messageId }) => messageId))
+  const ended = new Set(
+    history.final.messages.filter((message) => endOf(message)).map(({ messageId }) => messageId),
+  )
   return [...acceptedIds(history)].filter((messageId) => !ended.has(messageId)).length
 }
 
 function lostReports({ received, final: { messages, webhooks } }: History): number {
-  const taken = received.filter(({ answer }) => isSuccess(answer)).map(({ webhookId, body }) => ({ webhookId, ...eventOf(body) }))
-  const arrived = new Set(taken.map(({ webhookId, event, messageId }) => `${webhookId} ${event} ${messageId}`))
+  const taken = received
+    .filter(({ answer }) => isSuccess(answer))
+    .map(({ webhookId, body }) => ({ webhookId, ...eventOf(body) }))
+  const arrived = new Set(
+    taken.map(({ webhookId, event, messageId }) => `${webhookId} ${event} ${messageId}`),
+  )
   const due = messages.flatMap((message) =>
     webhooks
       .filter(({ events }) => events.includes('*') || events.includes(endOf(message) ?? ''))

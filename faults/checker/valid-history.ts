@@ -1,5 +1,12 @@
 import { createHmac } from 'node:crypto'
-import type { AgentRun, ClientRequest, FinalDelivery, FinalMessage, History, ReceivedRequest } from './history.js'
+import type {
+  AgentRun,
+  ClientRequest,
+  FinalDelivery,
+  FinalMessage,
+  History,
+  ReceivedRequest,
+} from './history.js'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const WEBHOOKS = [
@@ -39,29 +46,72 @@ export function validHistory(): History {
   })
   return structuredClone({
     seed: 1,
-    rules: { delaysMs: [1_000, 1_000], deliveryTimeoutMs: 500, deliveryLeaseMs: 1_000, runLeaseMs: 1_000 },
+    rules: {
+      delaysMs: [1_000, 1_000],
+      deliveryTimeoutMs: 500,
+      deliveryLeaseMs: 1_000,
+      runLeaseMs: 1_000,
+    },
     ...{ requests, received, runs },
     faults: [{ kind: 'kill', at: 2_150, until: 2_300 }],
     final: { messages, webhooks: WEBHOOKS, deliveries },
   })
 }
 
-type Told = { readonly id: string; readonly at: number; readonly runs: number; readonly sends: number; readonly fails?: boolean }
+type Told = {
+  readonly id: string
+  readonly at: number
+  readonly runs: number
+  readonly sends: number
+  readonly fails?: boolean
+}
 
-function message({ requests, runs, messages }: Story, { id, at, runs: attempts, sends, fails = false }: Told): void {
+function message(
+  { requests, runs, messages }: Story,
+  { id, at, runs: attempts, sends, fails = false }: Told,
+): void {
   const [agent, sessionId, key, response] = ['a', 's', `key ${id}`, `re ${id} ${attempts}`]
   for (let n = 0; n < sends; n++) {
     const lost = n < sends - 1
-    const answer = { at: at + 200, status: fails ? 202 : 200, messageId: id, ...(!fails && { response }) }
-    requests.push({ kind: 'send', at: at + n, agent, key, sessionId, message: `text ${id}`, ...(!lost && { answer }) })
+    const answer = {
+      at: at + 200,
+      status: fails ? 202 : 200,
+      messageId: id,
+      ...(!fails && { response }),
+    }
+    requests.push({
+      kind: 'send',
+      at: at + n,
+      agent,
+      key,
+      sessionId,
+      message: `text ${id}`,
+      ...(!lost && { answer }),
+    })
   }
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const isLast = attempt === attempts
     const end = isLast ? { endedAt: at + attempt * 250, ...(!fails && { response }) } : {}
-    runs.push({ messageId: id, sessionId, agent, attempt, startedAt: at + attempt * 250 - 100, ...end })
+    runs.push({
+      messageId: id,
+      sessionId,
+      agent,
+      attempt,
+      startedAt: at + attempt * 250 - 100,
+      ...end,
+    })
   }
   const state = fails ? { state: 'failed' } : { state: 'responded', response }
-  messages.push({ messageId: id, agent, sessionId, message: `text ${id}`, key, ...state, attempt: attempts, endedAt: at + 200 })
+  messages.push({
+    messageId: id,
+    agent,
+    sessionId,
+    message: `text ${id}`,
+    key,
+    ...state,
+    attempt: attempts,
+    endedAt: at + 200,
+  })
 }
 
 type Sent = {
@@ -72,7 +122,10 @@ type Sent = {
   readonly unrecordedAt?: readonly number[]
 }
 
-function deliver({ received, deliveries, messages }: Story, { webhookId, messageId, at, refusedAt, unrecordedAt = [] }: Sent): void {
+function deliver(
+  { received, deliveries, messages }: Story,
+  { webhookId, messageId, at, refusedAt, unrecordedAt = [] }: Sent,
+): void {
   const deliveryId = `${webhookId}-${messageId}`
   const failed = messages.find((one) => one.messageId === messageId)?.state === 'failed'
   const body = JSON.stringify({
@@ -82,23 +135,39 @@ function deliver({ received, deliveries, messages }: Story, { webhookId, message
     data: { messageId },
   })
   const request = (time: number, status: number): ReceivedRequest => ({
-    ...{ at: time, webhookId, headers: signed(deliveryId, body), body, receipt: `${deliveryId} at ${time}` },
+    ...{
+      at: time,
+      webhookId,
+      headers: signed(deliveryId, body),
+      body,
+      receipt: `${deliveryId} at ${time}`,
+    },
     answer: { at: time + 5, status },
   })
   received.push(...unrecordedAt.map((time) => request(time, 200)))
-  const recorded = refusedAt === undefined ? [request(at, 200)] : [request(refusedAt, 500), request(at, 200)]
+  const recorded =
+    refusedAt === undefined ? [request(at, 200)] : [request(refusedAt, 500), request(at, 200)]
   received.push(...recorded)
   const attempts = recorded.map((one, index) => ({
     ...{ attemptNumber: index + 1, startedAt: one.at - 1, durationMs: 10, receipt: one.receipt },
-    ...{ outcome: one.answer?.status === 200 ? 'accepted' : 'refused', statusCode: one.answer?.status ?? 0 },
+    ...{
+      outcome: one.answer?.status === 200 ? 'accepted' : 'refused',
+      statusCode: one.answer?.status ?? 0,
+    },
   }))
   deliveries.push({ deliveryId, webhookId, status: 'delivered', body, attempts })
 }
 
 function signed(deliveryId: string, body: string): Record<string, string> {
-  const standard = createHmac('sha256', Buffer.alloc(32, 7)).update(`${deliveryId}.5.${body}`).digest('base64')
+  const standard = createHmac('sha256', Buffer.alloc(32, 7))
+    .update(`${deliveryId}.5.${body}`)
+    .digest('base64')
   return {
-    ...{ 'webhook-id': deliveryId, 'webhook-timestamp': '5', 'webhook-signature': `v1,${standard}` },
+    ...{
+      'webhook-id': deliveryId,
+      'webhook-timestamp': '5',
+      'webhook-signature': `v1,${standard}`,
+    },
     'x-service-signature': `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`,
   }
 }

@@ -1,9 +1,19 @@
 import type { AttemptMaker, WebhookSender } from '@org/agent-messaging-core'
-import { httpWebhookSender as createSender, webhookThread as createThread, type WebhookThread } from '@org/agent-messaging-outbound'
+import {
+  httpWebhookSender as createSender,
+  webhookThread as createThread,
+  type WebhookThread,
+} from '@org/agent-messaging-outbound'
 import { offset } from './platform.js'
 import { pass } from './points.js'
 
-export { addressGuard, guardedFetch, httpRuntime, openaiRuntime, outboundHttp } from '@org/agent-messaging-outbound'
+export {
+  addressGuard,
+  guardedFetch,
+  httpRuntime,
+  openaiRuntime,
+  outboundHttp,
+} from '@org/agent-messaging-outbound'
 
 /** Passes `before send`, and `after send` when the receiver has answered. */
 export function httpWebhookSender(...args: Parameters<typeof createSender>): WebhookSender {
@@ -24,7 +34,10 @@ export function webhookThread(...args: Parameters<typeof createThread>): Webhook
   const thread = createThread(...args)
   const make: AttemptMaker['make'] = async ({ lease, ...order }) => {
     pass('before send')
-    const { startedAt, endedAt, ...made } = await thread.make({ ...order, lease: { until: lease.until - offset() } })
+    const { startedAt, endedAt, ...made } = await thread.make({
+      ...order,
+      lease: { until: lease.until - offset() },
+    })
     if (made.outcome.kind === 'accepted') pass('after send')
     return { ...made, startedAt: startedAt + offset(), endedAt: endedAt + offset() }
   }

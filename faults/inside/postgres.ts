@@ -3,4 +3,5 @@ import { openPostgresStorage as open, type PostgresOptions } from '@org/agent-me
 import { watched } from './watched.js'
 
 export * from '@org/agent-messaging-postgres' // but for what is exported here
-export const openPostgresStorage = async (options: PostgresOptions): Promise<Storage> => watched(await open(options))
+export const openPostgresStorage = async (options: PostgresOptions): Promise<Storage> =>
+  watched(await open(options))

@@ -15,7 +15,8 @@ const watchedStore = <Store extends object>(store: Store, methods: readonly stri
   new Proxy(store, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name)
-      if (typeof method !== 'function' || typeof name !== 'string' || !methods.includes(name)) return method
+      if (typeof method !== 'function' || typeof name !== 'string' || !methods.includes(name))
+        return method
       return (...args: unknown[]) => {
         pass(`before ${name}`)
         return (method.apply(target, args) as Stored<unknown>).map((value) => {
@@ -27,4 +28,5 @@ const watchedStore = <Store extends object>(store: Store, methods: readonly stri
   })
 
 /** A claim that found nothing, or a purge of nothing, is no moment to die at. */
-const didSomething = (value: unknown): boolean => value !== 0 && !(Array.isArray(value) && value.length === 0)
+const didSomething = (value: unknown): boolean =>
+  value !== 0 && !(Array.isArray(value) && value.length === 0)

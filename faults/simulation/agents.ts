@@ -1,4 +1,10 @@
-import { failedRun, type AgentRuntime, type FinishedRun, type RunOutcome, type RunRequest } from '@org/agent-messaging-core'
+import {
+  failedRun,
+  type AgentRuntime,
+  type FinishedRun,
+  type RunOutcome,
+  type RunRequest,
+} from '@org/agent-messaging-core'
 import { err, ok } from 'neverthrow'
 import type { AgentRun } from '../checker/history.js'
 import type { Faults } from './faults.js'
@@ -6,7 +12,10 @@ import type { Weather } from './weather.js'
 import type { Owner, World } from './world.js'
 
 /** `agent`: its id. */
-export type Ran = { -readonly [F in keyof AgentRun]: AgentRun[F] } & { readonly no: number; readonly token: number }
+export type Ran = { -readonly [F in keyof AgentRun]: AgentRun[F] } & {
+  readonly no: number
+  readonly token: number
+}
 
 /** Agents of all kinds: they answer, fail, throw, hang, come late, answer by callback, stream, and forget to call back. */
 export type Agents = {
@@ -15,7 +24,11 @@ export type Agents = {
 }
 
 /** Tells the service what a deferred run came to. */
-export type CallBack = (answer: { readonly messageId: string; readonly runToken: string; readonly run: FinishedRun }) => void
+export type CallBack = (answer: {
+  readonly messageId: string
+  readonly runToken: string
+  readonly run: FinishedRun
+}) => void
 
 type Turn = {
   readonly run: Ran
@@ -31,7 +44,12 @@ const QUICK_MS = 300
 /** Longer than the deadline of a run. */
 const LATE_MS = 20_000
 
-export function createAgents(world: World, weather: Weather, faults: Faults, callBack: CallBack): Agents {
+export function createAgents(
+  world: World,
+  weather: Weather,
+  faults: Faults,
+  callBack: CallBack,
+): Agents {
   const { dice } = world
   const runs: Ran[] = []
   const responseOf = ({ messageId, no }: Ran): string => `answer ${no} to ${messageId}`
@@ -77,19 +95,30 @@ export function createAgents(world: World, weather: Weather, faults: Faults, cal
   const bad: readonly ((turn: Turn) => void)[] = [
     (turn) => answer(turn, dice.below(LATE_MS)),
     (turn) => endBadly(turn, () => turn.fail(new Error(`run ${turn.run.no} threw`))),
-    (turn) => endBadly(turn, () => turn.end(failedRun('RUNTIME_ERROR', `run ${turn.run.no} failed`, true))),
-    (turn) => endBadly(turn, () => turn.end(failedRun('RUNTIME_ERROR', `run ${turn.run.no} failed for good`))),
+    (turn) =>
+      endBadly(turn, () => turn.end(failedRun('RUNTIME_ERROR', `run ${turn.run.no} failed`, true))),
+    (turn) =>
+      endBadly(turn, () =>
+        turn.end(failedRun('RUNTIME_ERROR', `run ${turn.run.no} failed for good`)),
+      ),
     () => undefined, // hangs, and does not even hear that it is to end
-    ({ signal, end }) => signal.addEventListener('abort', () => end(failedRun('RUNTIME_ERROR', 'told to end'))),
+    ({ signal, end }) =>
+      signal.addEventListener('abort', () => end(failedRun('RUNTIME_ERROR', 'told to end'))),
     (turn) => turn.signal.addEventListener('abort', () => answer(turn, dice.below(QUICK_MS))),
   ]
 
   async function useMemory({ request }: Turn): Promise<void> {
     if (dice.chance(0.2)) await request.history({ maxTurns: 5, maxLength: 1_000 })
-    if (dice.chance(0.2)) await request.remember(`after attempt ${request.attempt} of ${request.messageId}`)
+    if (dice.chance(0.2))
+      await request.remember(`after attempt ${request.attempt} of ${request.messageId}`)
   }
 
-  function run(request: RunRequest, signal: AbortSignal, owner: Owner, name: string): Promise<RunOutcome> {
+  function run(
+    request: RunRequest,
+    signal: AbortSignal,
+    owner: Owner,
+    name: string,
+  ): Promise<RunOutcome> {
     const { messageId, sessionId, agentId, attempt } = request
     const run: Ran = {
       messageId,
@@ -118,7 +147,8 @@ export function createAgents(world: World, weather: Weather, faults: Faults, cal
           else if (dice.chance(0.15)) answerLater(turn)
           else good(turn)
         },
-        (error: unknown) => endBadly(turn, () => resolve(failedRun('RUNTIME_ERROR', String(error), true))),
+        (error: unknown) =>
+          endBadly(turn, () => resolve(failedRun('RUNTIME_ERROR', String(error), true))),
       )
     })
   }
@@ -129,9 +159,14 @@ export function createAgents(world: World, weather: Weather, faults: Faults, cal
     parseOptions: async (options) => ok({ options, secrets: {} }),
     start: async (_, onExit) => {
       await pause(world, dice.below(QUICK_MS), owner)
-      if (dice.chance(weather.agentsFail / 5)) return err({ code: 'RUNTIME_EXITED', message: 'it did not start' })
+      if (dice.chance(weather.agentsFail / 5))
+        return err({ code: 'RUNTIME_EXITED', message: 'it did not start' })
       if (dice.chance(weather.agentsFail / 5)) {
-        world.after(dice.below(LATE_MS), () => onExit({ code: 'RUNTIME_EXITED', message: 'it ended by itself' }), owner)
+        world.after(
+          dice.below(LATE_MS),
+          () => onExit({ code: 'RUNTIME_EXITED', message: 'it ended by itself' }),
+          owner,
+        )
       }
       return ok({
         run: (request, signal) => run(request, signal, owner, name),
@@ -144,7 +179,8 @@ export function createAgents(world: World, weather: Weather, faults: Faults, cal
   return { runs, runtimeOf }
 }
 
-const pause = (world: World, ms: number, owner: Owner): Promise<void> => new Promise((resolve) => void world.after(ms, resolve, owner))
+const pause = (world: World, ms: number, owner: Owner): Promise<void> =>
+  new Promise((resolve) => void world.after(ms, resolve, owner))
 
 /** Of the run's lease. */
 const tokenOf = ({ runToken }: RunRequest): number => Number(runToken.split('_')[1])

@@ -16,7 +16,12 @@ export function createFaults(world: World): Faults {
   const all: Fault[] = []
 
   function brief(kind: string, ms: number, byMs?: number): void {
-    all.push({ kind, at: world.elapsed, until: world.elapsed + ms, ...(byMs !== undefined && { byMs }) })
+    all.push({
+      kind,
+      at: world.elapsed,
+      until: world.elapsed + ms,
+      ...(byMs !== undefined && { byMs }),
+    })
     world.note(`fault: ${kind}, for ${ms} ms${byMs === undefined ? '' : `, by ${byMs} ms`}`)
   }
 

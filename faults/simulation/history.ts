@@ -1,4 +1,12 @@
-import type { DeliveryDetail, Message, Page, PageOf, Policy, Storage, Stored } from '@org/agent-messaging-core'
+import type {
+  DeliveryDetail,
+  Message,
+  Page,
+  PageOf,
+  Policy,
+  Storage,
+  Stored,
+} from '@org/agent-messaging-core'
 import type { FinalDelivery, FinalMessage, FinalState, History } from '../checker/history.js'
 import type { Agents, Ran } from './agents.js'
 import type { Faults } from './faults.js'
@@ -33,7 +41,10 @@ export async function historyOf(parts: Parts): Promise<History> {
       runLeaseMs: policy.runLeaseMs,
     },
     requests: users.requests,
-    received: receivers.received.map(({ url, ...request }) => ({ ...request, webhookId: idOf.get(url) ?? url })),
+    received: receivers.received.map(({ url, ...request }) => ({
+      ...request,
+      webhookId: idOf.get(url) ?? url,
+    })),
     runs: agents.runs.map((run) => ({ ...run, retries: retriesOf(record, run) })),
     faults: faults.all,
     final: await finalState(parts),
@@ -42,12 +53,23 @@ export async function historyOf(parts: Parts): Promise<History> {
 
 const retriesOf = ({ retriesAt }: StoreRecord, { token }: Ran): number => retriesAt.get(token) ?? 0
 
-async function finalState({ storage, projectId, agentIds, webhookUrls, record, startedAt }: Parts): Promise<FinalState> {
+async function finalState({
+  storage,
+  projectId,
+  agentIds,
+  webhookUrls,
+  record,
+  startedAt,
+}: Parts): Promise<FinalState> {
   const messages: FinalMessage[] = []
   for (const agentId of agentIds) {
-    const sessions = await readAll((page) => storage.messages.listSessions({ projectId, agentId }, page))
+    const sessions = await readAll((page) =>
+      storage.messages.listSessions({ projectId, agentId }, page),
+    )
     for (const { sessionId } of sessions) {
-      const listed = await readAll((page) => storage.messages.list({ projectId, agentId, sessionId, order: 'asc' }, page))
+      const listed = await readAll((page) =>
+        storage.messages.list({ projectId, agentId, sessionId, order: 'asc' }, page),
+      )
       messages.push(...listed.map((message) => finalMessage(message, record, startedAt)))
     }
   }
@@ -63,11 +85,22 @@ async function finalState({ storage, projectId, agentIds, webhookUrls, record, s
   return { messages, webhooks, deliveries }
 }
 
-function finalMessage({ id: messageId, agentId: agent, state, ...message }: Message, record: StoreRecord, startedAt: number): FinalMessage {
+function finalMessage(
+  { id: messageId, agentId: agent, state, ...message }: Message,
+  record: StoreRecord,
+  startedAt: number,
+): FinalMessage {
   const key = record.keys.get(messageId)
   const endedAt = endOf(state)
   return {
-    ...{ messageId, agent, sessionId: message.sessionId, message: message.message, state: state.kind, attempt: message.attempt },
+    ...{
+      messageId,
+      agent,
+      sessionId: message.sessionId,
+      message: message.message,
+      state: state.kind,
+      attempt: message.attempt,
+    },
     retries: record.retries.get(messageId) ?? 0,
     ...(key !== undefined && { key }),
     ...(state.kind === 'responded' && { response: state.response }),
@@ -81,14 +114,23 @@ function endOf(state: Message['state']): number | undefined {
   return state.kind === 'cancelled' ? state.cancelledAt : undefined
 }
 
-function finalDelivery({ delivery, body, attempts }: DeliveryDetail, { redelivered }: StoreRecord, startedAt: number): FinalDelivery {
+function finalDelivery(
+  { delivery, body, attempts }: DeliveryDetail,
+  { redelivered }: StoreRecord,
+  startedAt: number,
+): FinalDelivery {
   const { id: deliveryId, webhookId, state } = delivery
   return {
     ...{ deliveryId, webhookId, status: state.kind, body },
-    redeliveredAt: redelivered.filter(({ of }) => of === deliveryId || of === webhookId).map(({ at }) => at),
+    redeliveredAt: redelivered
+      .filter(({ of }) => of === deliveryId || of === webhookId)
+      .map(({ at }) => at),
     attempts: attempts.map(({ attemptNumber, startedAt: at, durationMs, outcome }) => ({
       ...{ attemptNumber, startedAt: at - startedAt, durationMs, outcome: outcome.kind },
-      ...('statusCode' in outcome && { statusCode: outcome.statusCode, receipt: outcome.responseBody }),
+      ...('statusCode' in outcome && {
+        statusCode: outcome.statusCode,
+        receipt: outcome.responseBody,
+      }),
     })),
   }
 }
@@ -97,7 +139,9 @@ async function readAll<T>(list: (page: PageOf) => Stored<Page<T>>): Promise<T[]>
   const rows: T[] = []
   let cursor: string | null = null
   do {
-    const page: Page<T> = (await list({ limit: 100, ...(cursor !== null && { cursor }) }))._unsafeUnwrap()
+    const page: Page<T> = (
+      await list({ limit: 100, ...(cursor !== null && { cursor }) })
+    )._unsafeUnwrap()
     rows.push(...page.data)
     cursor = page.nextCursor
   } while (cursor !== null)

@@ -11,17 +11,23 @@ const USAGE = `Runs the service in simulated worlds, each as its seed wants it, 
 /** The first and the last seed. */
 function rangeOf(seed: string | undefined, seeds = '1..1000'): [number, number] {
   const [from, to = from] = (seed ?? seeds).split('..').map(Number)
-  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) throw new Error(`no seeds: ${seed ?? seeds}`)
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to))
+    throw new Error(`no seeds: ${seed ?? seeds}`)
   return [from as number, to as number]
 }
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-function tell({ seed, hash, lines, breaches: { inside, outside } }: Simulation, isVerbose: boolean): boolean {
+function tell(
+  { seed, hash, lines, breaches: { inside, outside } }: Simulation,
+  isVerbose: boolean,
+): boolean {
   if (isVerbose) say(`${lines.join('\n')}\nseed ${seed}: ${lines.length} lines, hash ${hash}`)
   const breaches = [...inside, ...outside]
   if (breaches.length === 0) return true
-  say(`seed ${seed} breaks a promise; see what happened by: npm run simulate -- --seed ${seed} --verbose`)
+  say(
+    `seed ${seed} breaks a promise; see what happened by: npm run simulate -- --seed ${seed} --verbose`,
+  )
   for (const breach of breaches) say(`  ${breach}`)
   return false
 }

@@ -10,10 +10,16 @@ export type Mutation = {
 }
 
 const inMessages = (change: (messages: MessageStore) => Partial<MessageStore>): Mutation => ({
-  store: (storage) => ({ ...storage, messages: { ...storage.messages, ...change(storage.messages) } }),
+  store: (storage) => ({
+    ...storage,
+    messages: { ...storage.messages, ...change(storage.messages) },
+  }),
 })
 const inDeliveries = (change: (deliveries: DeliveryStore) => Partial<DeliveryStore>): Mutation => ({
-  store: (storage) => ({ ...storage, deliveries: { ...storage.deliveries, ...change(storage.deliveries) } }),
+  store: (storage) => ({
+    ...storage,
+    deliveries: { ...storage.deliveries, ...change(storage.deliveries) },
+  }),
 })
 
 /** Each breaks a promise: the simulation is as good as the seeds are few that it takes to notice. */
@@ -22,31 +28,48 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     accept: ({ idempotencyKey: _, ...message }) => accept(message),
   })),
 
-  'a message is acknowledged before it is kept, and now and then not kept': inMessages(({ accept }) => {
-    let accepts = 0
-    return {
-      accept: (message) => {
-        if (++accepts % 5 > 0) return accept(message)
-        const { claimUntil: _, idempotencyKey: __, now, ...facts } = message
-        return okAsync({ kind: 'created', message: { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now }, createdAt: now } })
-      },
-    }
-  }),
+  'a message is acknowledged before it is kept, and now and then not kept': inMessages(
+    ({ accept }) => {
+      let accepts = 0
+      return {
+        accept: (message) => {
+          if (++accepts % 5 > 0) return accept(message)
+          const { claimUntil: _, idempotencyKey: __, now, ...facts } = message
+          return okAsync({
+            kind: 'created',
+            message: {
+              ...facts,
+              attempt: 0,
+              state: { kind: 'queued', notBefore: now },
+              createdAt: now,
+            },
+          })
+        },
+      }
+    },
+  ),
 
   'a superseded token is taken for the newest one': inMessages(({ recordRun, getHeld }) => ({
-    recordRun: (run) => getHeld(run.messageId).andThen((held) => recordRun({ ...run, token: held?.token ?? run.token })),
+    recordRun: (run) =>
+      getHeld(run.messageId).andThen((held) =>
+        recordRun({ ...run, token: held?.token ?? run.token }),
+      ),
   })),
 
   'a lease is taken from who has it': inMessages(({ claimRunnable }) => ({
     claimRunnable: ({ now, ...query }) => claimRunnable({ ...query, now: now + 5_000 }),
   })),
 
-  'a session hands out its next message while the first is deferred': inMessages(({ recordRun }) => ({
-    defer: (deferral) =>
-      recordRun({ ...deferral, state: { kind: 'failed', error: { code: 'RUNTIME_LOST', message: '' }, failedAt: 0 }, now: 0 }).map(
-        ({ kind }) => (kind === 'recorded' ? 'deferred' : kind),
-      ),
-  })),
+  'a session hands out its next message while the first is deferred': inMessages(
+    ({ recordRun }) => ({
+      defer: (deferral) =>
+        recordRun({
+          ...deferral,
+          state: { kind: 'failed', error: { code: 'RUNTIME_LOST', message: '' }, failedAt: 0 },
+          now: 0,
+        }).map(({ kind }) => (kind === 'recorded' ? 'deferred' : kind)),
+    }),
+  ),
 
   'a write that is repeated forgets its event': {
     core: (storage) => {
@@ -59,7 +82,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
             const name = `${run.messageId} ${run.token}`
             const isRepeated = asked.has(name)
             asked.add(name)
-            return storage.messages.recordRun({ ...run, ...(outgoing && !isRepeated && { outgoing }) })
+            return storage.messages.recordRun({
+              ...run,
+              ...(outgoing && !isRepeated && { outgoing }),
+            })
           },
         },
       }
@@ -72,17 +98,28 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       cancel: (cancellation) =>
         ++cancels % 2 > 0
           ? cancel(cancellation)
-          : get(cancellation).map((message) => message && { kind: 'cancelled', message, deliveries: [], sessionWaits: false }),
+          : get(cancellation).map(
+              (message) =>
+                message && { kind: 'cancelled', message, deliveries: [], sessionWaits: false },
+            ),
     }
   }),
 
   'an outcome is recorded as a success whatever it was': inDeliveries(({ recordAttempt }) => ({
-    recordAttempt: (record) => recordAttempt({ ...record, state: { kind: 'delivered', deliveredAt: record.attempt.startedAt } }),
+    recordAttempt: (record) =>
+      recordAttempt({
+        ...record,
+        state: { kind: 'delivered', deliveredAt: record.attempt.startedAt },
+      }),
   })),
 
   'the schedule is not waited for': inDeliveries(({ recordAttempt }) => ({
     recordAttempt: ({ state, ...record }) =>
-      recordAttempt({ ...record, state: state.kind === 'pending' ? { ...state, nextAttemptAt: record.attempt.startedAt } : state }),
+      recordAttempt({
+        ...record,
+        state:
+          state.kind === 'pending' ? { ...state, nextAttemptAt: record.attempt.startedAt } : state,
+      }),
   })),
 
   'a delivery that is being sent is claimed once more': inDeliveries(({ claimDue }) => ({
@@ -91,14 +128,19 @@ export const mutations: Readonly<Record<string, Mutation>> = {
 
   'an attempt is forgotten after it was made': inDeliveries(({ recordAttempt }) => {
     let attempts = 0
-    return { recordAttempt: (record) => (++attempts % 10 > 0 ? recordAttempt(record) : okAsync({ kind: 'recorded' })) }
+    return {
+      recordAttempt: (record) =>
+        ++attempts % 10 > 0 ? recordAttempt(record) : okAsync({ kind: 'recorded' }),
+    }
   }),
 
   'a retry sends other bytes': inDeliveries(({ claimDue }) => ({
     claimDue: (query) =>
       claimDue(query).map((claimed) =>
         claimed.map((claim) =>
-          claim.delivery.attemptCount > 0 ? { ...claim, body: claim.body.replace('"createdAt"', '"sentAt"') } : claim,
+          claim.delivery.attemptCount > 0
+            ? { ...claim, body: claim.body.replace('"createdAt"', '"sentAt"') }
+            : claim,
         ),
       ),
   })),

@@ -24,7 +24,13 @@ const FROZEN_MS = 10_000
 const JUMP_MS = 15_000
 const GRACE_MS = 2_000
 
-export function startNemesis({ world, weather, faults, processes, restart }: NemesisOptions): Nemesis {
+export function startNemesis({
+  world,
+  weather,
+  faults,
+  processes,
+  restart,
+}: NemesisOptions): Nemesis {
   const { dice } = world
   let isOver = false
 

@@ -6,14 +6,31 @@ const SECOND = 1_000
 export const POLICY: Policy = {
   ...defaultPolicy,
   ...{ syncWaitMs: 10 * SECOND, pollMs: 2 * SECOND, runLeaseMs: 6 * SECOND },
-  dispatch: { backoffMs: [500, 2 * SECOND], jitter: 0.2, runTimeoutMs: 8 * SECOND, deferredTimeoutMs: 15 * SECOND },
+  dispatch: {
+    backoffMs: [500, 2 * SECOND],
+    jitter: 0.2,
+    runTimeoutMs: 8 * SECOND,
+    deferredTimeoutMs: 15 * SECOND,
+  },
   agentHealth: { intervalMs: 10 * SECOND, recheckMs: SECOND, timeoutMs: 2 * SECOND, strikes: 3 },
   retry: { delaysMs: [SECOND, 4 * SECOND, 12 * SECOND], jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
   webhookHealth: {
-    ...{ failures: 4, openMs: 2 * SECOND, longestOpenMs: 8 * SECOND, jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
+    ...{
+      failures: 4,
+      openMs: 2 * SECOND,
+      longestOpenMs: 8 * SECOND,
+      jitter: 0.2,
+      maxRetryAfterMs: 30 * SECOND,
+    },
     ...{ disableAfterMs: 20 * SECOND, disableFailures: 6 },
   },
-  deliver: { deadlineMs: 3 * SECOND, leaseMs: 6 * SECOND, maxInFlight: 8, maxInFlightPerWebhook: 3, prefetch: 12 },
+  deliver: {
+    deadlineMs: 3 * SECOND,
+    leaseMs: 6 * SECOND,
+    maxInFlight: 8,
+    maxInFlightPerWebhook: 3,
+    prefetch: 12,
+  },
 }
 
 /** In a session, ahead of a new message. */

@@ -12,8 +12,14 @@ export type Population = {
   readonly webhookUrls: ReadonlySet<string>
 }
 
-export async function populate(somebody: Somebody, agents: number, webhooks: number): Promise<Population> {
-  const ask = async <T, E>(request: (service: MessagingService) => PromiseLike<Result<T, E>>): Promise<T> => {
+export async function populate(
+  somebody: Somebody,
+  agents: number,
+  webhooks: number,
+): Promise<Population> {
+  const ask = async <T, E>(
+    request: (service: MessagingService) => PromiseLike<Result<T, E>>,
+  ): Promise<T> => {
     const answer = await somebody()?.ask(request)
     if (!answer) throw new Error('nobody answers, and nothing has gone wrong yet')
     return answer._unsafeUnwrap()
@@ -21,13 +27,23 @@ export async function populate(somebody: Somebody, agents: number, webhooks: num
   const { id: projectId } = await ask((service) => service.projects.create({ name: 'simulated' }))
   const agentIds: string[] = []
   for (let n = 1; n <= agents; n++) {
-    const settings = { projectId, name: `agent-${n}`, runtime: { kind: KIND }, desiredState: 'running', maxQueued: MOST_QUEUED } as const
-    const created = await ask((service) => service.agents.create({ ...settings, concurrency: 1 + n, maxAttempts: 1 + n }))
+    const settings = {
+      projectId,
+      name: `agent-${n}`,
+      runtime: { kind: KIND },
+      desiredState: 'running',
+      maxQueued: MOST_QUEUED,
+    } as const
+    const created = await ask((service) =>
+      service.agents.create({ ...settings, concurrency: 1 + n, maxAttempts: 1 + n }),
+    )
     agentIds.push(created.agent.id)
   }
   const webhookUrls = new Set<string>()
   for (let n = 1; n <= webhooks; n++) {
-    const { webhook } = await ask((service) => service.webhooks.create(newReceiver(projectId, `receiver-${n}`)))
+    const { webhook } = await ask((service) =>
+      service.webhooks.create(newReceiver(projectId, `receiver-${n}`)),
+    )
     webhookUrls.add(webhook.url)
   }
   return { projectId, agentIds, webhookUrls }

@@ -68,8 +68,14 @@ export function startProcess(around: Surroundings, name: string): Process {
     clock: clockOf(world, owner),
     random: { next: () => world.dice.below(2 ** 20) / 2 ** 20 },
     ids: around.ids,
-    crypto: { ...fakeCrypto(), hmacSha256: (key, data, encoding) => createHmac('sha256', key).update(data).digest(encoding) },
-    telemetry: { record: ({ name: fact, ...details }) => world.note(`${name} tells of ${fact} ${JSON.stringify(details)}`) },
+    crypto: {
+      ...fakeCrypto(),
+      hmacSha256: (key, data, encoding) => createHmac('sha256', key).update(data).digest(encoding),
+    },
+    telemetry: {
+      record: ({ name: fact, ...details }) =>
+        world.note(`${name} tells of ${fact} ${JSON.stringify(details)}`),
+    },
     policy: around.policy,
   })
   world.note(`${name} starts`)

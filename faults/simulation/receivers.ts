@@ -31,12 +31,24 @@ export function createReceivers(world: World, weather: Weather, faults: Faults):
     const at = world.elapsed
     const { status, afterMs = 0, retryAfterMs } = answer ?? {}
     const answered =
-      status === undefined ? {} : { answer: { at: at + afterMs, status, ...(retryAfterMs !== undefined && { retryAfterMs }) } }
+      status === undefined
+        ? {}
+        : {
+            answer: {
+              at: at + afterMs,
+              status,
+              ...(retryAfterMs !== undefined && { retryAfterMs }),
+            },
+          }
     received.push({ at, url, headers: lowerCased(headers), body, receipt, ...answered })
-    world.note(`${url} gets ${headers['webhook-id']} and answers ${status ?? 'nothing'} after ${afterMs} ms`)
+    world.note(
+      `${url} gets ${headers['webhook-id']} and answers ${status ?? 'nothing'} after ${afterMs} ms`,
+    )
     if (status === undefined) return
     const outcome =
-      status < 300 ? { ...accepted(status), responseBody: receipt } : { ...refused(status, retryAfterMs), responseBody: receipt }
+      status < 300
+        ? { ...accepted(status), responseBody: receipt }
+        : { ...refused(status, retryAfterMs), responseBody: receipt }
     if (dice.chance(weather.networkFails)) faults.brief('the answer of a receiver is lost', afterMs)
     else world.after(afterMs + faults.slow(latency(dice, weather)), () => tell(outcome))
   }
@@ -61,7 +73,8 @@ export function createReceivers(world: World, weather: Weather, faults: Faults):
       new Promise((resolve) => {
         const tell = (outcome: Outcome): void => void world.after(0, () => resolve(outcome), owner)
         world.after(request.deadlineMs, () => tell(unreachable('timeout')))
-        if (dice.chance(weather.networkFails)) return void world.after(dice.below(50), () => tell(unreachable('connect')))
+        if (dice.chance(weather.networkFails))
+          return void world.after(dice.below(50), () => tell(unreachable('connect')))
         world.after(faults.slow(latency(dice, weather)), () => arrive(request, tell))
       }),
     vet: async () => ok(undefined),
@@ -76,7 +89,14 @@ const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, s
 /** Its URL names it, and its secret is known before anybody answers. */
 export function newReceiver(projectId: string, name: string, disableOnGone = false) {
   const secret = secretOf(name)
-  return { projectId, url: `https://receiver.example/${name}`, events: ['*'] as const, secret, disableOnGone }
+  return {
+    projectId,
+    url: `https://receiver.example/${name}`,
+    events: ['*'] as const,
+    secret,
+    disableOnGone,
+  }
 }
 
-export const secretOf = (name: string): string => `whsec_${Buffer.from(name.padStart(24, '.')).toString('base64')}`
+export const secretOf = (name: string): string =>
+  `whsec_${Buffer.from(name.padStart(24, '.')).toString('base64')}`

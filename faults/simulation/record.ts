@@ -32,21 +32,30 @@ export function createRecord(world: World, faults: Faults): StoreRecord {
   const webhooks: { webhookId: string; url: string }[] = []
   const redelivered: { at: number; of: string | undefined }[] = []
 
-  const noteClaim = (messageId: string, token: number): void => void retriesAt.set(token, retries.get(messageId) ?? 0)
+  const noteClaim = (messageId: string, token: number): void =>
+    void retriesAt.set(token, retries.get(messageId) ?? 0)
 
   const notes = {
-    'messages.accept': ([message]: Params<MessageStore, 'accept'>, accepted: Answer<MessageStore, 'accept'>) => {
+    'messages.accept': (
+      [message]: Params<MessageStore, 'accept'>,
+      accepted: Answer<MessageStore, 'accept'>,
+    ) => {
       const isNew = accepted.kind === 'created' || accepted.kind === 'claimed'
-      if (isNew && message.idempotencyKey !== undefined) keys.set(message.id, message.idempotencyKey)
+      if (isNew && message.idempotencyKey !== undefined)
+        keys.set(message.id, message.idempotencyKey)
       if (accepted.kind === 'claimed') noteClaim(message.id, accepted.claimed.lease.token)
     },
     'messages.claimRunnable': (_: unknown, claimed: Answer<MessageStore, 'claimRunnable'>) => {
       for (const { message, lease } of claimed) noteClaim(message.id, lease.token)
     },
-    'messages.retry': ([{ messageId }]: Params<MessageStore, 'retry'>, retried: Answer<MessageStore, 'retry'>) => {
+    'messages.retry': (
+      [{ messageId }]: Params<MessageStore, 'retry'>,
+      retried: Answer<MessageStore, 'retry'>,
+    ) => {
       if (retried?.kind === 'retried') retries.set(messageId, (retries.get(messageId) ?? 0) + 1)
     },
-    'webhooks.create': ([{ id, url }]: Params<WebhookStore, 'create'>) => void webhooks.push({ webhookId: id, url }),
+    'webhooks.create': ([{ id, url }]: Params<WebhookStore, 'create'>) =>
+      void webhooks.push({ webhookId: id, url }),
     'deliveries.redeliver': ([{ deliveryId, webhookId }]: Params<DeliveryStore, 'redeliver'>) => {
       redelivered.push({ at: world.elapsed, of: deliveryId ?? webhookId })
     },
@@ -57,7 +66,8 @@ export function createRecord(world: World, faults: Faults): StoreRecord {
   return {
     ...{ keys, retries, retriesAt, webhooks, redelivered },
     witness: (method, args, answer) => {
-      if (Object.hasOwn(notes, method)) notes[method as keyof typeof notes](args as never, answer as never)
+      if (Object.hasOwn(notes, method))
+        notes[method as keyof typeof notes](args as never, answer as never)
     },
   }
 }

@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent, ClaimedMessage, MessageStore } from '@org/agent-messaging-core'
-import { createSessionModel, type ModelMessage, type SessionModel } from '@org/agent-messaging-core/testing'
+import {
+  createSessionModel,
+  type ModelMessage,
+  type SessionModel,
+} from '@org/agent-messaging-core/testing'
 import type { Witness } from './storage.js'
 
 /**
@@ -11,10 +15,23 @@ export type SessionWatch = { readonly witness: Witness; readonly breaches: reado
 
 type Params = { [M in keyof MessageStore]: Parameters<MessageStore[M]>[0] }
 type Answers = {
-  [M in keyof MessageStore]: Awaited<ReturnType<MessageStore[M]>> extends infer R ? (R extends { value: infer V } ? V : never) : never
+  [M in keyof MessageStore]: Awaited<ReturnType<MessageStore[M]>> extends infer R
+    ? R extends { value: infer V }
+      ? V
+      : never
+    : never
 }
-type Watched = 'accept' | 'claimRunnable' | 'extendLeases' | 'defer' | 'recordRun' | 'cancel' | 'retry'
-type Watchers = { readonly [M in Watched]: (asked: Params[M], answer: Answers[M], until: number) => void }
+type Watched =
+  | 'accept'
+  | 'claimRunnable'
+  | 'extendLeases'
+  | 'defer'
+  | 'recordRun'
+  | 'cancel'
+  | 'retry'
+type Watchers = {
+  readonly [M in Watched]: (asked: Params[M], answer: Answers[M], until: number) => void
+}
 
 export function createSessionWatch(maxQueued: number): SessionWatch {
   const models = new Map<string, SessionModel>()
@@ -29,7 +46,9 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
 
   function expect(what: string, actual: unknown, expected: unknown): void {
     if (!isDeepStrictEqual(actual, expected))
-      breaches.push(`${what}: the store says ${JSON.stringify(actual)}, the model ${JSON.stringify(expected)}`)
+      breaches.push(
+        `${what}: the store says ${JSON.stringify(actual)}, the model ${JSON.stringify(expected)}`,
+      )
   }
 
   function begin(model: SessionModel, { message, lease }: ClaimedMessage): void {
@@ -51,7 +70,11 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
       const { id, agentId, sessionId, idempotencyKey, now, claimUntil } = message
       const model = modelOf(agentId)
       const isNew = !owners.has(id)
-      expect(`accepting ${id}`, accepted.kind, model.accept({ id, sessionId }, idempotencyKey ?? id, now, claimUntil !== undefined))
+      expect(
+        `accepting ${id}`,
+        accepted.kind,
+        model.accept({ id, sessionId }, idempotencyKey ?? id, now, claimUntil !== undefined),
+      )
       if (isNew && model.messages.has(id)) owners.set(id, model)
       if (accepted.kind === 'claimed') begin(model, accepted.claimed)
     },
@@ -62,13 +85,16 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
         const mine = claimed.filter(({ message }) => message.agentId === agentId)
         expect(`the number of claims of agent ${agentId}`, mine.length, Math.min(free, due.size))
         for (const claim of mine) {
-          if (!due.has(claim.message.id)) breaches.push(`message ${claim.message.id} was claimed before it was due`)
+          if (!due.has(claim.message.id))
+            breaches.push(`message ${claim.message.id} was claimed before it was due`)
           begin(model, claim)
         }
       }
     },
     extendLeases(held, lost, until) {
-      const gone = held.filter((claim) => !owners.get(claim.messageId)?.finish(claim, 'running', 0, until))
+      const gone = held.filter(
+        (claim) => !owners.get(claim.messageId)?.finish(claim, 'running', 0, until),
+      )
       expect('lost leases', lost.toSorted(), gone.map(({ messageId }) => messageId).toSorted())
     },
     defer({ state, ...held }, answer) {
@@ -82,7 +108,11 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
     },
     cancel({ messageId, state }, cancelled) {
       const [model, message] = known(messageId) ?? []
-      expect(`cancelling ${messageId}`, cancelled?.kind, message && model?.cancel(message, state.cancelledAt))
+      expect(
+        `cancelling ${messageId}`,
+        cancelled?.kind,
+        message && model?.cancel(message, state.cancelledAt),
+      )
     },
     retry({ messageId, now }, retried) {
       if (retried?.kind === 'agent_not_running') return
@@ -95,7 +125,10 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
     breaches,
     witness: (method, [asked, until], answer) => {
       const [store, name = ''] = method.split('.')
-      const watch = store === 'messages' && Object.hasOwn(watchers, name) ? watchers[name as Watched] : undefined
+      const watch =
+        store === 'messages' && Object.hasOwn(watchers, name)
+          ? watchers[name as Watched]
+          : undefined
       watch?.(asked as never, answer as never, until as never)
     },
   }

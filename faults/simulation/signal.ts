@@ -11,7 +11,8 @@ export function sharedSignal(world: World, weather: Weather): (owner: Owner) => 
     notify: (message) => {
       for (const { owner: other, hear } of listeners.get(message.id) ?? []) {
         if (other === owner) hear(message)
-        else if (!world.dice.chance(weather.networkFails)) world.after(latency(world.dice, weather), () => hear(undefined), other)
+        else if (!world.dice.chance(weather.networkFails))
+          world.after(latency(world.dice, weather), () => hear(undefined), other)
       }
     },
     listen: (messageId, hear) => {
@@ -29,7 +30,8 @@ export function sharedWorkSignal(world: World, weather: Weather): (owner: Owner)
   return (owner) => ({
     announce: (work) => {
       for (const { owner: other, hear } of all)
-        if (!world.dice.chance(weather.networkFails)) world.after(latency(world.dice, weather), () => hear(work), other)
+        if (!world.dice.chance(weather.networkFails))
+          world.after(latency(world.dice, weather), () => hear(work), other)
     },
     onAnnounced: (hear) => {
       const listener = { owner, hear }

@@ -39,10 +39,18 @@ const LONGEST_MS = 60 * 60_000
  * One life of a service, as the seed wants it: processes on one store, users, agents and receivers, and whatever befalls them. Then
  * all is healed, what is left gets its time, and the checker looks at what was promised.
  */
-export async function simulate(seed: number, { store = asItIs, core = asItIs, sender = asItIs }: Mutation = {}): Promise<Simulation> {
+export async function simulate(
+  seed: number,
+  { store = asItIs, core = asItIs, sender = asItIs }: Mutation = {},
+): Promise<Simulation> {
   const world = createWorld(seed)
   const { dice } = world
-  const [startedAt, weather, faults, storage] = [world.now(), fine(), createFaults(world), memoryStorage()]
+  const [startedAt, weather, faults, storage] = [
+    world.now(),
+    fine(),
+    createFaults(world),
+    memoryStorage(),
+  ]
   const processes: Process[] = []
   const somebody: Somebody = () => oneOf(world, processes)
   const receivers = createReceivers(world, weather, faults)
@@ -81,13 +89,30 @@ export async function simulate(seed: number, { store = asItIs, core = asItIs, se
   for (const [place, { isAlive }] of processes.entries()) if (!isAlive) start(place)
   const isDrained = await drain({ world, somebody, storage, ...population })
 
-  const history = await historyOf({ seed, startedAt, policy: POLICY, ...population, storage, record, faults, users, agents, receivers })
+  const history = await historyOf({
+    seed,
+    startedAt,
+    policy: POLICY,
+    ...population,
+    storage,
+    record,
+    faults,
+    users,
+    agents,
+    receivers,
+  })
   const outside = [
     ...(areAnswered ? [] : [`${users.busy} users still wait for an answer`]),
     ...(isDrained ? [] : ['something is left to be done, and nobody does it']),
     ...check(history).map(({ invariant, of, what }) => `${invariant}: ${of}: ${what}`),
   ]
-  return { seed, hash: world.hash(), lines: world.lines, breaches: { inside: sessions.breaches, outside }, history }
+  return {
+    seed,
+    hash: world.hash(),
+    lines: world.lines,
+    breaches: { inside: sessions.breaches, outside },
+    history,
+  }
 }
 
 const asItIs = <T>(port: T): T => port

@@ -26,18 +26,32 @@ type StorageOptions = {
  * at a later one, and each of the three may fail to come: the store is away; it says so though it has done it; the process is
  * dead by then, and what it asked for is done all the same.
  */
-export function storageOf({ world, weather, faults, storage, name, owner, witness }: StorageOptions): Storage {
+export function storageOf({
+  world,
+  weather,
+  faults,
+  storage,
+  name,
+  owner,
+  witness,
+}: StorageOptions): Storage {
   const { dice } = world
 
-  function call(method: string, args: unknown[], act: () => ResultAsync<unknown, Unavailable>): Promise<Answer> {
+  function call(
+    method: string,
+    args: unknown[],
+    act: () => ResultAsync<unknown, Unavailable>,
+  ): Promise<Answer> {
     return new Promise((resolve) => {
-      const wait = (): number => (HOLDING.test(method) ? faults.slow(latency(dice, weather)) : latency(dice, weather))
+      const wait = (): number =>
+        HOLDING.test(method) ? faults.slow(latency(dice, weather)) : latency(dice, weather)
       const answer = (given: Answer): void => void world.after(wait(), () => resolve(given), owner)
       world.after(wait(), () => {
         if (!owner.isAlive && dice.chance(0.5)) return
         const fails = dice.chance(weather.storeFails)
         if (fails && HOLDING.test(method)) faults.brief(`${method} fails`, 0)
-        if (weather.isStoreAway || (fails && dice.chance(0.5))) return answer(unavailable('nothing was done'))
+        if (weather.isStoreAway || (fails && dice.chance(0.5)))
+          return answer(unavailable('nothing was done'))
         void act().then((done) => {
           if (done.isOk()) {
             witness(method, args, done.value)
@@ -49,16 +63,24 @@ export function storageOf({ world, weather, faults, storage, name, owner, witnes
     })
   }
 
-  function noteCall(method: string, args: readonly unknown[], value: unknown, isLost: boolean): void {
+  function noteCall(
+    method: string,
+    args: readonly unknown[],
+    value: unknown,
+    isLost: boolean,
+  ): void {
     if (!READS.test(method) && !isNothing(value))
-      world.note(`${name} ${method} ${brief(args)} -> ${brief(value)}${isLost ? ' (the answer was an error)' : ''}`)
+      world.note(
+        `${name} ${method} ${brief(args)} -> ${brief(value)}${isLost ? ' (the answer was an error)' : ''}`,
+      )
   }
 
   const storeOf = <S extends object>(store: string, methods: S): S =>
     Object.fromEntries(
       Object.entries<Method>(methods as Record<string, Method>).map(([method, act]) => [
         method,
-        (...args: unknown[]) => new ResultAsync(call(`${store}.${method}`, args, () => act(...args))),
+        (...args: unknown[]) =>
+          new ResultAsync(call(`${store}.${method}`, args, () => act(...args))),
       ]),
     ) as S
 
@@ -74,7 +96,8 @@ export function storageOf({ world, weather, faults, storage, name, owner, witnes
 }
 
 /** Calls on which a claim hangs that somebody has: when others fail, nothing is done twice for it. */
-const HOLDING = /^(messages\.(accept|claimRunnable|extendLeases|defer|recordRun)|deliveries\.(claimDue|recordAttempt))$/
+const HOLDING =
+  /^(messages\.(accept|claimRunnable|extendLeases|defer|recordRun)|deliveries\.(claimDue|recordAttempt))$/
 
 const unavailable = (reason: string): Answer => err({ kind: 'unavailable', reason })
 
@@ -82,9 +105,22 @@ const unavailable = (reason: string): Answer => err({ kind: 'unavailable', reaso
 const READS = /\.(get|list|find|history)/
 
 /** Most polls find nothing: they are as if they had not been. */
-const isNothing = (value: unknown): boolean => value === undefined || value === 0 || (Array.isArray(value) && value.length === 0)
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === 0 || (Array.isArray(value) && value.length === 0)
 
-const TOLD = ['kind', 'id', 'messageId', 'deliveryId', 'webhookId', 'sessionId', 'idempotencyKey', 'token', 'message', 'state', 'attempt']
+const TOLD = [
+  'kind',
+  'id',
+  'messageId',
+  'deliveryId',
+  'webhookId',
+  'sessionId',
+  'idempotencyKey',
+  'token',
+  'message',
+  'state',
+  'attempt',
+]
 const TOLD_TOO = [
   'delivery',
   'lease',

@@ -41,7 +41,8 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
   let unkeyed = 0
   let busy = 0
 
-  const pause = (ms: number): Promise<void> => new Promise((resolve) => void world.after(ms, resolve))
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => void world.after(ms, resolve))
 
   /** Undefined when there is no answer, or it was lost on its way. */
   async function ask<T>(request: Request<T>): Promise<T | undefined> {
@@ -55,8 +56,17 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
     const isKeyed = dice.chance(0.7)
     const no = isKeyed ? dice.below(KEYS) : KEYS + ++unkeyed
     const agent = agentIds[no % agentIds.length] as string
-    const input = { projectId, agent, sessionId: `session ${no % SESSIONS}`, message: `message ${no}` }
-    const sent = { ...input, ...(isKeyed && { idempotencyKey: `key ${no}` }), waitMs: dice.oneOf([0, dice.below(LONGEST_WAIT_MS)]) }
+    const input = {
+      projectId,
+      agent,
+      sessionId: `session ${no % SESSIONS}`,
+      message: `message ${no}`,
+    }
+    const sent = {
+      ...input,
+      ...(isKeyed && { idempotencyKey: `key ${no}` }),
+      waitMs: dice.oneOf([0, dice.below(LONGEST_WAIT_MS)]),
+    }
     for (let tries = 1; tries <= TRIES; tries++) {
       const isAnswered = await sendOnce(sent)
       if (!isKeyed || (isAnswered && dice.chance(0.9))) return
@@ -71,11 +81,20 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
     const { agent, idempotencyKey: key, sessionId, message } = input
     const at = world.elapsed
     const result = await ask((service) => service.messages.send({ ...input, waitMs }))
-    const request = { kind: 'send', at, agent, sessionId, message, ...(key !== undefined && { key }) } as const
+    const request = {
+      kind: 'send',
+      at,
+      agent,
+      sessionId,
+      message,
+      ...(key !== undefined && { key }),
+    } as const
     const answer = result?.match(
       ({ message: { id: messageId, state } }) => {
         known.push({ agent, messageId })
-        return state.kind === 'responded' ? { status: 200, messageId, response: state.response } : { status: 202, messageId }
+        return state.kind === 'responded'
+          ? { status: 200, messageId, response: state.response }
+          : { status: 202, messageId }
       },
       ({ kind }) => ({ status: kind === 'unavailable' ? 503 : 409 }),
     )
@@ -87,12 +106,29 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
     if (known.length === 0) return
     const { agent, messageId } = dice.oneOf(known)
     const at = world.elapsed
-    const result = await ask((service) => service.messages.get({ projectId, agent, messageId, waitMs: dice.oneOf([0, LONGEST_WAIT_MS]) }))
+    const result = await ask((service) =>
+      service.messages.get({
+        projectId,
+        agent,
+        messageId,
+        waitMs: dice.oneOf([0, LONGEST_WAIT_MS]),
+      }),
+    )
     const answer = result?.match(
-      ({ state }) => ({ status: 200, messageId, ...(state.kind === 'responded' && { response: state.response }) }),
+      ({ state }) => ({
+        status: 200,
+        messageId,
+        ...(state.kind === 'responded' && { response: state.response }),
+      }),
       ({ kind }) => ({ status: kind === 'unavailable' ? 503 : 404 }),
     )
-    requests.push({ kind: 'read', at, agent, messageId, ...(answer && { answer: { ...answer, at: world.elapsed } }) })
+    requests.push({
+      kind: 'read',
+      at,
+      agent,
+      messageId,
+      ...(answer && { answer: { ...answer, at: world.elapsed } }),
+    })
   }
 
   /** Something to a message that somebody knows. */
@@ -126,10 +162,13 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
 
   /** Comes, and may go again. Those of the beginning stay. */
   async function visitingWebhook(): Promise<void> {
-    const created = await ask((service) => service.webhooks.create(newReceiver(projectId, `visitor-${++webhooks}`, dice.chance(0.3))))
+    const created = await ask((service) =>
+      service.webhooks.create(newReceiver(projectId, `visitor-${++webhooks}`, dice.chance(0.3))),
+    )
     const webhookId = created?.unwrapOr(undefined)?.webhook.id
     await pause(dice.below(5 * PAUSE_MS))
-    if (webhookId !== undefined && dice.chance(0.5)) await ask((service) => service.webhooks.delete({ projectId, webhookId }))
+    if (webhookId !== undefined && dice.chance(0.5))
+      await ask((service) => service.webhooks.delete({ projectId, webhookId }))
   }
 
   async function toAgent(): Promise<void> {
@@ -139,8 +178,10 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
     await ask((service) => service.agents.start({ projectId, agent }))
   }
 
-  const cron = (): Promise<unknown> => ask((service) => service.tick({ budgetMs: dice.below(PAUSE_MS) }))
-  const anyOf = (rows: readonly Row[] | undefined): string | undefined => (rows && rows.length > 0 ? dice.oneOf(rows).id : undefined)
+  const cron = (): Promise<unknown> =>
+    ask((service) => service.tick({ budgetMs: dice.below(PAUSE_MS) }))
+  const anyOf = (rows: readonly Row[] | undefined): string | undefined =>
+    rows && rows.length > 0 ? dice.oneOf(rows).id : undefined
 
   const DEEDS: readonly (readonly [weight: number, deed: () => Promise<unknown>])[] = [
     [20, send],

@@ -17,7 +17,15 @@ export type Weather = {
 }
 
 export const fine = (): Weather => ({
-  ...{ storeFails: 0, isStoreAway: false, slow: 0, networkFails: 0, receiversFail: 0, agentsFail: 0, answersLost: 0 },
+  ...{
+    storeFails: 0,
+    isStoreAway: false,
+    slow: 0,
+    networkFails: 0,
+    receiversFail: 0,
+    agentsFail: 0,
+    answersLost: 0,
+  },
 })
 
 /** A climate of its own for every seed. Many are calm: where faults are many, there is little that none of them excuses. */
@@ -36,4 +44,5 @@ const QUICK_MS = 20
 const SLOW_MS = 8_000
 
 /** How long something takes that is quick as a rule. */
-export const latency = (dice: Dice, { slow }: Weather): number => (dice.chance(slow) ? dice.below(SLOW_MS) : dice.below(QUICK_MS))
+export const latency = (dice: Dice, { slow }: Weather): number =>
+  dice.chance(slow) ? dice.below(SLOW_MS) : dice.below(QUICK_MS)

@@ -27,7 +27,13 @@ export type World = {
 /** Whose code happens: a process that may die, and may be stopped for a while. */
 export type Owner = { isAlive: boolean; stoppedUntil: number }
 
-type Happening = { at: number; readonly tie: number; readonly happen: () => void; readonly owner: Owner | undefined; isOff: boolean }
+type Happening = {
+  at: number
+  readonly tie: number
+  readonly happen: () => void
+  readonly owner: Owner | undefined
+  isOff: boolean
+}
 
 const START = Date.UTC(2030, 0, 1)
 
@@ -63,7 +69,13 @@ export function createWorld(seed: number): World {
       return startedAt - START
     },
     after: (ms, happen, owner) => {
-      const happening = { at: elapsed + Math.max(0, Math.round(ms)), tie: dice.below(2 ** 20), happen, owner, isOff: false }
+      const happening = {
+        at: elapsed + Math.max(0, Math.round(ms)),
+        tie: dice.below(2 ** 20),
+        happen,
+        owner,
+        isOff: false,
+      }
       if (Number.isFinite(happening.at)) queue.add(happening)
       return () => {
         happening.isOff = true
@@ -90,7 +102,8 @@ export function createWorld(seed: number): World {
 /** A binary heap: the earliest is first. */
 function createQueue() {
   const heap: Happening[] = []
-  const isEarlier = (a: Happening, b: Happening): boolean => a.at < b.at || (a.at === b.at && a.tie < b.tie)
+  const isEarlier = (a: Happening, b: Happening): boolean =>
+    a.at < b.at || (a.at === b.at && a.tie < b.tie)
 
   function swap(i: number, j: number): void {
     ;[heap[i], heap[j]] = [heap[j] as Happening, heap[i] as Happening]
@@ -99,7 +112,8 @@ function createQueue() {
 
   function sink(i: number): void {
     for (let least = i; ; i = least) {
-      for (const child of [2 * i + 1, 2 * i + 2]) if (child < heap.length && isEarlier(at(child), at(least))) least = child
+      for (const child of [2 * i + 1, 2 * i + 2])
+        if (child < heap.length && isEarlier(at(child), at(least))) least = child
       if (least === i) return
       swap(i, least)
     }
@@ -108,7 +122,11 @@ function createQueue() {
   return {
     add(happening: Happening): void {
       let i = heap.push(happening) - 1
-      for (let parent = (i - 1) >> 1; i > 0 && isEarlier(at(i), at(parent)); parent = (i - 1) >> 1) {
+      for (
+        let parent = (i - 1) >> 1;
+        i > 0 && isEarlier(at(i), at(parent));
+        parent = (i - 1) >> 1
+      ) {
         swap(i, parent)
         i = parent
       }

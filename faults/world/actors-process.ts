@@ -6,7 +6,11 @@ import { programs } from './programs.js'
 export type ActorsProcess = { readonly url: string; behaveWell(): void; close(): Promise<void> }
 
 /** The receivers and the remote agent. */
-export async function actorsProcess(folder: string, seed: number, slowMs: number): Promise<ActorsProcess> {
+export async function actorsProcess(
+  folder: string,
+  seed: number,
+  slowMs: number,
+): Promise<ActorsProcess> {
   const child = fork(programs.actors, [folder, String(seed), String(slowMs)], { execArgv: [] })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   return {

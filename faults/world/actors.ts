@@ -30,7 +30,9 @@ const server = createServer((request, response) => {
     else void receive(request, response, body)
   })
 })
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
+server.listen(0, '127.0.0.1', () =>
+  process.send?.({ port: (server.address() as AddressInfo).port }),
+)
 
 type Manner = 'well' | 'fails' | 'busy' | 'cuts' | 'slow'
 const manners: readonly (readonly [number, Manner])[] = [
@@ -42,10 +44,18 @@ const manners: readonly (readonly [number, Manner])[] = [
 ]
 
 /** The receiver `steady` always takes what it gets; others have their bad moments. */
-async function receive({ url = '', headers }: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
+async function receive(
+  { url = '', headers }: IncomingMessage,
+  response: ServerResponse,
+  body: string,
+): Promise<void> {
   const [at, receipt] = [Date.now(), randomUUID()]
   const manner = isGood || url.endsWith('/steady') ? 'well' : dice.weighted(manners)
-  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('webhook-') || name.startsWith('x-service-')))
+  const kept = Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name]) => name.startsWith('webhook-') || name.startsWith('x-service-'),
+    ),
+  )
   const request = { at, webhookId: url.slice('/hook/'.length), headers: kept, body, receipt }
   if (manner === 'cuts') {
     noteReceived(request)
@@ -54,7 +64,10 @@ async function receive({ url = '', headers }: IncomingMessage, response: ServerR
   if (manner === 'slow') await sleep(Number(slowMs))
   const retryAfterMs = 1_000 * (1 + dice.below(2))
   const status = { well: 200, fails: 500, busy: 429, slow: 200 }[manner]
-  noteReceived({ ...request, answer: { at: Date.now(), status, ...(manner === 'busy' && { retryAfterMs }) } })
+  noteReceived({
+    ...request,
+    answer: { at: Date.now(), status, ...(manner === 'busy' && { retryAfterMs }) },
+  })
   if (manner === 'busy') response.setHeader('retry-after', retryAfterMs / 1_000)
   response.writeHead(status).end(receipt)
 }
@@ -69,7 +82,11 @@ type Work = {
 type Callback = { readonly url: string; readonly token: string }
 
 /** Answers at once, or by callback, or not this time. */
-async function agent({ method }: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
+async function agent(
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  body: string,
+): Promise<void> {
   if (method !== 'POST') return void response.writeHead(204).end()
   const { messageId, sessionId, message, attempt, callback } = JSON.parse(body) as Work
   const [run, startedAt] = [randomUUID(), Date.now()]
@@ -94,7 +111,9 @@ async function agent({ method }: IncomingMessage, response: ServerResponse, body
     return void (answers === 'cut' ? response.destroy() : response.writeHead(503).end())
   }
   noteRun({ run, endedAt: Date.now(), response: `${message}: ${run}` })
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ response: `${message}: ${run}` }))
+  response
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ response: `${message}: ${run}` }))
 }
 
 /** Until the service has taken or refused it: it may be dead just now. */

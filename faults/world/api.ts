@@ -13,16 +13,26 @@ export function request(
 ): Promise<Response> {
   return fetch(url + route, {
     method,
-    headers: { authorization: `Bearer ${API_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    headers: {
+      authorization: `Bearer ${API_KEY}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(LIMIT_MS),
   })
 }
 
 /** The JSON of a 2xx; rejects for anything else. */
-export async function json<T>(url: string, method: Method, route: string, body?: unknown): Promise<T> {
+export async function json<T>(
+  url: string,
+  method: Method,
+  route: string,
+  body?: unknown,
+): Promise<T> {
   const response = await request(url, method, route, body)
-  if (!response.ok) throw new Error(`${method} ${route} → ${response.status} ${await response.text()}`)
+  if (!response.ok)
+    throw new Error(`${method} ${route} → ${response.status} ${await response.text()}`)
   return (await response.json()) as T
 }
 
@@ -31,7 +41,11 @@ export async function all<Row>(url: string, route: string): Promise<Row[]> {
   const rows: Row[] = []
   const mark = route.includes('?') ? '&' : '?'
   for (let cursor = ''; ;) {
-    const page = await json<{ data: Row[]; nextCursor: string | null }>(url, 'GET', `${route}${mark}limit=100${cursor}`)
+    const page = await json<{ data: Row[]; nextCursor: string | null }>(
+      url,
+      'GET',
+      `${route}${mark}limit=100${cursor}`,
+    )
     rows.push(...page.data)
     if (page.nextCursor === null) return rows
     cursor = `&cursor=${page.nextCursor}`

@@ -12,7 +12,10 @@ type Message = {
   readonly attempt: number
   readonly respondedAt?: string
 }
-type Delivery = Omit<FinalDelivery, 'deliveryId' | 'attempts'> & { readonly id: string; readonly attempts: readonly Attempt[] }
+type Delivery = Omit<FinalDelivery, 'deliveryId' | 'attempts'> & {
+  readonly id: string
+  readonly attempts: readonly Attempt[]
+}
 type Attempt = {
   readonly attemptNumber: number
   readonly startedAt: string
@@ -25,16 +28,28 @@ type Attempt = {
 const AT_ONCE = 8
 
 /** Everything that the service tells of its messages and deliveries. */
-export async function readFinalState(url: string, webhooks: readonly FinalWebhook[], purgedBefore?: number): Promise<FinalState> {
+export async function readFinalState(
+  url: string,
+  webhooks: readonly FinalWebhook[],
+  purgedBefore?: number,
+): Promise<FinalState> {
   const messages: FinalMessage[] = []
   for (const agent of AGENTS) {
-    for (const { sessionId } of await all<{ sessionId: string }>(url, `/v1/agents/${agent}/sessions`)) {
-      const rows = await all<Message>(url, `/v1/agents/${agent}/messages?sessionId=${encodeURIComponent(sessionId)}&order=asc`)
+    for (const { sessionId } of await all<{ sessionId: string }>(
+      url,
+      `/v1/agents/${agent}/sessions`,
+    )) {
+      const rows = await all<Message>(
+        url,
+        `/v1/agents/${agent}/messages?sessionId=${encodeURIComponent(sessionId)}&order=asc`,
+      )
       messages.push(...rows.map((row) => messageOf(agent, row)))
     }
   }
   const ids = (await all<{ id: string }>(url, '/v1/deliveries')).map(({ id }) => id)
-  const deliveries = await inTurns(ids, async (id) => deliveryOf(await json<Delivery>(url, 'GET', `/v1/deliveries/${id}`)))
+  const deliveries = await inTurns(ids, async (id) =>
+    deliveryOf(await json<Delivery>(url, 'GET', `/v1/deliveries/${id}`)),
+  )
   return { messages, webhooks, deliveries, ...(purgedBefore !== undefined && { purgedBefore }) }
 }
 
@@ -57,11 +72,15 @@ const deliveryOf = ({ id, webhookId, status, body, attempts }: Delivery): FinalD
   })),
 })
 
-async function inTurns<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value>): Promise<Value[]> {
+async function inTurns<Item, Value>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Value>,
+): Promise<Value[]> {
   const values: Value[] = []
   let next = 0
   const worker = async (): Promise<void> => {
-    for (let index = next++; index < items.length; index = next++) values[index] = await work(items[index] as Item)
+    for (let index = next++; index < items.length; index = next++)
+      values[index] = await work(items[index] as Item)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   return values

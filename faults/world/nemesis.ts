@@ -6,7 +6,12 @@ import type { Store } from './store.js'
 import { storeFaults } from './store-faults.js'
 import { sleep } from './until.js'
 
-export type Plan = { readonly seed: number; readonly kills: number; readonly faults: readonly string[]; readonly over: AbortSignal }
+export type Plan = {
+  readonly seed: number
+  readonly kills: number
+  readonly faults: readonly string[]
+  readonly over: AbortSignal
+}
 
 /** A kill is far quicker than most faults, and the one that everything has to bear: it comes as often as all others together. */
 const KILLING: readonly string[] = ['kill', 'kill-at', 'purge']
@@ -28,7 +33,10 @@ export async function harass(
   async function lane(server: ServerProcess, index: number): Promise<void> {
     const dice = createDice(seed * 7_919 + index)
     while (done.filter(isKill).length < kills && !over.aborted) {
-      const name = killing.length === 0 || (others.length > 0 && dice.chance(0.15)) ? dice.oneOf(others) : dice.oneOf(killing)
+      const name =
+        killing.length === 0 || (others.length > 0 && dice.chance(0.15))
+          ? dice.oneOf(others)
+          : dice.oneOf(killing)
       await one(name, server, index)
       await sleep(dice.below(LONGEST_PAUSE_MS))
     }

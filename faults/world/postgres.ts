@@ -17,7 +17,10 @@ export type Postgres = {
 }
 
 /** In this folder, or with `data` of it on a disk of its own. */
-export async function startPostgres(folder: string, settings: readonly string[]): Promise<Postgres> {
+export async function startPostgres(
+  folder: string,
+  settings: readonly string[],
+): Promise<Postgres> {
   const { url, pid, start, kill } = await startPostgresIn(folder, settings)
 
   /** Past any link. */

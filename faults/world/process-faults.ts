@@ -8,11 +8,21 @@ import { sleep } from './until.js'
 export type Harm = (
   server: ServerProcess,
   dice: Dice,
-) => Promise<{ readonly kind: string; readonly at: number; readonly until?: number; readonly byMs?: number } | undefined>
+) => Promise<
+  | { readonly kind: string; readonly at: number; readonly until?: number; readonly byMs?: number }
+  | undefined
+>
 
 /** What happens around a commit or a request that a crash must not tear apart. */
 const POINTS = [
-  ...['before accept', 'after accept', 'after claimRunnable', 'before recordRun', 'after recordRun', 'after defer'],
+  ...[
+    'before accept',
+    'after accept',
+    'after claimRunnable',
+    'before recordRun',
+    'after recordRun',
+    'after defer',
+  ],
   ...['after claimDue', 'before send', 'after send', 'before recordAttempt', 'after recordAttempt'],
 ] as const
 const PURGE_POINTS = ['before purge', 'after purge'] as const
@@ -81,7 +91,9 @@ const cron: Harm = async (server) => {
 }
 
 async function callCron({ url }: ServerProcess): Promise<void> {
-  const call = request(url, 'POST', '/api/cron/webhooks', undefined, { authorization: `Bearer ${CRON_SECRET}` })
+  const call = request(url, 'POST', '/api/cron/webhooks', undefined, {
+    authorization: `Bearer ${CRON_SECRET}`,
+  })
   await call.then((response) => response.text()).catch(() => undefined)
 }
 

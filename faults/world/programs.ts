@@ -1,5 +1,8 @@
 /** The harness's own folder, whether this runs from `dist` or, in a test, from the sources. */
-const faults = new URL(import.meta.url.endsWith('/dist/world/programs.js') ? '../../' : '../', import.meta.url)
+const faults = new URL(
+  import.meta.url.endsWith('/dist/world/programs.js') ? '../../' : '../',
+  import.meta.url,
+)
 export const workspace = new URL('../', faults)
 
 /** What runs as a process of its own is what is built: `tsc -b` comes first. */

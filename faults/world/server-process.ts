@@ -10,7 +10,14 @@ import { API_KEY, environment } from './settings.js'
 import { freePort } from './shared.js'
 import { sleep, until } from './until.js'
 
-const ARGUMENTS = ['--import', programs.hooks.href, fileURLToPath(programs.server), 'start', '--agents', fileURLToPath(programs.agents)]
+const ARGUMENTS = [
+  '--import',
+  programs.hooks.href,
+  fileURLToPath(programs.server),
+  'start',
+  '--agents',
+  fileURLToPath(programs.agents),
+]
 const START_LIMIT_MS = 120_000
 const STARTS = 60 // a database that was stopped at once may take half a minute to recover, on a machine with other things to do
 
@@ -31,20 +38,39 @@ export type ServerProcess = {
   readonly accidents: readonly string[]
 }
 
-type Place = { readonly folder: string; readonly name: string; readonly databaseUrl: string; readonly env?: Record<string, string> }
+type Place = {
+  readonly folder: string
+  readonly name: string
+  readonly databaseUrl: string
+  readonly env?: Record<string, string>
+}
 
-export async function serverProcess({ folder, name, databaseUrl, env = {} }: Place): Promise<ServerProcess> {
+export async function serverProcess({
+  folder,
+  name,
+  databaseUrl,
+  env = {},
+}: Place): Promise<ServerProcess> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const log = createWriteStream(path.join(folder, `${name}.log`), { flags: 'a' })
   const accidents: string[] = []
   let child: ChildProcess | undefined
   let isReady = false
-  const isOver = (): boolean => child === undefined || child.exitCode !== null || child.signalCode !== null
+  const isOver = (): boolean =>
+    child === undefined || child.exitCode !== null || child.signalCode !== null
 
   function launch(killAt: Order | undefined): ChildProcess {
-    const own = { PATH: process.env['PATH'], PORT: String(port), SERVICE_DATABASE_URL: databaseUrl, SERVICE_PUBLIC_URL: url }
-    const orders = { FAULTS_JOURNAL: folder, ...(killAt && { FAULTS_KILL_AT: JSON.stringify(killAt) }) }
+    const own = {
+      PATH: process.env['PATH'],
+      PORT: String(port),
+      SERVICE_DATABASE_URL: databaseUrl,
+      SERVICE_PUBLIC_URL: url,
+    }
+    const orders = {
+      FAULTS_JOURNAL: folder,
+      ...(killAt && { FAULTS_KILL_AT: JSON.stringify(killAt) }),
+    }
     const launched = spawn(process.execPath, ARGUMENTS, {
       env: { ...environment, ...own, ...orders, ...env },
       cwd: folder,
@@ -55,7 +81,8 @@ export async function serverProcess({ folder, name, databaseUrl, env = {} }: Pla
     launched.on('error', () => undefined) // a channel that closed with its process
     launched.on('exit', (code) => {
       // A server ends on SIGTERM with 0 and on SIGKILL with none; while it starts it may give up, for its database may be away.
-      if (isReady && code !== null && code !== 0) accidents.push(`${name} ended by itself with exit code ${code}; see ${name}.log`)
+      if (isReady && code !== null && code !== 0)
+        accidents.push(`${name} ended by itself with exit code ${code}; see ${name}.log`)
       isReady = false
     })
     return launched
@@ -89,7 +116,10 @@ export async function serverProcess({ folder, name, databaseUrl, env = {} }: Pla
 }
 
 const isUp = (url: string): Promise<boolean> =>
-  fetch(`${url}/readyz`, { headers: { authorization: `Bearer ${API_KEY}` }, signal: AbortSignal.timeout(2_000) }).then(
+  fetch(`${url}/readyz`, {
+    headers: { authorization: `Bearer ${API_KEY}` },
+    signal: AbortSignal.timeout(2_000),
+  }).then(
     (response) => response.ok,
     () => false,
   )

@@ -15,6 +15,8 @@ export const { freePort } = (await load('scripts/free-port.mjs')) as {
   /** One that nobody listens on now. */
   freePort(): Promise<number>
 }
-export const { startPostgresIn } = (await load('packages/adapter-postgres/test/postgres-server.mjs')) as {
+export const { startPostgresIn } = (await load(
+  'packages/adapter-postgres/test/postgres-server.mjs',
+)) as {
   startPostgresIn(folder: string, settings: readonly string[]): Promise<PostgresServer>
 }

@@ -26,7 +26,9 @@ const pgStop = onPostgres('PostgreSQL stopped', async (postgres, dice) => {
 })
 
 const pgTerminate = onPostgres('connections terminated', (postgres) =>
-  postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = 'service'"),
+  postgres.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'service'",
+  ),
 )
 
 const linkCut = onPostgres('link cut', async ({ link }, dice) => {
@@ -84,7 +86,17 @@ const fsync =
     const calls = 'fsync,fdatasync,sync_file_range'
     const tracer = spawn(
       'strace',
-      ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`, ...targets],
+      [
+        '-f',
+        '-qq',
+        '-o',
+        '/dev/null',
+        '-e',
+        `trace=${calls}`,
+        '-e',
+        `inject=${calls}:error=EIO`,
+        ...targets,
+      ],
       { stdio: 'ignore' },
     )
     const exit = once(tracer, 'exit')
@@ -106,7 +118,10 @@ async function familyOf({ pid }: Postgres): Promise<number[]> {
 
 /** Of each store, by name; the first server is the one that an fsync fails for. */
 export const storeFaults: Readonly<
-  Record<string, { readonly of: readonly ('sqlite' | 'postgres')[]; readonly harm: (store: Store) => Harm }>
+  Record<
+    string,
+    { readonly of: readonly ('sqlite' | 'postgres')[]; readonly harm: (store: Store) => Harm }
+  >
 > = {
   'pg-stop': { of: ['postgres'], harm: pgStop },
   'pg-terminate': { of: ['postgres'], harm: pgTerminate },
@@ -118,7 +133,8 @@ export const storeFaults: Readonly<
 
 /** What this machine lacks for a fault, in words; undefined when it has it. */
 export async function lacking(fault: string): Promise<string | undefined> {
-  if (fault === 'disk-full' && process.getuid?.() !== 0) return 'disk-full is left out: a small disk takes root to mount'
+  if (fault === 'disk-full' && process.getuid?.() !== 0)
+    return 'disk-full is left out: a small disk takes root to mount'
   if (fault !== 'fsync') return undefined
   const has = await promisify(execFile)('strace', ['-V']).then(
     () => true,

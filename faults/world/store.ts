@@ -23,10 +23,15 @@ const SMALL_DISK = 'size=256m'
 /** On the small disk the log is to be small too, so that it meets the end of it often. */
 const SMALL_LOG = ['max_wal_size=64MB', 'min_wal_size=32MB']
 const run = promisify(execFile)
-const mountSmallDisk = (folder: string) => run('mount', ['-t', 'tmpfs', '-o', SMALL_DISK, 'tmpfs', folder])
+const mountSmallDisk = (folder: string) =>
+  run('mount', ['-t', 'tmpfs', '-o', SMALL_DISK, 'tmpfs', folder])
 const unmount = (folder: string) => run('umount', ['--lazy', folder])
 
-export const openStore = (kind: StoreKind, folder: string, wantsSmallDisk: boolean): Promise<Store> =>
+export const openStore = (
+  kind: StoreKind,
+  folder: string,
+  wantsSmallDisk: boolean,
+): Promise<Store> =>
   kind === 'postgres' ? openPostgres(folder, wantsSmallDisk) : openSqlite(folder, wantsSmallDisk)
 
 async function openSqlite(folder: string, wantsSmallDisk: boolean): Promise<Store> {
@@ -50,7 +55,8 @@ async function openPostgres(folder: string, wantsSmallDisk: boolean): Promise<St
   if (wantsSmallDisk) await mountSmallDisk(data)
   const postgres = await startPostgres(place, wantsSmallDisk ? SMALL_LOG : [])
   const link = await openLink(postgres.port)
-  const linked = (database: string): string => `postgres://postgres@127.0.0.1:${link.port}/${database}`
+  const linked = (database: string): string =>
+    `postgres://postgres@127.0.0.1:${link.port}/${database}`
   const freshUrl = async (name: string): Promise<string> => {
     await postgres.query(`create database ${name}`)
     return linked(name)

@@ -22,13 +22,20 @@ async function open() {
   const storage = openSqliteStorage({ path: ':memory:' })
   const http = outboundHttp({ guard: addressGuard({}) })
   const agents = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
-  const service = createService({ ...platform, storage, sender: httpWebhookSender(http), runtimes: [agents] })
+  const service = createService({
+    ...platform,
+    storage,
+    sender: httpWebhookSender(http),
+    runtimes: [agents],
+  })
 
   const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
   const runtime = { kind: 'function', handler: 'greet' }
   await service.agents.create({ projectId, name: 'greeter', runtime, desiredState: 'running' })
   const key = process.env.EXAMPLE_KEY // what callers send: 20 characters or more, of your choice
-  ;(await service.keys.create({ projectId, name: 'example', permissions: ['project:message'], key }))._unsafeUnwrap()
+  ;(
+    await service.keys.create({ projectId, name: 'example', permissions: ['project:message'], key })
+  )._unsafeUnwrap()
   await service.start()
 
   // With NEXT_MANUAL_SIG_HANDLE=true the signals are left to us: else the framework would end the process in the middle of this.

@@ -1,4 +1,8 @@
-import { customHeadersProblem, type JsonObject, type ParsedOptions } from '@org/agent-messaging-core'
+import {
+  customHeadersProblem,
+  type JsonObject,
+  type ParsedOptions,
+} from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
 
@@ -16,7 +20,9 @@ const options = z.strictObject({
 })
 
 /** Whose text is right; whether the URL may be called is for the caller to ask. Header values are secrets. */
-export function parseA2aOptions(input: JsonObject): Result<ParsedOptions & { readonly url: string }, string> {
+export function parseA2aOptions(
+  input: JsonObject,
+): Result<ParsedOptions & { readonly url: string }, string> {
   const parsed = options.safeParse(input)
   if (!parsed.success) return err(sentence(parsed.error.issues[0]))
   const { url, headers, timeoutMs } = parsed.data
@@ -24,7 +30,11 @@ export function parseA2aOptions(input: JsonObject): Result<ParsedOptions & { rea
   if (problem) return err(`${problem.path} ${problem.message}`)
   return ok({
     url,
-    options: { url, ...(headers && { headers: { set: true } }), ...(timeoutMs !== undefined && { timeoutMs }) },
+    options: {
+      url,
+      ...(headers && { headers: { set: true } }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    },
     secrets: headers ? { headers } : {},
   })
 }

@@ -12,8 +12,12 @@ afterEach(async () => {
 })
 
 const never = new AbortController().signal
-const clock = { sleep: (_ms: number, signal?: AbortSignal) => sleep(1, undefined, { ...(signal && { signal }) }).catch(() => undefined) }
-const runtime = (options: Partial<A2aRuntimeOptions> = {}) => a2aRuntime({ fetch, vet: async () => ok(undefined), clock, ...options })
+const clock = {
+  sleep: (_ms: number, signal?: AbortSignal) =>
+    sleep(1, undefined, { ...(signal && { signal }) }).catch(() => undefined),
+}
+const runtime = (options: Partial<A2aRuntimeOptions> = {}) =>
+  a2aRuntime({ fetch, vet: async () => ok(undefined), clock, ...options })
 
 async function remote(options?: Parameters<typeof startSdkAgent>[0]): Promise<SdkAgent> {
   const agent = await startSdkAgent(options)
@@ -61,20 +65,30 @@ describe('a turn with an A2A agent', () => {
     expect(agent.received.map(({ messageId }) => messageId)).toHaveLength(1)
   })
   it('answers with a message of the agent, where it makes no task of it', async () => {
-    const outcome = await (await running(await remote())).run(session().request('reply hello'), never)
+    const outcome = await (
+      await running(await remote())
+    ).run(session().request('reply hello'), never)
     expect(outcome).toEqual({ kind: 'answered', response: 'hello' })
   })
   it('says whose message it is, on whose behalf', async () => {
     const agent = await remote()
     const executionPrincipal = { type: 'end_user', endUserId: 'u-1' } as const
-    const run = session().request('hi', { messageId: 'm-1', sessionId: 's-1', executionPrincipal, metadata: { channel: 'web' } })
+    const run = session().request('hi', {
+      messageId: 'm-1',
+      sessionId: 's-1',
+      executionPrincipal,
+      metadata: { channel: 'web' },
+    })
     await (await running(agent)).run(run, never)
     const metadata = { sessionId: 's-1', executionPrincipal, metadata: { channel: 'web' } }
     expect(agent.received[0]).toMatchObject({ messageId: 'm-1', metadata })
   })
   it('hands on the trace of the request that asked for it', async () => {
     const agent = await remote()
-    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' }
+    const trace = {
+      traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+      tracestate: 'vendor=1',
+    }
     await (await running(agent)).run(session().request('hi', { trace }), never)
     expect(agent.headers).toContainEqual(expect.objectContaining(trace))
   })
@@ -92,9 +106,15 @@ describe('a turn with an A2A agent', () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request, session: kept } = session()
-    expect(await runs.run(request('ask which one?'), never)).toEqual({ kind: 'answered', response: 'which one?' })
+    expect(await runs.run(request('ask which one?'), never)).toEqual({
+      kind: 'answered',
+      response: 'which one?',
+    })
     const { taskId } = JSON.parse(kept.state ?? '{}') as { taskId: string }
-    expect(await runs.run(request('that one'), never)).toEqual({ kind: 'answered', response: 'that one' })
+    expect(await runs.run(request('that one'), never)).toEqual({
+      kind: 'answered',
+      response: 'that one',
+    })
     expect(agent.received[1]?.taskId).toBe(taskId)
     await runs.run(request('something else'), never)
     expect(agent.received[2]?.taskId).not.toBe(taskId)
@@ -103,10 +123,19 @@ describe('a turn with an A2A agent', () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request } = session()
-    for (const letGo of [async () => agent.forget(), () => runs.run(request('that one', { remember: async () => undefined }), never)]) {
-      expect(await runs.run(request('ask which one?'), never)).toEqual({ kind: 'answered', response: 'which one?' })
+    for (const letGo of [
+      async () => agent.forget(),
+      () => runs.run(request('that one', { remember: async () => undefined }), never),
+    ]) {
+      expect(await runs.run(request('ask which one?'), never)).toEqual({
+        kind: 'answered',
+        response: 'which one?',
+      })
       await letGo()
-      expect(await runs.run(request('the other'), never)).toEqual({ kind: 'answered', response: 'the other' })
+      expect(await runs.run(request('the other'), never)).toEqual({
+        kind: 'answered',
+        response: 'the other',
+      })
     }
     expect(new Set(agent.received.map(({ contextId }) => contextId)).size).toBe(1)
   })
@@ -117,7 +146,11 @@ describe('a turn with an A2A agent', () => {
     ['login at the desk', 'the agent asks for credentials: at the desk'],
   ])('fails for good when the task does: %s', async (message, words) => {
     const outcome = await (await running(await remote())).run(session().request(message), never)
-    expect(outcome).toEqual({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: words }, retryable: false })
+    expect(outcome).toEqual({
+      kind: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: words },
+      retryable: false,
+    })
   })
 })
 
@@ -133,15 +166,30 @@ describe('a turn that is interrupted', () => {
     expect(await lost).toMatchObject({ kind: 'failed', retryable: true })
     expect(agent.cancelled).toEqual([])
     agent.release()
-    const second = { ...first, attempt: 2, ...(kept.state !== undefined && { sessionState: kept.state }) }
-    expect(await (await running(agent)).run(second, never)).toEqual({ kind: 'answered', response: 'wait for it' })
+    const second = {
+      ...first,
+      attempt: 2,
+      ...(kept.state !== undefined && { sessionState: kept.state }),
+    }
+    expect(await (await running(agent)).run(second, never)).toEqual({
+      kind: 'answered',
+      response: 'wait for it',
+    })
     expect(agent.received).toHaveLength(1)
   })
   it('is sent anew when the agent has forgotten the task', async () => {
     const forgotten = JSON.stringify({ contextId: 'c', taskId: 'gone', messageId: 'm-1' })
     const agent = await remote()
-    const run = aRunRequest({ messageId: 'm-1', message: 'again', sessionState: forgotten, attempt: 2 })
-    expect(await (await running(agent)).run(run, never)).toEqual({ kind: 'answered', response: 'again' })
+    const run = aRunRequest({
+      messageId: 'm-1',
+      message: 'again',
+      sessionState: forgotten,
+      attempt: 2,
+    })
+    expect(await (await running(agent)).run(run, never)).toEqual({
+      kind: 'answered',
+      response: 'again',
+    })
     expect(agent.received).toHaveLength(1)
   })
   it('is tried again when the agent forgets the task while it is at it, and then sent anew', async () => {
@@ -153,22 +201,32 @@ describe('a turn that is interrupted', () => {
     agent.forget()
     expect(await outcome).toMatchObject({ kind: 'failed', retryable: true })
     agent.release()
-    expect(await runs.run(request('wait', { messageId: 'm-1', attempt: 2 }), never)).toEqual({ kind: 'answered', response: 'wait' })
+    expect(await runs.run(request('wait', { messageId: 'm-1', attempt: 2 }), never)).toEqual({
+      kind: 'answered',
+      response: 'wait',
+    })
   })
   it('is begun anew when somebody asks again for what failed', async () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request } = session()
     await runs.run(request('fail out of paper', { messageId: 'm-1' }), never)
-    expect(await runs.run(request('print it', { messageId: 'm-1' }), never)).toEqual({ kind: 'answered', response: 'print it' })
+    expect(await runs.run(request('print it', { messageId: 'm-1' }), never)).toEqual({
+      kind: 'answered',
+      response: 'print it',
+    })
   })
   it('is begun anew when the last attempt was cancelled for it took too long', async () => {
     const agent = await remote()
     const { request } = session()
-    await (await running(agent, { options: { timeoutMs: 100 } })).run(request('wait', { messageId: 'm-1' }), never)
+    await (
+      await running(agent, { options: { timeoutMs: 100 } })
+    ).run(request('wait', { messageId: 'm-1' }), never)
     agent.release()
     expect(agent.cancelled).toHaveLength(1)
-    expect(await (await running(agent)).run(request('wait', { messageId: 'm-1', attempt: 2 }), never)).toEqual({
+    expect(
+      await (await running(agent)).run(request('wait', { messageId: 'm-1', attempt: 2 }), never),
+    ).toEqual({
       kind: 'answered',
       response: 'wait',
     })
@@ -183,27 +241,42 @@ describe('a turn that is interrupted', () => {
     expect((await outcome).kind).toBe('failed')
     expect(agent.cancelled).toHaveLength(1)
   })
-  it.each(['drain', 'lost'])('leaves the task alone when another process goes on with it: %s', async (cause) => {
-    const agent = await remote()
-    const { request, session: kept } = session()
-    const aborter = new AbortController()
-    const outcome = (await running(agent)).run(request('wait'), aborter.signal)
-    await until(() => kept.kept.length > 0)
-    aborter.abort(new Error('run aborted', { cause }))
-    expect(await outcome).toMatchObject({ kind: 'failed', retryable: true })
-    expect(agent.cancelled).toEqual([])
-  })
+  it.each(['drain', 'lost'])(
+    'leaves the task alone when another process goes on with it: %s',
+    async (cause) => {
+      const agent = await remote()
+      const { request, session: kept } = session()
+      const aborter = new AbortController()
+      const outcome = (await running(agent)).run(request('wait'), aborter.signal)
+      await until(() => kept.kept.length > 0)
+      aborter.abort(new Error('run aborted', { cause }))
+      expect(await outcome).toMatchObject({ kind: 'failed', retryable: true })
+      expect(agent.cancelled).toEqual([])
+    },
+  )
   it('has a deadline of its own when the agent was given one', async () => {
     const agent = await remote()
-    const outcome = await (await running(agent, { options: { timeoutMs: 100 } })).run(session().request('wait'), never)
-    expect(outcome).toEqual({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT', message: 'no answer within 100 ms' }, retryable: true })
+    const outcome = await (
+      await running(agent, { options: { timeoutMs: 100 } })
+    ).run(session().request('wait'), never)
+    expect(outcome).toEqual({
+      kind: 'failed',
+      error: { code: 'RUNTIME_TIMEOUT', message: 'no answer within 100 ms' },
+      retryable: true,
+    })
   })
   it('ends when its lease is lost before the task is kept', async () => {
     const lost = async () => {
       throw new Error('the lease was lost')
     }
-    const outcome = await (await running(await remote())).run(aRunRequest({ message: 'hi', remember: lost }), never)
-    expect(outcome).toMatchObject({ kind: 'failed', retryable: true, error: { message: 'the lease was lost' } })
+    const outcome = await (
+      await running(await remote())
+    ).run(aRunRequest({ message: 'hi', remember: lost }), never)
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      retryable: true,
+      error: { message: 'the lease was lost' },
+    })
   })
 })
 
@@ -233,12 +306,18 @@ describe('an A2A agent in trouble', () => {
     const agent = await remote()
     const runs = await running(agent)
     agent.refuse(status, 1)
-    expect(await runs.run(session().request('hi'), never)).toMatchObject({ kind: 'failed', retryable })
+    expect(await runs.run(session().request('hi'), never)).toMatchObject({
+      kind: 'failed',
+      retryable,
+    })
   })
   it('does not start without a card that can be used', async () => {
     const agent = await remote()
     agent.refuse(404, 1)
-    expect((await start(agent))._unsafeUnwrapErr()).toMatchObject({ code: 'RUNTIME_EXITED', message: expect.stringContaining('404') })
+    expect((await start(agent))._unsafeUnwrapErr()).toMatchObject({
+      code: 'RUNTIME_EXITED',
+      message: expect.stringContaining('404'),
+    })
     await agent.close()
     expect((await start(agent))._unsafeUnwrapErr().code).toBe('RUNTIME_EXITED')
   })
@@ -246,13 +325,22 @@ describe('an A2A agent in trouble', () => {
     const [before, after] = [await remote(), await remote()]
     const agent = await remote({ endpoint: before.url })
     const runs = await running(agent)
-    expect(await runs.run(session().request('one'), never)).toEqual({ kind: 'answered', response: 'one' })
+    expect(await runs.run(session().request('one'), never)).toEqual({
+      kind: 'answered',
+      response: 'one',
+    })
     agent.moveTo(after.url)
     await before.close()
     closing.shift()
-    expect(await runs.run(session().request('two'), never)).toMatchObject({ kind: 'failed', retryable: true })
+    expect(await runs.run(session().request('two'), never)).toMatchObject({
+      kind: 'failed',
+      retryable: true,
+    })
     expect(await runs.health(never)).toEqual({ ok: true })
-    expect(await runs.run(session().request('two'), never)).toEqual({ kind: 'answered', response: 'two' })
+    expect(await runs.run(session().request('two'), never)).toEqual({
+      kind: 'answered',
+      response: 'two',
+    })
   })
   it('says so in its health', async () => {
     const agent = await remote()
@@ -266,14 +354,20 @@ describe('an A2A agent in trouble', () => {
 describe('secret headers of an A2A agent', () => {
   it('go with every request to its origin', async () => {
     const agent = await remote()
-    await (await running(agent, { headers: { authorization: 'Bearer s3cret' } })).run(session().request('hi'), never)
-    expect(agent.headers.map(({ authorization }) => authorization)).toEqual(agent.headers.map(() => 'Bearer s3cret'))
+    await (
+      await running(agent, { headers: { authorization: 'Bearer s3cret' } })
+    ).run(session().request('hi'), never)
+    expect(agent.headers.map(({ authorization }) => authorization)).toEqual(
+      agent.headers.map(() => 'Bearer s3cret'),
+    )
     expect(agent.headers.length).toBeGreaterThan(1)
   })
   it('never go where its card points', async () => {
     const elsewhere = await remote()
     const agent = await remote({ endpoint: elsewhere.url })
-    await (await running(agent, { headers: { authorization: 'Bearer s3cret' } })).run(session().request('hi'), never)
+    await (
+      await running(agent, { headers: { authorization: 'Bearer s3cret' } })
+    ).run(session().request('hi'), never)
     expect(agent.headers[0]?.authorization).toBe('Bearer s3cret')
     expect(elsewhere.headers.length).toBeGreaterThan(0)
     expect(elsewhere.headers.every(({ authorization }) => authorization === undefined)).toBe(true)
@@ -289,23 +383,39 @@ describe('what an A2A agent says of its failures', () => {
     const agent = await remote()
     const runs = await running(agent, { headers })
     agent.refuse(401, 1, echo)
-    expect(told(await runs.run(session().request('hi'), never))).toMatch(/Status: 401.*you sent \*\*\* \(that is \*\*\*\) and \*\*\*$/)
-    expect(told(await runs.run(session().request(`fail ${echo}`), never))).toBe('you sent *** (that is ***) and ***')
+    expect(told(await runs.run(session().request('hi'), never))).toMatch(
+      /Status: 401.*you sent \*\*\* \(that is \*\*\*\) and \*\*\*$/,
+    )
+    expect(told(await runs.run(session().request(`fail ${echo}`), never))).toBe(
+      'you sent *** (that is ***) and ***',
+    )
     agent.refuse(200, 2, echo)
-    for (const said of [(await start(agent, { headers }))._unsafeUnwrapErr().message, JSON.stringify(await runs.health(never))])
+    for (const said of [
+      (await start(agent, { headers }))._unsafeUnwrapErr().message,
+      JSON.stringify(await runs.health(never)),
+    ])
       expect(said).not.toMatch(/s3cret|another-one/)
   })
   it('can be stored, and is cut', async () => {
     const runs = await running(await remote())
-    expect(told(await runs.run(session().request(`fail ${'x'.repeat(999)}😀`), never))).toBe('x'.repeat(999))
-    expect(told(await runs.run(session().request('fail a\0b\uD800c'), never))).toMatch(/^a\uFFFDb\uFFFDc$/)
+    expect(told(await runs.run(session().request(`fail ${'x'.repeat(999)}😀`), never))).toBe(
+      'x'.repeat(999),
+    )
+    expect(told(await runs.run(session().request('fail a\0b\uD800c'), never))).toMatch(
+      /^a\uFFFDb\uFFFDc$/,
+    )
   })
 })
 
 describe('the options of an A2A agent', () => {
-  const parse = (options: Parameters<ReturnType<typeof a2aRuntime>['parseOptions']>[0]) => runtime().parseOptions(options)
+  const parse = (options: Parameters<ReturnType<typeof a2aRuntime>['parseOptions']>[0]) =>
+    runtime().parseOptions(options)
   it('keep header values apart from what may be shown', async () => {
-    const parsed = await parse({ url: 'https://agent.example', headers: { 'X-Key': 'k' }, timeoutMs: 5_000 })
+    const parsed = await parse({
+      url: 'https://agent.example',
+      headers: { 'X-Key': 'k' },
+      timeoutMs: 5_000,
+    })
     expect(parsed._unsafeUnwrap()).toEqual({
       options: { url: 'https://agent.example', headers: { set: true }, timeoutMs: 5_000 },
       secrets: { headers: { 'X-Key': 'k' } },
@@ -314,20 +424,30 @@ describe('the options of an A2A agent', () => {
   it.each([
     [{}, 'url must be a string'],
     [{ url: 'https://a.example', command: 'rm' }, 'command is not an option of a2a agents'],
-    [{ url: 'https://a.example', headers: { 'a b': 'x' } }, 'headers must have names of at most 128 letters, digits and hyphens'],
+    [
+      { url: 'https://a.example', headers: { 'a b': 'x' } },
+      'headers must have names of at most 128 letters, digits and hyphens',
+    ],
     [
       { url: 'https://a.example', headers: { a: 'x\ny' } },
       'headers.a must not hold line breaks, control characters or characters beyond Latin-1',
     ],
-    [{ url: 'https://a.example', headers: { Host: 'b' } }, 'headers.Host is set by the service itself'],
+    [
+      { url: 'https://a.example', headers: { Host: 'b' } },
+      'headers.Host is set by the service itself',
+    ],
     [{ url: 'https://a.example', timeoutMs: 0 }, 'timeoutMs must be at least 1'],
   ])('are refused with a sentence: %j', async (options, sentence) => {
     expect((await parse(options))._unsafeUnwrapErr()).toBe(sentence)
   })
   it('are refused when requests may not go to the url', async () => {
     const refusing = runtime({ vet: async () => err('must be public') })
-    expect((await refusing.parseOptions({ url: 'https://10.0.0.1' }))._unsafeUnwrapErr()).toBe('url must be public')
+    expect((await refusing.parseOptions({ url: 'https://10.0.0.1' }))._unsafeUnwrapErr()).toBe(
+      'url must be public',
+    )
     const agent = anAgent({ runtime: { kind: 'a2a', options: { url: 'https://10.0.0.1' } } })
-    expect((await refusing.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message).toBe('url must be public')
+    expect(
+      (await refusing.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message,
+    ).toBe('url must be public')
   })
 })

@@ -47,10 +47,16 @@ export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRunti
       if (vetted.isErr()) return err(exited(`url ${vetted.error}`))
       try {
         const late = AbortSignal.timeout(CARD_TIMEOUT_MS)
-        const client = await connect(fetch, remote, stopping ? AbortSignal.any([late, stopping]) : late)
+        const client = await connect(
+          fetch,
+          remote,
+          stopping ? AbortSignal.any([late, stopping]) : late,
+        )
         return ok(runningA2aAgent({ client, clock }, fetch, remote))
       } catch (error) {
-        return err(exited(tellable(`the agent's card could not be used: ${messageOf(error)}`, remote)))
+        return err(
+          exited(tellable(`the agent's card could not be used: ${messageOf(error)}`, remote)),
+        )
       }
     },
   }
@@ -66,13 +72,18 @@ function remoteOf({ url, timeoutMs }: JsonObject, { headers }: JsonObject): Remo
   }
 }
 
-function runningA2aAgent({ client: first, clock }: TurnDeps, fetch: Fetch, remote: Remote): RunningAgent {
+function runningA2aAgent(
+  { client: first, clock }: TurnDeps,
+  fetch: Fetch,
+  remote: Remote,
+): RunningAgent {
   let client = first
   const stopping = new AbortController()
   const underWay = new Set<Promise<unknown>>()
   return {
     run: async (request, signal) => {
-      const deadline = remote.timeoutMs === undefined ? undefined : AbortSignal.timeout(remote.timeoutMs)
+      const deadline =
+        remote.timeoutMs === undefined ? undefined : AbortSignal.timeout(remote.timeoutMs)
       const ends = AbortSignal.any([signal, stopping.signal, ...(deadline ? [deadline] : [])])
       const taken = takeTurn({ client, clock }, request, ends)
       underWay.add(taken)
@@ -84,7 +95,11 @@ function runningA2aAgent({ client: first, clock }: TurnDeps, fetch: Fetch, remot
     /** The card is what every A2A agent serves; that it can be read and used shows that the agent is up. Where it points now, the next runs go. */
     health: async (signal) => {
       try {
-        client = await connect(fetch, remote, AbortSignal.any([signal, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]))
+        client = await connect(
+          fetch,
+          remote,
+          AbortSignal.any([signal, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]),
+        )
         return { ok: true }
       } catch (error) {
         return { ok: false, detail: tellable(messageOf(error), remote) }
@@ -101,7 +116,9 @@ function runningA2aAgent({ client: first, clock }: TurnDeps, fetch: Fetch, remot
 const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message })
 
 const toTell = (run: FinishedRun, remote: Remote): FinishedRun =>
-  run.kind === 'failed' ? { ...run, error: { ...run.error, message: tellable(run.error.message, remote) } } : run
+  run.kind === 'failed'
+    ? { ...run, error: { ...run.error, message: tellable(run.error.message, remote) } }
+    : run
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

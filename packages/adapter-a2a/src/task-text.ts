@@ -12,6 +12,7 @@ export function answerOf(task: Task): string {
 
 /** What the agent said with its present status, or last of all. */
 export function lastWords({ status, history }: Task): string {
-  const said: Message | undefined = status?.message ?? history.findLast(({ role }) => role === Role.ROLE_AGENT)
+  const said: Message | undefined =
+    status?.message ?? history.findLast(({ role }) => role === Role.ROLE_AGENT)
   return said ? textOf(said) : ''
 }

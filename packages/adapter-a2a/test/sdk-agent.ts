@@ -40,7 +40,9 @@ const text = (value: string): Part => ({
   mediaType: 'text/plain',
 })
 
-export async function startSdkAgent({ endpoint }: { readonly endpoint?: string } = {}): Promise<SdkAgent> {
+export async function startSdkAgent({
+  endpoint,
+}: { readonly endpoint?: string } = {}): Promise<SdkAgent> {
   const received: Message[] = []
   const cancelled: string[] = []
   const headers: IncomingMessage['headers'][] = []
@@ -68,7 +70,8 @@ export async function startSdkAgent({ endpoint }: { readonly endpoint?: string }
       response.writeHead(refusal.status).end(refusal.words)
       return
     }
-    const result = request.method === 'GET' ? card : await rpc.handle(body, new ServerCallContext({}))
+    const result =
+      request.method === 'GET' ? card : await rpc.handle(body, new ServerCallContext({}))
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(result))
   }
 
@@ -78,7 +81,8 @@ export async function startSdkAgent({ endpoint }: { readonly endpoint?: string }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/agents/one`
   let card = cardOf(endpoint ?? url)
-  const handler = () => new JsonRpcTransportHandler(new DefaultRequestHandler(card, new InMemoryTaskStore(), executor))
+  const handler = () =>
+    new JsonRpcTransportHandler(new DefaultRequestHandler(card, new InMemoryTaskStore(), executor))
   let rpc = handler()
   return {
     ...{ url, received, cancelled, headers },
@@ -99,9 +103,15 @@ export async function startSdkAgent({ endpoint }: { readonly endpoint?: string }
   }
 }
 
-async function perform(context: RequestContext, bus: ExecutionEventBus, release: Promise<void>): Promise<void> {
+async function perform(
+  context: RequestContext,
+  bus: ExecutionEventBus,
+  release: Promise<void>,
+): Promise<void> {
   const { userMessage, taskId, contextId, task } = context
-  const said = userMessage.parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('')
+  const said = userMessage.parts
+    .map(({ content }) => (content?.$case === 'text' ? content.value : ''))
+    .join('')
   const at = { taskId, contextId }
   if (said.startsWith('reply ')) {
     bus.publish(AgentEvent.message(agentMessage(at, said.slice(6))))
@@ -120,8 +130,23 @@ async function perform(context: RequestContext, bus: ExecutionEventBus, release:
   const [state, words] = endOf(said)
   if (state === TaskState.TASK_STATE_COMPLETED) {
     for (const part of words.split('|')) {
-      const artifact = { artifactId: randomUUID(), name: '', description: '', parts: [text(part)], metadata: undefined, extensions: [] }
-      bus.publish(AgentEvent.artifactUpdate({ ...at, artifact, append: false, lastChunk: true, metadata: undefined }))
+      const artifact = {
+        artifactId: randomUUID(),
+        name: '',
+        description: '',
+        parts: [text(part)],
+        metadata: undefined,
+        extensions: [],
+      }
+      bus.publish(
+        AgentEvent.artifactUpdate({
+          ...at,
+          artifact,
+          append: false,
+          lastChunk: true,
+          metadata: undefined,
+        }),
+      )
     }
   }
   status(bus, at, state, words)
@@ -147,7 +172,13 @@ const agentMessage = ({ taskId, contextId }: Place, words: string): Message => (
 
 function status(bus: ExecutionEventBus, at: Place, state: TaskState, words = ''): void {
   const message = words === '' ? undefined : agentMessage(at, words)
-  bus.publish(AgentEvent.statusUpdate({ ...at, status: { state, message, timestamp: undefined }, metadata: undefined }))
+  bus.publish(
+    AgentEvent.statusUpdate({
+      ...at,
+      status: { state, message, timestamp: undefined },
+      metadata: undefined,
+    }),
+  )
 }
 
 const cardOf = (url: string): AgentCard => ({

@@ -4,16 +4,27 @@ import type { JSONParsed } from 'hono/utils/types'
 import type { Env } from './exchange.js'
 
 type AnswerHeaders = Readonly<Record<string, string>>
-type JsonAnswer<T, S extends ContentfulStatusCode> = Response & TypedResponse<JSONParsed<T>, S, 'json'>
+type JsonAnswer<T, S extends ContentfulStatusCode> = Response &
+  TypedResponse<JSONParsed<T>, S, 'json'>
 
 /**
  * A JSON answer with the headers that every answer has; none is for a cache, for it is private and it changes. Not `c.json`:
  * its Headers object costs a tenth of a request on Node, where a Response with a plain record is written as it is.
  */
-export const reply = <T, S extends ContentfulStatusCode>(c: Context<Env>, status: S, body: T, headers?: AnswerHeaders) =>
+export const reply = <T, S extends ContentfulStatusCode>(
+  c: Context<Env>,
+  status: S,
+  body: T,
+  headers?: AnswerHeaders,
+) =>
   new Response(JSON.stringify(body), {
     status,
-    headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId'), ...headers },
+    headers: {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'no-store',
+      'X-Request-Id': c.get('requestId'),
+      ...headers,
+    },
   }) as JsonAnswer<T, S>
 
 export const replyEmpty = (c: Context<Env>) =>

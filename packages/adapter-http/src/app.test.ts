@@ -68,12 +68,15 @@ describe('request ids', () => {
     expect([answer.headers.get('x-request-id'), answer.json.requestId]).toEqual([id, id])
   })
 
-  it.each(['', 'a b', 'a,b', 'é', '<script>', 'x'.repeat(129)])('gives %j a new one', async (id) => {
-    const { ask } = await openScene()
-    const answer = await ask('GET', '/v1/nothing', { headers: { 'X-Request-Id': id } })
-    expect(answer.headers.get('x-request-id')).toBe('request-1')
-    expect(answer.json.requestId).toBe('request-1')
-  })
+  it.each(['', 'a b', 'a,b', 'é', '<script>', 'x'.repeat(129)])(
+    'gives %j a new one',
+    async (id) => {
+      const { ask } = await openScene()
+      const answer = await ask('GET', '/v1/nothing', { headers: { 'X-Request-Id': id } })
+      expect(answer.headers.get('x-request-id')).toBe('request-1')
+      expect(answer.json.requestId).toBe('request-1')
+    },
+  )
 })
 
 describe('health', () => {
@@ -83,7 +86,11 @@ describe('health', () => {
     await storage.close()
     expect((await ask('GET', '/healthz', { key: '' })).json).toEqual({ status: 'ok' })
     const unready = await ask('GET', '/readyz', { key: '' })
-    expect([unready.status, unready.json.error.code, unready.headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1'])
+    expect([unready.status, unready.json.error.code, unready.headers.get('retry-after')]).toEqual([
+      503,
+      'UNAVAILABLE',
+      '1',
+    ])
   })
 })
 
@@ -99,7 +106,11 @@ describe('a storage that is away', () => {
     const { ask, storage } = await openScene()
     storage.fail(method)
     const answer = await ask('GET', path)
-    expect([answer.status, answer.json.error.code, answer.headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1'])
+    expect([answer.status, answer.json.error.code, answer.headers.get('retry-after')]).toEqual([
+      503,
+      'UNAVAILABLE',
+      '1',
+    ])
   })
 })
 
@@ -122,14 +133,45 @@ describe('onRequest', () => {
     await storage.close()
     await ask('GET', '/readyz')
     expect(facts.map(({ requestId: _, ...fact }) => fact)).toEqual([
-      { method: 'POST', route: '/v1/agents/:id/messages', status: 200, durationMs: 5, projectId: project.id },
+      {
+        method: 'POST',
+        route: '/v1/agents/:id/messages',
+        status: 200,
+        durationMs: 5,
+        projectId: project.id,
+      },
       { method: 'GET', route: '/v1/agents', status: 401, durationMs: 5, errorCode: 'UNAUTHORIZED' },
-      { method: 'PUT', route: '/v1/*', status: 405, durationMs: 5, errorCode: 'METHOD_NOT_ALLOWED' },
+      {
+        method: 'PUT',
+        route: '/v1/*',
+        status: 405,
+        durationMs: 5,
+        errorCode: 'METHOD_NOT_ALLOWED',
+      },
       { method: 'HEAD', route: '/healthz', status: 200, durationMs: 5 },
       { method: 'GET', route: '', status: 404, durationMs: 5, errorCode: 'NOT_FOUND' },
-      { method: 'GET', route: '/schemas/events/*', status: 404, durationMs: 5, errorCode: 'NOT_FOUND' },
-      { method: 'POST', route: '/healthz', status: 405, durationMs: 5, errorCode: 'METHOD_NOT_ALLOWED' },
-      { method: 'GET', route: '/readyz', status: 503, durationMs: 5, errorCode: 'UNAVAILABLE', reason: 'the storage is closed' },
+      {
+        method: 'GET',
+        route: '/schemas/events/*',
+        status: 404,
+        durationMs: 5,
+        errorCode: 'NOT_FOUND',
+      },
+      {
+        method: 'POST',
+        route: '/healthz',
+        status: 405,
+        durationMs: 5,
+        errorCode: 'METHOD_NOT_ALLOWED',
+      },
+      {
+        method: 'GET',
+        route: '/readyz',
+        status: 503,
+        durationMs: 5,
+        errorCode: 'UNAVAILABLE',
+        reason: 'the storage is closed',
+      },
     ])
     expect(new Set(facts.map(({ requestId }) => requestId)).size).toBe(8)
   })
@@ -140,7 +182,9 @@ describe('what must not be thrown', () => {
     '%s is a 500 without details, and onError hears it',
     async (thrown) => {
       const heard: unknown[] = []
-      const { app, service } = await openScene({ http: { onError: (error, requestId) => heard.push(error, requestId) } })
+      const { app, service } = await openScene({
+        http: { onError: (error, requestId) => heard.push(error, requestId) },
+      })
       service.ping = () => {
         throw thrown
       }
@@ -182,7 +226,11 @@ describe('inside a host’s own app', () => {
       expect((await (await host.request(`${base}/v1/nothing`)).json()).error.code).toBe('NOT_FOUND')
       const refused = await host.request(`${base}/v1/agents`, { method: 'PUT' })
       expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST, GET, HEAD'])
-      const malformed = await host.request(`${base}/v1/agents/${agent.id}/messages`, { method: 'POST', headers, body: '{' })
+      const malformed = await host.request(`${base}/v1/agents/${agent.id}/messages`, {
+        method: 'POST',
+        headers,
+        body: '{',
+      })
       expect((await malformed.json()).error.message).toBe('The body is not valid JSON')
     }
   })
@@ -208,8 +256,14 @@ describe('hc, Hono’s typed client', () => {
   it('knows the routes, their bodies and their answers', async () => {
     const { app, createAgent, key } = await openScene()
     const agent = await createAgent()
-    const client = hc<HttpApp>('http://localhost', { fetch: app.request, headers: { Authorization: `Bearer ${key}` } })
-    const sent = await client.v1.agents[':id'].messages.$post({ param: { id: agent.id }, json: { sessionId: 's', message: 'typed' } })
+    const client = hc<HttpApp>('http://localhost', {
+      fetch: app.request,
+      headers: { Authorization: `Bearer ${key}` },
+    })
+    const sent = await client.v1.agents[':id'].messages.$post({
+      param: { id: agent.id },
+      json: { sessionId: 's', message: 'typed' },
+    })
     if (sent.status !== 200 && sent.status !== 202) throw new Error(`refused: ${sent.status}`)
     const answer = await sent.json()
     expect(answer.status === 'responded' && answer.response).toBe('typed')

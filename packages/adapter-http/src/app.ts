@@ -19,7 +19,16 @@ import { sessionRoutes } from './routes/sessions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
 /** Nothing here reaches beyond these paths, so that a host may mount the app at its root, among routes of its own. */
-const PATHS = ['/v1/*', '/api/cron/webhooks', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/style.css', '/schemas/events/*']
+const PATHS = [
+  '/v1/*',
+  '/api/cron/webhooks',
+  '/healthz',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+  '/docs/style.css',
+  '/schemas/events/*',
+]
 
 /**
  * The service as an HTTP API: serve its `fetch`, or mount it with `host.route('/', createHttpApp(…))`. A host that adds
@@ -61,7 +70,14 @@ export function createHttpApp(options: HttpOptions) {
       openApiRoutes(d, () => app.routes),
     )
   // Behind all routes, where only what none of them took arrives: so the others need not wait for it.
-  app.on('ALL', paths, methodNotAllowed({ app, onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }) }))
+  app.on(
+    'ALL',
+    paths,
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }),
+    }),
+  )
   return routed.all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
 }
 

@@ -4,14 +4,21 @@ import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID, type Scene } from '../test/scene.js'
 
 const get = async ({ app }: Scene, authorization: string | undefined, path = '/v1/agents') => {
-  const response = await app.request(path, { ...(authorization !== undefined && { headers: { Authorization: authorization } }) })
-  return { status: response.status, challenge: response.headers.get('www-authenticate'), error: (await response.json()).error }
+  const response = await app.request(path, {
+    ...(authorization !== undefined && { headers: { Authorization: authorization } }),
+  })
+  return {
+    status: response.status,
+    challenge: response.headers.get('www-authenticate'),
+    error: (await response.json()).error,
+  }
 }
 
 describe('A: authentication', () => {
   it('takes a key with the scheme in any case', async () => {
     const scene = await openScene()
-    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) expect((await get(scene, `${scheme} ${scene.key}`)).status).toBe(200)
+    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR'])
+      expect((await get(scene, `${scheme} ${scene.key}`)).status).toBe(200)
   })
 
   it.each([
@@ -28,14 +35,21 @@ describe('A: authentication', () => {
     ['a comma', (key: string) => `Bearer ${key},`],
     ['something behind the key', (key: string) => `Bearer ${key} x`],
     ['non-ASCII', (key: string) => `Bearer ${key}é`],
-    ['a mistyped key', (key: string) => `Bearer ${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`],
+    [
+      'a mistyped key',
+      (key: string) => `Bearer ${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`,
+    ],
     ['a cut key', (key: string) => `Bearer ${key.slice(0, -1)}`],
     ['the key in lower case', (key: string) => `Bearer ${key.toLowerCase()}`],
     ['an unknown key of another form', () => 'Bearer some-bootstrap-key-nobody-made'],
   ])('refuses %s with 401', async (_, authorization) => {
     const scene = await openScene()
     const refused = await get(scene, authorization(scene.key))
-    expect(refused).toEqual({ status: 401, challenge: 'Bearer', error: { code: 'UNAUTHORIZED', message: expect.any(String) } })
+    expect(refused).toEqual({
+      status: 401,
+      challenge: 'Bearer',
+      error: { code: 'UNAUTHORIZED', message: expect.any(String) },
+    })
   })
 
   it('answers unknown, revoked and expired keys in the same words', async () => {
@@ -61,7 +75,8 @@ describe('A: authentication', () => {
 
   it('never repeats the key in an answer', async () => {
     const { ask, key } = await openScene()
-    for (const path of ['/v1/keys', '/v1/nothing', `/v1/agents/${key}`]) expect((await ask('GET', path)).text).not.toContain(key)
+    for (const path of ['/v1/keys', '/v1/nothing', `/v1/agents/${key}`])
+      expect((await ask('GET', path)).text).not.toContain(key)
   })
 })
 
@@ -100,25 +115,43 @@ describe('A: permissions', () => {
     expect((await ask(method, path, { key: '' })).status).toBe(401)
   })
 
-  it.each(['project:messages', 'project:messag', 'Project:Message', 'project:message ', 'project:*', '*', 'message', 'project:admin'])(
-    'the permission %j does not open project:message',
-    async (permission) => {
-      const { ask, createAgent, crypto, project, storage } = await openScene()
-      const agent = await createAgent()
-      const apiKey = anApiKey({ projectId: project.id, permissions: [permission as Permission] })
-      await storage.credentials.createKey(apiKey, crypto.sha256('a-near-miss-key-of-the-project'), 1_000)
-      const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, { key: 'a-near-miss-key-of-the-project', body: aMessage() })
-      expect(refused.status).toBe(403)
-    },
-  )
+  it.each([
+    'project:messages',
+    'project:messag',
+    'Project:Message',
+    'project:message ',
+    'project:*',
+    '*',
+    'message',
+    'project:admin',
+  ])('the permission %j does not open project:message', async (permission) => {
+    const { ask, createAgent, crypto, project, storage } = await openScene()
+    const agent = await createAgent()
+    const apiKey = anApiKey({ projectId: project.id, permissions: [permission as Permission] })
+    await storage.credentials.createKey(
+      apiKey,
+      crypto.sha256('a-near-miss-key-of-the-project'),
+      1_000,
+    )
+    const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, {
+      key: 'a-near-miss-key-of-the-project',
+      body: aMessage(),
+    })
+    expect(refused.status).toBe(403)
+  })
 })
 
 describe('A: other projects', () => {
   it('are answered as if the agent, message, webhook, delivery or key were missing', async () => {
     const { ask, clock, createAgent, otherKey } = await openScene()
-    const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/', events: ['*'] } })).json
+    const webhook = (
+      await ask('POST', '/v1/webhooks', {
+        body: { url: 'https://receiver.example/', events: ['*'] },
+      })
+    ).json
     const agent = await createAgent()
-    const message = (await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })).json
+    const message = (await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() }))
+      .json
     await clock.advance(0)
     const delivery = (await ask('GET', '/v1/deliveries')).json.data[0]
     const apiKey = (await ask('GET', '/v1/keys')).json.data[0]

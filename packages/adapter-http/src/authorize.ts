@@ -6,8 +6,14 @@ import { refuse } from './errors.js'
 import type { Env } from './exchange.js'
 
 /** Lets through whose API key has exactly this permission, and says which project that is. */
-export function authorize(service: MessagingService, permission: Permission): MiddlewareHandler<Env> {
-  return noted(letThrough, { security: { apiKey: [permission] }, errors: ['unauthorized', 'forbidden', 'unavailable'] })
+export function authorize(
+  service: MessagingService,
+  permission: Permission,
+): MiddlewareHandler<Env> {
+  return noted(letThrough, {
+    security: { apiKey: [permission] },
+    errors: ['unauthorized', 'forbidden', 'unavailable'],
+  })
 
   async function letThrough(c: Context<Env>, next: Next) {
     const key = bearerToken(c.req.header('authorization'))
@@ -15,7 +21,8 @@ export function authorize(service: MessagingService, permission: Permission): Mi
     const found = await service.keys.authenticate(key)
     if (found.isErr()) return refuse(c, found.error)
     c.set('projectId', found.value.projectId)
-    if (!found.value.permissions.includes(permission)) return refuse(c, { kind: 'forbidden', permission })
+    if (!found.value.permissions.includes(permission))
+      return refuse(c, { kind: 'forbidden', permission })
     return next()
   }
 }

@@ -6,8 +6,13 @@ import type { Env } from './exchange.js'
 
 it('leaves everybody else a turn between two pieces, however fast they come', async () => {
   const piece = { kind: 'chunk', id: '1.2', attempt: 1, offset: 0, text: 'Hi' } as const
-  const stream: Pick<AnswerStream, 'next' | 'return'> = { next: async () => ({ done: false, value: piece }) }
-  const reader = replyEvents({ get: () => 'a-request' } as unknown as Context<Env>, stream).body?.getReader()
+  const stream: Pick<AnswerStream, 'next' | 'return'> = {
+    next: async () => ({ done: false, value: piece }),
+  }
+  const reader = replyEvents(
+    { get: () => 'a-request' } as unknown as Context<Env>,
+    stream,
+  ).body?.getReader()
   let isTurnOfOthers = false
   setImmediate(() => (isTurnOfOthers = true))
   for (let event = 0; event < 1_000 && !isTurnOfOthers; event++) await reader?.read()

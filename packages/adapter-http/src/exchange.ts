@@ -20,7 +20,12 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
 /** One request and its answer: names it, and tells `onRequest` what came of it. */
 export const exchange =
-  ({ newRequestId, onRequest, onError, now }: Pick<HttpDeps, 'newRequestId' | 'onRequest' | 'onError' | 'now'>): MiddlewareHandler<Env> =>
+  ({
+    newRequestId,
+    onRequest,
+    onError,
+    now,
+  }: Pick<HttpDeps, 'newRequestId' | 'onRequest' | 'onError' | 'now'>): MiddlewareHandler<Env> =>
   async (c, next) => {
     const startedAt = now()
     const sent = c.req.header('x-request-id')
@@ -35,8 +40,13 @@ export const exchange =
   }
 
 /** The answer to what a handler threw: JSON that does not parse, which Hono's validator throws, or a defect. */
-export function answerThrown(c: Context<Env>, thrown: unknown, onError: HttpDeps['onError']): Response {
-  if (thrown instanceof HTTPException && thrown.status === 400) return refuse(c, { kind: 'body_malformed', reason: 'is not valid JSON' })
+export function answerThrown(
+  c: Context<Env>,
+  thrown: unknown,
+  onError: HttpDeps['onError'],
+): Response {
+  if (thrown instanceof HTTPException && thrown.status === 400)
+    return refuse(c, { kind: 'body_malformed', reason: 'is not valid JSON' })
   onError?.(thrown, c.get('requestId'))
   return refuse(c, { kind: 'internal' })
 }
@@ -44,7 +54,13 @@ export function answerThrown(c: Context<Env>, thrown: unknown, onError: HttpDeps
 function factsOf(c: Context<Env>, durationMs: number): RequestFacts {
   const projectId = c.get('projectId') as string | undefined
   return {
-    ...{ method: c.req.method, route: routePath(c), status: c.res.status, durationMs, requestId: c.get('requestId') },
+    ...{
+      method: c.req.method,
+      route: routePath(c),
+      status: c.res.status,
+      durationMs,
+      requestId: c.get('requestId'),
+    },
     ...(projectId !== undefined && { projectId }),
     ...c.get('refusal'),
   }

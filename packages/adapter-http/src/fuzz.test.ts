@@ -36,16 +36,32 @@ const paths = fc
     fc.array(fc.oneof(ugly, fc.constantFrom('messages', 'response', 'start')), { maxLength: 4 }),
     fc.webQueryParameters(),
   )
-  .map(([resource, segments, query]) => `http://localhost/v1/${[resource, ...segments].join('/')}?${query}`)
+  .map(
+    ([resource, segments, query]) =>
+      `http://localhost/v1/${[resource, ...segments].join('/')}?${query}`,
+  )
 
 const fields = fc.record(
   {
-    ...{ sessionId: fc.anything(), message: fc.anything(), metadata: fc.anything(), executionPrincipal: fc.anything() },
+    ...{
+      sessionId: fc.anything(),
+      message: fc.anything(),
+      metadata: fc.anything(),
+      executionPrincipal: fc.anything(),
+    },
     ...{
       name: fc.anything(),
-      runtime: fc.oneof(fc.anything(), fc.dictionary(fc.constantFrom('kind', 'handler', '__proto__'), fc.anything())),
+      runtime: fc.oneof(
+        fc.anything(),
+        fc.dictionary(fc.constantFrom('kind', 'handler', '__proto__'), fc.anything()),
+      ),
     },
-    ...{ defaultExecutionPrincipal: fc.anything(), concurrency: fc.anything(), maxQueued: fc.anything(), desiredState: fc.anything() },
+    ...{
+      defaultExecutionPrincipal: fc.anything(),
+      concurrency: fc.anything(),
+      maxQueued: fc.anything(),
+      desiredState: fc.anything(),
+    },
     ...{
       url: fc.anything(),
       events: fc.anything(),
@@ -54,12 +70,22 @@ const fields = fc.record(
       enabled: fc.anything(),
       secret: fc.anything(),
     },
-    ...{ permissions: fc.anything(), expiresAt: fc.anything(), response: fc.anything(), error: fc.anything() },
+    ...{
+      permissions: fc.anything(),
+      expiresAt: fc.anything(),
+      response: fc.anything(),
+      error: fc.anything(),
+    },
   },
   { requiredKeys: [] },
 )
 const bodies = fc.oneof(
-  fields.map((value) => JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner)) ?? ''),
+  fields.map(
+    (value) =>
+      JSON.stringify(value, (_, inner: unknown) =>
+        typeof inner === 'bigint' ? String(inner) : inner,
+      ) ?? '',
+  ),
   fc.json(),
   fc.string({ unit: 'binary' }).map((text) => text.replace(/[\uD800-\uDFFF]/g, '')),
   fc.uint8Array(),
@@ -77,7 +103,10 @@ const codes: Record<number, readonly string[]> = {
 /** A success, or a refusal in the one shape, is fine; anything else is told. */
 function problemOf({ status, headers, json }: Answer, method: string): unknown {
   if (status < 300 || (method === 'HEAD' && status in codes)) return undefined
-  const isOrderly = codes[status]?.includes(json.error.code) && json.error.message !== '' && json.requestId === headers.get('x-request-id')
+  const isOrderly =
+    codes[status]?.includes(json.error.code) &&
+    json.error.message !== '' &&
+    json.requestId === headers.get('x-request-id')
   return isOrderly ? undefined : { status, json }
 }
 
@@ -98,10 +127,17 @@ describe('V: whatever is asked', () => {
     await createAgent({ name: 'echo' })
     await createSlowAgent({ name: 'slow' })
     const body = { sessionId: 's', message: 'm' }
-    const sent = await ask('POST', '/v1/agents/slow/messages', { body, headers: { Prefer: 'respond-async' } })
+    const sent = await ask('POST', '/v1/agents/slow/messages', {
+      body,
+      headers: { Prefer: 'respond-async' },
+    })
     await clock.until(() => runtime.openRuns.length === 1)
     const runToken = runtime.requests[0]?.runToken ?? ''
-    const { id } = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/', events: ['*'] } })).json
+    const { id } = (
+      await ask('POST', '/v1/webhooks', {
+        body: { url: 'https://receiver.example/', events: ['*'] },
+      })
+    ).json
     const targets = fc.constantFrom(
       ...([
         'POST /v1/agents',
@@ -115,7 +151,11 @@ describe('V: whatever is asked', () => {
       fc.asyncProperty(targets, bodies, async (target, body) => {
         const [method = '', path = ''] = target.split(' ')
         const key = path.endsWith('/response') ? { key: runToken } : {}
-        const answer = await ask(method, path, { body, headers: { Prefer: 'respond-async' }, ...key })
+        const answer = await ask(method, path, {
+          body,
+          headers: { Prefer: 'respond-async' },
+          ...key,
+        })
         expect(problemOf(answer, method)).toBeUndefined()
       }),
       { numRuns: 1_000 },
@@ -125,14 +165,27 @@ describe('V: whatever is asked', () => {
   it('no header gives a 500', async () => {
     const { ask, createAgent } = await openScene()
     await createAgent({ name: 'echo' })
-    const values = fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)) })
+    const values = fc.string({
+      unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)),
+    })
     const headers = fc.dictionary(
-      fc.constantFrom('Authorization', 'Content-Type', 'Content-Encoding', 'Content-Length', 'Prefer', 'Idempotency-Key', 'X-Request-Id'),
+      fc.constantFrom(
+        'Authorization',
+        'Content-Type',
+        'Content-Encoding',
+        'Content-Length',
+        'Prefer',
+        'Idempotency-Key',
+        'X-Request-Id',
+      ),
       values,
     )
     await fc.assert(
       fc.asyncProperty(headers, async (sent) => {
-        const answer = await ask('POST', '/v1/agents/echo/messages', { body: '{"sessionId":"s","message":"m"}', headers: sent })
+        const answer = await ask('POST', '/v1/agents/echo/messages', {
+          body: '{"sessionId":"s","message":"m"}',
+          headers: sent,
+        })
         expect([200, 202, 400, 401, 413, 415]).toContain(answer.status)
       }),
     )

@@ -13,7 +13,10 @@ describe('isNestedDeeper', () => {
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.boolean(), (value, isIndented) => {
         const text = JSON.stringify(value, null, isIndented ? 2 : 0)
         const depth = depthOf(JSON.parse(text))
-        expect([isNestedDeeper(text, depth), isNestedDeeper(text, depth - 1)]).toEqual([false, depth > 0])
+        expect([isNestedDeeper(text, depth), isNestedDeeper(text, depth - 1)]).toEqual([
+          false,
+          depth > 0,
+        ])
       }),
     )
   })
@@ -28,7 +31,8 @@ describe('isNestedDeeper', () => {
   })
 
   it('ends for text that is not JSON', () => {
-    for (const text of ['', '"', '"\\', '"\\"', '\\', ']]]]', '"'.repeat(999)]) expect(isNestedDeeper(text, 1)).toBe(false)
+    for (const text of ['', '"', '"\\', '"\\"', '\\', ']]]]', '"'.repeat(999)])
+      expect(isNestedDeeper(text, 1)).toBe(false)
   })
 
   it('gives up at the first level too many', () => {

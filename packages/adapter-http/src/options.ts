@@ -9,7 +9,9 @@ export type HttpOptions = {
   /** Opens the cron route. Without one it stays shut and answers as it does to a wrong one. */
   readonly cronSecret?: string | undefined
   /** Opens `/metrics`, to everybody if there is no `token`. The text is the host's. */
-  readonly metrics?: { readonly read: () => Promise<MetricsText>; readonly token?: string | undefined } | undefined
+  readonly metrics?:
+    | { readonly read: () => Promise<MetricsText>; readonly token?: string | undefined }
+    | undefined
   /** How long one pass of the cron route may take. */
   readonly cronBudgetMs?: number | undefined
   /** Of every request body but a runtime's answer. */

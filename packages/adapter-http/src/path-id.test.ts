@@ -5,11 +5,23 @@ const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 it('an id may be written in capitals, and what cannot be one is that of nobody', () => {
-  expect([ID, ID.toUpperCase(), `${ID}0`, 'x', '', '\0'].map(idIn)).toEqual([ID, ID, NOBODY, NOBODY, NOBODY, NOBODY])
+  expect([ID, ID.toUpperCase(), `${ID}0`, 'x', '', '\0'].map(idIn)).toEqual([
+    ID,
+    ID,
+    NOBODY,
+    NOBODY,
+    NOBODY,
+    NOBODY,
+  ])
 })
 
 it('an agent goes by its name too', () => {
-  expect(['echo', ID.toUpperCase(), 'No Slug', '\0'].map(agentIn)).toEqual(['echo', ID, NOBODY, NOBODY])
+  expect(['echo', ID.toUpperCase(), 'No Slug', '\0'].map(agentIn)).toEqual([
+    'echo',
+    ID,
+    NOBODY,
+    NOBODY,
+  ])
 })
 
 it('text that no store takes names nobody', () => {

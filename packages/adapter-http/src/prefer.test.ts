@@ -36,12 +36,17 @@ describe('readPrefer (RFC 7240)', () => {
   })
 
   it('applies `respond-async` to what comes without a response, and to nothing else', () => {
-    const applied = (isAsync: boolean) => appliedOf({ respondAsync: true }, { maxWaitMs: 5_000, isAsync })
-    expect([applied(true), applied(false)]).toEqual([{ 'Preference-Applied': 'respond-async' }, undefined])
+    const applied = (isAsync: boolean) =>
+      appliedOf({ respondAsync: true }, { maxWaitMs: 5_000, isAsync })
+    expect([applied(true), applied(false)]).toEqual([
+      { 'Preference-Applied': 'respond-async' },
+      undefined,
+    ])
   })
 
   it('applies a wait up to the longest, that one too', () => {
-    const applied = (waitSeconds: number) => appliedOf({ waitSeconds, respondAsync: false }, { maxWaitMs: 5_000, isAsync: false })
+    const applied = (waitSeconds: number) =>
+      appliedOf({ waitSeconds, respondAsync: false }, { maxWaitMs: 5_000, isAsync: false })
     expect([applied(5), applied(6)]).toEqual([{ 'Preference-Applied': 'wait=5' }, undefined])
   })
 
@@ -50,7 +55,16 @@ describe('readPrefer (RFC 7240)', () => {
       fc.string(),
       fc.constantFrom('"', '\\"', ',', '"\\"', '=', ';').map((unit) => unit.repeat(8_000)),
     )
-    fc.assert(fc.property(anything, (header) => readPrefer(header).waitSeconds === undefined || header.toLowerCase().includes('wait')))
-    expect(readPrefer(`${'"'.repeat(16_000)}, wait=5`)).toEqual({ respondAsync: false, waitSeconds: 5 })
+    fc.assert(
+      fc.property(
+        anything,
+        (header) =>
+          readPrefer(header).waitSeconds === undefined || header.toLowerCase().includes('wait'),
+      ),
+    )
+    expect(readPrefer(`${'"'.repeat(16_000)}, wait=5`)).toEqual({
+      respondAsync: false,
+      waitSeconds: 5,
+    })
   })
 })

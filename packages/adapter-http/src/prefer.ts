@@ -24,10 +24,14 @@ export const waitMsOf = ({ waitSeconds, respondAsync }: Preferences): number | u
   waitSeconds === undefined ? (respondAsync ? 0 : undefined) : waitSeconds * 1_000
 
 /** The `Preference-Applied` header. `respond-async` applies to an answer that comes without a response, `wait` up to what the service grants. */
-export function appliedOf({ waitSeconds, respondAsync }: Preferences, { maxWaitMs, isAsync }: { maxWaitMs: number; isAsync: boolean }) {
+export function appliedOf(
+  { waitSeconds, respondAsync }: Preferences,
+  { maxWaitMs, isAsync }: { maxWaitMs: number; isAsync: boolean },
+) {
   const applied = []
   if (respondAsync && isAsync) applied.push('respond-async')
-  if (waitSeconds !== undefined && waitSeconds * 1_000 <= maxWaitMs) applied.push(`wait=${waitSeconds}`)
+  if (waitSeconds !== undefined && waitSeconds * 1_000 <= maxWaitMs)
+    applied.push(`wait=${waitSeconds}`)
   return applied.length === 0 ? undefined : { 'Preference-Applied': applied.join(', ') }
 }
 

@@ -5,7 +5,11 @@ import { aMessage, openScene, type Answer } from '../test/scene.js'
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 const withMetadata = (metadata: string) => `{"sessionId":"s","message":"m","metadata":${metadata}}`
 const bytes = (...parts: (string | number[])[]) =>
-  Uint8Array.from(parts.flatMap((part) => (typeof part === 'string' ? [...new TextEncoder().encode(part)] : part)))
+  Uint8Array.from(
+    parts.flatMap((part) =>
+      typeof part === 'string' ? [...new TextEncoder().encode(part)] : part,
+    ),
+  )
 
 async function openEcho(maxBodyBytes?: number) {
   const scene = await openScene({ http: { maxBodyBytes } })
@@ -97,8 +101,16 @@ describe('V: bodies', () => {
     ['a sessionId of 257 characters', { sessionId: 's'.repeat(257) }, 400],
     ['metadata of 16,384 characters', { metadata: { a: 'x'.repeat(16_384 - 8) } }, 200],
     ['metadata of 16,385 characters', { metadata: { a: 'x'.repeat(16_385 - 8) } }, 400],
-    ['an endUserId of 256 characters', { executionPrincipal: { type: 'end_user', endUserId: 'u'.repeat(256) } }, 200],
-    ['an endUserId of 257 characters', { executionPrincipal: { type: 'end_user', endUserId: 'u'.repeat(257) } }, 400],
+    [
+      'an endUserId of 256 characters',
+      { executionPrincipal: { type: 'end_user', endUserId: 'u'.repeat(256) } },
+      200,
+    ],
+    [
+      'an endUserId of 257 characters',
+      { executionPrincipal: { type: 'end_user', endUserId: 'u'.repeat(257) } },
+      400,
+    ],
   ])('%s: %j', async (_, fields, status) => {
     const { post } = await openEcho()
     expect((await post(JSON.stringify(aMessage(fields)))).status).toBe(status)
@@ -106,7 +118,10 @@ describe('V: bodies', () => {
 
   it('a field that nobody knows may be as deep as a body may be, and no deeper', async () => {
     const { post } = await openEcho()
-    const statuses = [31, 32].map(async (depth) => (await post(`{"sessionId":"s","message":"m","more":${nested(depth)}}`)).status)
+    const statuses = [31, 32].map(
+      async (depth) =>
+        (await post(`{"sessionId":"s","message":"m","more":${nested(depth)}}`)).status,
+    )
     expect(await Promise.all(statuses)).toEqual([200, 400])
   })
 
@@ -146,10 +161,18 @@ describe('V: media types', () => {
 
   it('refuses a body without a type, and one that is encoded', async () => {
     const { app, key, path, post } = await openEcho()
-    const request = { method: 'POST', headers: { Authorization: `Bearer ${key}` }, body: bytes(JSON.stringify(aMessage())) }
+    const request = {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}` },
+      body: bytes(JSON.stringify(aMessage())),
+    }
     expect((await app.request(path, request)).status).toBe(415)
-    expect((await post(JSON.stringify(aMessage()), { 'Content-Encoding': 'gzip' })).status).toBe(415)
-    expect((await post(JSON.stringify(aMessage()), { 'Content-Encoding': 'identity' })).status).toBe(200)
+    expect((await post(JSON.stringify(aMessage()), { 'Content-Encoding': 'gzip' })).status).toBe(
+      415,
+    )
+    expect(
+      (await post(JSON.stringify(aMessage()), { 'Content-Encoding': 'identity' })).status,
+    ).toBe(200)
   })
 })
 
@@ -168,20 +191,39 @@ describe('L: the size of a body', () => {
       },
       { highWaterMark: 0 },
     )
-    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Length': String(body.length + 1) }
-    const refused = await app.request(path, { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit)
-    expect([refused.status, (await refused.json()).error.code, isRead]).toEqual([413, 'PAYLOAD_TOO_LARGE', false])
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      'Content-Length': String(body.length + 1),
+    }
+    const refused = await app.request(path, {
+      method: 'POST',
+      headers,
+      body: stream,
+      duplex: 'half',
+    } as RequestInit)
+    expect([refused.status, (await refused.json()).error.code, isRead]).toEqual([
+      413,
+      'PAYLOAD_TOO_LARGE',
+      false,
+    ])
   })
 
-  it.each([true, false])('takes exactly the limit and not a byte more (Content-Length sent: %s)', async (isMeasured) => {
-    for (const [limit, status] of [
-      [body.length, 200],
-      [body.length - 1, 413],
-    ] as const) {
-      const { post } = await openEcho(limit)
-      expect((await post(body, isMeasured ? { 'Content-Length': String(body.length) } : undefined)).status).toBe(status)
-    }
-  })
+  it.each([true, false])(
+    'takes exactly the limit and not a byte more (Content-Length sent: %s)',
+    async (isMeasured) => {
+      for (const [limit, status] of [
+        [body.length, 200],
+        [body.length - 1, 413],
+      ] as const) {
+        const { post } = await openEcho(limit)
+        expect(
+          (await post(body, isMeasured ? { 'Content-Length': String(body.length) } : undefined))
+            .status,
+        ).toBe(status)
+      }
+    },
+  )
 
   it('stops reading a chunked body at the limit', async () => {
     const { app, key, path } = await openEcho(10_000)
@@ -197,7 +239,12 @@ describe('L: the size of a body', () => {
       },
     })
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-    const refused = await app.request(path, { method: 'POST', headers, body: endless, duplex: 'half' } as RequestInit)
+    const refused = await app.request(path, {
+      method: 'POST',
+      headers,
+      body: endless,
+      duplex: 'half',
+    } as RequestInit)
     expect([refused.status, isCancelled]).toEqual([413, true])
     expect(sent).toBeLessThan(20_000)
   })
@@ -218,7 +265,12 @@ describe('L: the size of a body', () => {
       },
     })
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-    const answer = await app.request(path, { method: 'POST', headers, body: chunked, duplex: 'half' } as RequestInit)
+    const answer = await app.request(path, {
+      method: 'POST',
+      headers,
+      body: chunked,
+      duplex: 'half',
+    } as RequestInit)
     expect((await answer.json()).response).toBe('😀')
   })
 })
@@ -226,15 +278,35 @@ describe('L: the size of a body', () => {
 describe('a body that may be left out', () => {
   it('counts as {} then, and is read when it is there', async () => {
     const { app, ask, key } = await openScene()
-    const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example', events: ['*'] } })).json
+    const webhook = (
+      await ask('POST', '/v1/webhooks', {
+        body: { url: 'https://receiver.example', events: ['*'] },
+      })
+    ).json
     const path = `/v1/webhooks/${webhook.id}/rotate-secret`
-    expect(await ask('POST', path)).toMatchObject({ status: 200, json: { previousSecretUntil: '2030-01-02T00:00:00.000Z' } })
+    expect(await ask('POST', path)).toMatchObject({
+      status: 200,
+      json: { previousSecretUntil: '2030-01-02T00:00:00.000Z' },
+    })
     expect((await ask('POST', path, { headers: { 'Content-Length': '0' } })).status).toBe(200)
-    expect((await ask('POST', path, { headers: { 'Content-Length': '0', 'Content-Type': 'application/json' } })).status).toBe(200)
-    expect((await ask('POST', `/v1/webhooks/${webhook.id}/recover`)).json).toEqual({ count: 0, nextCursor: null })
+    expect(
+      (
+        await ask('POST', path, {
+          headers: { 'Content-Length': '0', 'Content-Type': 'application/json' },
+        })
+      ).status,
+    ).toBe(200)
+    expect((await ask('POST', `/v1/webhooks/${webhook.id}/recover`)).json).toEqual({
+      count: 0,
+      nextCursor: null,
+    })
     expect((await ask('POST', path, { body: { graceMs: -1 } })).status).toBe(400)
     expect((await ask('POST', path, { body: '' })).status).toBe(400)
-    const untyped = { method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Length': '14' }, body: bytes('{"graceMs":-1}') }
+    const untyped = {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Length': '14' },
+      body: bytes('{"graceMs":-1}'),
+    }
     expect((await app.request(path, untyped)).status).toBe(415)
   })
 })
@@ -264,7 +336,11 @@ describe('a body that somebody else has read', () => {
       })
       host.route('/', app)
       const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-      const answer = await host.request(path, { method: 'POST', headers, body: JSON.stringify(aMessage({ message: read })) })
+      const answer = await host.request(path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(aMessage({ message: read })),
+      })
       expect((await answer.json()).response).toBe(read)
     }
   })
@@ -279,16 +355,30 @@ describe('a body that somebody else has read', () => {
       seen.push(Object.keys(c.req.bodyCache), await c.req.text())
     })
     host.route('/', app)
-    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Length': String(body.length) }
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      'Content-Length': String(body.length),
+    }
     expect((await host.request(path, { method: 'POST', headers, body })).status).toBe(200)
     expect(seen).toEqual([['text'], body])
   })
 
   it('is 400 when the sender left in the middle', async () => {
     const { app, key, path } = await openEcho()
-    const broken = new ReadableStream({ start: (controller) => controller.error(new Error('aborted')) })
+    const broken = new ReadableStream({
+      start: (controller) => controller.error(new Error('aborted')),
+    })
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-    const answer = await app.request(path, { method: 'POST', headers, body: broken, duplex: 'half' } as RequestInit)
-    expect([answer.status, (await answer.json()).error.message]).toEqual([400, 'The body ended early'])
+    const answer = await app.request(path, {
+      method: 'POST',
+      headers,
+      body: broken,
+      duplex: 'half',
+    } as RequestInit)
+    expect([answer.status, (await answer.json()).error.message]).toEqual([
+      400,
+      'The body ended early',
+    ])
   })
 })

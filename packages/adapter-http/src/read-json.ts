@@ -6,7 +6,12 @@ import { isNestedDeeper } from './json-depth.js'
 
 const MAX_DEPTH = 32
 const BYTE_ORDER_MARK = 0xfeff
-const refusals = ['media_type_unsupported', 'body_too_large', 'body_malformed', 'body_consumed'] as const
+const refusals = [
+  'media_type_unsupported',
+  'body_too_large',
+  'body_malformed',
+  'body_consumed',
+] as const
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
@@ -22,7 +27,8 @@ export function readJson(maxBytes: number): MiddlewareHandler<Env> {
     const held = { ...c.req.bodyCache }
     const text = await readText(c, maxBytes)
     if (typeof text !== 'string') return refuse(c, text)
-    if (isNestedDeeper(text, MAX_DEPTH)) return refuse(c, { kind: 'body_malformed', reason: `is nested more than ${MAX_DEPTH} deep` })
+    if (isNestedDeeper(text, MAX_DEPTH))
+      return refuse(c, { kind: 'body_malformed', reason: `is nested more than ${MAX_DEPTH} deep` })
     // Where Hono keeps a text that was read, and where its validator finds it: the body is read, and then parsed, once. Its bytes, which
     // Hono would keep beside it, go, but for those that the host has read.
     c.req.bodyCache = Object.assign(held, { text: Promise.resolve(text) })
@@ -52,10 +58,16 @@ const isBodyless = ({ req }: Context<Env>): boolean => {
 function headerProblem(c: Context<Env>, maxBytes: number): HttpError | undefined {
   const type = c.req.header('content-type')
   if (type === undefined || !isJson(type))
-    return { kind: 'media_type_unsupported', reason: 'Send JSON, with "Content-Type: application/json"' }
+    return {
+      kind: 'media_type_unsupported',
+      reason: 'Send JSON, with "Content-Type: application/json"',
+    }
   const encoding = c.req.header('content-encoding') ?? 'identity'
-  if (encoding.toLowerCase() !== 'identity') return { kind: 'media_type_unsupported', reason: 'Send the body without Content-Encoding' }
-  return Number(c.req.header('content-length')) > maxBytes ? { kind: 'body_too_large', maxBytes } : undefined
+  if (encoding.toLowerCase() !== 'identity')
+    return { kind: 'media_type_unsupported', reason: 'Send the body without Content-Encoding' }
+  return Number(c.req.header('content-length')) > maxBytes
+    ? { kind: 'body_too_large', maxBytes }
+    : undefined
 }
 
 /** `application/json`; of its parameters only a charset matters, and JSON has just one (RFC 8259 §8.1). */
@@ -67,18 +79,24 @@ function isJson(contentType: string): boolean {
     .map((part) => part.trim())
   return (
     type === 'application/json' &&
-    parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-8"?$/.test(parameter))
+    parameters.every(
+      (parameter) => !parameter.startsWith('charset=') || /^charset="?utf-8"?$/.test(parameter),
+    )
   )
 }
 
 async function readText(c: Context<Env>, maxBytes: number): Promise<string | HttpError> {
   const bytes = await readBytes(c, maxBytes)
   if (!(bytes instanceof Uint8Array)) return bytes
-  if (bytes.length === 0) return { kind: 'body_malformed', reason: 'is empty, or was read before it reached this app' }
+  if (bytes.length === 0)
+    return { kind: 'body_malformed', reason: 'is empty, or was read before it reached this app' }
   try {
     const text = decoder.decode(bytes)
     if (text.charCodeAt(0) !== BYTE_ORDER_MARK) return text
-    return { kind: 'body_malformed', reason: 'begins with a byte order mark, which JSON must not (RFC 8259 §8.1)' }
+    return {
+      kind: 'body_malformed',
+      reason: 'begins with a byte order mark, which JSON must not (RFC 8259 §8.1)',
+    }
   } catch {
     return { kind: 'body_malformed', reason: 'is not valid UTF-8' }
   }
@@ -86,20 +104,31 @@ async function readText(c: Context<Env>, maxBytes: number): Promise<string | Htt
 
 async function readBytes({ req }: Context<Env>, maxBytes: number): Promise<Uint8Array | HttpError> {
   const isHeld = Object.keys(req.bodyCache).length > 0 // by a middleware of the host that read it
-  const isMeasured = Number(req.header('content-length')) >= 0 && req.header('transfer-encoding') === undefined
+  const isMeasured =
+    Number(req.header('content-length')) >= 0 && req.header('transfer-encoding') === undefined
   if (req.raw.bodyUsed && !isHeld) return { kind: 'body_consumed' }
   try {
-    const bytes = isHeld || isMeasured ? new Uint8Array(await req.arrayBuffer()) : await readUpTo(req.raw.body, maxBytes)
-    return bytes === undefined || bytes.length > maxBytes ? { kind: 'body_too_large', maxBytes } : bytes
+    const bytes =
+      isHeld || isMeasured
+        ? new Uint8Array(await req.arrayBuffer())
+        : await readUpTo(req.raw.body, maxBytes)
+    return bytes === undefined || bytes.length > maxBytes
+      ? { kind: 'body_too_large', maxBytes }
+      : bytes
   } catch (error) {
     // A TypeError says that somebody else has the body; anything else, that the sender left.
     const isConsumed = error instanceof TypeError && !req.raw.signal.aborted
-    return isConsumed ? { kind: 'body_consumed' } : { kind: 'body_malformed', reason: 'ended early' }
+    return isConsumed
+      ? { kind: 'body_consumed' }
+      : { kind: 'body_malformed', reason: 'ended early' }
   }
 }
 
 /** Undefined when there is more. */
-async function readUpTo(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<Uint8Array | undefined> {
+async function readUpTo(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
   const reader = body?.getReader()
   const chunks: Uint8Array[] = []
   let length = 0

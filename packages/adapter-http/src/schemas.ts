@@ -2,7 +2,9 @@ import { isJsonObject, isUuid, type JsonObject } from '@org/agent-messaging-core
 import { z } from 'zod'
 
 /** Checked as an object and handed on as the very object that was sent: a copy could lose or assign a key such as `__proto__`. */
-export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ shown: { type: 'object' } })
+export const jsonObject = z
+  .custom<JsonObject>(isJsonObject, 'must be an object')
+  .meta({ shown: { type: 'object' } })
 
 export const text = z.string('must be a string')
 export const boolean = z.boolean('must be true or false')
@@ -25,16 +27,29 @@ export const paging = {
   cursor: id.optional().meta({ description: 'The `nextCursor` of the page before.' }),
 }
 
-export const oneOf = <const T extends readonly string[]>(words: T) => z.enum(words, `must be one of: ${words.join(', ')}`)
+export const oneOf = <const T extends readonly string[]>(words: T) =>
+  z.enum(words, `must be one of: ${words.join(', ')}`)
 
 /** `?force=true` of a deletion that would take with it what is not done. */
-export const forced = z.object({ force: oneOf(['true', 'false']).optional().meta({ description: '`true`: with what is not done yet.' }) })
+export const forced = z.object({
+  force: oneOf(['true', 'false'])
+    .optional()
+    .meta({ description: '`true`: with what is not done yet.' }),
+})
 
-export const pageOf = ({ limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined }) => ({
+export const pageOf = ({
+  limit,
+  cursor,
+}: {
+  readonly limit: number
+  readonly cursor?: string | undefined
+}) => ({
   limit,
   ...(cursor !== undefined && { cursor }),
 })
 
 /** Without the members that are undefined: for filters, whose absent fields do not filter. */
 export const defined = <T extends object>(fields: T) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }

@@ -9,7 +9,8 @@ it('hono’s own typed client knows the routes, what they take and what they ans
   const headers = { Authorization: `Bearer ${key}` }
   const client = hc<HttpApp>('http://localhost', {
     headers,
-    fetch: (url: string | URL | Request, init?: RequestInit) => app.request(url instanceof URL ? url.href : url, init),
+    fetch: (url: string | URL | Request, init?: RequestInit) =>
+      app.request(url instanceof URL ? url.href : url, init),
   })
 
   const agent = client.v1.agents[':id']
@@ -20,7 +21,10 @@ it('hono’s own typed client knows the routes, what they take and what they ans
   expectTypeOf(body.desiredState).toEqualTypeOf<'running' | 'stopped'>()
   expect(body.name).toBe('echo')
 
-  const sent = await agent.messages.$post({ param: { id: 'echo' }, json: { sessionId: 's', message: 'Hello' } })
+  const sent = await agent.messages.$post({
+    param: { id: 'echo' },
+    json: { sessionId: 's', message: 'Hello' },
+  })
   expect(await sent.json()).toMatchObject({ status: 'responded', response: 'Hello' })
 
   const listed = await client.v1.deliveries.$get({ query: { limit: '1', status: 'pending' } })
@@ -28,7 +32,9 @@ it('hono’s own typed client knows the routes, what they take and what they ans
 
   type Send = InferRequestType<typeof agent.messages.$post>
   expectTypeOf<Send['json']['message']>().toEqualTypeOf<string>()
-  expectTypeOf<InferResponseType<typeof client.healthz.$get, 200>>().toEqualTypeOf<{ status: string }>()
+  expectTypeOf<InferResponseType<typeof client.healthz.$get, 200>>().toEqualTypeOf<{
+    status: string
+  }>()
   // @ts-expect-error a message is required
   void (() => agent.messages.$post({ param: { id: 'echo' }, json: { sessionId: 's' } }))
   // @ts-expect-error there is no such route

@@ -3,10 +3,20 @@ import { z } from 'zod'
 type Schema = { readonly [keyword: string]: unknown }
 type Answer = {
   readonly headers: Record<string, unknown>
-  readonly content?: Record<string, { readonly schema: Schema; readonly examples?: Record<string, Ref> }>
+  readonly content?: Record<
+    string,
+    { readonly schema: Schema; readonly examples?: Record<string, Ref> }
+  >
 }
 type Ref = { readonly $ref: string }
-type Parameter = Ref | { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema: Schema }
+type Parameter =
+  | Ref
+  | {
+      readonly name: string
+      readonly in: string
+      readonly required?: boolean
+      readonly schema: Schema
+    }
 type Operation = {
   readonly operationId: string
   readonly security?: readonly { readonly [scheme: string]: readonly string[] }[]
@@ -17,14 +27,19 @@ type Operation = {
 export type Document = {
   readonly paths: Record<string, Record<string, Operation>>
   readonly webhooks: Record<string, { readonly post: Operation }>
-  readonly components: Record<string, Record<string, Schema>> & { readonly headers: Record<string, { readonly required?: boolean }> }
+  readonly components: Record<string, Record<string, Schema>> & {
+    readonly headers: Record<string, { readonly required?: boolean }>
+  }
 }
 
 /** The document, and its schemas as validators. Every answer must be one that it describes, to the last field. */
 export function contractOf(document: Document) {
   const components = document.components['schemas'] ?? {}
   const validators = new Map<Schema, z.ZodType>()
-  const routes = Object.entries(document.paths).map(([path, methods]) => ({ pattern: patternOf(path), methods }))
+  const routes = Object.entries(document.paths).map(([path, methods]) => ({
+    pattern: patternOf(path),
+    methods,
+  }))
 
   const validatorOf = (schema: Schema): z.ZodType => {
     const known = validators.get(schema) ?? compiled(closed(withDefs(schema, components)))
@@ -32,7 +47,9 @@ export function contractOf(document: Document) {
     return known
   }
   const resolved = <T extends object>(found: T | Ref): T =>
-    '$ref' in found ? (document.components[found.$ref.split('/')[2] ?? '']?.[found.$ref.split('/')[3] ?? ''] as T) : found
+    '$ref' in found
+      ? (document.components[found.$ref.split('/')[2] ?? '']?.[found.$ref.split('/')[3] ?? ''] as T)
+      : found
 
   function operationOf(method: string, path: string): Operation | undefined {
     const found = routes.find(({ pattern }) => pattern.test(path))?.methods
@@ -45,13 +62,22 @@ export function contractOf(document: Document) {
     const described = operation?.responses[response.status]
     if (!described) return undescribedProblems(operation, response)
     const { headers, content } = resolved(described)
-    return [...headerProblems(headers, response), ...(method === 'HEAD' ? [] : await bodyProblems(content, response))]
+    return [
+      ...headerProblems(headers, response),
+      ...(method === 'HEAD' ? [] : await bodyProblems(content, response)),
+    ]
   }
 
   /** A path that is none, or a method that it does not take. HEAD is not written down, and may be one. */
-  async function undescribedProblems(operation: Operation | undefined, response: Response): Promise<string[]> {
-    if (response.status !== 405 && (operation || response.status !== 404)) return [`answers ${response.status}, which is not described`]
-    return response.body === null ? [] : invalidities({ $ref: '#/components/schemas/Error' }, await response.clone().json())
+  async function undescribedProblems(
+    operation: Operation | undefined,
+    response: Response,
+  ): Promise<string[]> {
+    if (response.status !== 405 && (operation || response.status !== 404))
+      return [`answers ${response.status}, which is not described`]
+    return response.body === null
+      ? []
+      : invalidities({ $ref: '#/components/schemas/Error' }, await response.clone().json())
   }
 
   function headerProblems(headers: Record<string, unknown>, response: Response): string[] {
@@ -71,16 +97,21 @@ export function contractOf(document: Document) {
     const body = (await response.clone().json()) as { error?: { code: string } }
     return [
       ...invalidities(described.schema, body),
-      ...(body.error && described.examples ? codeProblems(described.examples, body.error.code) : []),
+      ...(body.error && described.examples
+        ? codeProblems(described.examples, body.error.code)
+        : []),
     ]
   }
 
   const codeProblems = (examples: Record<string, Ref>, code: string): string[] => {
-    const codes = Object.values(examples).map((example) => resolved<{ value: { error: { code: string } } }>(example).value.error.code)
+    const codes = Object.values(examples).map(
+      (example) => resolved<{ value: { error: { code: string } } }>(example).value.error.code,
+    )
     return codes.includes(code) ? [] : [`has the code ${code}, which is not described`]
   }
 
-  const invalidities = (schema: Schema, value: unknown): string[] => issuesOf(validatorOf(schema), value)
+  const invalidities = (schema: Schema, value: unknown): string[] =>
+    issuesOf(validatorOf(schema), value)
 
   /** What is wrong with a request body that was accepted. It may have more fields: they are ignored. */
   const sentProblems = (method: string, path: string, body: unknown): string[] => {
@@ -91,13 +122,21 @@ export function contractOf(document: Document) {
   return { problemsOf, sentProblems, invalidities }
 }
 
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+const patternOf = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
 const issuesOf = (schema: z.ZodType, value: unknown): string[] =>
-  schema.safeParse(value).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
+  schema
+    .safeParse(value)
+    .error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 
 const withDefs = (schema: Schema, components: Record<string, Schema>): Schema =>
-  JSON.parse(JSON.stringify({ ...schema, $defs: components }).replaceAll('#/components/schemas/', '#/$defs/')) as Schema
+  JSON.parse(
+    JSON.stringify({ ...schema, $defs: components }).replaceAll(
+      '#/components/schemas/',
+      '#/$defs/',
+    ),
+  ) as Schema
 
 const compiled = (schema: Schema): z.ZodType => z.fromJSONSchema(schema, { registry: z.registry() })
 
@@ -105,7 +144,10 @@ const compiled = (schema: Schema): z.ZodType => z.fromJSONSchema(schema, { regis
 function closed<T>(value: T): T {
   if (Array.isArray(value)) return value.map(closed) as T
   if (typeof value !== 'object' || value === null) return value
-  const inner: Record<string, unknown> = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, closed(part)]))
-  const isOpen = inner['type'] === 'object' && 'properties' in inner && !('additionalProperties' in inner)
+  const inner: Record<string, unknown> = Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [key, closed(part)]),
+  )
+  const isOpen =
+    inner['type'] === 'object' && 'properties' in inner && !('additionalProperties' in inner)
   return (isOpen ? { ...inner, additionalProperties: false } : inner) as T
 }

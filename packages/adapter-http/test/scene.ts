@@ -1,4 +1,10 @@
-import { createService, functionRuntime, PERMISSIONS, type Permission, type Policy } from '@org/agent-messaging-core'
+import {
+  createService,
+  functionRuntime,
+  PERMISSIONS,
+  type Permission,
+  type Policy,
+} from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { createHttpApp } from '../src/app.js'
 import type { HttpOptions } from '../src/options.js'
@@ -6,12 +12,26 @@ import { underContract } from './under-contract.js'
 
 export const CRON_SECRET = 'a cron secret that nobody guesses'.replaceAll(' ', '-')
 
-type Ask = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string>; readonly signal?: AbortSignal }
-// oxlint-disable-next-line typescript/no-explicit-any -- what tests look at is checked by what they expect of it
-export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: any }
+type Ask = {
+  readonly key?: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+export type Answer = {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // oxlint-disable-next-line typescript/no-explicit-any -- each test asserts the shape it reads
+  readonly json: any
+}
 
 /** `isStarted: false`: a service without workers, as in a serverless host: it does something when the cron route is called. */
-type SceneOptions = { readonly http?: Partial<HttpOptions>; readonly policy?: Partial<Policy>; readonly isStarted?: boolean }
+type SceneOptions = {
+  readonly http?: Partial<HttpOptions>
+  readonly policy?: Partial<Policy>
+  readonly isStarted?: boolean
+}
 
 /**
  * The app over a service made of fakes, with one project and a key that may do everything. Agents of kind `fake` are
@@ -24,18 +44,34 @@ export async function openScene({ http = {}, policy = {}, isStarted = true }: Sc
   if (isStarted) await service.start()
 
   const project = (await service.projects.create({ name: 'a project' }))._unsafeUnwrap()
-  const keyWith = async (permissions: readonly Permission[], projectId = project.id, expiresAt?: number) =>
-    (await service.keys.create({ projectId, name: 'a key', permissions, expiresAt }))._unsafeUnwrap()
+  const keyWith = async (
+    permissions: readonly Permission[],
+    projectId = project.id,
+    expiresAt?: number,
+  ) =>
+    (
+      await service.keys.create({ projectId, name: 'a key', permissions, expiresAt })
+    )._unsafeUnwrap()
   const { key } = await keyWith(PERMISSIONS)
   const otherProject = (await service.projects.create({ name: 'another project' }))._unsafeUnwrap()
   const otherKey = (await keyWith(PERMISSIONS, otherProject.id)).key
 
   let requests = 0
-  const options = { service, crypto: platform.crypto, newRequestId: () => `request-${++requests}`, cronSecret: CRON_SECRET, ...http }
+  const options = {
+    service,
+    crypto: platform.crypto,
+    newRequestId: () => `request-${++requests}`,
+    cronSecret: CRON_SECRET,
+    ...http,
+  }
   const { app, checkSent } = underContract(createHttpApp(options), service.policy.headerPrefix)
 
   /** A request with the scene's key unless told otherwise; `body` is sent as JSON, or as it is when it is text or bytes. */
-  async function ask(method: string, path: string, { key: asked = key, body, headers, signal }: Ask = {}): Promise<Answer> {
+  async function ask(
+    method: string,
+    path: string,
+    { key: asked = key, body, headers, signal }: Ask = {},
+  ): Promise<Answer> {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array
     const response = await app.request(path, {
       method,
@@ -47,25 +83,52 @@ export async function openScene({ http = {}, policy = {}, isStarted = true }: Sc
       ...(body !== undefined && { body: (isRaw ? body : JSON.stringify(body)) as BodyInit }),
       ...(signal && { signal }),
     })
-    if (response.ok && body !== undefined && !isRaw) checkSent(method, path, JSON.parse(JSON.stringify(body)))
+    if (response.ok && body !== undefined && !isRaw)
+      checkSent(method, path, JSON.parse(JSON.stringify(body)))
     const text = await response.text()
     const isJson = response.headers.get('content-type') === 'application/json'
-    return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : undefined }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: isJson && text !== '' ? JSON.parse(text) : undefined,
+    }
   }
 
   let agents = 0
   const createAgent = async (settings: Record<string, unknown> = {}): Promise<Answer['json']> => {
-    const body = { name: `agent-${++agents}`, runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running', ...settings }
+    const body = {
+      name: `agent-${++agents}`,
+      runtime: { kind: 'function', handler: 'echo' },
+      desiredState: 'running',
+      ...settings,
+    }
     return (await ask('POST', '/v1/agents', { body })).json
   }
   /** An agent whose runs the test answers through `platform.runtime`. */
-  const createSlowAgent = (settings: Record<string, unknown> = {}) => createAgent({ runtime: { kind: 'fake' }, ...settings })
+  const createSlowAgent = (settings: Record<string, unknown> = {}) =>
+    createAgent({ runtime: { kind: 'fake' }, ...settings })
 
-  return { ...platform, service, project, otherKey, key, keyWith, app, ask, createAgent, createSlowAgent }
+  return {
+    ...platform,
+    service,
+    project,
+    otherKey,
+    key,
+    keyWith,
+    app,
+    ask,
+    createAgent,
+    createSlowAgent,
+  }
 }
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-export const aMessage = (overrides: Record<string, unknown> = {}) => ({ sessionId: 'session', message: 'Hello?', ...overrides })
+export const aMessage = (overrides: Record<string, unknown> = {}) => ({
+  sessionId: 'session',
+  message: 'Hello?',
+  ...overrides,
+})
 
 /** An id that nothing has. */
 export const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead'

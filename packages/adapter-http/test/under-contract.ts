@@ -7,8 +7,12 @@ const contracts = new Map<string, ReturnType<typeof contractOf>>()
 
 /** One document for all scenes whose routes are described alike. */
 function contractFor({ routes }: HttpApp, headerPrefix: string): ReturnType<typeof contractOf> {
-  const likeness = JSON.stringify([headerPrefix, describedRoutes(routes).map(({ method, path, notes }) => [method, path, notes.security])])
-  const contract = contracts.get(likeness) ?? contractOf(openApiDocument(routes, headerPrefix) as Document)
+  const likeness = JSON.stringify([
+    headerPrefix,
+    describedRoutes(routes).map(({ method, path, notes }) => [method, path, notes.security]),
+  ])
+  const contract =
+    contracts.get(likeness) ?? contractOf(openApiDocument(routes, headerPrefix) as Document)
   contracts.set(likeness, contract)
   return contract
 }
@@ -20,7 +24,10 @@ export function underContract(app: HttpApp, headerPrefix: string) {
   app.fetch = async (request, ...rest) => {
     const response = await fetch(request, ...rest)
     const { pathname } = new URL(request.url)
-    refuse(`${request.method} ${pathname} → ${response.status}`, await contract.problemsOf(request.method, pathname, response))
+    refuse(
+      `${request.method} ${pathname} → ${response.status}`,
+      await contract.problemsOf(request.method, pathname, response),
+    )
     return response
   }
   const checkSent = (method: string, path: string, body: unknown): void =>

@@ -17,16 +17,46 @@ describe('addresses (row S)', () => {
     'carrier-grade NAT': ['100.64.0.1', '100.100.100.200', '100.127.255.255'],
     multicast: ['224.0.0.1', '239.255.255.255', 'ff02::1'],
     'reserved and broadcast': ['240.0.0.1', '255.255.255.255', '192.0.0.192', '192.88.99.1'],
-    'documentation and benchmarking': ['192.0.2.1', '198.51.100.1', '203.0.113.1', '198.18.0.1', '2001:db8::1', '3fff::1', '2001:2::1'],
+    'documentation and benchmarking': [
+      '192.0.2.1',
+      '198.51.100.1',
+      '203.0.113.1',
+      '198.18.0.1',
+      '2001:db8::1',
+      '3fff::1',
+      '2001:2::1',
+    ],
     'cloud metadata in public space': ['168.63.129.16'],
-    'IPv4-mapped IPv6, public ones too': ['::ffff:127.0.0.1', '::ffff:10.0.0.1', '::ffff:a9fe:a9fe', '::ffff:8.8.8.8'],
+    'IPv4-mapped IPv6, public ones too': [
+      '::ffff:127.0.0.1',
+      '::ffff:10.0.0.1',
+      '::ffff:a9fe:a9fe',
+      '::ffff:8.8.8.8',
+    ],
     'IPv4-compatible IPv6': ['::127.0.0.1', '::10.0.0.1', '::7f00:1'],
     'IPv4-translated IPv6': ['::ffff:0:127.0.0.1'],
     NAT64: ['64:ff9b::127.0.0.1', '64:ff9b::a00:1', '64:ff9b:1::1'],
     '6to4': ['2002:7f00:1::', '2002:a00:1::1'],
     'Teredo and ORCHID': ['2001::1', '2001:0:7f00:1::', '2001:10::1', '2001:20::1'],
-    'IPv6 that was never given out': ['100::1', '200::1', '1000::1', '4000::1', '5f00::1', '8000::1', 'e000::1'],
-    'with a zone, or no address at all': ['fe80::1%eth0', '2606:4700::1%1', '', 'localhost', '1.2.3', '0x7f.1', '127.0.0.01', ' 8.8.8.8'],
+    'IPv6 that was never given out': [
+      '100::1',
+      '200::1',
+      '1000::1',
+      '4000::1',
+      '5f00::1',
+      '8000::1',
+      'e000::1',
+    ],
+    'with a zone, or no address at all': [
+      'fe80::1%eth0',
+      '2606:4700::1%1',
+      '',
+      'localhost',
+      '1.2.3',
+      '0x7f.1',
+      '127.0.0.01',
+      ' 8.8.8.8',
+    ],
   }
   it.each(Object.entries(forbidden))('forbids %s', (_range, addresses) => {
     expect(addresses.filter((address) => strict.isAllowed(address))).toEqual([])
@@ -43,7 +73,15 @@ describe('addresses (row S)', () => {
       '128.0.0.0',
       '172.15.255.255',
     ]
-    const more = ['172.32.0.0', '192.167.255.255', '192.169.0.0', '169.253.255.255', '169.255.0.0', '223.255.255.255', '168.63.129.15']
+    const more = [
+      '172.32.0.0',
+      '192.167.255.255',
+      '192.169.0.0',
+      '169.253.255.255',
+      '169.255.0.0',
+      '223.255.255.255',
+      '168.63.129.15',
+    ]
     const ipv6 = [
       '2001:200::1',
       '2001:4860:4860::8888',
@@ -54,15 +92,26 @@ describe('addresses (row S)', () => {
       '3fff:1000::1',
       '3ffe::1',
     ]
-    expect([...allowed, ...more, ...ipv6].filter((address) => !strict.isAllowed(address))).toEqual([])
+    expect([...allowed, ...more, ...ipv6].filter((address) => !strict.isAllowed(address))).toEqual(
+      [],
+    )
   })
 
   it('allows loopback, and nothing else, when the policy says loopback', () => {
     const guard = addressGuard({ allowLoopback: true })
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].every(guard.isAllowed)).toBe(true)
-    expect(['::', '::2', '0.0.0.0', '10.0.0.1', '169.254.169.254', 'fe80::1', '::ffff:10.0.0.1', '::127.0.0.1'].some(guard.isAllowed)).toBe(
-      false,
-    )
+    expect(
+      [
+        '::',
+        '::2',
+        '0.0.0.0',
+        '10.0.0.1',
+        '169.254.169.254',
+        'fe80::1',
+        '::ffff:10.0.0.1',
+        '::127.0.0.1',
+      ].some(guard.isAllowed),
+    ).toBe(false)
   })
 
   it('takes the whole of IPv4-mapped IPv6 for the whole of IPv4', () => {
@@ -71,11 +120,30 @@ describe('addresses (row S)', () => {
   })
 
   it('allows listed networks, in IPv4-mapped form too', () => {
-    const guard = addressGuard({ allowedCidrs: ['10.1.0.0/16', 'fd00:1::/32', '::ffff:192.168.7.0/120', '169.254.7.7/32'] })
-    const listed = ['10.1.0.1', '10.1.255.255', '::ffff:10.1.2.3', '::ffff:a01:203', 'fd00:1::9', '192.168.7.9', '169.254.7.7', '1.1.1.1']
+    const guard = addressGuard({
+      allowedCidrs: ['10.1.0.0/16', 'fd00:1::/32', '::ffff:192.168.7.0/120', '169.254.7.7/32'],
+    })
+    const listed = [
+      '10.1.0.1',
+      '10.1.255.255',
+      '::ffff:10.1.2.3',
+      '::ffff:a01:203',
+      'fd00:1::9',
+      '192.168.7.9',
+      '169.254.7.7',
+      '1.1.1.1',
+    ]
     expect(listed.filter((address) => !guard.isAllowed(address))).toEqual([])
     expect(
-      ['10.0.255.255', '10.2.0.0', '::ffff:10.2.0.0', 'fd00:2::1', '192.168.8.1', '169.254.7.8', '127.0.0.1'].some(guard.isAllowed),
+      [
+        '10.0.255.255',
+        '10.2.0.0',
+        '::ffff:10.2.0.0',
+        'fd00:2::1',
+        '192.168.8.1',
+        '169.254.7.8',
+        '127.0.0.1',
+      ].some(guard.isAllowed),
     ).toBe(false)
   })
 
@@ -93,19 +161,33 @@ describe('addresses (row S)', () => {
     '',
     ' 10.0.0.0/8',
   ])('names the CIDR %j that an operator mistyped', (cidr) =>
-    expect(() => addressGuard({ allowedCidrs: ['10.0.0.0/8', cidr] })).toThrow(`"${cidr}" is not a CIDR such as 10.1.0.0/16 or fd00::/8`),
+    expect(() => addressGuard({ allowedCidrs: ['10.0.0.0/8', cidr] })).toThrow(
+      `"${cidr}" is not a CIDR such as 10.1.0.0/16 or fd00::/8`,
+    ),
   )
 
   it('says which network a CIDR with bits beyond its prefix is in', () => {
     expect(() => addressGuard({ allowedCidrs: ['10.1.2.3/8'] })).toThrow(
       '"10.1.2.3/8" has bits beyond its prefix: 10.0.0.0/8 would be the network',
     )
-    expect(() => addressGuard({ allowedCidrs: ['fd00::1/8'] })).toThrow('fd00::/8 would be the network')
+    expect(() => addressGuard({ allowedCidrs: ['fd00::1/8'] })).toThrow(
+      'fd00::/8 would be the network',
+    )
   })
 })
 
 describe('URLs (row S)', () => {
-  const loopbackForms = ['127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7F.1', '0177.0.0.1', '017700000001', '127.0.0.1.']
+  const loopbackForms = [
+    '127.0.0.1',
+    '127.1',
+    '127.0.1',
+    '2130706433',
+    '0x7f000001',
+    '0x7F.1',
+    '0177.0.0.1',
+    '017700000001',
+    '127.0.0.1.',
+  ]
   const encoded = [
     '%31%32%37.0.0.1',
     '①②⑦.0.0.1',
@@ -117,11 +199,28 @@ describe('URLs (row S)', () => {
     '[::ffff:7f00:1]',
     '[::127.0.0.1]',
   ]
-  const others = ['0', '0.0.0.0', '[::]', '0xa9fea9fe', '2852039166', '10.0.0.1', '[fd00::1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]']
-  it.each([...loopbackForms, ...encoded, ...others])('judges the literal %s as an address', (host) => {
-    expect(problemOf(`https://${host}/hook`)).toBe('must not point to a private or reserved address that this service does not allow')
-    expect(problemOf(`https://${host}:8443/hook`)).toBe('must not point to a private or reserved address that this service does not allow')
-  })
+  const others = [
+    '0',
+    '0.0.0.0',
+    '[::]',
+    '0xa9fea9fe',
+    '2852039166',
+    '10.0.0.1',
+    '[fd00::1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+  ]
+  it.each([...loopbackForms, ...encoded, ...others])(
+    'judges the literal %s as an address',
+    (host) => {
+      expect(problemOf(`https://${host}/hook`)).toBe(
+        'must not point to a private or reserved address that this service does not allow',
+      )
+      expect(problemOf(`https://${host}:8443/hook`)).toBe(
+        'must not point to a private or reserved address that this service does not allow',
+      )
+    },
+  )
 
   it.each([
     ['https://user@example.com/', 'must not hold a user name or password'],
@@ -198,9 +297,13 @@ describe('URLs (row S)', () => {
       'http://app.localhost/',
       'https://127.1/',
     ]
-    expect(good.map((url) => problemOf(url, guard)).filter((problem) => problem !== undefined)).toEqual([])
+    expect(
+      good.map((url) => problemOf(url, guard)).filter((problem) => problem !== undefined),
+    ).toEqual([])
     expect(problemOf('http://localhost.example/', guard)).toBe('must use https')
     expect(problemOf('http://notlocalhost/', guard)).toBe('must use https')
-    expect(problemOf('https://10.0.0.1/', guard)).toBe('must not point to a private or reserved address that this service does not allow')
+    expect(problemOf('https://10.0.0.1/', guard)).toBe(
+      'must not point to a private or reserved address that this service does not allow',
+    )
   })
 })

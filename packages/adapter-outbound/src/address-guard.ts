@@ -42,7 +42,9 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
   /** IPv4-mapped IPv6 counts as IPv4 here: that is what the kernel dials. */
   function isListed(address: Address): boolean {
     const dialled = isMapped(address) ? address.toIPv4Address() : address
-    return allowed.some(([network, bits]) => dialled.kind() === network.kind() && dialled.match(network, bits))
+    return allowed.some(
+      ([network, bits]) => dialled.kind() === network.kind() && dialled.match(network, bits),
+    )
   }
 
   function isAllowed(text: string): boolean {
@@ -59,14 +61,16 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
   function judge(text: string): Result<URL, string> {
     if (REPAIRED.test(text)) return err('must not hold spaces, backslashes or control characters')
     const authority = AUTHORITY.exec(text)?.[1]
-    if (authority === undefined || !URL.canParse(text)) return err('must be a full URL that begins with https://')
+    if (authority === undefined || !URL.canParse(text))
+      return err('must be a full URL that begins with https://')
     if (authority.includes('@')) return err('must not hold a user name or password')
     if (text.includes('#')) return err('must not hold a fragment')
     const url = new URL(text)
     if (url.port === '0') return err('must not name port 0')
     const host = hostOf(url)
     if (url.protocol === 'http:' && !mayBePlain(host)) return err('must use https')
-    if (isIP(host) !== 0 && !isAllowed(host)) return err('must not point to a private or reserved address that this service does not allow')
+    if (isIP(host) !== 0 && !isAllowed(host))
+      return err('must not point to a private or reserved address that this service does not allow')
     return ok(url)
   }
 
@@ -87,7 +91,8 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
 }
 
 /** The host as an IP address or a name: without the brackets of IPv6. */
-export const hostOf = ({ hostname }: URL): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname)
+export const hostOf = ({ hostname }: URL): string =>
+  hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 
 /** `localhost` and names below it, which RFC 6761 keeps for the loopback addresses whatever a name server says. */
 export const isLocalhost = (host: string): boolean => /^(?:.+\.)?localhost\.?$/i.test(host)
@@ -97,9 +102,11 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 /** With a zone, or IPv4-compatible (`::127.0.0.1`), which ipaddr.js takes for IPv4-mapped: neither is ever allowed. */
 const UNREADABLE = /%|^::\d+\./
 
-const parseAddress = (text: string): Address | undefined => (isIP(text) === 0 || UNREADABLE.test(text) ? undefined : ipaddr.parse(text))
+const parseAddress = (text: string): Address | undefined =>
+  isIP(text) === 0 || UNREADABLE.test(text) ? undefined : ipaddr.parse(text)
 
-const isMapped = (address: Address): address is ipaddr.IPv6 => address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()
+const isMapped = (address: Address): address is ipaddr.IPv6 =>
+  address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()
 
 /** Azure's host agent has an address in the middle of public space. */
 const METADATA_IN_PUBLIC_SPACE = new Set(['168.63.129.16'])
@@ -108,7 +115,9 @@ const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 /** IPv6 beyond 2000::/3 was never given out for the internet; a list of special ranges alone has gaps there. */
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false
-  return address instanceof ipaddr.IPv6 ? address.match(GLOBAL_UNICAST) : !METADATA_IN_PUBLIC_SPACE.has(address.toString())
+  return address instanceof ipaddr.IPv6
+    ? address.match(GLOBAL_UNICAST)
+    : !METADATA_IN_PUBLIC_SPACE.has(address.toString())
 }
 
 /**
@@ -119,12 +128,15 @@ function parseCidr(text: string): [Address, number] {
   const [, base = '', digits = ''] = /^([^/%]+)\/(\d{1,3})$/.exec(text) ?? []
   const version = isIP(base)
   const bits = Number(digits)
-  if (version === 0 || bits > (version === 4 ? 32 : 128)) throw new TypeError(`"${text}" is not a CIDR such as 10.1.0.0/16 or fd00::/8`)
+  if (version === 0 || bits > (version === 4 ? 32 : 128))
+    throw new TypeError(`"${text}" is not a CIDR such as 10.1.0.0/16 or fd00::/8`)
   const [address, network] =
     version === 4
       ? [ipaddr.IPv4.parse(base), ipaddr.IPv4.networkAddressFromCIDR(text)]
       : [ipaddr.IPv6.parse(base), ipaddr.IPv6.networkAddressFromCIDR(text)]
   if (address.toString() !== network.toString())
-    throw new TypeError(`"${text}" has bits beyond its prefix: ${network.toString()}/${bits} would be the network`)
+    throw new TypeError(
+      `"${text}" has bits beyond its prefix: ${network.toString()}/${bits} would be the network`,
+    )
   return isMapped(address) ? [address.toIPv4Address(), bits - 96] : [address, bits]
 }

@@ -11,6 +11,9 @@ export const agentHeaders = z.record(z.string(), z.string('must be a string'), '
  * where we have any.
  */
 export function headersProblem(headers: CustomHeaders, headerPrefix?: string): string | undefined {
-  const problem = customHeadersProblem(headers, { ...LIMITS, ...(headerPrefix !== undefined && { headerPrefix }) })
+  const problem = customHeadersProblem(headers, {
+    ...LIMITS,
+    ...(headerPrefix !== undefined && { headerPrefix }),
+  })
   return problem && `${problem.path} ${problem.message}`
 }

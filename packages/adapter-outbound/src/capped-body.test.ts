@@ -6,7 +6,8 @@ describe('the first bytes of a body', () => {
     const text = 'The quick brown fox jumps over the lazy dog.'
     for (const size of [1, 2, 3, 7, 44, 100]) {
       const body = new CappedBody(1_000)
-      for (let at = 0; at < text.length; at += size) expect(body.append(Buffer.from(text.slice(at, at + size)))).toBe(true)
+      for (let at = 0; at < text.length; at += size)
+        expect(body.append(Buffer.from(text.slice(at, at + size)))).toBe(true)
       expect(body.bytes().toString()).toBe(text)
     }
   })

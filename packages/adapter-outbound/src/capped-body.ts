@@ -34,7 +34,9 @@ export class CappedBody {
 
   private withRoomFor(length: number): Buffer {
     if (length > this.buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.min(this.cap, Math.max(length, 2 * this.buffer.length)))
+      const larger = Buffer.allocUnsafe(
+        Math.min(this.cap, Math.max(length, 2 * this.buffer.length)),
+      )
       this.buffer.copy(larger, 0, 0, this.size)
       this.buffer = larger
     }

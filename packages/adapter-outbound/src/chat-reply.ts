@@ -1,4 +1,10 @@
-import { failedRun, isJsonObject, type Json, type JsonObject, type RunOutcome } from '@org/agent-messaging-core'
+import {
+  failedRun,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type RunOutcome,
+} from '@org/agent-messaging-core'
 
 /** What a server says of a failure inside an answer that began well. `status` is that of HTTP, where it names one. */
 class ChatError extends Error {
@@ -30,7 +36,11 @@ export class ChatReply {
     const piece = isJsonObject(json) ? json : {}
     throwError(piece)
     const choice = objectOf(Array.isArray(piece['choices']) ? piece['choices'][0] : undefined)
-    const { content, tool_calls: tools, function_call: call } = objectOf(choice['delta'] ?? choice['message'])
+    const {
+      content,
+      tool_calls: tools,
+      function_call: call,
+    } = objectOf(choice['delta'] ?? choice['message'])
     const text = textOf(content)
     this.text += text
     this.wantsTools ||= (Array.isArray(tools) && tools.length > 0) || isJsonObject(call)
@@ -40,10 +50,17 @@ export class ChatReply {
 
   /** `isWhole`: nothing was left to come, so there need not be a reason why it is finished. */
   outcome(isWhole: boolean): RunOutcome {
-    if (this.isTooLong) return failedRun('RESPONSE_INVALID', `the answer has more than ${this.maxLength} characters`)
-    if (this.finishReason === 'content_filter') return failedRun('RUNTIME_ERROR', 'the content filter of the server stopped the answer')
-    if (this.wantsTools) return failedRun('RESPONSE_INVALID', 'the model asks for a tool to be called, and this service has none for it')
-    if (!isWhole && this.finishReason === undefined) return failedRun('RUNTIME_ERROR', 'the answer ended before it was finished', true)
+    if (this.isTooLong)
+      return failedRun('RESPONSE_INVALID', `the answer has more than ${this.maxLength} characters`)
+    if (this.finishReason === 'content_filter')
+      return failedRun('RUNTIME_ERROR', 'the content filter of the server stopped the answer')
+    if (this.wantsTools)
+      return failedRun(
+        'RESPONSE_INVALID',
+        'the model asks for a tool to be called, and this service has none for it',
+      )
+    if (!isWhole && this.finishReason === undefined)
+      return failedRun('RUNTIME_ERROR', 'the answer ended before it was finished', true)
     if (this.text === '') return failedRun('RESPONSE_INVALID', 'the model answered with no text')
     return { kind: 'answered', response: this.text }
   }
@@ -53,7 +70,9 @@ export class ChatReply {
 function textOf(content: Json | undefined): string {
   if (typeof content === 'string') return content
   const parts = Array.isArray(content) ? content.map(objectOf) : []
-  return parts.map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : '')).join('')
+  return parts
+    .map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : ''))
+    .join('')
 }
 
 const objectOf = (json: Json | undefined): JsonObject => (isJsonObject(json) ? json : {})
@@ -63,5 +82,8 @@ function throwError(piece: JsonObject): void {
   const error = piece['object'] === 'error' ? piece : piece['error']
   if (error === undefined || error === null) return
   const { message = error, code } = objectOf(error)
-  throw new ChatError(typeof message === 'string' ? message : JSON.stringify(message), typeof code === 'number' ? code : undefined)
+  throw new ChatError(
+    typeof message === 'string' ? message : JSON.stringify(message),
+    typeof code === 'number' ? code : undefined,
+  )
 }

@@ -19,13 +19,21 @@ async function closedLater<T extends { close(): Promise<void> }>(opened: Promise
   return it
 }
 
-const tlsReceiver = (): Promise<RawServer> => closedLater(rawTlsServer((socket) => socket.write(http('200 OK', 'ok'))))
+const tlsReceiver = (): Promise<RawServer> =>
+  closedLater(rawTlsServer((socket) => socket.write(http('200 OK', 'ok'))))
 
 async function posting(options: Partial<OutboundOptions> = {}) {
-  const dns = await closedLater(dnsServer({ 'receiver.test': ['127.0.0.1'], 'other.test': ['127.0.0.1'] }))
-  const sender = outboundHttp({ guard: addressGuard({ allowLoopback: true }), dnsServers: [dns.address], ...options })
+  const dns = await closedLater(
+    dnsServer({ 'receiver.test': ['127.0.0.1'], 'other.test': ['127.0.0.1'] }),
+  )
+  const sender = outboundHttp({
+    guard: addressGuard({ allowLoopback: true }),
+    dnsServers: [dns.address],
+    ...options,
+  })
   closing.push(sender.close)
-  return (url: string, deadlineMs = 5_000) => sender.send({ method: 'POST', url, headers: {}, body: '{}', maxBodyBytes: 100, deadlineMs })
+  return (url: string, deadlineMs = 5_000) =>
+    sender.send({ method: 'POST', url, headers: {}, body: '{}', maxBodyBytes: 100, deadlineMs })
 }
 
 describe('a dial', () => {
@@ -36,9 +44,14 @@ describe('a dial', () => {
   it('asks the guard about literals and about every address of a name, and connects to none if one is forbidden', async () => {
     const server = await closedLater(rawServer((socket) => void socket))
     const asked: string[] = []
-    const guard = { isAllowed: (address: string) => asked.push(address) > 0 && address !== '127.0.0.1' }
+    const guard = {
+      isAllowed: (address: string) => asked.push(address) > 0 && address !== '127.0.0.1',
+    }
     for (const hostname of ['127.0.0.1', 'name.test']) {
-      const dialled = dialling(guard, ['127.0.0.2', '127.0.0.1'])({ hostname, protocol: 'http:', port: String(server.port) }, never)
+      const dialled = dialling(guard, ['127.0.0.2', '127.0.0.1'])(
+        { hostname, protocol: 'http:', port: String(server.port) },
+        never,
+      )
       await expect(dialled).rejects.toMatchObject({ outcome: { error: 'address_blocked' } })
     }
     expect(asked).toEqual(['127.0.0.1', '127.0.0.2', '127.0.0.1'])
@@ -66,7 +79,10 @@ describe('TLS', () => {
     const server = await tlsReceiver()
     const post = await posting({ ca: certificate })
     for (const host of ['receiver.test', 'receiver.test', 'localhost', '127.0.0.1']) {
-      expect(await post(`https://${host}:${server.port}/hook`)).toMatchObject({ kind: 'response', statusCode: 200 })
+      expect(await post(`https://${host}:${server.port}/hook`)).toMatchObject({
+        kind: 'response',
+        statusCode: 200,
+      })
     }
     expect(server.connections).toBe(3)
     expect(server.requests[0]).toContain(`host: receiver.test:${server.port}\r\n`)
@@ -87,7 +103,11 @@ describe('TLS', () => {
   it('with a certificate for another name is a tls outcome', async () => {
     const server = await tlsReceiver()
     const post = await posting({ ca: certificate })
-    const outcome = { kind: 'unreachable', error: 'tls', detail: 'the certificate is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)' }
+    const outcome = {
+      kind: 'unreachable',
+      error: 'tls',
+      detail: 'the certificate is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)',
+    }
     expect(await post(`https://other.test:${server.port}/`)).toEqual(outcome)
     expect(server.requests).toEqual([])
   })
@@ -102,15 +122,20 @@ describe('TLS', () => {
     const { port } = server.address() as { port: number }
     const outcome = await post(`https://127.0.0.1:${port}/`)
     expect(outcome).toMatchObject({ kind: 'unreachable', error: 'tls' })
-    expect(outcome).toHaveProperty('detail', expect.stringMatching(/^the TLS handshake failed \([A-Z_]+\)$/))
+    expect(outcome).toHaveProperty(
+      'detail',
+      expect.stringMatching(/^the TLS handshake failed \([A-Z_]+\)$/),
+    )
   })
 
   it('that ends during the handshake is a tls outcome', async () => {
-    for (const end of [(socket: Socket) => socket.resetAndDestroy(), (socket: Socket) => socket.end()]) {
-      const server = createServer((socket) => void socket.on('error', () => undefined).once('data', () => end(socket))).listen(
-        0,
-        '127.0.0.1',
-      )
+    for (const end of [
+      (socket: Socket) => socket.resetAndDestroy(),
+      (socket: Socket) => socket.end(),
+    ]) {
+      const server = createServer(
+        (socket) => void socket.on('error', () => undefined).once('data', () => end(socket)),
+      ).listen(0, '127.0.0.1')
       closing.push(() => new Promise((resolve) => void server.close(() => resolve())))
       await eventually('listening', () => server.listening)
       const post = await posting()
@@ -127,9 +152,17 @@ describe('TLS', () => {
     const server = await closedLater(rawServer((socket) => void socket))
     const url = `https://127.0.0.1:${server.port}/`
     const slow = await posting()
-    expect(await slow(url, 150)).toEqual({ kind: 'unreachable', error: 'timeout', detail: 'no complete answer within 150 ms' })
+    expect(await slow(url, 150)).toEqual({
+      kind: 'unreachable',
+      error: 'timeout',
+      detail: 'no complete answer within 150 ms',
+    })
     const quick = await posting({ connectTimeoutMs: 150 })
-    expect(await quick(url)).toEqual({ kind: 'unreachable', error: 'timeout', detail: 'no connection within 150 ms' })
+    expect(await quick(url)).toEqual({
+      kind: 'unreachable',
+      error: 'timeout',
+      detail: 'no connection within 150 ms',
+    })
     await eventually('both connections end', () => server.open.size === 0)
     expect(server.connections).toBe(2)
   })

@@ -21,7 +21,11 @@ export type Dial = (options: buildConnector.Options, signal: AbortSignal) => Pro
  * before (DNS rebinding) buys nothing. Literals pass here too, where a custom `lookup` is not called.
  */
 export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
-  const secure = buildConnector({ timeout: 0, allowH2: false, ...(ca !== undefined && { ca: [ca].flat() }) })
+  const secure = buildConnector({
+    timeout: 0,
+    allowH2: false,
+    ...(ca !== undefined && { ca: [ca].flat() }),
+  })
 
   async function dial(options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
     const addresses = await vettedAddresses({ guard, resolve }, options.hostname, signal)
@@ -32,7 +36,10 @@ export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
   return async (options, signal) => {
     const aborter = new AbortController()
     const abort = () => aborter.abort(signal.reason)
-    const timer = setTimeout(() => aborter.abort(new Fault('timeout', `no connection within ${timeoutMs} ms`)), timeoutMs)
+    const timer = setTimeout(
+      () => aborter.abort(new Fault('timeout', `no connection within ${timeoutMs} ms`)),
+      timeoutMs,
+    )
     signal.addEventListener('abort', abort, { once: true })
     try {
       return await dial(options, aborter.signal)
@@ -54,7 +61,10 @@ export async function vettedAddresses(
 ): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await resolve(host, signal) : [host]
   if (!addresses.every(guard.isAllowed))
-    throw new Fault('address_blocked', 'the name leads to a private or reserved address that this service does not allow')
+    throw new Fault(
+      'address_blocked',
+      'the name leads to a private or reserved address that this service does not allow',
+    )
   return addresses
 }
 
@@ -62,7 +72,11 @@ const TCP_KEEP_ALIVE_MS = 60_000
 /** Node leaves an address that does not answer for the next one after this long. */
 const NEXT_ADDRESS_AFTER_MS = 1_000
 
-function tcp({ hostname, port, protocol }: buildConnector.Options, addresses: readonly string[], signal: AbortSignal): Promise<Socket> {
+function tcp(
+  { hostname, port, protocol }: buildConnector.Options,
+  addresses: readonly string[],
+  signal: AbortSignal,
+): Promise<Socket> {
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
   const socket = connectTcp({
     host: hostname,
@@ -76,11 +90,18 @@ function tcp({ hostname, port, protocol }: buildConnector.Options, addresses: re
   })
   return settled(socket, signal, (resolve, reject) => {
     socket.once('connect', () => resolve(socket))
-    socket.once('error', (error: NodeJS.ErrnoException) => reject(new Fault('connect', `no connection (${error.code ?? 'failed'})`)))
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      reject(new Fault('connect', `no connection (${error.code ?? 'failed'})`)),
+    )
   })
 }
 
-function tls(secure: buildConnector.connector, options: buildConnector.Options, tcpSocket: Socket, signal: AbortSignal): Promise<Socket> {
+function tls(
+  secure: buildConnector.connector,
+  options: buildConnector.Options,
+  tcpSocket: Socket,
+  signal: AbortSignal,
+): Promise<Socket> {
   return settled(tcpSocket, signal, (resolve, reject) => {
     secure({ ...options, httpSocket: tcpSocket }, (error, socket) => {
       if (error) reject(new Fault('tls', tlsDetail(error)))
@@ -97,7 +118,11 @@ const tlsDetail = ({ code }: NodeJS.ErrnoException): string => {
 }
 
 /** A promise that an abort rejects with the signal's reason; the socket is destroyed whenever it rejects. */
-function settled(socket: Socket, signal: AbortSignal, begin: (resolve: (socket: Socket) => void, reject: (error: Error) => void) => void) {
+function settled(
+  socket: Socket,
+  signal: AbortSignal,
+  begin: (resolve: (socket: Socket) => void, reject: (error: Error) => void) => void,
+) {
   return new Promise<Socket>((resolve, reject) => {
     const aborted = () => reject(signal.reason as Error)
     signal.addEventListener('abort', aborted, { once: true })

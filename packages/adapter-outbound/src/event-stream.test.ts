@@ -4,19 +4,40 @@ import { eventData } from './event-stream.js'
 async function dataOf(bytes: Uint8Array, size: number): Promise<string[]> {
   let at = 0
   const body = new ReadableStream<Uint8Array>({
-    pull: (reader) => (at < bytes.length ? reader.enqueue(bytes.subarray(at, (at += size))) : reader.close()),
+    pull: (reader) =>
+      at < bytes.length ? reader.enqueue(bytes.subarray(at, (at += size))) : reader.close(),
   })
   const found: string[] = []
-  for await (const { data, isEnded } of eventData(body, 100)) found.push(isEnded ? data : `${data}…`)
+  for await (const { data, isEnded } of eventData(body, 100))
+    found.push(isEnded ? data : `${data}…`)
   return found
 }
 
-const stream = [': hello', '', 'data: Zoë 🎈', '', 'event: x', 'data:one', 'data:  two', 'id: 7', '', '', 'data', 'data:', '', 'data: last']
+const stream = [
+  ': hello',
+  '',
+  'data: Zoë 🎈',
+  '',
+  'event: x',
+  'data:one',
+  'data:  two',
+  'id: 7',
+  '',
+  '',
+  'data',
+  'data:',
+  '',
+  'data: last',
+]
 
-it.each(['\n', '\r\n', '\r'])('finds the data of each event, however the text is cut (lines end in %j)', async (end) => {
-  const bytes = new TextEncoder().encode(stream.join(end))
-  for (let size = 1; size <= bytes.length; size++) expect(await dataOf(bytes, size)).toEqual(['Zoë 🎈', 'one\n two', '', 'last…'])
-})
+it.each(['\n', '\r\n', '\r'])(
+  'finds the data of each event, however the text is cut (lines end in %j)',
+  async (end) => {
+    const bytes = new TextEncoder().encode(stream.join(end))
+    for (let size = 1; size <= bytes.length; size++)
+      expect(await dataOf(bytes, size)).toEqual(['Zoë 🎈', 'one\n two', '', 'last…'])
+  },
+)
 
 it('bounds an event, and not the stream of them', async () => {
   const events = Array.from({ length: 5 }, (_, n) => `${n}`.repeat(60))
@@ -35,9 +56,18 @@ it.each([
 ])('gives up %s that has no end as soon as it is too long', async (_, piece) => {
   let pieces = 0
   const body = new ReadableStream<Uint8Array>(
-    { pull: (reader) => reader.enqueue(new TextEncoder().encode(pieces++ === 0 ? piece : piece.replace(/^: |^data: (?=x{50})/, ''))) },
+    {
+      pull: (reader) =>
+        reader.enqueue(
+          new TextEncoder().encode(
+            pieces++ === 0 ? piece : piece.replace(/^: |^data: (?=x{50})/, ''),
+          ),
+        ),
+    },
     { highWaterMark: 0 },
   )
-  await expect(eventData(body, 100).next()).rejects.toThrow('the answer has an event of more than 100 characters')
+  await expect(eventData(body, 100).next()).rejects.toThrow(
+    'the answer has an event of more than 100 characters',
+  )
   expect(pieces).toBeLessThan(4)
 })

@@ -8,7 +8,10 @@ type EventData = { readonly data: string; readonly isEnded: boolean }
  * linear time, however long an event is or however finely it is cut. Throws `TooLarge` as soon as an event, or a line, has more than
  * `maxLength` UTF-16 units: no more of it is ever held.
  */
-export async function* eventData(body: ReadableStream<Uint8Array>, maxLength: number): AsyncGenerator<EventData> {
+export async function* eventData(
+  body: ReadableStream<Uint8Array>,
+  maxLength: number,
+): AsyncGenerator<EventData> {
   let data: string[] = []
   let length = 0
   for await (const line of linesOf(body, maxLength)) {
@@ -26,14 +29,19 @@ export async function* eventData(body: ReadableStream<Uint8Array>, maxLength: nu
   if (data.length > 0) yield { data: data.join('\n'), isEnded: false }
 }
 
-async function* linesOf(body: ReadableStream<Uint8Array>, maxLength: number): AsyncGenerator<string> {
+async function* linesOf(
+  body: ReadableStream<Uint8Array>,
+  maxLength: number,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let unfinished = ''
   let endedInReturn = false
   for await (const bytes of body) {
     const text = decoder.decode(bytes, { stream: true })
     if (text === '') continue
-    const lines = (endedInReturn && text.startsWith('\n') ? text.slice(1) : text).split(/\r\n|\n|\r/)
+    const lines = (endedInReturn && text.startsWith('\n') ? text.slice(1) : text).split(
+      /\r\n|\n|\r/,
+    )
     endedInReturn = text.endsWith('\r')
     lines[0] = unfinished + (lines[0] ?? '')
     unfinished = lines.pop() ?? ''
@@ -43,4 +51,5 @@ async function* linesOf(body: ReadableStream<Uint8Array>, maxLength: number): As
   yield unfinished + decoder.decode()
 }
 
-const tooLong = (maxLength: number): TooLarge => new TooLarge(`an event of more than ${maxLength} characters`)
+const tooLong = (maxLength: number): TooLarge =>
+  new TooLarge(`an event of more than ${maxLength} characters`)

@@ -62,7 +62,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
     this.controller = controller
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     if (statusCode >= 200) {
       if (!this.hasEnded) this.answer.begin({ statusCode, headers }, this)
     } else if (statusCode === 101) {

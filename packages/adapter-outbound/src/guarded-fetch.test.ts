@@ -13,22 +13,30 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-type Setting = FetchLimits & Partial<OutboundOptions> & { readonly answers?: Parameters<typeof dnsServer>[0] }
+type Setting = FetchLimits &
+  Partial<OutboundOptions> & { readonly answers?: Parameters<typeof dnsServer>[0] }
 
-async function fetching({ answers = {}, guard = addressGuard({ allowLoopback: true }), ...options }: Setting = {}) {
+async function fetching({
+  answers = {},
+  guard = addressGuard({ allowLoopback: true }),
+  ...options
+}: Setting = {}) {
   const dns = await dnsServer(answers)
   const outbound = outboundHttp({ guard, dnsServers: [dns.address], ...options })
   closing.push(dns.close, outbound.close)
   return { fetch: guardedFetch(outbound, options), outbound }
 }
 
-async function receiver(answer: Parameters<typeof rawServer>[0] = (socket) => socket.write(http('200 OK', 'ok'))): Promise<RawServer> {
+async function receiver(
+  answer: Parameters<typeof rawServer>[0] = (socket) => socket.write(http('200 OK', 'ok')),
+): Promise<RawServer> {
   const server = await rawServer(answer)
   closing.push(server.close)
   return server
 }
 
-const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+const HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const CLOSING_HEAD = 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n'
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const LAST = '0\r\n\r\n'
@@ -37,7 +45,8 @@ const LAST = '0\r\n\r\n'
 function endless(socket: Socket, piece = chunk('y'.repeat(16 * 1024))) {
   const written = { bytes: 0 }
   const more = () => {
-    for (let goesOn = true; goesOn && !socket.destroyed; written.bytes += piece.length) goesOn = socket.write(piece)
+    for (let goesOn = true; goesOn && !socket.destroyed; written.bytes += piece.length)
+      goesOn = socket.write(piece)
   }
   socket.on('drain', more)
   more()
@@ -68,14 +77,23 @@ describe('a request', () => {
     for (const body of ['Zoë', new TextEncoder().encode('Zoë'), new Blob(['Zoë'])])
       expect((await fetch(`${server.url}?a=1`, { method: 'put', headers, body })).status).toBe(200)
     expect(await (await fetch(new URL(server.url))).text()).toBe('ok')
-    expect(await (await fetch(new Request(server.url, { method: 'POST', body: 'ok' }))).text()).toBe('ok')
+    expect(
+      await (await fetch(new Request(server.url, { method: 'POST', body: 'ok' }))).text(),
+    ).toBe('ok')
     const [first = '', second, third, get, post] = server.requests
-    expect([first.replace(/content-type.*\r\n/, ''), second, third]).toEqual([second, second, second])
+    expect([first.replace(/content-type.*\r\n/, ''), second, third]).toEqual([
+      second,
+      second,
+      second,
+    ])
     expect(first).toMatch(/^PUT \/hook\?a=1 HTTP\/1\.1\r\n/)
     expect(first).toMatch(/x-tenant: acme\r\n/i)
     expect(first).toMatch(/accept-encoding: identity\r\n/i)
     expect(Buffer.from(first, 'latin1').toString()).toMatch(/\r\ncontent-length: 4\r\n\r\nZoë$/)
-    expect([get, post]).toMatchObject([expect.stringMatching(/^GET [^]*\r\n\r\n$/), expect.stringMatching(/^POST [^]*ok$/)])
+    expect([get, post]).toMatchObject([
+      expect.stringMatching(/^GET [^]*\r\n\r\n$/),
+      expect.stringMatching(/^POST [^]*ok$/),
+    ])
   })
 
   it('goes over TLS to an authority that is trusted', async () => {
@@ -91,10 +109,15 @@ describe('a request', () => {
 describe('an answer', () => {
   it('is there with its head, and its body comes as it is sent', async () => {
     let connection: Socket | undefined
-    const server = await receiver((socket) => (connection = socket).write(HEAD + chunk('data: one\n\n')))
+    const server = await receiver((socket) =>
+      (connection = socket).write(HEAD + chunk('data: one\n\n')),
+    )
     const { fetch } = await fetching()
     const response = await fetch(server.url)
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/event-stream',
+    ])
     const reader = bodyOf(response).getReader()
     const next = async () => Buffer.from((await reader.read()).value ?? []).toString()
     expect(await next()).toBe('data: one\n\n')
@@ -109,7 +132,8 @@ describe('an answer', () => {
     const server = await receiver((socket) => {
       const bytes = Buffer.from(text)
       socket.write(HEAD)
-      for (let at = 0; at < bytes.length; at += 7) socket.write(chunk(bytes.toString('latin1', at, at + 7)), 'latin1')
+      for (let at = 0; at < bytes.length; at += 7)
+        socket.write(chunk(bytes.toString('latin1', at, at + 7)), 'latin1')
       socket.write(LAST)
     })
     expect(Buffer.byteLength(text) % 7).toBe(0)
@@ -130,7 +154,11 @@ describe('an answer', () => {
 
   it('without a body has none', async () => {
     const server = await receiver((socket, request) =>
-      socket.write(request.startsWith('HEAD') ? 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n' : 'HTTP/1.1 204 No Content\r\n\r\n'),
+      socket.write(
+        request.startsWith('HEAD')
+          ? 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n'
+          : 'HTTP/1.1 204 No Content\r\n\r\n',
+      ),
     )
     const { fetch } = await fetching({ connectionsPerOrigin: 1 })
     expect((await fetch(server.url)).body).toBeNull()
@@ -139,14 +167,18 @@ describe('an answer', () => {
   })
 
   it('may have any headers, several of a name and beyond ASCII', async () => {
-    const server = await receiver((socket) => socket.write(http('200 OK', '', 'set-cookie: a=1', 'set-cookie: b=2', 'x-name: Zoë 🎈')))
+    const server = await receiver((socket) =>
+      socket.write(http('200 OK', '', 'set-cookie: a=1', 'set-cookie: b=2', 'x-name: Zoë 🎈')),
+    )
     const { headers } = await (await fetching()).fetch(server.url)
     expect(headers.getSetCookie()).toEqual(['a=1', 'b=2'])
     expect(Buffer.from(headers.get('x-name') ?? '', 'latin1').toString()).toBe('Zoë 🎈')
   })
 
   it('is not inflated', async () => {
-    const server = await receiver((socket) => socket.write(http('200 OK', 'not gzip at all', 'content-encoding: gzip')))
+    const server = await receiver((socket) =>
+      socket.write(http('200 OK', 'not gzip at all', 'content-encoding: gzip')),
+    )
     expect(await (await (await fetching()).fetch(server.url)).text()).toBe('not gzip at all')
   })
 
@@ -159,8 +191,13 @@ describe('an answer', () => {
   })
 
   it('that switches protocols is an error', async () => {
-    const server = await receiver((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'))
-    expect(await failureOf((await fetching()).fetch(server.url))).toMatchObject({ name: 'TypeError', code: 'protocol' })
+    const server = await receiver((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    )
+    expect(await failureOf((await fetching()).fetch(server.url))).toMatchObject({
+      name: 'TypeError',
+      code: 'protocol',
+    })
     await eventually('the connection ends', () => server.open.size === 0)
   })
 })
@@ -174,7 +211,10 @@ describe('addresses (row S)', () => {
     'https://inside.test/',
     'https://169.254.169.254/',
   ])('%s is refused, and says so', async (url) => {
-    const { fetch } = await fetching({ guard: addressGuard({}), answers: { 'inside.test': ['10.0.0.1'] } })
+    const { fetch } = await fetching({
+      guard: addressGuard({}),
+      answers: { 'inside.test': ['10.0.0.1'] },
+    })
     expect(await failureOf(fetch(url))).toMatchObject({
       name: 'TypeError',
       code: 'address_blocked',
@@ -184,11 +224,17 @@ describe('addresses (row S)', () => {
 
   it('a redirect is not followed, wherever it leads', async () => {
     const inside = await receiver()
-    const server = await receiver((socket) => socket.write(http('302 Found', 'elsewhere', `location: ${inside.url}`)))
+    const server = await receiver((socket) =>
+      socket.write(http('302 Found', 'elsewhere', `location: ${inside.url}`)),
+    )
     const { fetch } = await fetching()
     for (const redirect of ['follow', 'manual'] as const) {
       const response = await fetch(server.url, { redirect })
-      expect([response.status, response.headers.get('location'), await response.text()]).toEqual([302, inside.url, 'elsewhere'])
+      expect([response.status, response.headers.get('location'), await response.text()]).toEqual([
+        302,
+        inside.url,
+        'elsewhere',
+      ])
     }
     expect(await failureOf(fetch(server.url, { redirect: 'error' }))).toMatchObject({
       code: 'protocol',
@@ -216,7 +262,10 @@ describe('limits', () => {
   it('a server that never answers costs the deadline', async () => {
     const server = await receiver((socket) => void socket)
     const { fetch } = await fetching({ deadlineMs: 100 })
-    expect(await failureOf(fetch(server.url))).toMatchObject({ code: 'timeout', message: 'no complete answer within 100 ms' })
+    expect(await failureOf(fetch(server.url))).toMatchObject({
+      code: 'timeout',
+      message: 'no complete answer within 100 ms',
+    })
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
@@ -228,7 +277,10 @@ describe('limits', () => {
     })
     const { fetch } = await fetching({ deadlineMs: 600, idleMs: 400 })
     const response = await fetch(server.url)
-    expect(await failureOf(response.text())).toMatchObject({ code: 'timeout', message: 'no complete answer within 600 ms' })
+    expect(await failureOf(response.text())).toMatchObject({
+      code: 'timeout',
+      message: 'no complete answer within 600 ms',
+    })
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
@@ -236,7 +288,10 @@ describe('limits', () => {
     const server = await receiver((socket) => socket.write(HEAD + chunk('y')))
     const { fetch } = await fetching({ idleMs: 50 })
     const response = await fetch(server.url)
-    expect(await failureOf(response.text())).toMatchObject({ code: 'timeout', message: 'the answer stood still for 50 ms' })
+    expect(await failureOf(response.text())).toMatchObject({
+      code: 'timeout',
+      message: 'the answer stood still for 50 ms',
+    })
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
@@ -247,7 +302,10 @@ describe('limits', () => {
     })
     const { fetch } = await fetching({ maxEventStreamBytes: 1_000_000 })
     const response = await fetch(server.url)
-    expect(await failureOf(response.text())).toMatchObject({ code: 'protocol', message: 'the answer has more than 1000000 bytes' })
+    expect(await failureOf(response.text())).toMatchObject({
+      code: 'protocol',
+      message: 'the answer has more than 1000000 bytes',
+    })
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
@@ -258,7 +316,9 @@ describe('limits', () => {
     ['200 OK', 'application/json', 'too large'],
     ['401 No', 'text/event-stream', 'too large'],
   ])('%s %s has its own limit or not: %s', async (status, type, result) => {
-    const server = await receiver((socket) => socket.write(http(status, 'y'.repeat(1_001), `content-type: ${type}`)))
+    const server = await receiver((socket) =>
+      socket.write(http(status, 'y'.repeat(1_001), `content-type: ${type}`)),
+    )
     const { fetch } = await fetching({ maxBodyBytes: 1_000, maxEventStreamBytes: 1_001 })
     const text = (await fetch(server.url)).text()
     expect(await text.then(() => 'whole', () => 'too large')).toBe(result) // prettier-ignore
@@ -270,18 +330,21 @@ describe('limits', () => {
     expect((await (await fetch(server.url)).text()).length).toBe(1_000)
   })
 
-  it.each([HEAD, CLOSING_HEAD])('a body that nobody reads makes its sender wait, then ends (%j)', async (head) => {
-    let written = { bytes: 0 }
-    const server = await receiver((socket) => {
-      socket.write(head)
-      written = endless(socket)
-    })
-    const { fetch } = await fetching({ idleMs: 200, maxBodyBytes: 1e9, maxEventStreamBytes: 1e9 })
-    const response = await fetch(server.url)
-    await eventually('the connection ends', () => server.open.size === 0)
-    expect(written.bytes).toBeLessThan(32 * 1024 * 1024)
-    expect(await failureOf(response.text())).toMatchObject({ code: 'timeout' })
-  })
+  it.each([HEAD, CLOSING_HEAD])(
+    'a body that nobody reads makes its sender wait, then ends (%j)',
+    async (head) => {
+      let written = { bytes: 0 }
+      const server = await receiver((socket) => {
+        socket.write(head)
+        written = endless(socket)
+      })
+      const { fetch } = await fetching({ idleMs: 200, maxBodyBytes: 1e9, maxEventStreamBytes: 1e9 })
+      const response = await fetch(server.url)
+      await eventually('the connection ends', () => server.open.size === 0)
+      expect(written.bytes).toBeLessThan(32 * 1024 * 1024)
+      expect(await failureOf(response.text())).toMatchObject({ code: 'timeout' })
+    },
+  )
 
   it('a slow reader gets everything, and what it has not read yet does not pile up here', async () => {
     const total = 64 * 1024 * 1024
@@ -289,7 +352,8 @@ describe('limits', () => {
     const server = await receiver((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${total}\r\n\r\n`)
       const more = () => {
-        for (let goesOn = true; goesOn && left > 0; left -= 65_536) goesOn = socket.write(Buffer.alloc(65_536, 'y'))
+        for (let goesOn = true; goesOn && left > 0; left -= 65_536)
+          goesOn = socket.write(Buffer.alloc(65_536, 'y'))
       }
       socket.on('drain', more)
       more()
@@ -304,7 +368,8 @@ describe('limits', () => {
     })
     expect(total - left).toBeLessThan(32 * 1024 * 1024)
     let bytes = 0
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) bytes += piece.value.length
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read())
+      bytes += piece.value.length
     expect(bytes).toBe(total)
   })
 })
@@ -313,7 +378,11 @@ describe('an answer that breaks off', () => {
   it.each([
     ['by a reset', HEAD, (socket: Socket) => socket.resetAndDestroy()],
     ['by an early end', HEAD, (socket: Socket) => socket.end()],
-    ['by a reset, where the end of the connection ends the body', CLOSING_HEAD, (socket: Socket) => socket.resetAndDestroy()],
+    [
+      'by a reset, where the end of the connection ends the body',
+      CLOSING_HEAD,
+      (socket: Socket) => socket.resetAndDestroy(),
+    ],
   ])('%s errors, after what came', async (_, head, end) => {
     const server = await receiver((socket) => socket.write(head + chunk('one')))
     const { fetch } = await fetching()
@@ -323,19 +392,24 @@ describe('an answer that breaks off', () => {
     expect(await failureOf(reader.read())).toMatchObject({ name: 'TypeError', code: 'reset' })
   })
 
-  it.each([HEAD, CLOSING_HEAD])('while its sender waits for the reader errors too (%j)', async (head) => {
-    const server = await receiver((socket) => socket.write(head + chunk('y'.repeat(64 * 1024))))
-    const { fetch } = await fetching()
-    const response = await fetch(server.url)
-    await turns(20) // what was sent is there, and the reader has not asked for it
-    for (const socket of server.open) socket.resetAndDestroy()
-    await turns(20)
-    expect(await failureOf(response.text())).toMatchObject({ name: 'TypeError', code: 'reset' })
-  })
+  it.each([HEAD, CLOSING_HEAD])(
+    'while its sender waits for the reader errors too (%j)',
+    async (head) => {
+      const server = await receiver((socket) => socket.write(head + chunk('y'.repeat(64 * 1024))))
+      const { fetch } = await fetching()
+      const response = await fetch(server.url)
+      await turns(20) // what was sent is there, and the reader has not asked for it
+      for (const socket of server.open) socket.resetAndDestroy()
+      await turns(20)
+      expect(await failureOf(response.text())).toMatchObject({ name: 'TypeError', code: 'reset' })
+    },
+  )
 
   it('is none, though its connection ended, when that is how its end is told: it waits for the reader', async () => {
     const sizes = [64, 65, 128, 192].map((kib) => kib * 1024)
-    const server = await receiver((socket, request) => socket.end(CLOSING_HEAD + 'y'.repeat(Number(/\?(\d+)/.exec(request)?.[1]))))
+    const server = await receiver((socket, request) =>
+      socket.end(CLOSING_HEAD + 'y'.repeat(Number(/\?(\d+)/.exec(request)?.[1]))),
+    )
     const { fetch } = await fetching()
     for (const size of sizes) {
       const response = await fetch(`${server.url}?${size}`)
@@ -347,7 +421,10 @@ describe('an answer that breaks off', () => {
   it('with its connection refused says so', async () => {
     const server = await rawServer((socket) => void socket)
     await server.close()
-    expect(await failureOf((await fetching()).fetch(server.url))).toMatchObject({ name: 'TypeError', code: 'connect' })
+    expect(await failureOf((await fetching()).fetch(server.url))).toMatchObject({
+      name: 'TypeError',
+      code: 'connect',
+    })
   })
 
   it('with the service: close errors the body', async () => {
@@ -355,7 +432,10 @@ describe('an answer that breaks off', () => {
     const { fetch, outbound } = await fetching()
     const response = await fetch(server.url)
     await outbound.close()
-    expect(await failureOf(response.text())).toMatchObject({ code: 'interrupted', message: 'the service is stopping' })
+    expect(await failureOf(response.text())).toMatchObject({
+      code: 'interrupted',
+      message: 'the service is stopping',
+    })
     expect(await failureOf(fetch(server.url))).toMatchObject({ code: 'interrupted' })
   })
 })
@@ -370,21 +450,28 @@ describe('who gives up', () => {
     aborter.abort()
     expect(await failed).toBe(aborter.signal.reason)
     await eventually('the connection ends', () => server.open.size === 0)
-    expect(await failureOf(fetch(server.url, { signal: aborter.signal }))).toBe(aborter.signal.reason)
+    expect(await failureOf(fetch(server.url, { signal: aborter.signal }))).toBe(
+      aborter.signal.reason,
+    )
     expect(server.connections).toBe(1)
   })
 
-  it.each(['url', 'request'])('in the middle of the answer gets the signal’s reason, and the connection ends (%s)', async (kind) => {
-    const server = await receiver((socket) => socket.write(HEAD + chunk('y')))
-    const { fetch } = await fetching()
-    const aborter = new AbortController()
-    const { signal } = aborter
-    const response = await (kind === 'url' ? fetch(server.url, { signal }) : fetch(new Request(server.url, { signal })))
-    const failed = failureOf(response.text())
-    aborter.abort(new Error('enough'))
-    expect(await failed).toMatchObject({ message: 'enough' })
-    await eventually('the connection ends', () => server.open.size === 0)
-  })
+  it.each(['url', 'request'])(
+    'in the middle of the answer gets the signal’s reason, and the connection ends (%s)',
+    async (kind) => {
+      const server = await receiver((socket) => socket.write(HEAD + chunk('y')))
+      const { fetch } = await fetching()
+      const aborter = new AbortController()
+      const { signal } = aborter
+      const response = await (kind === 'url'
+        ? fetch(server.url, { signal })
+        : fetch(new Request(server.url, { signal })))
+      const failed = failureOf(response.text())
+      aborter.abort(new Error('enough'))
+      expect(await failed).toMatchObject({ message: 'enough' })
+      await eventually('the connection ends', () => server.open.size === 0)
+    },
+  )
 
   it('by cancelling the body ends the connection', async () => {
     const server = await receiver((socket) => socket.write(HEAD + chunk('y')))

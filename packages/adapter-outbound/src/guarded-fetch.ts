@@ -16,7 +16,12 @@ export type FetchLimits = {
 }
 
 /** The longest text that the service takes, each character of it escaped, and something beside it; much more of it as the events of single words; and no time-out but the caller's own. */
-const LIMITS = { maxBodyBytes: 8 * 1024 * 1024, maxEventStreamBytes: 64 * 1024 * 1024, deadlineMs: 24 * 3_600_000, idleMs: 5 * 60_000 }
+const LIMITS = {
+  maxBodyBytes: 8 * 1024 * 1024,
+  maxEventStreamBytes: 64 * 1024 * 1024,
+  deadlineMs: 24 * 3_600_000,
+  idleMs: 5 * 60_000,
+}
 
 /**
  * The `fetch` of the web over our own connections, for libraries that take one. It differs in what protects us: the address
@@ -24,7 +29,10 @@ const LIMITS = { maxBodyBytes: 8 * 1024 * 1024, maxEventStreamBytes: 64 * 1024 *
  * errors. What fails does so with a `TypeError` that says why, in `message` and in `code`: an `UnreachableError` such as
  * `address_blocked`, `timeout` or `reset`. What is aborted fails with the signal's reason.
  */
-export function guardedFetch(http: Pick<OutboundHttp, 'stream'>, limits: FetchLimits = {}): typeof fetch {
+export function guardedFetch(
+  http: Pick<OutboundHttp, 'stream'>,
+  limits: FetchLimits = {},
+): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init)
     // Not `request.signal`: once the request is collected as garbage, that one does not follow the caller's any more.
@@ -47,7 +55,10 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 /** A `Response` of these takes no body. */
 const BODILESS = new Set([204, 205, 304])
 
-function responseOf({ statusCode: status, headers, body }: HttpStream, redirect: Request['redirect']): Response {
+function responseOf(
+  { statusCode: status, headers, body }: HttpStream,
+  redirect: Request['redirect'],
+): Response {
   const problem = problemOf(status, redirect)
   if (problem !== undefined || BODILESS.has(status)) body.cancel().catch(() => undefined)
   if (problem !== undefined) throw new Fault('protocol', problem)
@@ -61,6 +72,7 @@ function problemOf(status: number, redirect: Request['redirect']): string | unde
 
 function headersOf(received: IncomingHttpHeaders): Headers {
   const headers = new Headers()
-  for (const [name, values] of Object.entries(received)) for (const value of [values ?? []].flat()) headers.append(name, value)
+  for (const [name, values] of Object.entries(received))
+    for (const value of [values ?? []].flat()) headers.append(name, value)
   return headers
 }

@@ -13,9 +13,15 @@ const headers = (name: string, value = 'x') => ({ url, headers: { [name]: value 
 
 describe('options of an http agent', () => {
   it('may be shown, but for the headers', () => {
-    const parsed = parse({ url, timeoutMs: 30_000, headers: { Authorization: 'Bearer secret', 'X-Tenant': 'Zoë' } })._unsafeUnwrap()
+    const parsed = parse({
+      url,
+      timeoutMs: 30_000,
+      headers: { Authorization: 'Bearer secret', 'X-Tenant': 'Zoë' },
+    })._unsafeUnwrap()
     expect(parsed.options).toEqual({ url, timeoutMs: 30_000, headers: { set: true } })
-    expect(parsed.secrets).toEqual({ headers: { Authorization: 'Bearer secret', 'X-Tenant': 'Zoë' } })
+    expect(parsed.secrets).toEqual({
+      headers: { Authorization: 'Bearer secret', 'X-Tenant': 'Zoë' },
+    })
     expect(JSON.stringify(parsed.options)).not.toMatch(/secret|Tenant/)
   })
 
@@ -37,17 +43,29 @@ describe('options of an http agent', () => {
     [{ url, headers: { 'X-A': null } }, 'headers.X-A must be a string'],
   ])('%j: %s', (options, problem) => expect(problemOf(options)).toBe(problem))
 
-  it.each(['', 'a b', 'a\r\nb', 'a:b', 'ü', 'a\0', 'a'.repeat(129)])('refuse the header name %j', (name) => {
-    expect(problemOf(headers(name))).toBe('headers must have names of at most 128 letters, digits and hyphens')
-  })
+  it.each(['', 'a b', 'a\r\nb', 'a:b', 'ü', 'a\0', 'a'.repeat(129)])(
+    'refuse the header name %j',
+    (name) => {
+      expect(problemOf(headers(name))).toBe(
+        'headers must have names of at most 128 letters, digits and hyphens',
+      )
+    },
+  )
 
-  it.each(['a\r\nb: c', 'a\nb', 'a\0b', '→', '\x7f', '\ud800'])('refuse the header value %j', (value) => {
-    expect(problemOf(headers('X-A', value))).toBe('headers.X-A must not hold line breaks, control characters or characters beyond Latin-1')
-  })
+  it.each(['a\r\nb: c', 'a\nb', 'a\0b', '→', '\x7f', '\ud800'])(
+    'refuse the header value %j',
+    (value) => {
+      expect(problemOf(headers('X-A', value))).toBe(
+        'headers.X-A must not hold line breaks, control characters or characters beyond Latin-1',
+      )
+    },
+  )
 
   it('refuse what is long or too many', () => {
     expect(problemOf(headers('X-A', 'x'.repeat(8_192)))).toBeUndefined()
-    expect(problemOf(headers('X-A', 'x'.repeat(8_193)))).toBe('headers.X-A must have at most 8192 characters')
+    expect(problemOf(headers('X-A', 'x'.repeat(8_193)))).toBe(
+      'headers.X-A must have at most 8192 characters',
+    )
     const many = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`x-${i}`, 'x']))
     expect(problemOf({ url, headers: many })).toBe('headers must be at most 32')
   })
@@ -84,8 +102,12 @@ describe('options of an http agent', () => {
   })
 
   it('are not changed by a header named __proto__', () => {
-    const parsed = parse(JSON.parse(`{"url":"${url}","headers":{"__proto__":"x","X-A":"y"}}`) as JsonObject)
-    expect(parsed.isOk() && Object.getPrototypeOf(parsed.value.secrets['headers'])).toBe(Object.prototype)
+    const parsed = parse(
+      JSON.parse(`{"url":"${url}","headers":{"__proto__":"x","X-A":"y"}}`) as JsonObject,
+    )
+    expect(parsed.isOk() && Object.getPrototypeOf(parsed.value.secrets['headers'])).toBe(
+      Object.prototype,
+    )
     expect(({} as Record<string, unknown>)['X-A']).toBeUndefined()
   })
 })

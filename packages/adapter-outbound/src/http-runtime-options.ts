@@ -11,7 +11,10 @@ const options = z.strictObject({
 })
 
 /** Whose text is right; whether the URL may be called is for the caller to ask. Header values are secrets, their names too. */
-export function parseHttpOptions(input: JsonObject, headerPrefix: string): Result<ParsedOptions & { readonly url: string }, string> {
+export function parseHttpOptions(
+  input: JsonObject,
+  headerPrefix: string,
+): Result<ParsedOptions & { readonly url: string }, string> {
   const parsed = options.safeParse(input)
   if (!parsed.success) return err(sentence(parsed.error, 'http'))
   const { url, headers, timeoutMs } = parsed.data
@@ -19,7 +22,11 @@ export function parseHttpOptions(input: JsonObject, headerPrefix: string): Resul
   if (problem !== undefined) return err(problem)
   return ok({
     url,
-    options: { url, ...(headers && { headers: { set: true } }), ...(timeoutMs !== undefined && { timeoutMs }) },
+    options: {
+      url,
+      ...(headers && { headers: { set: true } }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    },
     secrets: headers ? { headers } : {},
   })
 }

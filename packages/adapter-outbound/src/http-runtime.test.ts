@@ -21,23 +21,50 @@ const { clock, crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
 const signingSecret = newSecret(crypto.randomBytes)
 const never = new AbortController().signal
 const request = aRunRequest({
-  ...{ messageId: 'message-1', agentId: 'agent-1', sessionId: 'session-1', message: 'Hello, Zoë 🎈', attempt: 2, runToken: 'amr_token' },
+  ...{
+    messageId: 'message-1',
+    agentId: 'agent-1',
+    sessionId: 'session-1',
+    message: 'Hello, Zoë 🎈',
+    attempt: 2,
+    runToken: 'amr_token',
+  },
   executionPrincipal: { type: 'end_user', endUserId: 'u-1' },
   metadata: { channel: 'web', nested: { a: [1] } },
 })
 
-type Setting = Partial<HttpRuntimeOptions> & { readonly policy?: AddressPolicy; readonly answers?: Parameters<typeof dnsServer>[0] }
+type Setting = Partial<HttpRuntimeOptions> & {
+  readonly policy?: AddressPolicy
+  readonly answers?: Parameters<typeof dnsServer>[0]
+}
 
-async function runtime({ policy = { allowLoopback: true }, answers = {}, ...options }: Setting = {}) {
+async function runtime({
+  policy = { allowLoopback: true },
+  answers = {},
+  ...options
+}: Setting = {}) {
   const dns = await dnsServer(answers)
   const sender = outboundHttp({ guard: addressGuard(policy), dnsServers: [dns.address] })
   closing.push(dns.close, sender.close)
-  return { dns, runtime: httpRuntime({ http: sender, crypto, clock, publicUrl: () => 'https://messages.example/base/', ...options }) }
+  return {
+    dns,
+    runtime: httpRuntime({
+      http: sender,
+      crypto,
+      clock,
+      publicUrl: () => 'https://messages.example/base/',
+      ...options,
+    }),
+  }
 }
 
 async function running(
   url: string,
-  { options = {}, headers = {}, ...setting }: Setting & { options?: Record<string, number>; headers?: Record<string, string> } = {},
+  {
+    options = {},
+    headers = {},
+    ...setting
+  }: Setting & { options?: Record<string, number>; headers?: Record<string, string> } = {},
 ) {
   const { runtime: kind } = await runtime(setting)
   const agent = anAgent({ runtime: { kind: 'http', options: { url, ...options } } })
@@ -75,10 +102,19 @@ describe('a run request', () => {
   it('says who asks what, on whose behalf, and where to answer later', async () => {
     const { body } = await sent()
     expect(JSON.parse(body)).toEqual({
-      ...{ messageId: 'message-1', agentId: 'agent-1', sessionId: 'session-1', message: 'Hello, Zoë 🎈', attempt: 2 },
+      ...{
+        messageId: 'message-1',
+        agentId: 'agent-1',
+        sessionId: 'session-1',
+        message: 'Hello, Zoë 🎈',
+        attempt: 2,
+      },
       metadata: { channel: 'web', nested: { a: [1] } },
       executionPrincipal: { type: 'end_user', endUserId: 'u-1' },
-      callback: { url: 'https://messages.example/base/v1/agents/agent-1/messages/message-1/response', token: 'amr_token' },
+      callback: {
+        url: 'https://messages.example/base/v1/agents/agent-1/messages/message-1/response',
+        token: 'amr_token',
+      },
     })
   })
 
@@ -93,13 +129,21 @@ describe('a run request', () => {
   it('verifies with @octokit/webhooks-methods and standardwebhooks as it arrives', async () => {
     const { headers, body } = await sent({ headerPrefix: 'X-Acme' })
     expect(await verify(signingSecret, body, headers['X-Acme-Signature'] ?? '')).toBe(true)
-    expect(await verify(signingSecret, body.replace('Zoë', 'Zoe'), headers['X-Acme-Signature'] ?? '')).toBe(false)
+    expect(
+      await verify(signingSecret, body.replace('Zoë', 'Zoe'), headers['X-Acme-Signature'] ?? ''),
+    ).toBe(false)
     expect(new Webhook(signingSecret).verify(body, headers)).toEqual(JSON.parse(body))
-    expect(headers).toMatchObject({ 'X-Acme-Event': 'message.run', 'X-Acme-Delivery': 'message-1.2', 'webhook-id': 'message-1.2' })
+    expect(headers).toMatchObject({
+      'X-Acme-Event': 'message.run',
+      'X-Acme-Delivery': 'message-1.2',
+      'webhook-id': 'message-1.2',
+    })
   })
 
   it('carries the agent’s headers beside ours', async () => {
-    const { headers } = await sent({ headers: { Authorization: 'Bearer secret', 'X-Tenant': 'Zoë' } })
+    const { headers } = await sent({
+      headers: { Authorization: 'Bearer secret', 'X-Tenant': 'Zoë' },
+    })
     expect(headers).toMatchObject({
       Authorization: 'Bearer secret',
       'X-Tenant': 'Zoë',
@@ -117,7 +161,10 @@ describe('a run request', () => {
 })
 
 it('hands the trace on that its client began, and none of its own', async () => {
-  const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
+  const trace = {
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    tracestate: 'a=1',
+  }
   const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
   const agent = await running(server.url)
   await agent.run({ ...request, trace }, never)
@@ -128,13 +175,21 @@ it('hands the trace on that its client began, and none of its own', async () => 
 
 describe('an agent’s answer', () => {
   it('of 200 is the response, whatever else it holds', async () => {
-    expect(await outcomeOf(http('200 OK', '{"response":"Grüße 🎈","usage":{"tokens":7}}'))).toEqual({
+    expect(await outcomeOf(http('200 OK', '{"response":"Grüße 🎈","usage":{"tokens":7}}'))).toEqual(
+      {
+        kind: 'answered',
+        response: 'Grüße 🎈',
+      },
+    )
+    expect(await outcomeOf(http('200 OK', '\uFEFF {"response":""}'))).toEqual({
       kind: 'answered',
-      response: 'Grüße 🎈',
+      response: '',
     })
-    expect(await outcomeOf(http('200 OK', '\uFEFF {"response":""}'))).toEqual({ kind: 'answered', response: '' })
     const long = 'ä'.repeat(1024 * 1024)
-    expect(await outcomeOf(http('200 OK', JSON.stringify({ response: long })))).toEqual({ kind: 'answered', response: long })
+    expect(await outcomeOf(http('200 OK', JSON.stringify({ response: long })))).toEqual({
+      kind: 'answered',
+      response: long,
+    })
   })
 
   it.each([
@@ -151,31 +206,60 @@ describe('an agent’s answer', () => {
     '{"response":"Hi"}x',
     '['.repeat(100_000),
   ])('of 200 with another body is invalid, and not tried again (%#)', async (body) => {
-    const error = { code: 'RESPONSE_INVALID', message: 'the runtime\'s answer is not {"response": "text"} in JSON' }
-    expect(await outcomeOf(http('200 OK', body))).toEqual({ kind: 'failed', retryable: false, error })
-  })
-
-  it.each(['', '{"resp', '{"response":"Hi"'])('that ends with its connection may have been cut: %j is tried again', async (body) => {
-    const cut = await receiver((socket) => void socket.end(`HTTP/1.0 200 OK\r\n\r\n${body}`))
-    expect(await (await running(cut.url)).run(request, never)).toEqual({
+    const error = {
+      code: 'RESPONSE_INVALID',
+      message: 'the runtime\'s answer is not {"response": "text"} in JSON',
+    }
+    expect(await outcomeOf(http('200 OK', body))).toEqual({
       kind: 'failed',
-      retryable: true,
-      error: { code: 'RUNTIME_ERROR', message: "the runtime's answer is not whole JSON: it says no length, and may have been cut" },
+      retryable: false,
+      error,
     })
   })
 
+  it.each(['', '{"resp', '{"response":"Hi"'])(
+    'that ends with its connection may have been cut: %j is tried again',
+    async (body) => {
+      const cut = await receiver((socket) => void socket.end(`HTTP/1.0 200 OK\r\n\r\n${body}`))
+      expect(await (await running(cut.url)).run(request, never)).toEqual({
+        kind: 'failed',
+        retryable: true,
+        error: {
+          code: 'RUNTIME_ERROR',
+          message:
+            "the runtime's answer is not whole JSON: it says no length, and may have been cut",
+        },
+      })
+    },
+  )
+
   it('that ends with its connection is as good as another', async () => {
-    const whole = await receiver((socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"response":"Hi"}'))
-    expect(await (await running(whole.url)).run(request, never)).toEqual({ kind: 'answered', response: 'Hi' })
-    const other = await receiver((socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"Response":"Hi"}'))
-    expect(await (await running(other.url)).run(request, never)).toMatchObject({ error: { code: 'RESPONSE_INVALID' }, retryable: false })
+    const whole = await receiver(
+      (socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"response":"Hi"}'),
+    )
+    expect(await (await running(whole.url)).run(request, never)).toEqual({
+      kind: 'answered',
+      response: 'Hi',
+    })
+    const other = await receiver(
+      (socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"Response":"Hi"}'),
+    )
+    expect(await (await running(other.url)).run(request, never)).toMatchObject({
+      error: { code: 'RESPONSE_INVALID' },
+      retryable: false,
+    })
   })
 
   it('that is not UTF-8 is invalid', async () => {
     const server = await receiver((socket) =>
-      socket.write(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"response":"\xff"}', 'latin1')),
+      socket.write(
+        Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"response":"\xff"}', 'latin1'),
+      ),
     )
-    expect(await (await running(server.url)).run(request, never)).toMatchObject({ error: { code: 'RESPONSE_INVALID' }, retryable: false })
+    expect(await (await running(server.url)).run(request, never)).toMatchObject({
+      error: { code: 'RESPONSE_INVALID' },
+      retryable: false,
+    })
   })
 
   it('may be as long as an answer may be, though each character of it is escaped', async () => {
@@ -195,7 +279,10 @@ describe('an agent’s answer', () => {
       more()
     })
     const agent = await running(server.url, { maxAnswerBytes: 100_000 })
-    const error = { code: 'RESPONSE_INVALID', message: "the runtime's answer has more than 100000 bytes" }
+    const error = {
+      code: 'RESPONSE_INVALID',
+      message: "the runtime's answer has more than 100000 bytes",
+    }
     expect(await agent.run(request, never)).toEqual({ kind: 'failed', retryable: false, error })
     await eventually('the connection ends', () => server.open.size === 0)
   })
@@ -215,15 +302,28 @@ describe('an agent’s answer', () => {
 
   it.each([408, 425, 429, 500, 502, 503, 504, 599])('of %d is tried again', async (status) => {
     const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
-    expect(await outcomeOf(http(`${status} No`, 'secret reason'))).toEqual({ kind: 'failed', retryable: true, error })
+    expect(await outcomeOf(http(`${status} No`, 'secret reason'))).toEqual({
+      kind: 'failed',
+      retryable: true,
+      error,
+    })
   })
 
-  it.each([301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 422])('of %d is final', async (status) => {
-    const elsewhere = await receiver((socket) => socket.write(http('200 OK', '{"response":"stolen"}')))
-    const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
-    expect(await outcomeOf(http(`${status} No`, '', `location: ${elsewhere.url}`))).toEqual({ kind: 'failed', retryable: false, error })
-    expect(elsewhere.connections).toBe(0)
-  })
+  it.each([301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 422])(
+    'of %d is final',
+    async (status) => {
+      const elsewhere = await receiver((socket) =>
+        socket.write(http('200 OK', '{"response":"stolen"}')),
+      )
+      const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
+      expect(await outcomeOf(http(`${status} No`, '', `location: ${elsewhere.url}`))).toEqual({
+        kind: 'failed',
+        retryable: false,
+        error,
+      })
+      expect(elsewhere.connections).toBe(0)
+    },
+  )
 
   it.each([429, 503])('of %d says with Retry-After when to try again', async (status) => {
     const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
@@ -232,14 +332,24 @@ describe('an agent’s answer', () => {
   })
 
   it.each([201, 204, 206])('of %d is invalid', async (status) => {
-    const error = { code: 'RESPONSE_INVALID', message: `the runtime answered ${status}; it must answer 200 or 202` }
-    expect(await outcomeOf(http(`${status} Hm`))).toEqual({ kind: 'failed', retryable: false, error })
+    const error = {
+      code: 'RESPONSE_INVALID',
+      message: `the runtime answered ${status}; it must answer 200 or 202`,
+    }
+    expect(await outcomeOf(http(`${status} Hm`))).toEqual({
+      kind: 'failed',
+      retryable: false,
+      error,
+    })
   })
 
   it('that does not come within the agent’s time-out is tried again', async () => {
     const server = await receiver((socket) => void socket)
     const agent = await running(server.url, { options: { timeoutMs: 100 } })
-    const error = { code: 'RUNTIME_TIMEOUT', message: 'the runtime did not answer: no complete answer within 100 ms' }
+    const error = {
+      code: 'RUNTIME_TIMEOUT',
+      message: 'the runtime did not answer: no complete answer within 100 ms',
+    }
     expect(await agent.run(request, never)).toEqual({ kind: 'failed', retryable: true, error })
     await eventually('the connection ends', () => server.open.size === 0)
   })
@@ -276,7 +386,11 @@ describe('a run ends', () => {
   it('with its agent: stop leaves nothing under way', async () => {
     const server = await receiver((socket) => void socket)
     const agent = await running(server.url)
-    const runs = Promise.all([agent.run(request, never), agent.run(request, never), agent.health(never)])
+    const runs = Promise.all([
+      agent.run(request, never),
+      agent.run(request, never),
+      agent.health(never),
+    ])
     await eventually('the requests', () => server.requests.length === 3)
     await agent.stop()
     expect(await runs).toMatchObject([{ kind: 'failed' }, { kind: 'failed' }, { ok: false }])
@@ -286,7 +400,10 @@ describe('a run ends', () => {
 
 describe('where requests go (row S)', () => {
   it('is vetted with the options', async () => {
-    const { runtime: kind } = await runtime({ policy: {}, answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] } })
+    const { runtime: kind } = await runtime({
+      policy: {},
+      answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] },
+    })
     const problemOf = async (url: string) =>
       (await kind.parseOptions({ url })).match(
         () => undefined,
@@ -301,17 +418,25 @@ describe('where requests go (row S)', () => {
     expect(await problemOf('http://public.test/')).toBe('url must use https')
     expect(await problemOf('https://public.test/')).toBeUndefined()
     expect(await problemOf('https://not-yet.test/')).toBeUndefined()
-    expect((await kind.parseOptions({ url: 'https://public.test/', headers: { Host: 'x' } }))._unsafeUnwrapErr()).toBe(
-      'headers.Host is set by the service itself',
-    )
+    expect(
+      (
+        await kind.parseOptions({ url: 'https://public.test/', headers: { Host: 'x' } })
+      )._unsafeUnwrapErr(),
+    ).toBe('headers.Host is set by the service itself')
   })
 
   it('is vetted again at the start, without a connection', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
-    const { runtime: kind } = await runtime({ policy: { allowHttp: true }, answers: { 'inside.test': ['127.0.0.1'] } })
+    const { runtime: kind } = await runtime({
+      policy: { allowHttp: true },
+      answers: { 'inside.test': ['127.0.0.1'] },
+    })
     for (const url of [server.url, `http://inside.test:${server.port}/`]) {
       const started = await kind.start(
-        { agent: anAgent({ runtime: { kind: 'http', options: { url } } }), secrets: { signingSecret } },
+        {
+          agent: anAgent({ runtime: { kind: 'http', options: { url } } }),
+          secrets: { signingSecret },
+        },
         () => undefined,
       )
       expect(started._unsafeUnwrapErr()).toMatchObject({
@@ -326,28 +451,42 @@ describe('where requests go (row S)', () => {
   it('is judged at every dial: a name that turns to a forbidden address fails the run for good', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
     const answers = { 'rebinding.test': ['1.1.1.1'] }
-    const agent = await running(`http://rebinding.test:${server.port}/`, { policy: { allowHttp: true }, answers })
+    const agent = await running(`http://rebinding.test:${server.port}/`, {
+      policy: { allowHttp: true },
+      answers,
+    })
     answers['rebinding.test'] = ['127.0.0.1']
-    expect(await agent.run(request, never)).toMatchObject({ kind: 'failed', retryable: false, error: { code: 'RUNTIME_ERROR' } })
+    expect(await agent.run(request, never)).toMatchObject({
+      kind: 'failed',
+      retryable: false,
+      error: { code: 'RUNTIME_ERROR' },
+    })
     expect(server.connections).toBe(0)
   })
 
   it('and the secret that signs must be there at the start', async () => {
     const { runtime: kind } = await runtime()
     const agent = anAgent({ runtime: { kind: 'http', options: { url: 'http://127.0.0.1:1/' } } })
-    expect((await kind.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr()).toMatchObject({ code: 'RUNTIME_EXITED' })
+    expect(
+      (await kind.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr(),
+    ).toMatchObject({ code: 'RUNTIME_EXITED' })
   })
 })
 
 describe('health', () => {
   it('is good when the agent’s server answers anything, and bad when it does not', async () => {
-    const server = await receiver((socket) => socket.write(http('405 Method Not Allowed', 'no such method')))
+    const server = await receiver((socket) =>
+      socket.write(http('405 Method Not Allowed', 'no such method')),
+    )
     const agent = await running(server.url)
     expect(await agent.health(never)).toEqual({ ok: true })
     expect(server.requests[0]).toMatch(/^OPTIONS \/hook HTTP\/1\.1\r\n/)
     await server.close()
     closing.pop()
-    expect(await agent.health(never)).toEqual({ ok: false, detail: 'connect: no connection (ECONNREFUSED)' })
+    expect(await agent.health(never)).toEqual({
+      ok: false,
+      detail: 'connect: no connection (ECONNREFUSED)',
+    })
   })
 
   it('is good of one that is busy with a run, as one is that does one thing at a time', async () => {
@@ -370,6 +509,9 @@ describe('health', () => {
     })
     const agent = anAgent({ runtime: { kind: 'http', options: { url: 'https://agent.example/' } } })
     const started = await kind.start({ agent, secrets: { signingSecret } }, () => undefined)
-    expect(await started._unsafeUnwrap().health(never)).toEqual({ ok: false, detail: 'timeout: no complete answer' })
+    expect(await started._unsafeUnwrap().health(never)).toEqual({
+      ok: false,
+      detail: 'timeout: no complete answer',
+    })
   })
 })

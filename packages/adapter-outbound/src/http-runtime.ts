@@ -1,5 +1,18 @@
-import type { AgentRuntime, Clock, Crypto, JsonObject, RunningAgent, RunOutcome, RunRequest } from '@org/agent-messaging-core'
-import { isJsonObject, isSecret, signatureHeaders, withCustomHeaders } from '@org/agent-messaging-core'
+import type {
+  AgentRuntime,
+  Clock,
+  Crypto,
+  JsonObject,
+  RunningAgent,
+  RunOutcome,
+  RunRequest,
+} from '@org/agent-messaging-core'
+import {
+  isJsonObject,
+  isSecret,
+  signatureHeaders,
+  withCustomHeaders,
+} from '@org/agent-messaging-core'
 import { err } from 'neverthrow'
 import { GIVEN_UP, type HttpRequest } from './exchange.js'
 import { parseHttpOptions } from './http-runtime-options.js'
@@ -29,7 +42,11 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024
  * answers it, `202` promises an answer by callback. Options: `{url, headers?, timeoutMs?}`; headers are secret.
  */
 export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
-  const settings: Settings = { headerPrefix: 'X-Service', maxAnswerBytes: MAX_ANSWER_BYTES, ...options }
+  const settings: Settings = {
+    headerPrefix: 'X-Service',
+    maxAnswerBytes: MAX_ANSWER_BYTES,
+    ...options,
+  }
   const { http, headerPrefix } = settings
   return {
     kind: 'http',
@@ -43,9 +60,12 @@ export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
     },
     start: async ({ agent, secrets }) => {
       const target = targetOf(agent.runtime.options, secrets)
-      if (!target) return err({ code: 'RUNTIME_EXITED', message: 'the agent has no url or no signing secret' })
+      if (!target)
+        return err({ code: 'RUNTIME_EXITED', message: 'the agent has no url or no signing secret' })
       const vetted = await http.vet(target.url)
-      return vetted.map(() => runningHttpAgent(settings, target)).mapErr((reason) => ({ code: 'RUNTIME_EXITED', message: `url ${reason}` }))
+      return vetted
+        .map(() => runningHttpAgent(settings, target))
+        .mapErr((reason) => ({ code: 'RUNTIME_EXITED', message: `url ${reason}` }))
     },
   }
 }
@@ -60,8 +80,12 @@ type Target = {
 }
 
 /** What `parseOptions` let through, as it comes back from the store. */
-function targetOf({ url, timeoutMs }: JsonObject, { signingSecret, headers }: JsonObject): Target | undefined {
-  if (typeof url !== 'string' || typeof signingSecret !== 'string' || !isSecret(signingSecret)) return undefined
+function targetOf(
+  { url, timeoutMs }: JsonObject,
+  { signingSecret, headers }: JsonObject,
+): Target | undefined {
+  if (typeof url !== 'string' || typeof signingSecret !== 'string' || !isSecret(signingSecret))
+    return undefined
   return {
     url,
     signingSecret,
@@ -80,7 +104,10 @@ function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
   async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
     const { timeoutMs: deadlineMs } = target
     const timing = deadlineMs === undefined ? {} : { deadlineMs }
-    const outcome = await send({ ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes }, signal)
+    const outcome = await send(
+      { ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes },
+      signal,
+    )
     return runOutcomeOf(outcome, clock.now())
   }
 
@@ -89,27 +116,66 @@ function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
     /** Any answer to OPTIONS shows that the agent's server is up; what it says of the method does not matter. */
     async health(signal) {
       const deadlineMs = load.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS
-      const outcome = await send({ method: 'OPTIONS', url: target.url, headers: {}, deadlineMs, maxBodyBytes: 0 }, signal)
+      const outcome = await send(
+        { method: 'OPTIONS', url: target.url, headers: {}, deadlineMs, maxBodyBytes: 0 },
+        signal,
+      )
       if (outcome.kind === 'response') return { ok: true }
       const isLate = outcome.error === 'timeout' && outcome !== GIVEN_UP
-      return isLate && load.isBusy ? { ok: true } : { ok: false, detail: `${outcome.error}: ${outcome.detail}` }
+      return isLate && load.isBusy
+        ? { ok: true }
+        : { ok: false, detail: `${outcome.error}: ${outcome.detail}` }
     },
     stop: works.stop,
   }
 }
 
-function signedRequest({ crypto, clock, publicUrl, headerPrefix }: Settings, target: Target, run: RunRequest) {
+function signedRequest(
+  { crypto, clock, publicUrl, headerPrefix }: Settings,
+  target: Target,
+  run: RunRequest,
+) {
   const body = JSON.stringify(bodyOf(run, publicUrl()))
   const { url, signingSecret: secret } = target
   const id = `${run.messageId}.${run.attempt}`
-  const signature = signatureHeaders(crypto.hmacSha256, { id, event: 'message.run', body, secret, at: clock.now(), headerPrefix })
-  const ours = { 'content-type': 'application/json', 'idempotency-key': run.messageId, ...signature, ...run.trace }
+  const signature = signatureHeaders(crypto.hmacSha256, {
+    id,
+    event: 'message.run',
+    body,
+    secret,
+    at: clock.now(),
+    headerPrefix,
+  })
+  const ours = {
+    'content-type': 'application/json',
+    'idempotency-key': run.messageId,
+    ...signature,
+    ...run.trace,
+  }
   return { method: 'POST', url, headers: withCustomHeaders(ours, target.headers), body } as const
 }
 
 function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
-  const { messageId, agentId, sessionId, message, metadata, executionPrincipal, attempt, runToken: token } = run
+  const {
+    messageId,
+    agentId,
+    sessionId,
+    message,
+    metadata,
+    executionPrincipal,
+    attempt,
+    runToken: token,
+  } = run
   const path = `/v1/agents/${agentId}/messages/${messageId}/response`
   const url = publicUrl === undefined ? {} : { url: publicUrl.replace(/\/+$/, '') + path }
-  return { messageId, agentId, sessionId, message, ...(metadata && { metadata }), executionPrincipal, attempt, callback: { ...url, token } }
+  return {
+    messageId,
+    agentId,
+    sessionId,
+    message,
+    ...(metadata && { metadata }),
+    executionPrincipal,
+    attempt,
+    callback: { ...url, token },
+  }
 }

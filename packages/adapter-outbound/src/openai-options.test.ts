@@ -13,27 +13,45 @@ describe('options of an openai agent', () => {
   it('may be shown, but for the key and the headers', () => {
     const shown = {
       ...required,
-      ...{ systemPrompt: 'Be kind.', temperature: 0.5, maxTokens: 9, maxCompletionTokens: 9, timeoutMs: 30_000 },
+      ...{
+        systemPrompt: 'Be kind.',
+        temperature: 0.5,
+        maxTokens: 9,
+        maxCompletionTokens: 9,
+        timeoutMs: 30_000,
+      },
       ...{ history: { maxTurns: 5, maxLength: 0 }, sendUser: 'user', stream: false },
     }
     const secrets = { apiKey: 'sk-secret', headers: { 'X-Tenant': 'secret' } }
     const parted = partSecrets(parseOpenaiOptions({ ...shown, ...secrets })._unsafeUnwrap())
-    expect(parted).toEqual({ options: { ...shown, apiKey: { set: true }, headers: { set: true } }, secrets })
+    expect(parted).toEqual({
+      options: { ...shown, apiKey: { set: true }, headers: { set: true } },
+      secrets,
+    })
     expect(JSON.stringify(parted.options)).not.toMatch(/secret|Tenant/)
   })
 
   it('need a baseUrl and a model, and nothing else', () => {
-    expect(partSecrets(parseOpenaiOptions(required)._unsafeUnwrap())).toEqual({ options: required, secrets: {} })
+    expect(partSecrets(parseOpenaiOptions(required)._unsafeUnwrap())).toEqual({
+      options: required,
+      secrets: {},
+    })
   })
 
   it('have a baseUrl without a slash at its end', () => {
-    expect(parseOpenaiOptions({ ...required, baseUrl: 'https://models.example/v1//' })._unsafeUnwrap().baseUrl).toBe(required.baseUrl)
+    expect(
+      parseOpenaiOptions({ ...required, baseUrl: 'https://models.example/v1//' })._unsafeUnwrap()
+        .baseUrl,
+    ).toBe(required.baseUrl)
   })
 
   it.each<[JsonObject, string]>([
     [{ baseUrl: 7 }, 'baseUrl must be a string'],
     [{ baseUrl: 'https://models.example/v1?api-version=1' }, 'baseUrl must not hold a query'],
-    [{ baseUrl: 'https://models.example/v1/chat/completions' }, 'baseUrl must end before /chat/completions'],
+    [
+      { baseUrl: 'https://models.example/v1/chat/completions' },
+      'baseUrl must end before /chat/completions',
+    ],
     [{ model: null }, 'model must be a string'],
     [{ model: '' }, 'model must not be empty'],
     [{ model: 'm'.repeat(257) }, 'model must have at most 256 characters'],

@@ -12,7 +12,11 @@ const MAX_TOKENS = 10_000_000
 const MAX_TURNS = 1_000
 const MAX_HISTORY_LENGTH = 1024 * 1024
 
-const text = (max: number) => z.string('must be a string').min(1, 'must not be empty').max(max, `must have at most ${max} characters`)
+const text = (max: number) =>
+  z
+    .string('must be a string')
+    .min(1, 'must not be empty')
+    .max(max, `must have at most ${max} characters`)
 
 const schema = z.strictObject({
   baseUrl: z
@@ -34,12 +38,17 @@ const schema = z.strictObject({
   maxCompletionTokens: wholeNumber(1, MAX_TOKENS).optional(),
   history: z
     .strictObject(
-      { maxTurns: wholeNumber(0, MAX_TURNS).optional(), maxLength: wholeNumber(0, MAX_HISTORY_LENGTH).optional() },
+      {
+        maxTurns: wholeNumber(0, MAX_TURNS).optional(),
+        maxLength: wholeNumber(0, MAX_HISTORY_LENGTH).optional(),
+      },
       'must be an object',
     )
     .optional(),
   timeoutMs: timeoutMs.optional(),
-  sendUser: z.literal([false, 'safety_identifier', 'user'], 'must be false, "safety_identifier" or "user"').optional(),
+  sendUser: z
+    .literal([false, 'safety_identifier', 'user'], 'must be false, "safety_identifier" or "user"')
+    .optional(),
   headers: agentHeaders.optional(),
   stream: z.boolean('must be true or false').optional(),
 })

@@ -32,11 +32,21 @@ type Setting = {
   readonly maxAnswerLength?: number
 }
 
-async function runtime({ policy = { allowLoopback: true }, answers = {}, limits = {}, ...options }: Setting = {}) {
+async function runtime({
+  policy = { allowLoopback: true },
+  answers = {},
+  limits = {},
+  ...options
+}: Setting = {}) {
   const dns = await dnsServer(answers)
   const outbound = outboundHttp({ guard: addressGuard(policy), dnsServers: [dns.address] })
   closing.push(dns.close, outbound.close)
-  return openaiRuntime({ fetch: guardedFetch(outbound, limits), vet: outbound.vet, crypto, ...options })
+  return openaiRuntime({
+    fetch: guardedFetch(outbound, limits),
+    vet: outbound.vet,
+    crypto,
+    ...options,
+  })
 }
 
 /** Created and started as the service does it: from the options and secrets that `parseOptions` made. */
@@ -62,29 +72,46 @@ async function outcomeOf(
   const { baseUrl } = await server({ test: behaviour })
   const emitted: string[] = []
   const agent = await running({ baseUrl, model: 'test', ...options }, setting)
-  return { outcome: await agent.run(aRunRequest({ emit: (text) => emitted.push(text) }), never), emitted }
+  return {
+    outcome: await agent.run(aRunRequest({ emit: (text) => emitted.push(text) }), never),
+    emitted,
+  }
 }
 
 const failed = (code: string, message: string | RegExp, retryable = false) => ({
   kind: 'failed',
-  error: { code, message: typeof message === 'string' ? message : (expect.stringMatching(message) as string) },
+  error: {
+    code,
+    message: typeof message === 'string' ? message : (expect.stringMatching(message) as string),
+  },
   retryable,
 })
 
 describe('a run', () => {
-  const past = (i: number) => ({ messageId: `${i}`, message: `Q${i}`, response: `A${i}`, executionPrincipal: { type: 'service' } as const })
+  const past = (i: number) => ({
+    messageId: `${i}`,
+    message: `Q${i}`,
+    response: `A${i}`,
+    executionPrincipal: { type: 'service' } as const,
+  })
 
   async function sent(options: JsonObject = {}, request: Partial<RunRequest> = {}) {
     const { baseUrl, requests } = await server()
     const agent = await running({ baseUrl, ...options })
-    expect(await agent.run(aRunRequest({ message: 'Hello', ...request }), never)).toEqual({ kind: 'answered', response: 'You say: Hello' })
+    expect(await agent.run(aRunRequest({ message: 'Hello', ...request }), never)).toEqual({
+      kind: 'answered',
+      response: 'You say: Hello',
+    })
     const [request0] = requests
     if (!request0?.body) throw new Error('no request')
     return { ...request0, body: request0.body }
   }
 
   it('asks with the system prompt, the past and the message, in this order', async () => {
-    const { method, path, body } = await sent({ systemPrompt: 'Be kind.' }, { history: async () => [past(1), past(2)] })
+    const { method, path, body } = await sent(
+      { systemPrompt: 'Be kind.' },
+      { history: async () => [past(1), past(2)] },
+    )
     expect([method, path]).toEqual(['POST', '/v1/chat/completions'])
     expect(body).toEqual({
       model: 'parrot',
@@ -101,9 +128,23 @@ describe('a run', () => {
   })
 
   it('asks with the settings that the agent has, and no others', async () => {
-    expect((await sent()).body).toEqual({ model: 'parrot', messages: [{ role: 'user', content: 'Hello' }], stream: true })
-    const { body } = await sent({ temperature: 0, maxTokens: 5, maxCompletionTokens: 6, stream: false })
-    expect(body).toMatchObject({ temperature: 0, max_tokens: 5, max_completion_tokens: 6, stream: false })
+    expect((await sent()).body).toEqual({
+      model: 'parrot',
+      messages: [{ role: 'user', content: 'Hello' }],
+      stream: true,
+    })
+    const { body } = await sent({
+      temperature: 0,
+      maxTokens: 5,
+      maxCompletionTokens: 6,
+      stream: false,
+    })
+    expect(body).toMatchObject({
+      temperature: 0,
+      max_tokens: 5,
+      max_completion_tokens: 6,
+      stream: false,
+    })
   })
 
   it.each<[JsonObject, object]>([
@@ -116,25 +157,46 @@ describe('a run', () => {
     expect(limits).toEqual([limit])
   })
 
-  it.each([true, false])('sends its key and its headers and none of ours (stream: %s)', async (stream) => {
-    for (const name of ['OPENAI_API_KEY', 'OPENAI_ADMIN_KEY', 'OPENAI_ORG_ID', 'OPENAI_PROJECT_ID', 'OPENAI_WEBHOOK_SECRET'])
-      vi.stubEnv(name, 'from-our-environment')
-    vi.stubEnv('OPENAI_BASE_URL', 'http://127.0.0.1:1/from-our-environment')
-    vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'x-operator: from-our-environment\nauthorization: from-our-environment')
-    const { headers } = await sent({ apiKey: KEY, headers: { 'X-Tenant': 'Zoë' }, stream })
-    const { host, 'content-length': length, ...others } = headers
-    expect(others).toEqual({
-      ...{ authorization: `Bearer ${KEY}`, 'x-tenant': 'Zoë' },
-      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      ...{ 'accept-encoding': 'identity', connection: 'keep-alive', 'user-agent': 'agent-messaging' },
-    })
-    expect(host && length).toBeTruthy()
-    expect((await sent({ stream })).headers).not.toHaveProperty('authorization')
-    expect((await sent({ apiKey: KEY, headers: { Authorization: 'Basic x' } })).headers.authorization).toBe('Basic x')
-  })
+  it.each([true, false])(
+    'sends its key and its headers and none of ours (stream: %s)',
+    async (stream) => {
+      for (const name of [
+        'OPENAI_API_KEY',
+        'OPENAI_ADMIN_KEY',
+        'OPENAI_ORG_ID',
+        'OPENAI_PROJECT_ID',
+        'OPENAI_WEBHOOK_SECRET',
+      ])
+        vi.stubEnv(name, 'from-our-environment')
+      vi.stubEnv('OPENAI_BASE_URL', 'http://127.0.0.1:1/from-our-environment')
+      vi.stubEnv(
+        'OPENAI_CUSTOM_HEADERS',
+        'x-operator: from-our-environment\nauthorization: from-our-environment',
+      )
+      const { headers } = await sent({ apiKey: KEY, headers: { 'X-Tenant': 'Zoë' }, stream })
+      const { host, 'content-length': length, ...others } = headers
+      expect(others).toEqual({
+        ...{ authorization: `Bearer ${KEY}`, 'x-tenant': 'Zoë' },
+        ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        ...{
+          'accept-encoding': 'identity',
+          connection: 'keep-alive',
+          'user-agent': 'agent-messaging',
+        },
+      })
+      expect(host && length).toBeTruthy()
+      expect((await sent({ stream })).headers).not.toHaveProperty('authorization')
+      expect(
+        (await sent({ apiKey: KEY, headers: { Authorization: 'Basic x' } })).headers.authorization,
+      ).toBe('Basic x')
+    },
+  )
 
   it('names the end user only where that is switched on, and never by their id', async () => {
-    const ada = { agentId: 'a', executionPrincipal: { type: 'end_user', endUserId: 'ada@example.com' } } as const
+    const ada = {
+      agentId: 'a',
+      executionPrincipal: { type: 'end_user', endUserId: 'ada@example.com' },
+    } as const
     const names = async (options: JsonObject, request: Partial<RunRequest>) => {
       const { body } = await sent(options, request)
       expect(JSON.stringify(body)).not.toContain('ada')
@@ -142,29 +204,45 @@ describe('a run', () => {
     }
     expect(await names({}, ada)).toEqual([undefined, undefined])
     expect(await names({ sendUser: false }, ada)).toEqual([undefined, undefined])
-    expect(await names({ sendUser: 'user' }, { executionPrincipal: { type: 'service' } })).toEqual([undefined, undefined])
+    expect(await names({ sendUser: 'user' }, { executionPrincipal: { type: 'service' } })).toEqual([
+      undefined,
+      undefined,
+    ])
     const [name] = await names({ sendUser: 'safety_identifier' }, ada)
     expect(name).toMatch(/^[\w-]{40,64}$/)
     expect(await names({ sendUser: 'user' }, ada)).toEqual([undefined, name])
     expect(await names({ sendUser: 'user' }, { ...ada, agentId: 'b' })).not.toContain(name)
-    expect(await names({ sendUser: 'user' }, { ...ada, executionPrincipal: { type: 'end_user', endUserId: 'adb' } })).not.toContain(name)
+    expect(
+      await names(
+        { sendUser: 'user' },
+        { ...ada, executionPrincipal: { type: 'end_user', endUserId: 'adb' } },
+      ),
+    ).not.toContain(name)
   })
 
   it('whose history cannot be read is tried again', async () => {
     const agent = await running({ baseUrl: (await server()).baseUrl })
     const request = aRunRequest({ history: () => Promise.reject(new Error('the store is away')) })
-    expect(await agent.run(request, never)).toEqual(failed('RUNTIME_ERROR', 'the server failed: the store is away', true))
+    expect(await agent.run(request, never)).toEqual(
+      failed('RUNTIME_ERROR', 'the server failed: the store is away', true),
+    )
   })
 })
 
 describe('an answer that streams', () => {
-  const answered = (response: string, ...emitted: string[]) => ({ outcome: { kind: 'answered', response }, emitted })
+  const answered = (response: string, ...emitted: string[]) => ({
+    outcome: { kind: 'answered', response },
+    emitted,
+  })
 
   it('is shown as it comes, and whole in the end', async () => {
     const { baseUrl } = await server()
     const emitted: string[] = []
     const agent = await running({ baseUrl })
-    const outcome = await agent.run(aRunRequest({ message: 'Grüße 🎈', emit: (text) => emitted.push(text) }), never)
+    const outcome = await agent.run(
+      aRunRequest({ message: 'Grüße 🎈', emit: (text) => emitted.push(text) }),
+      never,
+    )
     expect({ outcome, emitted }).toEqual(answered('You say: Grüße 🎈', 'You say: ', 'Grüße 🎈'))
   })
 
@@ -172,7 +250,9 @@ describe('an answer that streams', () => {
     let finish = () => {}
     const { baseUrl } = await server({
       slow: (response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk({ content: 'Well' }))
+        response
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .write(chunk({ content: 'Well' }))
         finish = () => response.end(chunk({ content: '.' }, 'stop'))
       },
     })
@@ -193,7 +273,9 @@ describe('an answer that streams', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' })
         response.write(chunk({ content: 'H' }), () => response.end(event.subarray(0, length)))
       })
-      expect(outcome).toEqual(failed('RUNTIME_ERROR', 'the answer ended before it was finished', true))
+      expect(outcome).toEqual(
+        failed('RUNTIME_ERROR', 'the answer ended before it was finished', true),
+      )
     },
   )
 
@@ -203,22 +285,49 @@ describe('an answer that streams', () => {
     ['in OpenAI’s shape, with the usage last', [chunk({ role: 'assistant', content: '', refusal: null }), chunk({ content: 'Hi' }), chunk({}, 'stop'), usageOnly, DONE]], // prettier-ignore
     ['in Ollama’s shape', [ollama, chunk({ content: '' }, 'stop'), DONE]],
     ['in one event', [chunk({ content: 'Hi' }, 'stop')]],
-    ['with null for content', [chunk({ content: null }), chunk({ content: 'Hi' }), chunk({ content: null, tool_calls: [] }, 'stop'), DONE]],
+    [
+      'with null for content',
+      [
+        chunk({ content: null }),
+        chunk({ content: 'Hi' }),
+        chunk({ content: null, tool_calls: [] }, 'stop'),
+        DONE,
+      ],
+    ],
     [
       'with events that lack choices',
-      ['data: {}\n\n', 'data: {"choices":null}\n\n', 'data: null\n\n', chunk({ content: 'Hi' }, 'stop'), DONE],
+      [
+        'data: {}\n\n',
+        'data: {"choices":null}\n\n',
+        'data: null\n\n',
+        chunk({ content: 'Hi' }, 'stop'),
+        DONE,
+      ],
     ],
     ['in parts, with thinking before them', [chunk({ content: [THINKING] }), chunk({ content: [{ type: 'text', text: 'H' }, { type: 'text', text: 'i' }] }), chunk({ content: '' }, 'stop'), DONE]], // prettier-ignore
-    ['with reasoning beside it', [chunk({ reasoning_content: 'Hm…' }), chunk({ content: 'Hi' }, 'stop'), DONE]],
+    [
+      'with reasoning beside it',
+      [chunk({ reasoning_content: 'Hm…' }), chunk({ content: 'Hi' }, 'stop'), DONE],
+    ],
     ['without [DONE]', [chunk({ content: 'Hi' }), chunk({}, 'stop')]],
     ['without a finish reason', [chunk({ content: 'Hi' }), DONE]],
     ['cut off by its length', [chunk({ content: 'Hi' }), chunk({}, 'length'), DONE]],
-    ['with CRLF', [chunk({ content: 'Hi' }, 'stop').replaceAll('\n', '\r\n'), 'data: [DONE]\r\n\r\n']],
+    [
+      'with CRLF',
+      [chunk({ content: 'Hi' }, 'stop').replaceAll('\n', '\r\n'), 'data: [DONE]\r\n\r\n'],
+    ],
     [
       'with comments and other fields',
-      [': OPENROUTER PROCESSING\n\n', `event: message\nid: 7\nretry: 9\n${chunk({ content: 'Hi' }, 'stop')}`, DONE],
+      [
+        ': OPENROUTER PROCESSING\n\n',
+        `event: message\nid: 7\nretry: 9\n${chunk({ content: 'Hi' }, 'stop')}`,
+        DONE,
+      ],
     ],
-    ['with no space after the colon', [chunk({ content: 'Hi' }, 'stop').replace('data: ', 'data:')]],
+    [
+      'with no space after the colon',
+      [chunk({ content: 'Hi' }, 'stop').replace('data: ', 'data:')],
+    ],
     ['with no blank line at the end', [chunk({ content: 'Hi' }, 'stop').trimEnd()]],
     ['cut off behind its finish reason', [chunk({ content: 'Hi' }, 'stop'), 'data: [DO']],
   ])('may come %s', async (_, texts) => {
@@ -226,22 +335,42 @@ describe('an answer that streams', () => {
   })
 
   it('is over with [DONE], whatever comes behind it', async () => {
-    const { outcome } = await outcomeOf((response) => void response.writeHead(200).write(chunk({ content: 'Hi' }) + DONE))
+    const { outcome } = await outcomeOf(
+      (response) => void response.writeHead(200).write(chunk({ content: 'Hi' }) + DONE),
+    )
     expect(outcome).toEqual({ kind: 'answered', response: 'Hi' })
   })
 
   it('may be refused by a server that cannot: then it comes in one piece', async () => {
-    expect(await outcomeOf((response) => json(response, completion({ content: 'Hi' })))).toEqual(answered('Hi'))
+    expect(await outcomeOf((response) => json(response, completion({ content: 'Hi' })))).toEqual(
+      answered('Hi'),
+    )
   })
 
   it.each([
     ['nothing', [DONE], failed('RESPONSE_INVALID', 'the model answered with no text')],
     ['a content filter', [chunk({ content: 'H' }), chunk({}, 'content_filter'), DONE], failed('RUNTIME_ERROR', 'the content filter of the server stopped the answer')], // prettier-ignore
     ['a tool call', [chunk({ content: 'H' }), chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }), chunk({}, 'tool_calls'), DONE], failed('RESPONSE_INVALID', /asks for a tool/)], // prettier-ignore
-    ['a function call', [chunk({ function_call: { name: 'f' } }, 'function_call'), DONE], failed('RESPONSE_INVALID', /asks for a tool/)],
-    ['an early end', [chunk({ content: 'H' })], failed('RUNTIME_ERROR', 'the answer ended before it was finished', true)],
-    ['no event at all', [], failed('RUNTIME_ERROR', 'the answer ended before it was finished', true)],
-    ['what is not JSON', ['data: Hello\n\n'], failed('RESPONSE_INVALID', "the server's answer is not JSON")],
+    [
+      'a function call',
+      [chunk({ function_call: { name: 'f' } }, 'function_call'), DONE],
+      failed('RESPONSE_INVALID', /asks for a tool/),
+    ],
+    [
+      'an early end',
+      [chunk({ content: 'H' })],
+      failed('RUNTIME_ERROR', 'the answer ended before it was finished', true),
+    ],
+    [
+      'no event at all',
+      [],
+      failed('RUNTIME_ERROR', 'the answer ended before it was finished', true),
+    ],
+    [
+      'what is not JSON',
+      ['data: Hello\n\n'],
+      failed('RESPONSE_INVALID', "the server's answer is not JSON"),
+    ],
     ['an error', [chunk({ content: 'H' }), 'data: {"error":{"message":"out of memory","type":"server_error","code":null}}\n\n'], failed('RUNTIME_ERROR', 'the server failed: out of memory', true)], // prettier-ignore
     ['an error with a final status', ['data: {"error":{"message":"too many tokens","code":400}}\n\n', DONE], failed('RUNTIME_ERROR', 'the server failed: too many tokens')], // prettier-ignore
     ['an error in Ollama’s shape', ['data: {"error":"model runner gone"}\n\n'], failed('RUNTIME_ERROR', 'the server failed: model runner gone', true)], // prettier-ignore
@@ -250,7 +379,11 @@ describe('an answer that streams', () => {
       ['data: {"object":"error","message":"bad","code":400}\n\n'],
       failed('RUNTIME_ERROR', 'the server failed: bad'),
     ],
-    ['an error of no known shape', ['data: {"error":{"why":7}}\n\n'], failed('RUNTIME_ERROR', 'the server failed: {"why":7}', true)],
+    [
+      'an error of no known shape',
+      ['data: {"error":{"why":7}}\n\n'],
+      failed('RUNTIME_ERROR', 'the server failed: {"why":7}', true),
+    ],
   ])('that is %s has failed', async (_, texts, outcome) => {
     expect((await outcomeOf(events(...texts))).outcome).toEqual(outcome)
   })
@@ -274,53 +407,104 @@ describe('an answer that streams', () => {
     })
     const request = { baseUrl: chat.baseUrl, model: 'endless' }
     const tooLong = await running(request, { maxAnswerLength: 100_000 })
-    expect(await tooLong.run(aRunRequest(), never)).toEqual(failed('RESPONSE_INVALID', 'the answer has more than 100000 characters'))
+    expect(await tooLong.run(aRunRequest(), never)).toEqual(
+      failed('RESPONSE_INVALID', 'the answer has more than 100000 characters'),
+    )
     const tooMany = await running(request, { limits: { maxEventStreamBytes: 50_000 } })
-    expect(await tooMany.run(aRunRequest(), never)).toEqual(failed('RESPONSE_INVALID', 'the answer has more than 50000 bytes'))
+    expect(await tooMany.run(aRunRequest(), never)).toEqual(
+      failed('RESPONSE_INVALID', 'the answer has more than 50000 bytes'),
+    )
     let open = 2
-    await eventually('the connections end', () => (void chat.openConnections().then((count) => (open = count)), open === 0))
+    await eventually(
+      'the connections end',
+      () => (void chat.openConnections().then((count) => (open = count)), open === 0),
+    )
   })
 })
 
-it.each([true, false])('an event, or an answer in one piece, may not be huge (stream: %s)', async (stream) => {
-  const { outcome } = await outcomeOf((response) => {
-    response.writeHead(200, { 'content-type': stream ? 'text/event-stream; x=json' : 'application/json; charset=utf-8' })
-    response.end(`${stream ? 'data: ' : ''}{"choices":[${'[],'.repeat(3_000_000)}[]]}\n\n`)
-  })
-  const message = stream ? 'the answer has an event of more than 8388608 characters' : 'the answer has more than 8388608 bytes'
-  expect(outcome).toEqual(failed('RESPONSE_INVALID', message))
-})
+it.each([true, false])(
+  'an event, or an answer in one piece, may not be huge (stream: %s)',
+  async (stream) => {
+    const { outcome } = await outcomeOf((response) => {
+      response.writeHead(200, {
+        'content-type': stream ? 'text/event-stream; x=json' : 'application/json; charset=utf-8',
+      })
+      response.end(`${stream ? 'data: ' : ''}{"choices":[${'[],'.repeat(3_000_000)}[]]}\n\n`)
+    })
+    const message = stream
+      ? 'the answer has an event of more than 8388608 characters'
+      : 'the answer has more than 8388608 bytes'
+    expect(outcome).toEqual(failed('RESPONSE_INVALID', message))
+  },
+)
 
 it('an event that has no end is given up when it is too long', async () => {
   const { outcome } = await outcomeOf((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(`data: ${'x'.repeat(9_000_000)}`)
   })
-  expect(outcome).toEqual(failed('RESPONSE_INVALID', 'the answer has an event of more than 8388608 characters'))
+  expect(outcome).toEqual(
+    failed('RESPONSE_INVALID', 'the answer has an event of more than 8388608 characters'),
+  )
 })
 
 describe('an answer in one piece', () => {
   it.each<[string, unknown, object]>([
     ['text', completion({ content: 'Hi' }), { kind: 'answered', response: 'Hi' }],
     ['parts of text, and of what is none', completion({ content: [THINKING, { type: 'text', text: 'H' }, 7, null, { type: 'reference', text: 'x' }, { type: 'text', text: 'i' }] }), { kind: 'answered', response: 'Hi' }], // prettier-ignore
-    ['nothing but thinking', completion({ content: [THINKING] }), failed('RESPONSE_INVALID', 'the model answered with no text')],
-    ['text with no finish reason', completion({ content: 'Hi' }, null), { kind: 'answered', response: 'Hi' }],
-    ['text, cut off', completion({ content: 'Hi' }, 'length'), { kind: 'answered', response: 'Hi' }],
-    ['no text', completion({ content: '' }), failed('RESPONSE_INVALID', 'the model answered with no text')],
-    ['null', completion({ content: null }), failed('RESPONSE_INVALID', 'the model answered with no text')],
+    [
+      'nothing but thinking',
+      completion({ content: [THINKING] }),
+      failed('RESPONSE_INVALID', 'the model answered with no text'),
+    ],
+    [
+      'text with no finish reason',
+      completion({ content: 'Hi' }, null),
+      { kind: 'answered', response: 'Hi' },
+    ],
+    [
+      'text, cut off',
+      completion({ content: 'Hi' }, 'length'),
+      { kind: 'answered', response: 'Hi' },
+    ],
+    [
+      'no text',
+      completion({ content: '' }),
+      failed('RESPONSE_INVALID', 'the model answered with no text'),
+    ],
+    [
+      'null',
+      completion({ content: null }),
+      failed('RESPONSE_INVALID', 'the model answered with no text'),
+    ],
     ['no choices', {}, failed('RESPONSE_INVALID', 'the model answered with no text')],
     ['no object', [1], failed('RESPONSE_INVALID', 'the model answered with no text')],
-    ['too much', completion({ content: 'y'.repeat(101) }), failed('RESPONSE_INVALID', 'the answer has more than 100 characters')],
+    [
+      'too much',
+      completion({ content: 'y'.repeat(101) }),
+      failed('RESPONSE_INVALID', 'the answer has more than 100 characters'),
+    ],
     [
       'filtered',
       completion({ content: 'H' }, 'content_filter'),
       failed('RUNTIME_ERROR', 'the content filter of the server stopped the answer'),
     ],
-    ['a tool call', completion({ content: null, tool_calls: [{ id: '1' }] }, 'tool_calls'), failed('RESPONSE_INVALID', /asks for a tool/)],
-    ['an error', { error: { message: 'busy' } }, failed('RUNTIME_ERROR', 'the server failed: busy', true)],
+    [
+      'a tool call',
+      completion({ content: null, tool_calls: [{ id: '1' }] }, 'tool_calls'),
+      failed('RESPONSE_INVALID', /asks for a tool/),
+    ],
+    [
+      'an error',
+      { error: { message: 'busy' } },
+      failed('RUNTIME_ERROR', 'the server failed: busy', true),
+    ],
   ])('of %s', async (_, body, outcome) => {
     const behaviour = (response: Parameters<typeof json>[0]) => json(response, body)
-    expect(await outcomeOf(behaviour, { stream: false }, { maxAnswerLength: 100 })).toEqual({ outcome, emitted: [] })
+    expect(await outcomeOf(behaviour, { stream: false }, { maxAnswerLength: 100 })).toEqual({
+      outcome,
+      emitted: [],
+    })
   })
 
   it('that is cut, on a connection that says no length, is tried again', async () => {
@@ -329,13 +513,18 @@ describe('an answer in one piece', () => {
       response.writeHead(200, { 'content-type': 'application/json', connection: 'close' })
       response.end('{"choices":[{"message":{"content":"H')
     })
-    expect(outcome).toEqual(failed('RUNTIME_ERROR', 'the answer ended before it was finished', true))
+    expect(outcome).toEqual(
+      failed('RUNTIME_ERROR', 'the answer ended before it was finished', true),
+    )
   })
 
   it('that is not JSON, or nothing, has failed', async () => {
-    const html = await outcomeOf((response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'), {
-      stream: false,
-    })
+    const html = await outcomeOf(
+      (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
+      {
+        stream: false,
+      },
+    )
     expect(html.outcome).toEqual(failed('RESPONSE_INVALID', "the server's answer is not JSON"))
     expect((await outcomeOf((response) => response.writeHead(204).end())).outcome).toEqual(failed('RESPONSE_INVALID', "the server's answer is not JSON")) // prettier-ignore
   })
@@ -343,44 +532,77 @@ describe('an answer in one piece', () => {
 
 describe('a refusal', () => {
   const refusal = (status: number, body: unknown = { error: { message: `no: ${status}` } }) =>
-    outcomeOf((response) => json(response, body, status), { apiKey: KEY, headers: { 'X-Key': 'another-secret' } })
+    outcomeOf((response) => json(response, body, status), {
+      apiKey: KEY,
+      headers: { 'X-Key': 'another-secret' },
+    })
 
-  it.each([408, 409, 425, 429, 500, 502, 503, 529])('of %d is tried again, once more by the service alone', async (status) => {
-    expect((await refusal(status)).outcome).toEqual(failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`, true))
-  })
+  it.each([408, 409, 425, 429, 500, 502, 503, 529])(
+    'of %d is tried again, once more by the service alone',
+    async (status) => {
+      expect((await refusal(status)).outcome).toEqual(
+        failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`, true),
+      )
+    },
+  )
 
   it.each([302, 400, 401, 403, 404, 413, 422])('of %d is final', async (status) => {
-    expect((await refusal(status)).outcome).toEqual(failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`))
+    expect((await refusal(status)).outcome).toEqual(
+      failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`),
+    )
   })
 
   it.each([
     ['20', 20_000],
     ['soon', undefined],
   ])('that says Retry-After: %s is tried again no sooner', async (after, retryInMs) => {
-    const { outcome } = await outcomeOf((response) => response.writeHead(429, { 'retry-after': after }).end('{}'))
-    expect(outcome).toEqual({ ...failed('RUNTIME_ERROR', /429/, true), ...(retryInMs !== undefined && { retryInMs }) })
+    const { outcome } = await outcomeOf((response) =>
+      response.writeHead(429, { 'retry-after': after }).end('{}'),
+    )
+    expect(outcome).toEqual({
+      ...failed('RUNTIME_ERROR', /429/, true),
+      ...(retryInMs !== undefined && { retryInMs }),
+    })
   })
 
   it('is asked for once', async () => {
-    const { baseUrl, requests } = await server({ busy: (response) => response.writeHead(503, { 'x-should-retry': 'true' }).end() })
+    const { baseUrl, requests } = await server({
+      busy: (response) => response.writeHead(503, { 'x-should-retry': 'true' }).end(),
+    })
     const agent = await running({ baseUrl, model: 'busy' })
     expect(await agent.run(aRunRequest(), never)).toMatchObject({ retryable: true })
     expect(requests.length).toBe(1)
   })
 
   it('is told in few words, and in none that are secret or cannot be stored', async () => {
-    const told = await refusal(401, { error: { message: `Incorrect API key: ${KEY} (another-secret)\0\n${'y'.repeat(1_000)}` } })
-    expect(told.outcome).toEqual(failed('RUNTIME_ERROR', /^the server failed: 401 Incorrect API key: \*{3} \(\*{3}\) y{400,500}…$/))
-    const page = await outcomeOf((response) => response.writeHead(502, { 'content-type': 'text/html' }).end(`<html>${KEY}</html>`), {
-      headers: { 'X-Auth': `Token ${KEY}` },
+    const told = await refusal(401, {
+      error: { message: `Incorrect API key: ${KEY} (another-secret)\0\n${'y'.repeat(1_000)}` },
     })
-    expect(page.outcome).toEqual(failed('RUNTIME_ERROR', 'the server failed: 502 <html>***</html>', true))
+    expect(told.outcome).toEqual(
+      failed(
+        'RUNTIME_ERROR',
+        /^the server failed: 401 Incorrect API key: \*{3} \(\*{3}\) y{400,500}…$/,
+      ),
+    )
+    const page = await outcomeOf(
+      (response) =>
+        response.writeHead(502, { 'content-type': 'text/html' }).end(`<html>${KEY}</html>`),
+      {
+        headers: { 'X-Auth': `Token ${KEY}` },
+      },
+    )
+    expect(page.outcome).toEqual(
+      failed('RUNTIME_ERROR', 'the server failed: 502 <html>***</html>', true),
+    )
   })
 })
 
 describe('a run ends', () => {
   const stuck = async () =>
-    server({ stuck: (response) => void response.writeHead(200).write(chunk({ content: 'H' })), silent: () => undefined })
+    server({
+      stuck: (response) => void response.writeHead(200).write(chunk({ content: 'H' })),
+      silent: () => undefined,
+    })
 
   it.each(['stuck', 'silent'])('with its signal, and its connection too (%s)', async (model) => {
     const chat = await stuck()
@@ -389,18 +611,27 @@ describe('a run ends', () => {
     const run = agent.run(aRunRequest(), aborter.signal)
     await eventually('the request', () => chat.requests.length === 1)
     aborter.abort()
-    expect(await run).toEqual(failed('RUNTIME_TIMEOUT', 'the runtime did not answer: given up by the caller', true))
+    expect(await run).toEqual(
+      failed('RUNTIME_TIMEOUT', 'the runtime did not answer: given up by the caller', true),
+    )
     expect(await agent.run(aRunRequest(), aborter.signal)).toMatchObject({ kind: 'failed' })
     expect(chat.requests.length).toBe(1)
     let open = 1
-    await eventually('the connection ends', () => (void chat.openConnections().then((count) => (open = count)), open === 0))
+    await eventually(
+      'the connection ends',
+      () => (void chat.openConnections().then((count) => (open = count)), open === 0),
+    )
   })
 
   it.each(['stuck', 'silent'])('with the agent’s time-out (%s)', async (model) => {
     const chat = await stuck()
     const agent = await running({ baseUrl: chat.baseUrl, model, timeoutMs: 50 })
     expect(await agent.run(aRunRequest(), never)).toEqual(
-      failed('RUNTIME_TIMEOUT', 'the runtime did not answer: no complete answer within 50 ms', true),
+      failed(
+        'RUNTIME_TIMEOUT',
+        'the runtime did not answer: no complete answer within 50 ms',
+        true,
+      ),
     )
   })
 
@@ -417,13 +648,18 @@ describe('a run ends', () => {
     const chat = await chatServer()
     await chat.close()
     const agent = await running({ baseUrl: chat.baseUrl })
-    expect(await agent.run(aRunRequest(), never)).toEqual(failed('RUNTIME_ERROR', /\(connect\): no connection \(ECONNREFUSED\)/, true))
+    expect(await agent.run(aRunRequest(), never)).toEqual(
+      failed('RUNTIME_ERROR', /\(connect\): no connection \(ECONNREFUSED\)/, true),
+    )
   })
 })
 
 describe('where requests go (row S)', () => {
   it('is vetted with the options', async () => {
-    const kind = await runtime({ policy: {}, answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] } })
+    const kind = await runtime({
+      policy: {},
+      answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] },
+    })
     const problemOf = async (baseUrl: string) =>
       (await kind.parseOptions({ baseUrl, model: 'm' })).match(
         () => undefined,
@@ -446,15 +682,22 @@ describe('where requests go (row S)', () => {
     const answers = { 'rebinding.test': ['127.0.0.1'] }
     const kind = await runtime({ policy: { allowHttp: true }, answers })
     const options = { baseUrl: `http://rebinding.test:${inside.port}/v1`, model: 'm' }
-    const start = () => kind.start({ agent: anAgent({ runtime: { kind: 'openai', options } }), secrets: {} }, () => undefined)
+    const start = () =>
+      kind.start(
+        { agent: anAgent({ runtime: { kind: 'openai', options } }), secrets: {} },
+        () => undefined,
+      )
     expect((await start())._unsafeUnwrapErr()).toEqual({
       code: 'RUNTIME_EXITED',
-      message: 'baseUrl must not lead to a private or reserved address that this service does not allow',
+      message:
+        'baseUrl must not lead to a private or reserved address that this service does not allow',
     })
     answers['rebinding.test'] = ['1.1.1.1']
     const agent = (await start())._unsafeUnwrap()
     answers['rebinding.test'] = ['127.0.0.1']
-    expect(await agent.run(aRunRequest(), never)).toEqual(failed('RUNTIME_ERROR', /\(address_blocked\)/))
+    expect(await agent.run(aRunRequest(), never)).toEqual(
+      failed('RUNTIME_ERROR', /\(address_blocked\)/),
+    )
     expect(await agent.health(never)).toEqual({
       ok: false,
       detail: 'the name leads to a private or reserved address that this service does not allow',
@@ -468,7 +711,11 @@ describe('health', () => {
     const chat = await server()
     const agent = await running({ baseUrl: `${chat.baseUrl}//`, apiKey: KEY })
     expect(await agent.health(never)).toEqual({ ok: true })
-    expect(chat.requests[0]).toMatchObject({ method: 'GET', path: '/v1/models', headers: { authorization: `Bearer ${KEY}` } })
+    expect(chat.requests[0]).toMatchObject({
+      method: 'GET',
+      path: '/v1/models',
+      headers: { authorization: `Bearer ${KEY}` },
+    })
     const failing = await rawServer((socket) => socket.write(http('503 Busy')))
     closing.push(failing.close)
     const unwell = await running({ baseUrl: failing.url })
@@ -495,9 +742,13 @@ describe('health', () => {
     const fetch = (url: unknown, { signal }: RequestInit = {}): Promise<Response> =>
       String(url).endsWith('/models')
         ? Promise.reject(fault)
-        : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)))
+        : new Promise((_, reject) =>
+            signal?.addEventListener('abort', () => reject(signal.reason as Error)),
+          )
     const kind = openaiRuntime({ fetch, vet: async () => ok(undefined), crypto })
-    const agent = anAgent({ runtime: { kind: 'openai', options: { baseUrl: 'https://models.example', model: 'parrot' } } })
+    const agent = anAgent({
+      runtime: { kind: 'openai', options: { baseUrl: 'https://models.example', model: 'parrot' } },
+    })
     const model = (await kind.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrap()
     expect(await model.health(never)).toEqual({ ok: false, detail: 'no complete answer' })
     const aborter = new AbortController()

@@ -1,4 +1,12 @@
-import type { AgentRuntime, Crypto, Json, JsonObject, RunningAgent, RunOutcome, RunRequest } from '@org/agent-messaging-core'
+import type {
+  AgentRuntime,
+  Crypto,
+  Json,
+  JsonObject,
+  RunningAgent,
+  RunOutcome,
+  RunRequest,
+} from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import type { OpenAI } from 'openai'
 import { chatFailure } from './chat-failure.js'
@@ -48,25 +56,35 @@ export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
     parseOptions: async (input) => (await check(input)).map(partSecrets),
     start: async ({ agent, secrets }) => {
       const checked = await check({ ...agent.runtime.options, ...secrets })
-      return checked.isOk() ? ok(await runningModel(settings, checked.value)) : err({ code: 'RUNTIME_EXITED', message: checked.error })
+      return checked.isOk()
+        ? ok(await runningModel(settings, checked.value))
+        : err({ code: 'RUNTIME_EXITED', message: checked.error })
     },
   }
 }
 
 type Settings = Required<OpenaiRuntimeOptions>
 
-async function runningModel({ fetch, crypto, maxAnswerLength }: Settings, options: OpenaiOptions): Promise<RunningAgent> {
+async function runningModel(
+  { fetch, crypto, maxAnswerLength }: Settings,
+  options: OpenaiOptions,
+): Promise<RunningAgent> {
   const headers = chatHeaders(options)
   const client = await openaiClient(options.baseUrl, headers, fetch)
   const sent = [options.apiKey ?? '', ...Object.values(options.headers ?? {})]
   // A scheme such as `Bearer` may be left out of what is sent back.
-  const secrets = sent.flatMap((value) => [value, value.replace(/^\w+ (?=\S{8,}$)/, '')]).filter((secret) => secret !== '')
+  const secrets = sent
+    .flatMap((value) => [value, value.replace(/^\w+ (?=\S{8,}$)/, '')])
+    .filter((secret) => secret !== '')
   const works = underWay()
   const load = workload()
 
   async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
     try {
-      const body = { ...(await chatRequest(options, request)), ...userField(options, request, crypto) }
+      const body = {
+        ...(await chatRequest(options, request)),
+        ...userField(options, request, crypto),
+      }
       const response = await client.chat.completions.create(body, { signal }).asResponse()
       return await readReply(response, new ChatReply(maxAnswerLength), request.emit)
     } catch (error) {
@@ -91,13 +109,24 @@ async function runningModel({ fetch, crypto, maxAnswerLength }: Settings, option
       const asked = works.add(callers, (signal) => run(request, signal), options.timeoutMs)
       return load.count(asked, callers)
     },
-    health: (callers) => works.add(callers, health, load.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS),
+    health: (callers) =>
+      works.add(callers, health, load.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS),
     stop: works.stop,
   }
 }
 
-async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise<OpenAI.ChatCompletionCreateParams> {
-  const { model, systemPrompt, temperature, maxTokens, maxCompletionTokens, stream = true } = options
+async function chatRequest(
+  options: OpenaiOptions,
+  request: RunRequest,
+): Promise<OpenAI.ChatCompletionCreateParams> {
+  const {
+    model,
+    systemPrompt,
+    temperature,
+    maxTokens,
+    maxCompletionTokens,
+    stream = true,
+  } = options
   const { maxTurns = DEFAULT_TURNS, maxLength = DEFAULT_HISTORY_LENGTH } = options.history ?? {}
   const turns = await request.history({ maxTurns, maxLength })
   return {
@@ -118,13 +147,21 @@ async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise
 }
 
 /** A name for the end user that is always the same, differs between agents, and does not lead back to their id. */
-function userField({ sendUser }: OpenaiOptions, { agentId, executionPrincipal }: RunRequest, crypto: Pick<Crypto, 'mac'>) {
+function userField(
+  { sendUser }: OpenaiOptions,
+  { agentId, executionPrincipal }: RunRequest,
+  crypto: Pick<Crypto, 'mac'>,
+) {
   if (!sendUser || executionPrincipal.type !== 'end_user') return {}
   return { [sendUser]: crypto.mac('openai-user', `${agentId}:${executionPrincipal.endUserId}`) }
 }
 
 /** Some servers answer in one piece although they were asked to stream. */
-async function readReply(response: Response, reply: ChatReply, emit: (text: string) => void): Promise<RunOutcome> {
+async function readReply(
+  response: Response,
+  reply: ChatReply,
+  emit: (text: string) => void,
+): Promise<RunOutcome> {
   if (!response.body || JSON_TYPE.test(response.headers.get('content-type') ?? '')) {
     const text = await response.text()
     if (response.body && !saysLength(response) && !isJson(text)) return reply.outcome(false)
@@ -145,7 +182,8 @@ async function readReply(response: Response, reply: ChatReply, emit: (text: stri
 const JSON_TYPE = /^[^;]*json\s*(?:;|$)/i
 
 /** Without, the end of the connection is the end of the answer, whether its server meant it or died. */
-const saysLength = ({ headers }: Response): boolean => headers.has('content-length') || headers.has('transfer-encoding')
+const saysLength = ({ headers }: Response): boolean =>
+  headers.has('content-length') || headers.has('transfer-encoding')
 
 function isJson(text: string): boolean {
   try {

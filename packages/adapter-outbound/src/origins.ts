@@ -15,7 +15,9 @@ export function originPools(dial: Dial, { connectionsPerOrigin, maxOrigins }: Or
 
   function makeRoom(): void {
     if (pools.size < maxOrigins) return
-    const idle = [...pools].filter(([, { pool }]) => pool.isIdle).sort(([, a], [, b]) => a.lastUse - b.lastUse)
+    const idle = [...pools]
+      .filter(([, { pool }]) => pool.isIdle)
+      .sort(([, a], [, b]) => a.lastUse - b.lastUse)
     for (const [origin, { pool }] of idle.slice(0, pools.size - maxOrigins + 1)) {
       pools.delete(origin)
       void pool.close(UNUSED)

@@ -11,23 +11,48 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-type Setting = Partial<OutboundOptions> & { readonly policy?: AddressPolicy; readonly answers?: Parameters<typeof dnsServer>[0] }
+type Setting = Partial<OutboundOptions> & {
+  readonly policy?: AddressPolicy
+  readonly answers?: Parameters<typeof dnsServer>[0]
+}
 
-async function outbound({ policy = { allowLoopback: true, allowHttp: true }, answers = {}, ...options }: Setting = {}) {
+async function outbound({
+  policy = { allowLoopback: true, allowHttp: true },
+  answers = {},
+  ...options
+}: Setting = {}) {
   const dns = await dnsServer(answers)
-  const sender = outboundHttp({ guard: addressGuard(policy), dnsServers: [dns.address], ...options })
+  const sender = outboundHttp({
+    guard: addressGuard(policy),
+    dnsServers: [dns.address],
+    ...options,
+  })
   closing.push(dns.close, sender.close)
   return { sender, dns }
 }
 
-async function receiver(answer: Parameters<typeof rawServer>[0] = (socket) => socket.write(http('200 OK', 'ok'))): Promise<RawServer> {
+async function receiver(
+  answer: Parameters<typeof rawServer>[0] = (socket) => socket.write(http('200 OK', 'ok')),
+): Promise<RawServer> {
   const server = await rawServer(answer)
   closing.push(server.close)
   return server
 }
 
-const post = (sender: OutboundHttp, url: string, request: { deadlineMs?: number; signal?: AbortSignal; body?: string } = {}) =>
-  sender.send({ method: 'POST', url, headers: {}, body: '{}', deadlineMs: 5_000, maxBodyBytes: 1_000, ...request })
+const post = (
+  sender: OutboundHttp,
+  url: string,
+  request: { deadlineMs?: number; signal?: AbortSignal; body?: string } = {},
+) =>
+  sender.send({
+    method: 'POST',
+    url,
+    headers: {},
+    body: '{}',
+    deadlineMs: 5_000,
+    maxBodyBytes: 1_000,
+    ...request,
+  })
 
 const blocked = { kind: 'unreachable', error: 'address_blocked' }
 /** `http:` to public addresses: nothing but the guard stands between these tests and their listener. */
@@ -46,7 +71,15 @@ describe('addresses (row S): no connection is ever made to', () => {
     '１２７.０.０.１',
     '127.0.0.1.',
   ]
-  const ipv6 = ['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]']
+  const ipv6 = [
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::127.0.0.1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+  ]
   it.each([...literals, ...ipv6])('the literal %s', async (host) => {
     const server = await receiver()
     const { sender } = await outbound({ policy: strict })
@@ -54,15 +87,18 @@ describe('addresses (row S): no connection is ever made to', () => {
     expect(server.connections).toBe(0)
   })
 
-  it.each([['127.0.0.1'], ['127.8.8.8'], ['::1'], ['::ffff:127.0.0.1'.replace('127.0.0.1', '7f00:1')], ['127.0.0.1', '::1']])(
-    'a name that leads to %s',
-    async (...addresses) => {
-      const server = await receiver()
-      const { sender } = await outbound({ policy: strict, answers: { 'inside.test': addresses } })
-      expect(await post(sender, `http://inside.test:${server.port}/`)).toMatchObject(blocked)
-      expect(server.connections).toBe(0)
-    },
-  )
+  it.each([
+    ['127.0.0.1'],
+    ['127.8.8.8'],
+    ['::1'],
+    ['::ffff:127.0.0.1'.replace('127.0.0.1', '7f00:1')],
+    ['127.0.0.1', '::1'],
+  ])('a name that leads to %s', async (...addresses) => {
+    const server = await receiver()
+    const { sender } = await outbound({ policy: strict, answers: { 'inside.test': addresses } })
+    expect(await post(sender, `http://inside.test:${server.port}/`)).toMatchObject(blocked)
+    expect(server.connections).toBe(0)
+  })
 
   it.each(['localhost', 'LOCALHOST.', 'app.localhost'])('%s', async (host) => {
     const server = await receiver()
@@ -76,10 +112,15 @@ describe('addresses (row S): no connection is ever made to', () => {
     async (addresses) => {
       const server = await receiver()
       const policy = { allowHttp: true, allowedCidrs: ['127.0.0.1/32'] }
-      const { sender } = await outbound({ policy, answers: { 'mixed.test': addresses, 'good.test': ['127.0.0.1'] } })
+      const { sender } = await outbound({
+        policy,
+        answers: { 'mixed.test': addresses, 'good.test': ['127.0.0.1'] },
+      })
       expect(await post(sender, `http://mixed.test:${server.port}/`)).toMatchObject(blocked)
       expect(server.connections).toBe(0)
-      expect(await post(sender, `http://good.test:${server.port}/`)).toMatchObject({ statusCode: 200 })
+      expect(await post(sender, `http://good.test:${server.port}/`)).toMatchObject({
+        statusCode: 200,
+      })
     },
   )
 
@@ -97,7 +138,10 @@ describe('addresses (row S): no connection is ever made to', () => {
   it('a name that answers otherwise at the second dial', async () => {
     const server = await receiver((socket) => socket.end(http('200 OK', 'ok', 'connection: close')))
     const answers = { 'rebinding.test': ['127.0.0.1'] }
-    const { sender } = await outbound({ policy: { allowHttp: true, allowedCidrs: ['127.0.0.1/32'] }, answers })
+    const { sender } = await outbound({
+      policy: { allowHttp: true, allowedCidrs: ['127.0.0.1/32'] },
+      answers,
+    })
     const url = `http://rebinding.test:${server.port}/`
     expect(await post(sender, url)).toMatchObject({ statusCode: 200 })
     answers['rebinding.test'] = ['127.0.0.2']
@@ -107,7 +151,9 @@ describe('addresses (row S): no connection is ever made to', () => {
 
   it('what a redirect points to', async () => {
     const inside = await receiver()
-    const server = await receiver((socket) => socket.write(http('307 Temporary Redirect', '', `location: ${inside.url}`)))
+    const server = await receiver((socket) =>
+      socket.write(http('307 Temporary Redirect', '', `location: ${inside.url}`)),
+    )
     const { sender } = await outbound()
     expect(await post(sender, server.url)).toMatchObject({ statusCode: 307 })
     expect(inside.connections).toBe(0)
@@ -116,7 +162,10 @@ describe('addresses (row S): no connection is ever made to', () => {
   it('a URL that today’s rules refuse, though it was registered under others', async () => {
     const server = await receiver()
     const { sender } = await outbound({ policy: { allowedCidrs: ['10.0.0.0/8'] } })
-    expect(await post(sender, `http://name.test:${server.port}/`)).toEqual({ ...blocked, detail: 'the URL must use https' })
+    expect(await post(sender, `http://name.test:${server.port}/`)).toEqual({
+      ...blocked,
+      detail: 'the URL must use https',
+    })
   })
 })
 
@@ -149,7 +198,11 @@ describe('vetting a URL', () => {
   it('takes names that lead to public or listed addresses, and those that do not resolve yet', async () => {
     const { sender } = await outbound({
       policy,
-      answers: { 'public.test': ['1.1.1.1', '2606:4700::1111'], 'listed.test': ['10.1.2.3'], 'empty.test': [] },
+      answers: {
+        'public.test': ['1.1.1.1', '2606:4700::1111'],
+        'listed.test': ['10.1.2.3'],
+        'empty.test': [],
+      },
     })
     for (const name of ['public.test', 'listed.test', 'empty.test', 'gone.test'])
       expect((await sender.vet(`https://${name}/`)).isOk()).toBe(true)
@@ -170,7 +223,8 @@ describe('connections', () => {
   it('are kept and used again', async () => {
     const server = await receiver()
     const { sender } = await outbound({ connectionsPerOrigin: 1 })
-    for (let i = 0; i < 5; i++) expect(await post(sender, server.url)).toMatchObject({ statusCode: 200 })
+    for (let i = 0; i < 5; i++)
+      expect(await post(sender, server.url)).toMatchObject({ statusCode: 200 })
     expect(server.connections).toBe(1)
   })
 
@@ -187,7 +241,9 @@ describe('connections', () => {
     const server = await receiver((socket) => ++held > 300 && socket.write(http('200 OK', 'ok')))
     const { sender } = await outbound()
     const aborter = new AbortController()
-    const waiting = Array.from({ length: 300 }, () => post(sender, server.url, { signal: aborter.signal }))
+    const waiting = Array.from({ length: 300 }, () =>
+      post(sender, server.url, { signal: aborter.signal }),
+    )
     await eventually('the long requests', () => held === 300)
     expect(await post(sender, server.url)).toMatchObject({ statusCode: 200 })
     aborter.abort()
@@ -196,8 +252,14 @@ describe('connections', () => {
 
   it('of the longest unused origin are closed when there are too many origins, and never those in use', async () => {
     // Or they would soon be closed anyway.
-    const lasting = () => receiver((socket) => socket.write(http('200 OK', '', 'keep-alive: timeout=60')))
-    const [first, second, third, busy] = [await lasting(), await lasting(), await lasting(), await receiver((socket) => void socket)]
+    const lasting = () =>
+      receiver((socket) => socket.write(http('200 OK', '', 'keep-alive: timeout=60')))
+    const [first, second, third, busy] = [
+      await lasting(),
+      await lasting(),
+      await lasting(),
+      await receiver((socket) => void socket),
+    ]
     const { sender } = await outbound({ maxOrigins: 3 })
     const aborter = new AbortController()
     const held = post(sender, busy.url, { signal: aborter.signal })
@@ -214,7 +276,9 @@ describe('connections', () => {
 
   it('survive a request that ended while it waited for one', async () => {
     const answers: (() => void)[] = []
-    const server = await receiver((socket) => answers.push(() => socket.write(http('200 OK', 'ok'))))
+    const server = await receiver((socket) =>
+      answers.push(() => socket.write(http('200 OK', 'ok'))),
+    )
     const { sender } = await outbound({ connectionsPerOrigin: 1 })
     const first = post(sender, server.url, { body: 'first' })
     await eventually('the first request', () => answers.length === 1)
@@ -236,7 +300,9 @@ describe('connections', () => {
     const server = await receiver((socket) => socket.end(http('200 OK', 'ok', 'connection: close')))
     const { sender } = await outbound({ connectionsPerOrigin: 1 })
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => post(sender, server.url)))
-    expect(outcomes.map((outcome) => outcome.kind)).toEqual(Array.from({ length: 5 }, () => 'response'))
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(
+      Array.from({ length: 5 }, () => 'response'),
+    )
     expect([server.requests.length, server.connections]).toEqual([5, 5])
   })
 
@@ -246,13 +312,21 @@ describe('connections', () => {
     closing.splice(0, 1)
     const { sender } = await outbound({ connectionsPerOrigin: 2 })
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => post(sender, server.url)))
-    expect(outcomes).toEqual(outcomes.map(() => ({ kind: 'unreachable', error: 'connect', detail: 'no connection (ECONNREFUSED)' })))
+    expect(outcomes).toEqual(
+      outcomes.map(() => ({
+        kind: 'unreachable',
+        error: 'connect',
+        detail: 'no connection (ECONNREFUSED)',
+      })),
+    )
   })
 
   it('go to the next address of a name when one refuses', async () => {
     const server = await receiver()
     const { sender } = await outbound({ answers: { 'two.test': ['127.0.0.1', '::1'] } })
-    expect(await post(sender, `http://localhost:${server.port}/`)).toMatchObject({ statusCode: 200 })
+    expect(await post(sender, `http://localhost:${server.port}/`)).toMatchObject({
+      statusCode: 200,
+    })
     expect(await post(sender, `http://two.test:${server.port}/`)).toMatchObject({ statusCode: 200 })
   })
 })
@@ -260,21 +334,37 @@ describe('connections', () => {
 describe('names that hang', () => {
   it('end with the deadline, and delay no other name', async () => {
     const server = await receiver()
-    const { sender, dns } = await outbound({ answers: { 'hanging.test': 'silent', 'good.test': ['127.0.0.1'] } })
+    const { sender, dns } = await outbound({
+      answers: { 'hanging.test': 'silent', 'good.test': ['127.0.0.1'] },
+    })
     let ended = false
     const hanging = Promise.all(
-      Array.from({ length: 20 }, () => post(sender, `http://hanging.test:${server.port}/`, { deadlineMs: 1_500 })),
+      Array.from({ length: 20 }, () =>
+        post(sender, `http://hanging.test:${server.port}/`, { deadlineMs: 1_500 }),
+      ),
     )
     void hanging.then(() => (ended = true))
     await eventually('the questions', () => dns.questions.length >= 40)
-    expect(await post(sender, `http://good.test:${server.port}/`)).toMatchObject({ statusCode: 200 })
+    expect(await post(sender, `http://good.test:${server.port}/`)).toMatchObject({
+      statusCode: 200,
+    })
     expect(ended).toBe(false)
-    for (const outcome of await hanging) expect(outcome).toMatchObject({ error: 'timeout', detail: 'no complete answer within 1500 ms' })
+    for (const outcome of await hanging)
+      expect(outcome).toMatchObject({
+        error: 'timeout',
+        detail: 'no complete answer within 1500 ms',
+      })
   })
 
   it('end with the connection’s time-out when that is shorter', async () => {
-    const { sender } = await outbound({ connectTimeoutMs: 100, answers: { 'hanging.test': 'silent' } })
-    expect(await post(sender, 'http://hanging.test/')).toMatchObject({ error: 'timeout', detail: 'no connection within 100 ms' })
+    const { sender } = await outbound({
+      connectTimeoutMs: 100,
+      answers: { 'hanging.test': 'silent' },
+    })
+    expect(await post(sender, 'http://hanging.test/')).toMatchObject({
+      error: 'timeout',
+      detail: 'no connection within 100 ms',
+    })
   })
 
   it('that do not exist are a dns outcome', async () => {
@@ -297,13 +387,18 @@ describe('ending', () => {
     aborter.abort()
     expect(await sent).toMatchObject({ error: 'timeout', detail: 'given up by the caller' })
     await eventually('the connection ends', () => server.open.size === 0)
-    expect(await post(sender, server.url, { signal: aborter.signal })).toMatchObject({ error: 'timeout' })
+    expect(await post(sender, server.url, { signal: aborter.signal })).toMatchObject({
+      error: 'timeout',
+    })
     expect(server.connections).toBe(1)
   })
 
   it('close settles what is under way at every stage, and refuses what comes later', async () => {
     const silent = await receiver((socket) => void socket)
-    const { sender, dns } = await outbound({ connectionsPerOrigin: 1, answers: { 'hanging.test': 'silent' } })
+    const { sender, dns } = await outbound({
+      connectionsPerOrigin: 1,
+      answers: { 'hanging.test': 'silent' },
+    })
     const atServer = post(sender, silent.url)
     const queued = post(sender, silent.url)
     const resolving = post(sender, 'http://hanging.test/')
@@ -313,9 +408,17 @@ describe('ending', () => {
     const gone = socket && once(socket, 'close')
     await sender.close()
     for (const sent of [atServer, queued, resolving])
-      expect(await sent).toEqual({ kind: 'unreachable', error: 'interrupted', detail: 'the service is stopping' })
+      expect(await sent).toEqual({
+        kind: 'unreachable',
+        error: 'interrupted',
+        detail: 'the service is stopping',
+      })
     await gone
-    expect(await post(sender, silent.url)).toEqual({ kind: 'unreachable', error: 'interrupted', detail: 'the service is stopping' })
+    expect(await post(sender, silent.url)).toEqual({
+      kind: 'unreachable',
+      error: 'interrupted',
+      detail: 'the service is stopping',
+    })
     await sender.close()
   })
 })

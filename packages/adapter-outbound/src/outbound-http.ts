@@ -48,31 +48,51 @@ const STOPPING = unreachable('interrupted', 'the service is stopping')
 const USER_AGENT = 'agent-messaging'
 
 export function outboundHttp(options: OutboundOptions): OutboundHttp {
-  const { guard, connectionsPerOrigin = Infinity, maxOrigins = 1_000, connectTimeoutMs: timeoutMs = 10_000, ca } = options
+  const {
+    guard,
+    connectionsPerOrigin = Infinity,
+    maxOrigins = 1_000,
+    connectTimeoutMs: timeoutMs = 10_000,
+    ca,
+  } = options
   const resolve = hostResolver({ ...(options.dnsServers && { servers: options.dnsServers }) })
-  const origins = originPools(dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) }), { connectionsPerOrigin, maxOrigins })
+  const origins = originPools(
+    dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) }),
+    { connectionsPerOrigin, maxOrigins },
+  )
   let isClosed = false
 
   function begin(request: HttpRequest, answer: Answer): void {
     if (isClosed) return answer.fail(STOPPING)
     if (request.signal?.aborted) return answer.fail(GIVEN_UP)
     const checked = guard.checkUrl(request.url)
-    if (checked.isErr()) return answer.fail(unreachable('address_blocked', `the URL ${checked.error}`))
+    if (checked.isErr())
+      return answer.fail(unreachable('address_blocked', `the URL ${checked.error}`))
     const { origin, pathname, search } = checked.value
     const pool = origins.use(origin)
     const identified = { ...request, headers: { 'user-agent': USER_AGENT, ...request.headers } }
-    pool.start(new Exchange(identified, pathname + search, answer, (exchange, isComplete) => pool.ended(exchange, isComplete)))
+    pool.start(
+      new Exchange(identified, pathname + search, answer, (exchange, isComplete) =>
+        pool.ended(exchange, isComplete),
+      ),
+    )
   }
 
   async function vet(text: string): Promise<Result<void, string>> {
     const checked = guard.checkUrl(text)
     if (checked.isErr()) return err(checked.error)
     try {
-      await vettedAddresses({ guard, resolve }, hostOf(checked.value), AbortSignal.timeout(VET_TIMEOUT_MS))
+      await vettedAddresses(
+        { guard, resolve },
+        hostOf(checked.value),
+        AbortSignal.timeout(VET_TIMEOUT_MS),
+      )
       return ok(undefined)
     } catch (error) {
       const isBlocked = error instanceof Fault && error.outcome.error === 'address_blocked'
-      return isBlocked ? err('must not lead to a private or reserved address that this service does not allow') : ok(undefined)
+      return isBlocked
+        ? err('must not lead to a private or reserved address that this service does not allow')
+        : ok(undefined)
     }
   }
 
@@ -82,8 +102,10 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
   }
 
   return {
-    send: (request) => new Promise((settle) => begin(request, new CollectedAnswer(request.maxBodyBytes, settle))),
-    stream: (request) => new Promise((settle) => begin(request, new StreamedAnswer(request, settle))),
+    send: (request) =>
+      new Promise((settle) => begin(request, new CollectedAnswer(request.maxBodyBytes, settle))),
+    stream: (request) =>
+      new Promise((settle) => begin(request, new StreamedAnswer(request, settle))),
     vet,
     close,
   }

@@ -16,7 +16,10 @@ async function resolving(answers: Parameters<typeof dnsServer>[0]) {
 
 describe('names', () => {
   it('resolve to all their addresses, IPv4 first', async () => {
-    const { resolve } = await resolving({ 'both.test': ['2606:4700::1111', '1.1.1.1', '1.0.0.1'], 'six.test': ['2606:4700::1111'] })
+    const { resolve } = await resolving({
+      'both.test': ['2606:4700::1111', '1.1.1.1', '1.0.0.1'],
+      'six.test': ['2606:4700::1111'],
+    })
     expect(await resolve('both.test', never)).toEqual(['1.1.1.1', '1.0.0.1', '2606:4700::1111'])
     expect(await resolve('six.test', never)).toEqual(['2606:4700::1111'])
   })
@@ -63,7 +66,10 @@ describe('names', () => {
   it.each(['localhost', 'LOCALHOST', 'localhost.', 'app.localhost', 'a.b.localhost.'])(
     '%s is loopback, whatever a name server says (RFC 6761)',
     async (name) => {
-      const { dns, resolve } = await resolving({ localhost: ['1.1.1.1'], 'app.localhost': ['1.1.1.1'] })
+      const { dns, resolve } = await resolving({
+        localhost: ['1.1.1.1'],
+        'app.localhost': ['1.1.1.1'],
+      })
       expect(await resolve(name, never)).toEqual(['127.0.0.1', '::1'])
       expect(dns.questions).toEqual([])
     },

@@ -35,8 +35,11 @@ export function hostResolver({ servers }: ResolverOptions): ResolveHost {
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
     signal.removeEventListener('abort', cancel)
     signal.throwIfAborted()
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-    if (addresses.length === 0) throw new Fault('dns', `the name does not resolve (${failureOf(answers)})`)
+    const addresses = answers.flatMap((answer) =>
+      answer.status === 'fulfilled' ? answer.value : [],
+    )
+    if (addresses.length === 0)
+      throw new Fault('dns', `the name does not resolve (${failureOf(answers)})`)
     return addresses
   }
 }

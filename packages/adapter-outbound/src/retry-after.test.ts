@@ -16,13 +16,15 @@ describe('Retry-After (RFC 9110 §10.2.3)', () => {
     ['Thu Jan 10 00:00:00 2030', 9 * 24 * 3_600_000],
   ])('%j is %d ms', (value, ms) => expect(parseRetryAfter(value, now)).toBe(ms))
 
-  it.each(['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'])(
-    '%j is past, so it is now',
-    (value) => expect(parseRetryAfter(value, now)).toBe(0),
-  )
+  it.each([
+    'Sun, 06 Nov 1994 08:49:37 GMT',
+    'Sunday, 06-Nov-94 08:49:37 GMT',
+    'Sun Nov  6 08:49:37 1994',
+  ])('%j is past, so it is now', (value) => expect(parseRetryAfter(value, now)).toBe(0))
 
-  it.each(['99999999999', '9'.repeat(400), 'Tue, 01 Jan 9999 00:00:00 GMT'])('%s is cut to a year', (value) =>
-    expect(parseRetryAfter(value, now)).toBe(YEAR_MS),
+  it.each(['99999999999', '9'.repeat(400), 'Tue, 01 Jan 9999 00:00:00 GMT'])(
+    '%s is cut to a year',
+    (value) => expect(parseRetryAfter(value, now)).toBe(YEAR_MS),
   )
 
   it('reads two digits of a year as the nearest one that is not 50 years ahead', () => {

@@ -31,8 +31,21 @@ function parseHttpDate(text: string, now: number): number | undefined {
 
 function instantOf(parts: Readonly<Record<string, string>>, now: number): number | undefined {
   const { year = '', month = '', day, hour, minute, second } = parts
-  const at = (fullYear: number) => Date.UTC(fullYear, MONTHS.indexOf(month), Number(day), Number(hour), Number(minute), Number(second))
-  const isReal = Number(day) >= 1 && Number(day) <= 31 && Number(hour) < 24 && Number(minute) < 60 && Number(second) <= 60
+  const at = (fullYear: number) =>
+    Date.UTC(
+      fullYear,
+      MONTHS.indexOf(month),
+      Number(day),
+      Number(hour),
+      Number(minute),
+      Number(second),
+    )
+  const isReal =
+    Number(day) >= 1 &&
+    Number(day) <= 31 &&
+    Number(hour) < 24 &&
+    Number(minute) < 60 &&
+    Number(second) <= 60
   if (!isReal) return undefined
   return at(year.length === 2 ? nearestYear(Number(year), now) : Number(year))
 }

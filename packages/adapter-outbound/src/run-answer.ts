@@ -12,7 +12,8 @@ export const runOutcomeOf = (outcome: HttpOutcome, now: number): RunOutcome =>
 
 /** What it means that there was none. */
 export function unreachedRun({ error, detail }: Unreachable): RunOutcome {
-  if (error === 'timeout') return failedRun('RUNTIME_TIMEOUT', `the runtime did not answer: ${detail}`, true)
+  if (error === 'timeout')
+    return failedRun('RUNTIME_TIMEOUT', `the runtime did not answer: ${detail}`, true)
   // The operator's rules are the same next time.
   const retryable = error !== 'address_blocked'
   return failedRun('RUNTIME_ERROR', `the runtime was not reached (${error}): ${detail}`, retryable)
@@ -28,30 +29,45 @@ function ofResponse(response: HttpResponse, now: number): RunOutcome {
   const { statusCode, headers } = response
   if (statusCode === 200) return answered(response)
   if (statusCode === 202) return { kind: 'deferred', ...deadlineOf(response) }
-  if (statusCode < 300) return failedRun('RESPONSE_INVALID', `the runtime answered ${statusCode}; it must answer 200 or 202`)
+  if (statusCode < 300)
+    return failedRun(
+      'RESPONSE_INVALID',
+      `the runtime answered ${statusCode}; it must answer 200 or 202`,
+    )
   const said = `the runtime answered ${statusCode}`
   if (statusCode < 500 && !RETRYABLE_STATUS.has(statusCode)) return failedRun('RUNTIME_ERROR', said)
   return { ...failedRun('RUNTIME_ERROR', said, true), ...retryIn(headers['retry-after'], now) }
 }
 
 function answered(response: HttpResponse): RunOutcome {
-  if (response.truncated) return failedRun('RESPONSE_INVALID', `the runtime's answer has more than ${response.body.length} bytes`)
+  if (response.truncated)
+    return failedRun(
+      'RESPONSE_INVALID',
+      `the runtime's answer has more than ${response.body.length} bytes`,
+    )
   const json = parseJson(response.body)
   if (json === undefined && !saysLength(response))
-    return failedRun('RUNTIME_ERROR', "the runtime's answer is not whole JSON: it says no length, and may have been cut", true)
+    return failedRun(
+      'RUNTIME_ERROR',
+      "the runtime's answer is not whole JSON: it says no length, and may have been cut",
+      true,
+    )
   return isJsonObject(json) && typeof json['response'] === 'string'
     ? { kind: 'answered', response: json['response'] }
     : failedRun('RESPONSE_INVALID', `the runtime's answer is not {"response": "text"} in JSON`)
 }
 
 /** Without, the end of the connection is the end of the answer, whether its agent meant it or died (RFC 9112 §6.3). */
-const saysLength = ({ headers }: HttpResponse): boolean => 'content-length' in headers || 'transfer-encoding' in headers
+const saysLength = ({ headers }: HttpResponse): boolean =>
+  'content-length' in headers || 'transfer-encoding' in headers
 
 /** A 202 needs no body, so one that says nothing usable does no harm: the service's own deadline holds. */
 function deadlineOf(response: HttpResponse): { deadlineMs?: number } {
   const json = response.truncated ? undefined : parseJson(response.body)
   const deadlineMs = isJsonObject(json) ? json['deadlineMs'] : undefined
-  return typeof deadlineMs === 'number' && Number.isSafeInteger(deadlineMs) && deadlineMs > 0 ? { deadlineMs } : {}
+  return typeof deadlineMs === 'number' && Number.isSafeInteger(deadlineMs) && deadlineMs > 0
+    ? { deadlineMs }
+    : {}
 }
 
 /** Undefined for what is not UTF-8 or not JSON. */

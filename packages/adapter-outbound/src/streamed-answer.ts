@@ -11,7 +11,10 @@ export type StreamRequest = HttpRequest & {
 }
 
 /** When the answer breaks off, `body` errors with a `Fault`, or with the reason of the request's signal. */
-export type HttpStream = Head & { readonly kind: 'stream'; readonly body: ReadableStream<Uint8Array> }
+export type HttpStream = Head & {
+  readonly kind: 'stream'
+  readonly body: ReadableStream<Uint8Array>
+}
 
 /** What a stream holds for its reader before the sender has to wait. */
 const READ_AHEAD_BYTES = 64 * 1024
@@ -42,7 +45,10 @@ export class StreamedAnswer implements Answer {
     const { idleMs, maxBodyBytes, maxEventStreamBytes = maxBodyBytes } = this.request
     this.limit = this.remaining = isEventStream(head) ? maxEventStreamBytes : maxBodyBytes
     this.held = new CappedBody(this.limit)
-    this.idle = setTimeout(() => flow.giveUp(unreachable('timeout', `the answer stood still for ${idleMs} ms`)), idleMs)
+    this.idle = setTimeout(
+      () => flow.giveUp(unreachable('timeout', `the answer stood still for ${idleMs} ms`)),
+      idleMs,
+    )
     const body = new ReadableStream<Uint8Array>(
       {
         start: (reader) => void (this.reader = reader),

@@ -3,7 +3,11 @@ import { Fault } from './fault.js'
 /** The work of one agent that is not done yet, so that `stop` can end it. */
 export type UnderWay = {
   /** Does the work with a signal that aborts with the caller's, with `stop`, and when the time is up; then its reason is a `Fault`. */
-  add<T>(callers: AbortSignal, work: (signal: AbortSignal) => Promise<T>, timeoutMs?: number): Promise<T>
+  add<T>(
+    callers: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+    timeoutMs?: number,
+  ): Promise<T>
   /** Ends everything, and settles when it has ended. Never rejects. */
   stop(): Promise<void>
 }
@@ -11,12 +15,17 @@ export type UnderWay = {
 export function underWay(): UnderWay {
   const works = new Map<AbortController, Promise<unknown>>()
 
-  async function add<T>(callers: AbortSignal, work: (signal: AbortSignal) => Promise<T>, timeoutMs?: number): Promise<T> {
+  async function add<T>(
+    callers: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+    timeoutMs?: number,
+  ): Promise<T> {
     const aborter = new AbortController()
     const abort = () => aborter.abort(callers.reason)
     if (callers.aborted) abort()
     callers.addEventListener('abort', abort)
-    const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs, aborter, timeoutMs)
+    const timer =
+      timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs, aborter, timeoutMs)
     try {
       const done = work(aborter.signal)
       works.set(aborter, done)

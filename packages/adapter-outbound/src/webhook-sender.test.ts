@@ -2,7 +2,12 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { customHeadersProblem, newSecret, signatureHeaders, type CustomHeaders } from '@org/agent-messaging-core'
+import {
+  customHeadersProblem,
+  newSecret,
+  signatureHeaders,
+  type CustomHeaders,
+} from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { verify } from '@octokit/webhooks-methods'
 import { Webhook } from 'standardwebhooks'
@@ -46,7 +51,10 @@ describe('a webhook request', () => {
   it('is one POST of exactly the given characters, with the given headers', async () => {
     const server = await receiver((socket) => socket.write(http('204 No Content')))
     const body = '{"text":"Zoë ≠ 🎈 \\u0000","a" : 1}'
-    await deliver(`${server.url}?x=%20y`, { body, headers: { 'content-type': 'application/json', 'X-Service-Event': 'message.responded' } })
+    await deliver(`${server.url}?x=%20y`, {
+      body,
+      headers: { 'content-type': 'application/json', 'X-Service-Event': 'message.responded' },
+    })
     const [head = '', sent = ''] = server.requests[0]?.split('\r\n\r\n') ?? []
     expect(Buffer.from(sent, 'latin1').toString('utf8')).toBe(body)
     expect(head.split('\r\n')).toEqual([
@@ -63,13 +71,25 @@ describe('a webhook request', () => {
 
   it('carries every header that a customer may choose', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK')))
-    const names = [..."!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"].map((c) => `${c}-${c.toLowerCase()}`)
-    const latin1 = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).filter((c) => /[\t\x20-\x7e\x80-\xff]/.test(c))
-    const chosen = [...names.map((name) => [name, 'x']), ['X-All', `a${latin1.join('')}b`], ['X-Empty', ''], ['__proto__', 'p']]
+    const names = [..."!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"].map(
+      (c) => `${c}-${c.toLowerCase()}`,
+    )
+    const latin1 = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).filter((c) =>
+      /[\t\x20-\x7e\x80-\xff]/.test(c),
+    )
+    const chosen = [
+      ...names.map((name) => [name, 'x']),
+      ['X-All', `a${latin1.join('')}b`],
+      ['X-Empty', ''],
+      ['__proto__', 'p'],
+    ]
     const rules = { maxHeaders: 100, maxValueLength: 4_096, headerPrefix: 'X-Service' }
     expect(customHeadersProblem(Object.fromEntries(chosen) as CustomHeaders, rules)).toBeUndefined()
-    expect(await deliver(server.url, { headers: Object.fromEntries(chosen) as CustomHeaders })).toMatchObject({ kind: 'accepted' })
-    for (const [name, value] of chosen) expect(server.requests[0]).toContain(`\r\n${name}: ${value}\r\n`)
+    expect(
+      await deliver(server.url, { headers: Object.fromEntries(chosen) as CustomHeaders }),
+    ).toMatchObject({ kind: 'accepted' })
+    for (const [name, value] of chosen)
+      expect(server.requests[0]).toContain(`\r\n${name}: ${value}\r\n`)
   })
 
   it('verifies with @octokit/webhooks-methods and standardwebhooks as it arrives', async () => {
@@ -77,7 +97,14 @@ describe('a webhook request', () => {
     const { crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
     const secret = newSecret(crypto.randomBytes)
     const body = '{"event":"message.responded","data":{"response":"Zoë 🎈"}}'
-    const signed = { id: 'delivery-1', event: 'message.responded', body, secret, at: Date.now(), headerPrefix: 'X-Service' }
+    const signed = {
+      id: 'delivery-1',
+      event: 'message.responded',
+      body,
+      secret,
+      at: Date.now(),
+      headerPrefix: 'X-Service',
+    }
     await deliver(server.url, { body, headers: signatureHeaders(crypto.hmacSha256, signed) })
     const [head = '', raw = ''] = server.requests[0]?.split('\r\n\r\n') ?? []
     const arrived = Buffer.from(raw, 'latin1').toString('utf8')
@@ -85,13 +112,19 @@ describe('a webhook request', () => {
       head
         .split('\r\n')
         .slice(1)
-        .map((line) => (line.toLowerCase().startsWith('webhook-') || line.startsWith('X-') ? line.split(': ') : []))
+        .map((line) =>
+          line.toLowerCase().startsWith('webhook-') || line.startsWith('X-')
+            ? line.split(': ')
+            : [],
+        )
         .filter((pair) => pair.length === 2),
     ) as Record<string, string>
     expect(await verify(secret, arrived, headers['X-Service-Signature'] ?? '')).toBe(true)
     expect(await verify(secret, `${arrived} `, headers['X-Service-Signature'] ?? '')).toBe(false)
     expect(new Webhook(secret).verify(arrived, headers)).toEqual(JSON.parse(body))
-    expect(headers['X-Service-Signature']).toBe(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
+    expect(headers['X-Service-Signature']).toBe(
+      `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+    )
   })
 
   it.each([
@@ -104,18 +137,31 @@ describe('a webhook request', () => {
     ['a hop-by-hop header', { 'transfer-encoding': 'chunked' }],
     ['a wrong content-length', { 'content-length': '1' }],
     ['expect', { expect: '100-continue' }],
-  ])('that has %s is an outcome, and nothing is sent', async (_what, headers: Record<string, string>) => {
-    const server = await receiver((socket) => socket.write(http('200 OK')))
-    expect(await deliver(server.url, { headers })).toMatchObject({ kind: 'unreachable', error: 'protocol' })
-    expect(server.requests).toEqual([])
-    expect(await deliver(server.url)).toMatchObject({ kind: 'accepted' })
-  })
+  ])(
+    'that has %s is an outcome, and nothing is sent',
+    async (_what, headers: Record<string, string>) => {
+      const server = await receiver((socket) => socket.write(http('200 OK')))
+      expect(await deliver(server.url, { headers })).toMatchObject({
+        kind: 'unreachable',
+        error: 'protocol',
+      })
+      expect(server.requests).toEqual([])
+      expect(await deliver(server.url)).toMatchObject({ kind: 'accepted' })
+    },
+  )
 })
 
 describe('an answer (row R)', () => {
-  it.each(['200 OK', '201 Created', '202 Accepted', '204 No Content', '299 Whatever'])('of %s is accepted', async (status) => {
-    expect(await outcomeOf(http(status))).toEqual({ kind: 'accepted', statusCode: Number(status.slice(0, 3)), responseBody: '' })
-  })
+  it.each(['200 OK', '201 Created', '202 Accepted', '204 No Content', '299 Whatever'])(
+    'of %s is accepted',
+    async (status) => {
+      expect(await outcomeOf(http(status))).toEqual({
+        kind: 'accepted',
+        statusCode: Number(status.slice(0, 3)),
+        responseBody: '',
+      })
+    },
+  )
 
   it.each([
     '300 Multiple Choices',
@@ -129,20 +175,34 @@ describe('an answer (row R)', () => {
     '599 What',
   ])('of %s is refused', async (status) => {
     const body = status.startsWith('304') ? '' : 'reason'
-    expect(await outcomeOf(http(status, body))).toEqual({ kind: 'refused', statusCode: Number(status.slice(0, 3)), responseBody: body })
+    expect(await outcomeOf(http(status, body))).toEqual({
+      kind: 'refused',
+      statusCode: Number(status.slice(0, 3)),
+      responseBody: body,
+    })
   })
 
-  it.each([301, 302, 303, 307, 308])('of %d is refused, and its location never asked', async (statusCode) => {
-    const elsewhere = await receiver((socket) => socket.write(http('200 OK')))
-    expect(await outcomeOf(http(`${statusCode} Moved`, '', `location: ${elsewhere.url}`))).toMatchObject({ kind: 'refused', statusCode })
-    expect(elsewhere.connections).toBe(0)
-  })
+  it.each([301, 302, 303, 307, 308])(
+    'of %d is refused, and its location never asked',
+    async (statusCode) => {
+      const elsewhere = await receiver((socket) => socket.write(http('200 OK')))
+      expect(
+        await outcomeOf(http(`${statusCode} Moved`, '', `location: ${elsewhere.url}`)),
+      ).toMatchObject({ kind: 'refused', statusCode })
+      expect(elsewhere.connections).toBe(0)
+    },
+  )
 
   it.each([429, 503, 301])('of %d tells when to come again, in each form', async (status) => {
-    const retryAfter = async (value: string) => outcomeOf(http(`${status} Later`, '', `retry-after: ${value}`))
+    const retryAfter = async (value: string) =>
+      outcomeOf(http(`${status} Later`, '', `retry-after: ${value}`))
     expect(await retryAfter('7')).toMatchObject({ kind: 'refused', retryAfterMs: 7_000 })
-    expect(await retryAfter('Tue, 01 Jan 2030 00:01:00 GMT')).toMatchObject({ retryAfterMs: 60_000 })
-    expect(await retryAfter('Tuesday, 01-Jan-30 00:01:00 GMT')).toMatchObject({ retryAfterMs: 60_000 })
+    expect(await retryAfter('Tue, 01 Jan 2030 00:01:00 GMT')).toMatchObject({
+      retryAfterMs: 60_000,
+    })
+    expect(await retryAfter('Tuesday, 01-Jan-30 00:01:00 GMT')).toMatchObject({
+      retryAfterMs: 60_000,
+    })
     expect(await retryAfter('Tue Jan  1 00:01:00 2030')).toMatchObject({ retryAfterMs: 60_000 })
     expect(await retryAfter('Mon, 31 Dec 2029 00:00:00 GMT')).toMatchObject({ retryAfterMs: 0 })
     expect(await retryAfter('9'.repeat(100))).toMatchObject({ retryAfterMs: 366 * 24 * 3_600_000 })
@@ -156,14 +216,18 @@ describe('an answer (row R)', () => {
       socket.write(`HTTP/1.1 500 Oops\r\ncontent-length: ${body.length}\r\n\r\n`)
       socket.write(body)
     })
-    expect(await deliver(server.url)).toMatchObject({ responseBody: 'Zoë 🎈 a\uFFFDb \uFFFD\uFFFD\uFFFD\uFFFD' })
+    expect(await deliver(server.url)).toMatchObject({
+      responseBody: 'Zoë 🎈 a\uFFFDb \uFFFD\uFFFD\uFFFD\uFFFD',
+    })
   })
 
   it('keeps 16 KiB of its body, and the connection when that is all of it', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK', 'x'.repeat(16 * 1024))))
     const sender = newSender()
     for (let i = 0; i < 2; i++) {
-      expect(await sender.send({ url: server.url, headers: {}, body: '', deadlineMs: 5_000 })).toEqual({
+      expect(
+        await sender.send({ url: server.url, headers: {}, body: '', deadlineMs: 5_000 }),
+      ).toEqual({
         kind: 'accepted',
         statusCode: 200,
         responseBody: 'x'.repeat(16 * 1024),
@@ -182,7 +246,11 @@ describe('an answer (row R)', () => {
       socket.on('drain', more)
       more()
     })
-    expect(await deliver(server.url)).toEqual({ kind: 'accepted', statusCode: 200, responseBody: 'y'.repeat(16 * 1024) })
+    expect(await deliver(server.url)).toEqual({
+      kind: 'accepted',
+      statusCode: 200,
+      responseBody: 'y'.repeat(16 * 1024),
+    })
     await eventually('the connection ends', () => server.open.size === 0)
     expect(sent).toBeLessThan(64 * 1024 * 1024)
     expect(server.connections).toBe(1)
@@ -191,7 +259,9 @@ describe('an answer (row R)', () => {
   it('that is a gzip bomb stays compressed; none was asked for', async () => {
     const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024))
     const server = await receiver((socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`)
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`,
+      )
       socket.write(bomb)
     })
     const outcome = await deliver(server.url)
@@ -207,13 +277,24 @@ describe('an answer (row R)', () => {
 
   it('after interim ones counts', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'
-    expect(await outcomeOf(early.repeat(3) + http('200 OK', 'ok'))).toMatchObject({ kind: 'accepted', responseBody: 'ok' })
+    expect(await outcomeOf(early.repeat(3) + http('200 OK', 'ok'))).toMatchObject({
+      kind: 'accepted',
+      responseBody: 'ok',
+    })
   })
 })
 
 describe('no answer (row R)', () => {
-  const timeout = { kind: 'unreachable', error: 'timeout', detail: 'no complete answer within 150 ms' }
-  const reset = { kind: 'unreachable', error: 'reset', detail: 'the connection ended before the answer was complete' }
+  const timeout = {
+    kind: 'unreachable',
+    error: 'timeout',
+    detail: 'no complete answer within 150 ms',
+  }
+  const reset = {
+    kind: 'unreachable',
+    error: 'reset',
+    detail: 'the connection ended before the answer was complete',
+  }
   const invalid = { kind: 'unreachable', error: 'protocol' }
 
   it('from a receiver that never answers', async () => {
@@ -226,7 +307,11 @@ describe('no answer (row R)', () => {
   it.each([
     ['its head', 'HTTP/1.1 200 OK\r\nx-a: ', 'a'],
     ['its body', 'HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n', 'a'],
-    ['the chunks of its body', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\na\r\n'],
+    [
+      'the chunks of its body',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n',
+      '1\r\na\r\n',
+    ],
     ['interim answers', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
   ])('from a receiver that trickles %s', async (_what, begin, drop) => {
     const server = await receiver((socket) => {
@@ -243,9 +328,15 @@ describe('no answer (row R)', () => {
     ['within its head', 'HTTP/1.1 200 OK\r\ncontent-le'],
     ['before its body', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n'],
     ['within its body', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'],
-    ['within its last body', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 10\r\n\r\nhalf'],
+    [
+      'within its last body',
+      'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 10\r\n\r\nhalf',
+    ],
     ['within its chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal'],
-    ['within its last chunks', 'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal'],
+    [
+      'within its last chunks',
+      'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal',
+    ],
     ['after an interim answer', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
   ])('from a receiver that breaks or closes the connection %s', async (_when, begin) => {
     const breaking = await receiver((socket) => socket.write(begin, () => socket.resetAndDestroy()))
@@ -264,7 +355,10 @@ describe('no answer (row R)', () => {
       socket.on('drain', more)
       more()
     })
-    expect(await deliver(server.url)).toEqual({ ...invalid, detail: 'the head of the answer is too large' })
+    expect(await deliver(server.url)).toEqual({
+      ...invalid,
+      detail: 'the head of the answer is too large',
+    })
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
@@ -281,11 +375,17 @@ describe('no answer (row R)', () => {
   })
 
   it.each([
-    ['with the headers for it', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'],
+    [
+      'with the headers for it',
+      'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+    ],
     ['without them', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
   ])('from a receiver that switches protocols, %s', async (_how, answer) => {
     const server = await receiver((socket) => socket.write(answer))
-    expect(await deliver(server.url)).toEqual({ ...invalid, detail: 'the answer switches to another protocol' })
+    expect(await deliver(server.url)).toEqual({
+      ...invalid,
+      detail: 'the answer switches to another protocol',
+    })
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
@@ -297,7 +397,10 @@ describe('no answer (row R)', () => {
     ['binary', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['a status that is no number', 'HTTP/1.1 OK\r\n\r\n'],
     ['a length that is no number', 'HTTP/1.1 200 OK\r\ncontent-length: ten\r\n\r\n0123456789'],
-    ['a chunk size that is no number', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n'],
+    [
+      'a chunk size that is no number',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n',
+    ],
     ['a header with NUL', 'HTTP/1.1 200 OK\r\nx-a: a\0b\r\ncontent-length: 0\r\n\r\n'],
   ])('in HTTP, but %s', async (_what, answer) => {
     const server = await receiver((socket) => socket.write(answer, 'latin1'))
@@ -307,7 +410,10 @@ describe('no answer (row R)', () => {
 
   it.each([
     ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
-    ['a length and chunks', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n'],
+    [
+      'a length and chunks',
+      'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
+    ],
   ])('whose end is certain, as it has %s', async (_what, answer) => {
     expect(await outcomeOf(answer)).toMatchObject({ kind: 'unreachable' })
   })
@@ -315,14 +421,19 @@ describe('no answer (row R)', () => {
   it('from a port where nobody listens', async () => {
     const server = await rawServer((socket) => void socket)
     await server.close()
-    expect(await deliver(server.url)).toEqual({ kind: 'unreachable', error: 'connect', detail: 'no connection (ECONNREFUSED)' })
+    expect(await deliver(server.url)).toEqual({
+      kind: 'unreachable',
+      error: 'connect',
+      detail: 'no connection (ECONNREFUSED)',
+    })
   })
 
   it('in time: what comes after the deadline is nobody’s', async () => {
     const sockets: Socket[] = []
     const server = await receiver((socket) => sockets.push(socket))
     const sender = newSender()
-    const send = (deadlineMs: number) => sender.send({ url: server.url, headers: {}, body: '', deadlineMs })
+    const send = (deadlineMs: number) =>
+      sender.send({ url: server.url, headers: {}, body: '', deadlineMs })
     expect(await send(150)).toEqual(timeout)
     sockets[0]?.write(http('200 OK', 'late'))
     const second = send(5_000)
@@ -333,10 +444,15 @@ describe('no answer (row R)', () => {
 
   it('that was asked for: a second answer on the connection belongs to no later request', async () => {
     const server = await receiver((socket, request) =>
-      socket.write(request.endsWith('first') ? http('200 OK', 'one') + http('200 OK', 'smuggled') : http('200 OK', 'two')),
+      socket.write(
+        request.endsWith('first')
+          ? http('200 OK', 'one') + http('200 OK', 'smuggled')
+          : http('200 OK', 'two'),
+      ),
     )
     const sender = newSender()
-    const send = (body: string) => sender.send({ url: server.url, headers: {}, body, deadlineMs: 5_000 })
+    const send = (body: string) =>
+      sender.send({ url: server.url, headers: {}, body, deadlineMs: 5_000 })
     expect(await send('first')).toMatchObject({ responseBody: 'one' })
     const [socket] = server.open
     if (socket) await once(socket, 'close')

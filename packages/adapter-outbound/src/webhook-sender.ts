@@ -32,7 +32,12 @@ function judge({ statusCode, headers, body }: HttpResponse, now: number): Outcom
   const responseBody = storableText(body)
   if (statusCode >= 200 && statusCode < 300) return { kind: 'accepted', statusCode, responseBody }
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now)
-  return { kind: 'refused', statusCode, responseBody, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  return {
+    kind: 'refused',
+    statusCode,
+    responseBody,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
 }
 
 /** Decoding UTF-8 never yields a lone surrogate; NUL is the one character left that a store may refuse. */

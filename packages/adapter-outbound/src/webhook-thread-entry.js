@@ -2,12 +2,21 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { attemptMaker } from '@org/agent-messaging-core'
 import { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'
-import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound/webhooks'
+import {
+  addressGuard,
+  httpWebhookSender,
+  outboundHttp,
+} from '@org/agent-messaging-outbound/webhooks'
 
 /** @type {import('./webhook-thread.js').ThreadData} */
 const { masterKey, otherMasterKeys, policy, addresses, outbound } = workerData
 const http = outboundHttp({ ...outbound, guard: addressGuard(addresses) })
-const maker = attemptMaker({ clock: systemClock, crypto: nodeCrypto(masterKey, otherMasterKeys), sender: httpWebhookSender(http), policy })
+const maker = attemptMaker({
+  clock: systemClock,
+  crypto: nodeCrypto(masterKey, otherMasterKeys),
+  sender: httpWebhookSender(http),
+  policy,
+})
 
 /** @type {[number, import('@org/agent-messaging-core').MadeAttempt][]} */
 let answers = []

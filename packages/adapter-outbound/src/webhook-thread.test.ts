@@ -15,7 +15,12 @@ const secret = newSecret(crypto.randomBytes)
 const policy = { headerPrefix: 'X-Test', deliver: { deadlineMs: 5_000 } }
 
 function scene(options: Partial<WebhookThreadOptions> = {}) {
-  const thread = webhookThread({ masterKey, policy, addresses: { allowLoopback: true }, ...options })
+  const thread = webhookThread({
+    masterKey,
+    policy,
+    addresses: { allowLoopback: true },
+    ...options,
+  })
   onTestFinished(thread.close)
   return thread
 }
@@ -47,10 +52,14 @@ it('signs with the secret, sends, and tells what came of it and which headers it
 })
 
 it('gives each of many at once its own answer', async () => {
-  const server = await rawServer((socket, request) => socket.write(http('200 OK', `answer to ${/"n":(\d+)/.exec(request)?.[1]}`)))
+  const server = await rawServer((socket, request) =>
+    socket.write(http('200 OK', `answer to ${/"n":(\d+)/.exec(request)?.[1]}`)),
+  )
   onTestFinished(server.close)
   const thread = scene()
-  const made = await Promise.all(Array.from({ length: 100 }, (_, n) => thread.make(order(server.url, n))))
+  const made = await Promise.all(
+    Array.from({ length: 100 }, (_, n) => thread.make(order(server.url, n))),
+  )
   expect(made.map(({ outcome }) => 'responseBody' in outcome && outcome.responseBody)).toEqual(
     Array.from({ length: 100 }, (_, n) => `answer to ${n}`),
   )
@@ -93,7 +102,8 @@ it('makes what a thread that dies had under way unreachable, says why, and goes 
 })
 
 /** A thread that is stuck, as this side sees it: what it says is not heard. */
-const stuck = async (starting: Promise<Worker>): Promise<void> => void (await starting).removeAllListeners('message')
+const stuck = async (starting: Promise<Worker>): Promise<void> =>
+  void (await starting).removeAllListeners('message')
 
 it('gives up a thread that says nothing of an attempt after its lease, says so, and goes on with another', async () => {
   const well = await receiver()
@@ -112,7 +122,10 @@ it('leaves a thread alone that answers, however many leases have ended meanwhile
   const reasons: string[] = []
   const thread = scene({ onError: (reason) => reasons.push(reason) })
   for (let n = 0; n < 5; n++) {
-    const { outcome } = await thread.make({ ...order(silent.url), lease: { until: Date.now() + 500 } })
+    const { outcome } = await thread.make({
+      ...order(silent.url),
+      lease: { until: Date.now() + 500 },
+    })
     expect(outcome.kind).toBe('unreachable')
   }
   expect(reasons).toEqual([])
@@ -125,8 +138,15 @@ it('ends what is under way when it is closed, and begins nothing more', async ()
   const cut = thread.make(order(silent.url))
   await eventually('the request arrives', () => silent.requests.length === 1)
   await thread.close()
-  expect((await cut).outcome).toEqual({ kind: 'unreachable', error: 'interrupted', detail: 'the service is stopping' })
-  expect((await thread.make(order(silent.url))).outcome).toMatchObject({ kind: 'unreachable', detail: 'the service is stopping' })
+  expect((await cut).outcome).toEqual({
+    kind: 'unreachable',
+    error: 'interrupted',
+    detail: 'the service is stopping',
+  })
+  expect((await thread.make(order(silent.url))).outcome).toMatchObject({
+    kind: 'unreachable',
+    detail: 'the service is stopping',
+  })
   expect(reasons).toEqual([])
 })
 
@@ -145,7 +165,10 @@ it('ends what was begun just before it is closed', async () => {
   const thread = scene()
   const begun = thread.make(order((await receiver()).url))
   await thread.close()
-  expect((await begun).outcome).toMatchObject({ kind: 'unreachable', detail: 'the service is stopping' })
+  expect((await begun).outcome).toMatchObject({
+    kind: 'unreachable',
+    detail: 'the service is stopping',
+  })
 })
 
 it('is unreachable where no thread can start, and says why', async () => {
@@ -169,7 +192,9 @@ async function printedBy(program: string): Promise<string> {
   const scene = `
     import { webhookThread } from '@org/agent-messaging-outbound'
     const thread = webhookThread({ masterKey: Buffer.alloc(32, 7), policy: ${JSON.stringify(policy)}, addresses: { allowLoopback: true } })`
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', `${scene}\n${program}`], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', `${scene}\n${program}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const printed: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => printed.push(chunk))
   expect(await once(child, 'close')).toEqual([0, null])

@@ -1,5 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import type { AttemptMaker, AttemptOrder, AttemptPolicy, MadeAttempt } from '@org/agent-messaging-core'
+import type {
+  AttemptMaker,
+  AttemptOrder,
+  AttemptPolicy,
+  MadeAttempt,
+} from '@org/agent-messaging-core'
 import type { AddressPolicy } from './address-guard.js'
 import { unreachable } from './fault.js'
 import type { OutboundOptions } from './outbound-http.js'
@@ -44,7 +49,10 @@ type Answered = readonly (readonly [number, MadeAttempt])[]
  * The first attempt starts the thread, and the next one another if it ended by itself, which makes what it had under way `interrupted`. It
  * keeps the process alive only while attempts are under way.
  */
-export function webhookThread({ onError = () => undefined, ...options }: WebhookThreadOptions): WebhookThread {
+export function webhookThread({
+  onError = () => undefined,
+  ...options
+}: WebhookThreadOptions): WebhookThread {
   let thread: WebhookThread | undefined
   let isClosed = false
 
@@ -79,11 +87,21 @@ function startThread(
   onEnd: (reason: string) => void,
 ): WebhookThread {
   // As data: a host's policy may hold what cannot be sent to a thread.
-  const needed = { headerPrefix: policy.headerPrefix, deliver: { deadlineMs: policy.deliver.deadlineMs } }
+  const needed = {
+    headerPrefix: policy.headerPrefix,
+    deliver: { deadlineMs: policy.deliver.deadlineMs },
+  }
   const workerData: ThreadData = { masterKey, otherMasterKeys, policy: needed, addresses, outbound }
   const entry = new URL('./webhook-thread-entry.js', import.meta.url)
-  const worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } })
-  const underWay = new Map<number, { readonly until: number; readonly settle: (made?: MadeAttempt) => void }>()
+  const worker = new Worker(entry, {
+    workerData,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+  })
+  const underWay = new Map<
+    number,
+    { readonly until: number; readonly settle: (made?: MadeAttempt) => void }
+  >()
   let orders: [number, AttemptOrder][] = []
   let last = 0
   let isClosing = false
@@ -135,7 +153,10 @@ function startThread(
       orders.push([++last, dataOf(order)])
       const since = Date.now()
       return new Promise((resolve) => {
-        underWay.set(last, { until: order.lease.until, settle: (made = unmade(LOST, since)) => resolve(made) })
+        underWay.set(last, {
+          until: order.lease.until,
+          settle: (made = unmade(LOST, since)) => resolve(made),
+        })
       })
     },
     async close() {
@@ -154,7 +175,13 @@ function dataOf({ delivery, webhook, lease, body, trace }: AttemptOrder): Attemp
   const { id, url, secret, previousSecret, headers } = webhook
   return {
     delivery: { id: delivery.id, event: delivery.event },
-    webhook: { id, url, secret, ...(previousSecret && { previousSecret }), ...(headers && { headers }) },
+    webhook: {
+      id,
+      url,
+      secret,
+      ...(previousSecret && { previousSecret }),
+      ...(headers && { headers }),
+    },
     lease: { until: lease.until },
     body,
     ...(trace && { trace }),

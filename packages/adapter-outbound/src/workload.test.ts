@@ -20,21 +20,30 @@ describe('a server', () => {
   it.each([
     ['the agent’s time-out', never],
     ['the service’s', ended('timeout')],
-  ])('hangs rather once a run has run out of time, by %s, until one is answered', async (_, signal) => {
-    const load = workload()
-    void load.count(forever, never)
-    await load.count(Promise.resolve(late), signal)
-    expect(load.isBusy).toBe(false)
-    await load.count(Promise.resolve(failedRun('RUNTIME_ERROR', 'the runtime answered 500', true)), never)
-    expect(load.isBusy).toBe(false)
-    await load.count(Promise.resolve({ kind: 'deferred' }), never)
-    expect(load.isBusy).toBe(true)
-  })
+  ])(
+    'hangs rather once a run has run out of time, by %s, until one is answered',
+    async (_, signal) => {
+      const load = workload()
+      void load.count(forever, never)
+      await load.count(Promise.resolve(late), signal)
+      expect(load.isBusy).toBe(false)
+      await load.count(
+        Promise.resolve(failedRun('RUNTIME_ERROR', 'the runtime answered 500', true)),
+        never,
+      )
+      expect(load.isBusy).toBe(false)
+      await load.count(Promise.resolve({ kind: 'deferred' }), never)
+      expect(load.isBusy).toBe(true)
+    },
+  )
 
-  it.each(['cancelled', 'drain', 'lost'])('is not to blame for a run that was %s', async (cause) => {
-    const load = workload()
-    void load.count(forever, never)
-    await load.count(Promise.resolve(late), ended(cause))
-    expect(load.isBusy).toBe(true)
-  })
+  it.each(['cancelled', 'drain', 'lost'])(
+    'is not to blame for a run that was %s',
+    async (cause) => {
+      const load = workload()
+      void load.count(forever, never)
+      await load.count(Promise.resolve(late), ended(cause))
+      expect(load.isBusy).toBe(true)
+    },
+  )
 })

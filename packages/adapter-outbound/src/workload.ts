@@ -31,4 +31,5 @@ export function workload(): Workload {
 }
 
 /** Ended for a reason that says nothing of the agent. */
-const isCalledOff = ({ aborted, reason }: AbortSignal): boolean => aborted && !(reason instanceof Error && reason.cause === 'timeout')
+const isCalledOff = ({ aborted, reason }: AbortSignal): boolean =>
+  aborted && !(reason instanceof Error && reason.cause === 'timeout')

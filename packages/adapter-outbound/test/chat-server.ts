@@ -1,5 +1,10 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 type ChatRequest = {
@@ -7,7 +12,11 @@ type ChatRequest = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   /** Of a POST; undefined of others. */
-  readonly body?: { model: string; messages: { role: string; content: string }[]; stream: boolean } & Record<string, unknown>
+  readonly body?: {
+    model: string
+    messages: { role: string; content: string }[]
+    stream: boolean
+  } & Record<string, unknown>
 }
 
 /** What a test makes of one request; `last` is the text of its newest message. */
@@ -26,12 +35,15 @@ export async function chatServer(models: Record<string, Behaviour> = {}) {
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString()
     const { method = '', url: path = '', headers } = request
-    const body = method === 'POST' ? (JSON.parse(text) as NonNullable<ChatRequest['body']>) : undefined
+    const body =
+      method === 'POST' ? (JSON.parse(text) as NonNullable<ChatRequest['body']>) : undefined
     requests.push({ method, path, headers, ...(body && { body }) })
     if (!body) return json(response, { error: { message: 'no such key' } }, 401)
     const last = body.messages.at(-1)?.content ?? ''
     const behaviour = { ...models, parrot: body.stream ? streaming : whole }[body.model]
-    return behaviour ? behaviour(response, last) : json(response, { error: { message: `no model ${body.model}` } }, 404)
+    return behaviour
+      ? behaviour(response, last)
+      : json(response, { error: { message: `no model ${body.model}` } }, 404)
   }
 
   server.listen(0, '127.0.0.1')
@@ -40,7 +52,8 @@ export async function chatServer(models: Record<string, Behaviour> = {}) {
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     requests,
-    openConnections: () => new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count))),
+    openConnections: () =>
+      new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count))),
     async close() {
       server.closeAllConnections()
       server.close()
@@ -74,7 +87,8 @@ export const completion = (message: object, finish_reason: string | null = 'stop
   choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }],
 })
 
-const whole: Behaviour = (response, last) => json(response, completion({ content: `You say: ${last}` }))
+const whole: Behaviour = (response, last) =>
+  json(response, completion({ content: `You say: ${last}` }))
 
 const streaming: Behaviour = (response, last) =>
   events(

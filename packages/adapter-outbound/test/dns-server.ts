@@ -1,6 +1,11 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { createServer as createTcpServer, isIPv4, type Server, type Socket as TcpSocket } from 'node:net'
+import {
+  createServer as createTcpServer,
+  isIPv4,
+  type Server,
+  type Socket as TcpSocket,
+} from 'node:net'
 
 /**
  * `silent` leaves the question open, `nxdomain` says that there is no such name; an empty list, that it has no addresses.
@@ -17,7 +22,10 @@ type LongAnswer = {
 type At = { readonly host?: string; readonly port?: number }
 
 /** A name server, on 127.0.0.1 unless told. `answers` may be changed at any time; each question is answered by what it holds then. */
-export async function dnsServer(answers: Record<string, DnsAnswer>, { host = '127.0.0.1', port = 0 }: At = {}) {
+export async function dnsServer(
+  answers: Record<string, DnsAnswer>,
+  { host = '127.0.0.1', port = 0 }: At = {},
+) {
   const questions: string[] = []
 
   function answerTo(query: Buffer, transport: 'udp' | 'tcp') {
@@ -26,8 +34,14 @@ export async function dnsServer(answers: Record<string, DnsAnswer>, { host = '12
     const answer = answers[name] ?? 'nxdomain'
     if (answer === 'silent') return undefined
     const long: LongAnswer =
-      typeof answer === 'object' && 'addresses' in answer ? answer : { addresses: answer === 'nxdomain' ? [] : answer }
-    const bytes = encode({ question: query.subarray(0, end), name, type, exists: answer !== 'nxdomain' }, long, transport)
+      typeof answer === 'object' && 'addresses' in answer
+        ? answer
+        : { addresses: answer === 'nxdomain' ? [] : answer }
+    const bytes = encode(
+      { question: query.subarray(0, end), name, type, exists: answer !== 'nxdomain' },
+      long,
+      transport,
+    )
     return { bytes, afterMs: long.afterMs ?? 0 }
   }
 
@@ -77,9 +91,15 @@ async function bothAt(host: string, port: number): Promise<{ udp: Socket; tcp: S
   }
 }
 
-const closed = (server: Socket | Server): Promise<void> => new Promise((resolve) => void server.close(() => resolve()))
+const closed = (server: Socket | Server): Promise<void> =>
+  new Promise((resolve) => void server.close(() => resolve()))
 
-type Question = { readonly question: Buffer; readonly name: string; readonly type: number; readonly exists: boolean }
+type Question = {
+  readonly question: Buffer
+  readonly name: string
+  readonly type: number
+  readonly exists: boolean
+}
 
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = []
@@ -115,10 +135,20 @@ function encode(
 }
 
 const record = (name: string, type: number, data: Buffer): Buffer =>
-  Buffer.concat([encodedName(name), Buffer.from([0, type, 0, 1, 0, 0, 0, 0]), uint16(data.length), data])
+  Buffer.concat([
+    encodedName(name),
+    Buffer.from([0, type, 0, 1, 0, 0, 0, 0]),
+    uint16(data.length),
+    data,
+  ])
 
 const encodedName = (name: string): Buffer =>
-  Buffer.concat([...name.split('.').map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)])), Buffer.from([0])])
+  Buffer.concat([
+    ...name
+      .split('.')
+      .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)])),
+    Buffer.from([0]),
+  ])
 
 function uint16(value: number): Buffer {
   const bytes = Buffer.alloc(2)
@@ -126,13 +156,19 @@ function uint16(value: number): Buffer {
   return bytes
 }
 
-const bytesOf = (address: string): Buffer => (isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address))
+const bytesOf = (address: string): Buffer =>
+  isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address)
 
 /** `::` is filled up; dotted tails are not understood. */
 function ipv6Bytes(address: string): Buffer {
   const [left = '', right] = address.split('::')
   const groups = (text: string) => (text === '' ? [] : text.split(':'))
   const tail = groups(right ?? '')
-  const zeros = Array<string>(right === undefined ? 0 : 8 - groups(left).length - tail.length).fill('0')
-  return Buffer.from([...groups(left), ...zeros, ...tail].map((group) => group.padStart(4, '0')).join(''), 'hex')
+  const zeros = Array<string>(right === undefined ? 0 : 8 - groups(left).length - tail.length).fill(
+    '0',
+  )
+  return Buffer.from(
+    [...groups(left), ...zeros, ...tail].map((group) => group.padStart(4, '0')).join(''),
+    'hex',
+  )
 }

@@ -26,16 +26,33 @@ export const rawServer = (answer: Answer, { host = LOOPBACK } = {}): Promise<Raw
   listening(createServer(), { scheme: 'http', event: 'connection', host }, answer)
 
 /** The same behind TLS, with the self-signed certificate unless told. */
-export const rawTlsServer = (answer: Answer, { host = LOOPBACK, cert = certificate, key = certificateKey } = {}): Promise<RawServer> =>
-  listening(createTlsServer({ cert, key }), { scheme: 'https', event: 'secureConnection', host }, answer)
+export const rawTlsServer = (
+  answer: Answer,
+  { host = LOOPBACK, cert = certificate, key = certificateKey } = {},
+): Promise<RawServer> =>
+  listening(
+    createTlsServer({ cert, key }),
+    { scheme: 'https', event: 'secureConnection', host },
+    answer,
+  )
 
-type Kind = { readonly scheme: 'http' | 'https'; readonly event: 'connection' | 'secureConnection'; readonly host: string }
+type Kind = {
+  readonly scheme: 'http' | 'https'
+  readonly event: 'connection' | 'secureConnection'
+  readonly host: string
+}
 
 /** An answer with this status line's rest, body and headers. */
 export const http = (status: string, body = '', ...headers: readonly string[]): string =>
-  [`HTTP/1.1 ${status}`, `content-length: ${Buffer.byteLength(body)}`, ...headers, '', body].join('\r\n')
+  [`HTTP/1.1 ${status}`, `content-length: ${Buffer.byteLength(body)}`, ...headers, '', body].join(
+    '\r\n',
+  )
 
-async function listening(server: Server, { scheme, event, host }: Kind, answer: Answer): Promise<RawServer> {
+async function listening(
+  server: Server,
+  { scheme, event, host }: Kind,
+  answer: Answer,
+): Promise<RawServer> {
   const requests: string[] = []
   const open = new Set<Socket>()
   let connections = 0

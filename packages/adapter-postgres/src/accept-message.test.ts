@@ -22,7 +22,8 @@ async function oneByOne(storage: Storage, drafts: readonly NewMessage[]): Promis
 const [busy, other] = [anAgent({ maxQueued: 1 }), anAgent()]
 const stopped = anAgent({ state: { kind: 'stopped' } })
 const claim = { claimUntil: NOW + 1_000 }
-const to = (agent: typeof busy, sessionId: string, more: Partial<NewMessage> = {}) => newMessage(agent, { sessionId, ...more })
+const to = (agent: typeof busy, sessionId: string, more: Partial<NewMessage> = {}) =>
+  newMessage(agent, { sessionId, ...more })
 // Of a process whose clock is behind.
 const late = ['b', 'ä', '😀'].map((id) => to(other, id, { now: NOW - 5_000 }))
 const fresh = [
@@ -35,17 +36,47 @@ const fresh = [
 const [, , keyed] = fresh
 const BATCHES: Record<string, readonly NewMessage[]> = {
   'new sessions': fresh,
-  'the same sessions again': ['c', 'a'].map((id) => to(busy, id, claim)).concat(['b', 'ä', '😀'].map((id) => to(other, id))),
+  'the same sessions again': ['c', 'a']
+    .map((id) => to(busy, id, claim))
+    .concat(['b', 'ä', '😀'].map((id) => to(other, id))),
   'later, but with earlier times': late,
   'one that is full': [to(busy, 'a'), to(busy, 'd'), to(busy, 'e', claim), to(other, 'f')],
-  'a key that was used': [to(busy, 'g'), to(other, 'h', { idempotencyKey: 'k' }), to(busy, 'i', { idempotencyKey: 'k' }), to(other, 'j')],
-  'a message that is repeated': [to(busy, 'l'), ...(keyed ? [{ ...keyed, idempotencyKey: 'another' }] : []), to(other, 'm')],
+  'a key that was used': [
+    to(busy, 'g'),
+    to(other, 'h', { idempotencyKey: 'k' }),
+    to(busy, 'i', { idempotencyKey: 'k' }),
+    to(other, 'j'),
+  ],
+  'a message that is repeated': [
+    to(busy, 'l'),
+    ...(keyed ? [{ ...keyed, idempotencyKey: 'another' }] : []),
+    to(other, 'm'),
+  ],
   'an agent that does not run': [to(other, 'v'), to(stopped, 'v'), to(other, 'w')],
-  'an agent of another project': [to(other, 'x'), { ...to(busy, 'x'), projectId: 'p' }, to(other, 'y')],
+  'an agent of another project': [
+    to(other, 'x'),
+    { ...to(busy, 'x'), projectId: 'p' },
+    to(other, 'y'),
+  ],
   'an agent that is nowhere': [to(other, 'z'), to(anAgent(), 'z'), to(other, 'z2')],
-  'agents that do not run, or are nowhere': [to(stopped, 'a'), to(anAgent(), 'a'), { ...to(busy, 'n'), projectId: 'p' }, to(other, 'n')],
-  'two of one session': [to(other, 'o', claim), to(other, 'o'), to(other, 'p'), to(other, 'q', { idempotencyKey: 'q' })],
-  'two of one key': [to(other, 'r', { idempotencyKey: 'r' }), to(other, 's', { idempotencyKey: 'r' }), to(other, 't'), to(other, 'u')],
+  'agents that do not run, or are nowhere': [
+    to(stopped, 'a'),
+    to(anAgent(), 'a'),
+    { ...to(busy, 'n'), projectId: 'p' },
+    to(other, 'n'),
+  ],
+  'two of one session': [
+    to(other, 'o', claim),
+    to(other, 'o'),
+    to(other, 'p'),
+    to(other, 'q', { idempotencyKey: 'q' }),
+  ],
+  'two of one key': [
+    to(other, 'r', { idempotencyKey: 'r' }),
+    to(other, 's', { idempotencyKey: 'r' }),
+    to(other, 't'),
+    to(other, 'u'),
+  ],
 }
 
 async function scene() {
@@ -70,7 +101,10 @@ async function scene() {
 it('messages that come together come to what they come to one by one', async () => {
   const [together, apart] = [await scene(), await scene()]
   for (const [name, drafts] of Object.entries(BATCHES)) {
-    expect([name, await all(together.storage, drafts)]).toEqual([name, await oneByOne(apart.storage, drafts)])
+    expect([name, await all(together.storage, drafts)]).toEqual([
+      name,
+      await oneByOne(apart.storage, drafts),
+    ])
     expect([name, await together.tables()]).toEqual([name, await apart.tables()])
   }
 })
@@ -82,8 +116,15 @@ it('one whose session fills up in that moment is refused, and the others are acc
   await host.query('begin')
   await host.query("update agent_messaging.sessions set open_count = 2 where session_id = 'full'")
   const accepting = all(storage, [to(busy, 'full'), to(busy, 'v'), to(other, 'w'), to(other, 'x')])
-  await vi.waitFor(async () => expect((await pool.query('select 1 from pg_locks where not granted')).rows).not.toEqual([]))
+  await vi.waitFor(async () =>
+    expect((await pool.query('select 1 from pg_locks where not granted')).rows).not.toEqual([]),
+  )
   await host.query('commit')
   host.release()
-  expect((await accepting).map(({ kind }) => kind)).toEqual(['session_full', 'created', 'created', 'created'])
+  expect((await accepting).map(({ kind }) => kind)).toEqual([
+    'session_full',
+    'created',
+    'created',
+    'created',
+  ])
 })

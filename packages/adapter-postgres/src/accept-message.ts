@@ -5,7 +5,11 @@ import { sql } from './sql.js'
 import { traceColumn } from './trace.js'
 
 type Nullable = readonly (string | null)[]
-type Columns = { readonly [C in 'projectIds' | 'agentIds' | 'sessionIds' | 'ids' | 'texts' | 'principals']: readonly string[] } & {
+type Columns = {
+  readonly [
+    C in 'projectIds' | 'agentIds' | 'sessionIds' | 'ids' | 'texts' | 'principals'
+  ]: readonly string[]
+} & {
   readonly [C in 'keys' | 'fingerprints' | 'metadatas' | 'traces']: Nullable
 } & { readonly nows: readonly number[]; readonly claimUntils: readonly (number | null)[] }
 /** What became of the one at this place. `token`: of its session, if it was accepted. */
@@ -21,8 +25,13 @@ const acceptSqlBy = (name: string) =>
   sql<Columns, Verdict>(`
   select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys, @fingerprints, @texts, @metadatas,
     @principals, @traces, @nows, @claimUntils)`)
-const [acceptOneByOneSql, acceptApartSql] = [acceptSqlBy('accept_messages'), acceptSqlBy('accept_apart')]
-const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(`${selectMessage} where m.seq = any(@seqs::bigint[])`)
+const [acceptOneByOneSql, acceptApartSql] = [
+  acceptSqlBy('accept_messages'),
+  acceptSqlBy('accept_apart'),
+]
+const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
+  `${selectMessage} where m.seq = any(@seqs::bigint[])`,
+)
 
 /**
  * `MessageStore.accept` of many. Of two that come at once with one key, or one id, in two batches, the second finds neither at first;
@@ -31,10 +40,16 @@ const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(`${sel
 export async function acceptAll(db: Queries, all: readonly NewMessage[]): Promise<Accepted[]> {
   const verdicts = await db.all(areApart(all) ? acceptApartSql : acceptOneByOneSql, columnsOf(all))
   const seqs = verdicts.flatMap(({ existingSeq }) => existingSeq ?? [])
-  const existing = new Map(seqs.length === 0 ? [] : (await db.all(existingSql, { seqs })).map((row) => [row.seq, row]))
+  const existing = new Map(
+    seqs.length === 0 ? [] : (await db.all(existingSql, { seqs })).map((row) => [row.seq, row]),
+  )
   const accepted: Accepted[] = []
   for (const { place, existingSeq, ...verdict } of verdicts) {
-    accepted[place - 1] = acceptedOf(all[place - 1] as NewMessage, verdict, existing.get(existingSeq ?? 0))
+    accepted[place - 1] = acceptedOf(
+      all[place - 1] as NewMessage,
+      verdict,
+      existing.get(existingSeq ?? 0),
+    )
   }
   return accepted
 }
@@ -46,11 +61,17 @@ const FEW = 2
 function areApart(all: readonly NewMessage[]): boolean {
   if (all.length <= FEW) return false
   const sessions = new Set(all.map(({ agentId, sessionId }) => `${agentId} ${sessionId}`))
-  const keys = all.flatMap(({ agentId, idempotencyKey }) => (idempotencyKey === undefined ? [] : [`${agentId} ${idempotencyKey}`]))
+  const keys = all.flatMap(({ agentId, idempotencyKey }) =>
+    idempotencyKey === undefined ? [] : [`${agentId} ${idempotencyKey}`],
+  )
   return sessions.size === all.length && new Set(keys).size === keys.length
 }
 
-function acceptedOf(given: NewMessage, verdict: Pick<Verdict, 'kind' | 'token' | 'sessionState'>, row: MessageRow | undefined): Accepted {
+function acceptedOf(
+  given: NewMessage,
+  verdict: Pick<Verdict, 'kind' | 'token' | 'sessionState'>,
+  row: MessageRow | undefined,
+): Accepted {
   const { kind, token, sessionState } = verdict
   const { now, claimUntil: until } = given
   switch (kind) {
@@ -58,9 +79,16 @@ function acceptedOf(given: NewMessage, verdict: Pick<Verdict, 'kind' | 'token' |
       // Erased in the moment between: as an agent that was deleted then, it is not there.
       return row ? { kind, message: toMessage(row) } : { kind: 'agent_not_found' }
     case 'created':
-      return { kind, message: { ...factsOf(given), attempt: 0, state: { kind: 'queued', notBefore: now } } }
+      return {
+        kind,
+        message: { ...factsOf(given), attempt: 0, state: { kind: 'queued', notBefore: now } },
+      }
     case 'claimed': {
-      const message = { ...factsOf(given), attempt: 1, state: { kind: 'running', startedAt: now } } as const
+      const message = {
+        ...factsOf(given),
+        attempt: 1,
+        state: { kind: 'running', startedAt: now },
+      } as const
       const lease = { token: token ?? 0, until: until ?? now }
       return { kind, claimed: { message, lease, ...(sessionState !== null && { sessionState }) } }
     }
@@ -69,7 +97,12 @@ function acceptedOf(given: NewMessage, verdict: Pick<Verdict, 'kind' | 'token' |
   }
 }
 
-function factsOf({ idempotencyKey: _, now, claimUntil: __, ...facts }: NewMessage): Omit<Message, 'attempt' | 'state'> {
+function factsOf({
+  idempotencyKey: _,
+  now,
+  claimUntil: __,
+  ...facts
+}: NewMessage): Omit<Message, 'attempt' | 'state'> {
   return { ...facts, createdAt: now }
 }
 

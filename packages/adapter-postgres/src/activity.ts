@@ -18,7 +18,9 @@ const attemptActivitySql = sql<ActivityQuery, AttemptCount>(`
   where t.started_at >= @since group by 1, 2, 3`)
 
 /** `MessageStore.activity`. */
-export const messageActivity = (db: Queries, query: ActivityQuery): Promise<MessageCount[]> => db.all(messageActivitySql, query)
+export const messageActivity = (db: Queries, query: ActivityQuery): Promise<MessageCount[]> =>
+  db.all(messageActivitySql, query)
 
 /** `DeliveryStore.activity`. */
-export const attemptActivity = (db: Queries, query: ActivityQuery): Promise<AttemptCount[]> => db.all(attemptActivitySql, query)
+export const attemptActivity = (db: Queries, query: ActivityQuery): Promise<AttemptCount[]> =>
+  db.all(attemptActivitySql, query)

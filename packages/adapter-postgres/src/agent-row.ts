@@ -1,4 +1,10 @@
-import type { Agent, AgentState, DefaultExecutionPrincipal, JsonObject, RunError } from '@org/agent-messaging-core'
+import type {
+  Agent,
+  AgentState,
+  DefaultExecutionPrincipal,
+  JsonObject,
+  RunError,
+} from '@org/agent-messaging-core'
 
 export type AgentRow = ReturnType<typeof agentColumns> & { readonly seq: number }
 
@@ -56,9 +62,15 @@ export const agentStateColumns = (state: AgentState) => ({
 
 /** The inverse: what a state has of its own is not null in its row. */
 function toAgentState(row: ReturnType<typeof agentStateColumns>): AgentState {
-  const { state: kind, startedAt, lastError, failures } = row as { readonly [C in keyof typeof row]: NonNullable<(typeof row)[C]> }
+  const {
+    state: kind,
+    startedAt,
+    lastError,
+    failures,
+  } = row as { readonly [C in keyof typeof row]: NonNullable<(typeof row)[C]> }
   if (kind === 'running') return { kind, startedAt }
   const retry = row.retryAt !== null && { retryAt: row.retryAt }
-  if (kind === 'error') return { kind, lastError: JSON.parse(lastError) as RunError, failures, ...retry }
+  if (kind === 'error')
+    return { kind, lastError: JSON.parse(lastError) as RunError, failures, ...retry }
   return { kind }
 }

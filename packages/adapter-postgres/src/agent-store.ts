@@ -9,7 +9,13 @@ import {
   type PageOf,
   type StateChange,
 } from '@org/agent-messaging-core'
-import { agentColumns, agentStateColumns, selectAgent, toAgent, type AgentRow } from './agent-row.js'
+import {
+  agentColumns,
+  agentStateColumns,
+  selectAgent,
+  toAgent,
+  type AgentRow,
+} from './agent-row.js'
 import type { Database, Queries } from './database.js'
 import { addErasure } from './erasure.js'
 import { fanOut } from './fan-out.js'
@@ -19,25 +25,42 @@ import { hasOpen } from './session-row.js'
 import { sql } from './sql.js'
 
 type Columns = ReturnType<typeof agentColumns>
-type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
+type StateColumns = ReturnType<typeof agentStateColumns> & {
+  readonly agentId: string
+  readonly from: string
+}
 type Ref = { readonly projectId: string; readonly id: string }
 type Project = { readonly projectId: string }
 type Named = { readonly projectId: string; readonly name: string }
 
 const byIdSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id = @projectId`)
-const lockSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id = @projectId for no key update`)
+const lockSql = sql<Ref, AgentRow>(
+  `${selectAgent} where id = @id and project_id = @projectId for no key update`,
+)
 /** Waits for the accepts that are under way, and holds up the next ones: see `keepAgent`. */
-const lockAloneSql = sql<Ref>(`${selectAgent} where id = @id and project_id = @projectId for update`)
-const byNameSql = sql<Named, AgentRow>(`${selectAgent} where name = @name and project_id = @projectId`)
-const namedSql = sql<{ readonly projectIds: readonly string[]; readonly names: readonly string[] }, AgentRow>(
+const lockAloneSql = sql<Ref>(
+  `${selectAgent} where id = @id and project_id = @projectId for update`,
+)
+const byNameSql = sql<Named, AgentRow>(
+  `${selectAgent} where name = @name and project_id = @projectId`,
+)
+const namedSql = sql<
+  { readonly projectIds: readonly string[]; readonly names: readonly string[] },
+  AgentRow
+>(
   `${selectAgent} where id = any(@names::text[]) or (project_id = any(@projectIds::text[]) and name = any(@names::text[]))`,
 )
-const activeSql = sql<object, AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
-const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, AgentRow>(
-  `${selectAgent} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
+const activeSql = sql<object, AgentRow>(
+  `${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`,
 )
+const newestSql = sql<
+  { readonly projectId: string; readonly before: number; readonly rows: number },
+  AgentRow
+>(`${selectAgent} where project_id = @projectId and seq < @before order by seq desc limit @rows`)
 /** So that two at once do not both find room for one. */
-const lockProjectSql = sql<Project>('select 1 from agent_messaging.projects where id = @projectId for no key update')
+const lockProjectSql = sql<Project>(
+  'select 1 from agent_messaging.projects where id = @projectId for no key update',
+)
 const countSql = sql<Project, { readonly count: number }>(
   'select count(*) as count from agent_messaging.agents where project_id = @projectId',
 )
@@ -88,9 +111,15 @@ export function agentStore({ read, write, gathered }: Database): AgentStore {
 type Asked = { readonly projectId: string; readonly idOrName: string }
 
 /** Of many requests at once, most of them of one agent. What is an id is not looked for as a name. */
-export async function findAgents(db: Queries, all: readonly Asked[]): Promise<(Agent | undefined)[]> {
+export async function findAgents(
+  db: Queries,
+  all: readonly Asked[],
+): Promise<(Agent | undefined)[]> {
   const projectIds = [...new Set(all.map(({ projectId }) => projectId))]
-  const rows = await db.all(namedSql, { projectIds, names: [...new Set(all.map(({ idOrName }) => idOrName))] })
+  const rows = await db.all(namedSql, {
+    projectIds,
+    names: [...new Set(all.map(({ idOrName }) => idOrName))],
+  })
   const agents = new Map(rows.map((row) => [keyOf(row.projectId, row.name), toAgent(row)]))
   for (const row of rows) agents.set(keyOf(row.projectId, row.id), toAgent(row))
   return all.map(({ projectId, idOrName }) => agents.get(keyOf(projectId, idOrName)))
@@ -99,7 +128,11 @@ export async function findAgents(db: Queries, all: readonly Asked[]): Promise<(A
 const keyOf = (projectId: string, idOrName: string): string => `${projectId} ${idOrName}`
 
 /** Of two that take one name at once, the second violates its unique index, runs again and finds it taken. So it is with a change. */
-async function create(db: Queries, agent: Agent, limit: number): Promise<'created' | 'name_taken' | 'limit_reached'> {
+async function create(
+  db: Queries,
+  agent: Agent,
+  limit: number,
+): Promise<'created' | 'name_taken' | 'limit_reached'> {
   await db.run(lockProjectSql, agent)
   if (await db.one(byIdSql, agent)) return 'created'
   if (await db.one(byNameSql, agent)) return 'name_taken'
@@ -108,7 +141,11 @@ async function create(db: Queries, agent: Agent, limit: number): Promise<'create
   return 'created'
 }
 
-async function change(db: Queries, ref: Ref, changes: AgentChange): Promise<Agent | 'name_taken' | 'not_stopped' | undefined> {
+async function change(
+  db: Queries,
+  ref: Ref,
+  changes: AgentChange,
+): Promise<Agent | 'name_taken' | 'not_stopped' | undefined> {
   const row = await db.one(lockSql, ref)
   if (!row) return undefined
   const agent = toAgent(row)
@@ -126,7 +163,11 @@ const sealedOf = (db: Queries) => ({
   write: (agent: Agent) => db.run(updateSql, agentColumns(agent)),
 })
 
-async function remove(db: Queries, ref: Ref, force: boolean): Promise<'deleted' | 'busy' | undefined> {
+async function remove(
+  db: Queries,
+  ref: Ref,
+  force: boolean,
+): Promise<'deleted' | 'busy' | undefined> {
   if (!(await db.one(lockAloneSql, ref))) return undefined
   if (!force && (await hasOpen(db, ref.id))) return 'busy'
   await db.run(removeSql, ref)
@@ -136,12 +177,19 @@ async function remove(db: Queries, ref: Ref, force: boolean): Promise<'deleted' 
 
 type Changed = { readonly changed: boolean; readonly deliveries: readonly ClaimedDelivery[] }
 
-async function changeState(db: Queries, { agentId, from, to, outgoing }: StateChange): Promise<Changed> {
+async function changeState(
+  db: Queries,
+  { agentId, from, to, outgoing }: StateChange,
+): Promise<Changed> {
   const changed = (await db.run(setStateSql, { ...agentStateColumns(to), agentId, from })) === 1
   return { changed, deliveries: changed && outgoing ? await fanOut(db, outgoing) : [] }
 }
 
 async function pageOf(db: Queries, projectId: string, page: PageOf): Promise<Page<Agent>> {
-  const rows = await db.all(newestSql, { projectId, before: await start(db, page), rows: page.limit + 1 })
+  const rows = await db.all(newestSql, {
+    projectId,
+    before: await start(db, page),
+    rows: page.limit + 1,
+  })
   return toPage(rows, page.limit, toAgent)
 }

@@ -3,7 +3,12 @@ import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
 type Now = { readonly now: Instant }
-type Deliveries = { readonly open: number; readonly due: number; readonly held: number; readonly oldestDueAt: Instant | null }
+type Deliveries = {
+  readonly open: number
+  readonly due: number
+  readonly held: number
+  readonly oldestDueAt: Instant | null
+}
 type Webhooks = Pick<DeliveryBacklog, 'disabledWebhooks' | 'openCircuits' | 'halfOpenCircuits'>
 type Messages = Omit<MessageBacklog, 'oldestDueAt'> & { readonly oldestDueAt: Instant | null }
 
@@ -35,7 +40,10 @@ const messagesSql = sql<Now, Messages>(`
 
 /** `DeliveryStore.backlog`: reads indexes of what is open, and of webhooks that something is the matter with. */
 export async function deliveryBacklog(db: Queries, now: Instant): Promise<DeliveryBacklog> {
-  const [deliveries, webhooks] = [await db.one(deliveriesSql, { now }), await db.one(webhooksSql, { now })]
+  const [deliveries, webhooks] = [
+    await db.one(deliveriesSql, { now }),
+    await db.one(webhooksSql, { now }),
+  ]
   const { oldestDueAt, ...counts } = deliveries as Deliveries
   return { ...counts, ...(oldestDueAt !== null && { oldestDueAt }), ...(webhooks as Webhooks) }
 }

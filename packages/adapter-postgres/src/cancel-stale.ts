@@ -20,11 +20,21 @@ const cancelSql = sql<Wanted>(`
      order by due_at limit @limit for update skip locked)`)
 
 /** `DeliveryStore.cancelStale`, within a transaction. Each webhook costs a look at an index of open deliveries, at `keep` of them at most. */
-export async function cancelStale(db: Queries, { now, dueBefore, keep, limit }: CancelStale): Promise<number> {
+export async function cancelStale(
+  db: Queries,
+  { now, dueBefore, keep, limit }: CancelStale,
+): Promise<number> {
   let left = limit
   async function cancelDue({ webhookSeq }: Webhook, before: Instant, most: number): Promise<void> {
     const end = left - Math.min(left, most)
-    for (const isRetry of [true, false]) left -= await db.run(cancelSql, { webhookSeq, isRetry, dueBefore: before, now, limit: left - end })
+    for (const isRetry of [true, false])
+      left -= await db.run(cancelSql, {
+        webhookSeq,
+        isRetry,
+        dueBefore: before,
+        now,
+        limit: left - end,
+      })
   }
   for (const webhook of await db.all(disabledSql, {})) {
     await cancelDue(webhook, dueBefore, left)

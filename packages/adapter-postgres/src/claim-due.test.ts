@@ -45,13 +45,23 @@ async function lane(...dueAts: readonly number[]) {
   }
   const claimDue = dueClaims()
   const bounds = { limit: 2, perWebhook: 2, perProject: 2, retries: 2, except: new Set<string>() }
-  const claim = async (now: number) => (await claimDue(watched, { now, until: now + 30_000, ...bounds })).length
-  const circuit = (until: number) => pool.query('update agent_messaging.webhooks set circuit_until = $1', [until])
-  return { publish, claim, floors, circuit, meanwhile: (step: () => Promise<unknown>) => (beforeClaim = async () => void (await step())) }
+  const claim = async (now: number) =>
+    (await claimDue(watched, { now, until: now + 30_000, ...bounds })).length
+  const circuit = (until: number) =>
+    pool.query('update agent_messaging.webhooks set circuit_until = $1', [until])
+  return {
+    publish,
+    claim,
+    floors,
+    circuit,
+    meanwhile: (step: () => Promise<unknown>) => (beforeClaim = async () => void (await step())),
+  }
 }
 
 it('reads a backlog on from its oldest, for a moment: what is dead before that is not looked at again and again', async () => {
-  const { claim, floors } = await lane(...Array.from({ length: 5 }, (_, n) => NOW - (60 - n) * SECOND))
+  const { claim, floors } = await lane(
+    ...Array.from({ length: 5 }, (_, n) => NOW - (60 - n) * SECOND),
+  )
   expect([await claim(NOW), await claim(NOW + 500), await claim(NOW + 1_000)]).toEqual([2, 2, 1])
   expect(floors).toEqual([[], [NOW - 60 * SECOND], []])
 })

@@ -1,4 +1,10 @@
-import type { ClaimDue, ClaimedDelivery, EventName, Instant, SendingDelivery } from '@org/agent-messaging-core'
+import type {
+  ClaimDue,
+  ClaimedDelivery,
+  EventName,
+  Instant,
+  SendingDelivery,
+} from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 import { toTrace } from './trace.js'
@@ -15,13 +21,26 @@ const LANES_AT_ONCE = 16
 const FLOOR = { lastsMs: 1_000, agoMs: 15_000 }
 
 /** A webhook with something due: since when its first attempts and its retries are, the oldest of each. */
-type Lane = WebhookRow & { readonly firsts: readonly Instant[]; readonly retries: readonly Instant[] }
-type LaneQuery = { readonly now: Instant; readonly most: number; readonly mostLanes: number; readonly except: readonly string[] }
+type Lane = WebhookRow & {
+  readonly firsts: readonly Instant[]
+  readonly retries: readonly Instant[]
+}
+type LaneQuery = {
+  readonly now: Instant
+  readonly most: number
+  readonly mostLanes: number
+  readonly except: readonly string[]
+}
 /** Lanes behind the one and up to the other, stretch by stretch. */
 type Stretches = { readonly afters: readonly number[]; readonly upTos: readonly number[] }
 type Floors = { readonly floorLanes: readonly number[]; readonly floors: readonly Instant[] }
 /** So many of one lane, and of one kind, the oldest of which is due since `floor`. */
-type Share = { readonly lane: Lane; readonly isRetry: boolean; readonly count: number; readonly floor: Instant }
+type Share = {
+  readonly lane: Lane
+  readonly isRetry: boolean
+  readonly count: number
+  readonly floor: Instant
+}
 /** What the call may still claim. */
 type Room = { left: number; retries: number; readonly ofProject: Map<string, number> }
 
@@ -75,13 +94,22 @@ export function dueClaims(): (db: Queries, query: ClaimDue) => Promise<ClaimedDe
   /** Every lane once, beginning behind the last one served. */
   async function shares(db: Queries, query: ClaimDue): Promise<Share[]> {
     const room: Room = { left: query.limit, retries: query.retries, ofProject: new Map() }
-    const asked = { now: query.now, most: Math.min(query.perWebhook, query.limit), except: [...query.except], ...floors.at(query.now) }
+    const asked = {
+      now: query.now,
+      most: Math.min(query.perWebhook, query.limit),
+      except: [...query.except],
+      ...floors.at(query.now),
+    }
     const start = lastLane
     const shared: Share[] = []
     let isRound = false
     for (let [last, looks] = [start, 0]; !isRound && room.left > 0 && looks < MOST_LANES;) {
       const mostLanes = Math.max(LANES_AT_ONCE, room.left)
-      const lanes: readonly Lane[] = await db.all(lanesSql, { ...asked, ...stretchesFrom(last, start), mostLanes })
+      const lanes: readonly Lane[] = await db.all(lanesSql, {
+        ...asked,
+        ...stretchesFrom(last, start),
+        mostLanes,
+      })
       for (const lane of lanes) {
         if (room.left <= 0) break
         lastLane = lane.seq
@@ -121,7 +149,10 @@ function laneFloors() {
       if (known.size === 0) since = now
       known.clear()
       for (const { lane } of shares) {
-        known.set(lane.seq, Math.min(lane.firsts[0] ?? now, lane.retries[0] ?? now, now - FLOOR.agoMs))
+        known.set(
+          lane.seq,
+          Math.min(lane.firsts[0] ?? now, lane.retries[0] ?? now, now - FLOOR.agoMs),
+        )
       }
     },
   }
@@ -132,7 +163,9 @@ function shareOf(lane: Lane, query: ClaimDue, room: Room): Share[] {
   const ofProject = room.ofProject.get(lane.projectId) ?? query.perProject
   const most = Math.max(0, Math.min(room.left, ofProject, isHalfOpen(lane) ? 1 : query.perWebhook))
   const firsts = lane.firsts.slice(0, most).map((dueAt) => ({ dueAt, isRetry: false }))
-  const retries = lane.retries.slice(0, Math.min(most, room.retries)).map((dueAt) => ({ dueAt, isRetry: true }))
+  const retries = lane.retries
+    .slice(0, Math.min(most, room.retries))
+    .map((dueAt) => ({ dueAt, isRetry: true }))
   const taken = [...firsts, ...retries].sort((a, b) => a.dueAt - b.dueAt).slice(0, most)
   const retried = taken.filter(({ isRetry }) => isRetry).length
   room.left -= taken.length
@@ -146,7 +179,11 @@ function shareOf(lane: Lane, query: ClaimDue, room: Room): Share[] {
 
 const isHalfOpen = ({ circuitUntil }: Lane): boolean => circuitUntil !== null
 
-async function claimShares(db: Queries, shares: readonly Share[], { now, until }: ClaimDue): Promise<ClaimedDelivery[]> {
+async function claimShares(
+  db: Queries,
+  shares: readonly Share[],
+  { now, until }: ClaimDue,
+): Promise<ClaimedDelivery[]> {
   if (shares.length === 0) return []
   const rows = await db.all(claimSql, {
     lanes: shares.map(({ lane }) => lane.seq),
@@ -157,14 +194,30 @@ async function claimShares(db: Queries, shares: readonly Share[], { now, until }
     ...{ now, until },
   })
   const ofLane = new Map<number, ClaimedRow[]>(shares.map(({ lane }) => [lane.seq, []]))
-  for (const row of rows.sort((a, b) => a.wasDueAt - b.wasDueAt || a.seq - b.seq)) ofLane.get(row.webhookSeq)?.push(row)
+  for (const row of rows.sort((a, b) => a.wasDueAt - b.wasDueAt || a.seq - b.seq))
+    ofLane.get(row.webhookSeq)?.push(row)
   const lanes = new Map(shares.map(({ lane }) => [lane.seq, lane]))
   return [...lanes.values()].flatMap((lane) => {
     // As it was in the moment before: what it is changed to meanwhile counts from the next claim on.
     const webhook = toWebhook(isHalfOpen(lane) ? { ...lane, circuitUntil: until } : lane)
     return (ofLane.get(lane.seq) ?? []).map((row) => {
-      const { resumeAt, lease, body, trace, seq: _, webhookSeq: __, wasDueAt: ___, step, ...facts } = row
-      const state = { kind: 'sending', leaseUntil: until, step, ...(resumeAt !== null && { resumeAt }) } as const
+      const {
+        resumeAt,
+        lease,
+        body,
+        trace,
+        seq: _,
+        webhookSeq: __,
+        wasDueAt: ___,
+        step,
+        ...facts
+      } = row
+      const state = {
+        kind: 'sending',
+        leaseUntil: until,
+        step,
+        ...(resumeAt !== null && { resumeAt }),
+      } as const
       const delivery: SendingDelivery = { ...facts, webhookId: webhook.id, state }
       return { delivery, lease: { token: lease, until }, webhook, body, ...toTrace(trace) }
     })

@@ -4,19 +4,41 @@ import { toFacts, type MessageFacts } from './message-row.js'
 import { sql } from './sql.js'
 
 type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
-type Claims = { readonly agentIds: readonly string[]; readonly free: readonly number[]; readonly now: Instant; readonly until: Instant }
+type Claims = {
+  readonly agentIds: readonly string[]
+  readonly free: readonly number[]
+  readonly now: Instant
+  readonly until: Instant
+}
 /** `was`: the head's state before it was claimed. */
-type Claim = MessageFacts & { readonly token: number; readonly sessionState: string | null; readonly was: MessageStateKind }
+type Claim = MessageFacts & {
+  readonly token: number
+  readonly sessionState: string | null
+  readonly was: MessageStateKind
+}
 
-const claimSql = sql<Claims, Claim>('select * from agent_messaging.claim_messages(@agentIds, @free, @now, @until)')
+const claimSql = sql<Claims, Claim>(
+  'select * from agent_messaging.claim_messages(@agentIds, @free, @now, @until)',
+)
 
 /** `MessageStore.claimRunnable`. A lane with nothing due costs one descent of an index. */
-export async function claimRunnable(db: Queries, { lanes, now, until }: Query): Promise<ClaimedMessage[]> {
-  const [agentIds, free] = [lanes.map(({ agentId }) => agentId), lanes.map((lane) => Math.max(0, lane.free))]
+export async function claimRunnable(
+  db: Queries,
+  { lanes, now, until }: Query,
+): Promise<ClaimedMessage[]> {
+  const [agentIds, free] = [
+    lanes.map(({ agentId }) => agentId),
+    lanes.map((lane) => Math.max(0, lane.free)),
+  ]
   const claims = await db.all(claimSql, { agentIds, free, now, until })
   return claims.map(({ token, sessionState, was, ...facts }) => {
     const lost = was === 'running' || was === 'deferred' ? was : undefined
     const message = { ...toFacts(facts), state: { kind: 'running', startedAt: now } } as const
-    return { message, lease: { token, until }, ...(lost && { lost }), ...(sessionState !== null && { sessionState }) }
+    return {
+      message,
+      lease: { token, until },
+      ...(lost && { lost }),
+      ...(sessionState !== null && { sessionState }),
+    }
   })
 }

@@ -11,12 +11,20 @@ const turns = async (count: number): Promise<void> => {
 const coded = (code: string) => Object.assign(new Error(code), { code })
 const LOCKED = '55P03'
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `${n}`)
-const statuses = async (written: readonly Promise<unknown>[]) => (await Promise.allSettled(written)).map(({ status }) => status)
+const statuses = async (written: readonly Promise<unknown>[]) =>
+  (await Promise.allSettled(written)).map(({ status }) => status)
 
-type Failing = { readonly lane?: (input: string) => string; readonly mostAtOnce?: number; readonly maxQueued?: number }
+type Failing = {
+  readonly lane?: (input: string) => string
+  readonly mostAtOnce?: number
+  readonly maxQueued?: number
+}
 
 /** A committer whose batches `fail` says are refused, and why. */
-function failing(fail: (inputs: readonly string[]) => unknown, { lane, mostAtOnce = 64, maxQueued = 200 }: Failing = {}) {
+function failing(
+  fail: (inputs: readonly string[]) => unknown,
+  { lane, mostAtOnce = 64, maxQueued = 200 }: Failing = {},
+) {
   const batches: (readonly string[])[] = []
   const flush = async (inputs: readonly string[]) => {
     batches.push(inputs)
@@ -26,11 +34,19 @@ function failing(fail: (inputs: readonly string[]) => unknown, { lane, mostAtOnc
     return inputs
   }
   const laneOf = lane ?? ((input: string) => input)
-  const write = createCommitter<string, string>({ keyOf: (input) => input, laneOf, mostAtOnce, flush }, maxQueued)
-  return { write, batches, with: (input: string) => batches.filter((batch) => batch.includes(input)) }
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input, laneOf, mostAtOnce, flush },
+    maxQueued,
+  )
+  return {
+    write,
+    batches,
+    with: (input: string) => batches.filter((batch) => batch.includes(input)),
+  }
 }
 
-const ifAnyIs = (input: string, reason: unknown) => (inputs: readonly string[]) => (inputs.includes(input) ? reason : undefined)
+const ifAnyIs = (input: string, reason: unknown) => (inputs: readonly string[]) =>
+  inputs.includes(input) ? reason : undefined
 
 /** A committer whose batches stay under way until they are ended. */
 function underWay(lane: (input: string) => string) {
@@ -41,7 +57,11 @@ function underWay(lane: (input: string) => string) {
     await new Promise<void>((end) => ends.push(end))
     return inputs
   }
-  return { batches, ends, batching: { keyOf: (input: string) => input, laneOf: lane, mostAtOnce: 1, flush } }
+  return {
+    batches,
+    ends,
+    batching: { keyOf: (input: string) => input, laneOf: lane, mostAtOnce: 1, flush },
+  }
 }
 
 afterEach(() => void vi.useRealTimers())
@@ -51,17 +71,22 @@ it.each([
   ['what the schema raises', coded('P0001')],
 ])('finds %s in as few batches as it takes, and fails it alone', async (_, reason) => {
   const { write, with: batchesWith } = failing(ifAnyIs('bad', reason))
-  const written = [...numbered(20), 'bad', ...numbered(43).map((input) => `later ${input}`)].map(write)
+  const written = [...numbered(20), 'bad', ...numbered(43).map((input) => `later ${input}`)].map(
+    write,
+  )
   expect((await statuses(written)).filter((status) => status === 'rejected')).toHaveLength(1)
   await expect(written[20]).rejects.toBe(reason)
   expect(batchesWith('bad').map(({ length }) => length)).toEqual([64, 8, 1])
 })
 
-it.each(['57P01', '57P03', '08P01', '08006'])('fails all of a batch at once when the connection goes (%s)', async (code) => {
-  const { write, batches } = failing(() => coded(code))
-  expect(new Set(await statuses(numbered(16).map(write)))).toEqual(new Set(['rejected']))
-  expect(batches).toHaveLength(1)
-})
+it.each(['57P01', '57P03', '08P01', '08006'])(
+  'fails all of a batch at once when the connection goes (%s)',
+  async (code) => {
+    const { write, batches } = failing(() => coded(code))
+    expect(new Set(await statuses(numbered(16).map(write)))).toEqual(new Set(['rejected']))
+    expect(batches).toHaveLength(1)
+  },
+)
 
 it('runs a batch five times when others are always first, and then fails it', async () => {
   const { write, batches } = failing(() => coded('40P01'))
@@ -71,21 +96,40 @@ it('runs a batch five times when others are always first, and then fails it', as
 
 it('fails nothing of a lane but what the database refuses', async () => {
   const { write } = failing(ifAnyIs('bad', coded('23514')), { lane: () => 'lane' })
-  expect(await statuses(['a', 'bad', 'c'].map(write))).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(await statuses(['a', 'bad', 'c'].map(write))).toEqual([
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ])
 })
 
 it('keeps the order of a lane while it looks for what is refused', async () => {
-  const { write, batches } = failing(ifAnyIs('bad', coded('23514')), { lane: (input) => input.slice(0, 1) })
+  const { write, batches } = failing(ifAnyIs('bad', coded('23514')), {
+    lane: (input) => input.slice(0, 1),
+  })
   await statuses(['l1', 'bad', 'l2', 'l3', 'l4', 'c', 'd', 'e', 'f', 'l5', 'l6'].map(write))
   const made = batches.filter((batch) => !batch.includes('bad')).flat()
-  expect(made.filter((input) => input.startsWith('l'))).toEqual(['l1', 'l2', 'l3', 'l4', 'l5', 'l6'])
+  expect(made.filter((input) => input.startsWith('l'))).toEqual([
+    'l1',
+    'l2',
+    'l3',
+    'l4',
+    'l5',
+    'l6',
+  ])
 })
 
 it('tries who meets a lock alone, ten times more, and then fails it', async () => {
   const { write, with: batchesWith } = failing(ifAnyIs('locked', coded(LOCKED)))
-  const written = [...numbered(9), 'locked', ...numbered(10).map((input) => `later ${input}`)].map(write)
+  const written = [...numbered(9), 'locked', ...numbered(10).map((input) => `later ${input}`)].map(
+    write,
+  )
   expect((await statuses(written)).indexOf('rejected')).toBe(9)
-  expect(batchesWith('locked').map(({ length }) => length)).toEqual([20, 3, ...Array.from({ length: 11 }, () => 1)])
+  expect(batchesWith('locked').map(({ length }) => length)).toEqual([
+    20,
+    3,
+    ...Array.from({ length: 11 }, () => 1),
+  ])
 })
 
 it('never tries two together that met a lock, each alone', async () => {
@@ -98,7 +142,9 @@ it('never tries two together that met a lock, each alone', async () => {
 
 it('fails all of a lane with the one that its lock outlasts, makes none of them afterwards, and takes the lane’s next ones', async () => {
   let isLocked = true
-  const { write, batches } = failing(() => (isLocked ? coded(LOCKED) : undefined), { lane: () => 'lane' })
+  const { write, batches } = failing(() => (isLocked ? coded(LOCKED) : undefined), {
+    lane: () => 'lane',
+  })
   expect(await statuses(['a', 'b', 'c'].map(write))).toEqual(['rejected', 'rejected', 'rejected'])
   isLocked = false
   expect(await write('next')).toBe('next')
@@ -128,7 +174,10 @@ it('has two connections at most for those that failed together, and counts who w
     if (inputs.length > 1) return Promise.reject(coded(LOCKED))
     return new Promise<never>(() => alone.push(`${inputs[0]}`))
   }
-  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 64, flush }, 6)
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input, mostAtOnce: 64, flush },
+    6,
+  )
   for (const input of numbered(6)) void write(input)
   await turns(20)
   expect(alone).toEqual(['0', '1'])
@@ -173,9 +222,15 @@ it('gives its place at the gate back when all that waits is held up', async () =
   const kind = (fail: () => unknown) => {
     const flush = (inputs: readonly string[]) => {
       const reason = fail()
-      return reason === undefined ? Promise.resolve(inputs) : turn().then(() => Promise.reject(reason))
+      return reason === undefined
+        ? Promise.resolve(inputs)
+        : turn().then(() => Promise.reject(reason))
     }
-    return createCommitter<string, string>({ keyOf: (input) => input, laneOf: () => 'lane', mostAtOnce: 64, flush }, 100, gate)
+    return createCommitter<string, string>(
+      { keyOf: (input) => input, laneOf: () => 'lane', mostAtOnce: 64, flush },
+      100,
+      gate,
+    )
   }
   const write = kind(() => (isLocked ? coded(LOCKED) : undefined))
   const first = write('first')

@@ -11,7 +11,10 @@ function held(mostAtOnce = 10, maxQueued = 100, laneOf = (input: string) => inpu
     await new Promise<void>((end) => ends.push(end))
     return inputs.map((input) => input.toUpperCase())
   }
-  const write = createCommitter<string, string>({ keyOf: (input) => input.slice(0, 1), laneOf, mostAtOnce, flush }, maxQueued)
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input.slice(0, 1), laneOf, mostAtOnce, flush },
+    maxQueued,
+  )
   return { write, batches, end: () => ends.shift()?.() }
 }
 
@@ -157,26 +160,40 @@ it('takes no more than may wait', async () => {
   expect(await waiting).toBe('A')
 })
 
-it.each(['22021', '23514', '54000', '55P03'])('fails the one that the database refuses (%s), and no other', async (code) => {
-  const flush = (inputs: readonly string[]) => (inputs.includes('bad') ? Promise.reject(coded(code)) : Promise.resolve(inputs))
-  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 10, flush }, 10)
-  const done = await Promise.allSettled(['a', 'bad', 'c'].map(write))
-  expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-})
+it.each(['22021', '23514', '54000', '55P03'])(
+  'fails the one that the database refuses (%s), and no other',
+  async (code) => {
+    const flush = (inputs: readonly string[]) =>
+      inputs.includes('bad') ? Promise.reject(coded(code)) : Promise.resolve(inputs)
+    const write = createCommitter<string, string>(
+      { keyOf: (input) => input, mostAtOnce: 10, flush },
+      10,
+    )
+    const done = await Promise.allSettled(['a', 'bad', 'c'].map(write))
+    expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  },
+)
 
 it('makes the others while one waits for a lock, with nothing beside it that would wait for the same one', async () => {
   const batches: (readonly string[])[] = []
   let isLocked = true
   const flush = (inputs: readonly string[]) => {
     batches.push(inputs)
-    return isLocked && inputs.some((input) => input.endsWith(' locked')) ? Promise.reject(coded('55P03')) : Promise.resolve(inputs)
+    return isLocked && inputs.some((input) => input.endsWith(' locked'))
+      ? Promise.reject(coded('55P03'))
+      : Promise.resolve(inputs)
   }
   const laneOf = (input: string) => input.split(' ').at(-1) ?? ''
-  const write = createCommitter<string, string>({ keyOf: (input) => input, laneOf, mostAtOnce: 64, flush }, 200)
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input, laneOf, mostAtOnce: 64, flush },
+    200,
+  )
   const first = write('first locked')
   const others = Array.from({ length: 63 }, (_, n) => write(`${n}`))
   await Promise.all(others)
-  expect(batches.filter((batch) => batch.includes('first locked')).map(({ length }) => length)).toEqual(expect.arrayContaining([64, 8, 1]))
+  expect(
+    batches.filter((batch) => batch.includes('first locked')).map(({ length }) => length),
+  ).toEqual(expect.arrayContaining([64, 8, 1]))
   const late = ['second locked', 'a', 'b'].map(write)
   await Promise.all(late.slice(1))
   expect(batches.flat()).not.toContain('second locked')
@@ -190,7 +207,10 @@ it('makes the others however many wait for a lock', async () => {
     if (!inputs.some((input) => input.startsWith('locked'))) return Promise.resolve(inputs)
     return inputs.length > 1 ? Promise.reject(coded('55P03')) : new Promise<never>(() => undefined)
   }
-  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 64, flush }, 200)
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input, mostAtOnce: 64, flush },
+    200,
+  )
   for (let n = 0; n < 20; n++) void write(`locked ${n}`)
   for (let n = 0; n < 20; n++) await turn()
   expect(await Promise.all(['a', 'b'].map(write))).toEqual(['a', 'b'])
@@ -198,8 +218,14 @@ it('makes the others however many wait for a lock', async () => {
 
 it('gives up for all who wait for a lock when it does for the first of them', async () => {
   const batches: (readonly string[])[] = []
-  const flush = (inputs: readonly string[]) => (batches.push(inputs), turn().then(() => Promise.reject(coded('55P03'))))
-  const write = createCommitter<string, string>({ keyOf: (input) => input, laneOf: () => 'lane', mostAtOnce: 64, flush }, 200)
+  const flush = (inputs: readonly string[]) => (
+    batches.push(inputs),
+    turn().then(() => Promise.reject(coded('55P03')))
+  )
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input, laneOf: () => 'lane', mostAtOnce: 64, flush },
+    200,
+  )
   const first = write('first')
   while (batches.length < 2) await turn()
   const done = await Promise.allSettled([first, write('second'), write('third')])
@@ -213,8 +239,13 @@ it('makes nobody wait for locks for long, however many there are', async () => {
   const flush = (inputs: readonly string[]) =>
     inputs.length > 1
       ? Promise.reject(coded('55P03'))
-      : new Promise<never>((_, reject) => met.push({ input: `${inputs[0]}`, giveUp: () => reject(coded('55P03')) }))
-  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 64, flush }, 200)
+      : new Promise<never>((_, reject) =>
+          met.push({ input: `${inputs[0]}`, giveUp: () => reject(coded('55P03')) }),
+        )
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input, mostAtOnce: 64, flush },
+    200,
+  )
   const written = Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f'].map(write))
   while (met.length < 2) await turn()
   vi.advanceTimersByTime(10_000)
@@ -227,8 +258,12 @@ it('makes nobody wait for locks for long, however many there are', async () => {
 
 it.each(['40001', '40P01', '23505'])('runs a batch again as it was after %s', async (code) => {
   const runs: (readonly string[])[] = []
-  const flush = (inputs: readonly string[]) => (runs.push(inputs) < 3 ? Promise.reject(coded(code)) : Promise.resolve(inputs))
-  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 10, flush }, 10)
+  const flush = (inputs: readonly string[]) =>
+    runs.push(inputs) < 3 ? Promise.reject(coded(code)) : Promise.resolve(inputs)
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input, mostAtOnce: 10, flush },
+    10,
+  )
   expect(await Promise.all(['a', 'b'].map(write))).toEqual(['a', 'b'])
   expect(runs).toEqual([
     ['a', 'b'],
@@ -240,7 +275,10 @@ it.each(['40001', '40P01', '23505'])('runs a batch again as it was after %s', as
 it('fails all of a batch at once when the database is away', async () => {
   let runs = 0
   const flush = () => Promise.reject((runs++, coded('ECONNREFUSED')))
-  const write = createCommitter<string, string>({ keyOf: (input) => input, mostAtOnce: 10, flush }, 10)
+  const write = createCommitter<string, string>(
+    { keyOf: (input) => input, mostAtOnce: 10, flush },
+    10,
+  )
   const done = await Promise.allSettled(['a', 'b', 'c'].map(write))
   expect(done.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
   expect(runs).toBe(1)

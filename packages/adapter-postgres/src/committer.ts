@@ -56,7 +56,11 @@ const PATIENCE_MS = 10_000
  * this kind or of all that go through the `gate`, the next one is collected. So one caller waits for nobody, and a thousand share a commit. Rejects
  * with what the database says, or when `maxQueued` wait already.
  */
-export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued: number, gate = openGate): (input: In) => Promise<Out> {
+export function createCommitter<In, Out>(
+  batching: Batching<In, Out>,
+  maxQueued: number,
+  gate = openGate,
+): (input: In) => Promise<Out> {
   const { keyOf, laneOf = keyOf, mostAtOnce, mostInFlight = 2, lingerMs = 0, flush } = batching
   /** The lanes of each batch that is aside: what else is in one of them would only get stuck too. */
   const aside = new Set<ReadonlySet<string | undefined>>()
@@ -119,7 +123,8 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
     const left: Write<In, Out>[] = []
     let most = mostAtOnce
     for (const write of writes) {
-      const fits = batch.size < Math.min(most, write.most) && !batch.has(write.key) && !isHeldUp(write)
+      const fits =
+        batch.size < Math.min(most, write.most) && !batch.has(write.key) && !isHeldUp(write)
       if (fits) batch.set(write.key, write)
       else left.push(write)
       if (fits) most = Math.min(most, write.most)
@@ -158,7 +163,8 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
     wake()
   }
 
-  const lanesOf = (batch: readonly Write<In, Out>[]) => new Set(batch.map(({ input }) => laneOf?.(input)))
+  const lanesOf = (batch: readonly Write<In, Out>[]) =>
+    new Set(batch.map(({ input }) => laneOf?.(input)))
 
   async function settle(batch: readonly Write<In, Out>[]): Promise<void> {
     try {
@@ -206,11 +212,19 @@ export function createCommitter<In, Out>(batching: Batching<In, Out>, maxQueued:
   }
 
   return (input) => {
-    if (queue.length + parted.length >= maxQueued) return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
+    if (queue.length + parted.length >= maxQueued)
+      return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
     return new Promise((resolve, reject) => {
       const patientUntil = performance.now() + PATIENCE_MS
       const key = keyOf?.(input) ?? Symbol('its own')
-      queue.push({ input, key, settle: { resolve, reject }, most: mostAtOnce, waits: 0, patientUntil })
+      queue.push({
+        input,
+        key,
+        settle: { resolve, reject },
+        most: mostAtOnce,
+        waits: 0,
+        patientUntil,
+      })
       wake()
     })
   }
@@ -231,4 +245,5 @@ export async function repeated<T>(run: () => Promise<T>, mostWaits = 0): Promise
 /** Data that does not fit, a constraint, a limit of the server's, a lock that somebody does not let go: of one row, not of the database. */
 const OF_A_ROW = /^(22|23|54|55P03|P0)/
 
-const isOfARow = (error: unknown): boolean => error instanceof TypeError || OF_A_ROW.test(codeOf(error) ?? '')
+const isOfARow = (error: unknown): boolean =>
+  error instanceof TypeError || OF_A_ROW.test(codeOf(error) ?? '')

@@ -5,7 +5,12 @@ import { connectionOf } from './connection-of.js'
 const place = { host: 'db.internal', port: 5432, user: 'host', database: 'd' }
 
 it('gives a thread all that a pool connects by, with what pg hides and with certificates as bytes', () => {
-  const ssl = { ca: Buffer.from('authority'), key: 'key', cert: ['certificate'], rejectUnauthorized: true }
+  const ssl = {
+    ca: Buffer.from('authority'),
+    key: 'key',
+    cert: ['certificate'],
+    rejectUnauthorized: true,
+  }
   const pool = new pg.Pool({ ...place, password: 'secret', ssl: { ...ssl } })
   expect(structuredClone(connectionOf(pool))).toEqual({
     ...{ ...place, password: 'secret' },
@@ -15,8 +20,13 @@ it('gives a thread all that a pool connects by, with what pg hides and with cert
 
 it('leaves out what no thread can be given, and what is not there', () => {
   const ssl = { ca: 'authority', checkServerIdentity: () => undefined }
-  expect(connectionOf(new pg.Pool({ ...place, password: () => 'asked for', ssl }))).toEqual({ ...place, ssl: { ca: 'authority' } })
-  expect(connectionOf(new pg.Pool({ connectionString: 'postgres://db.internal/d', ssl: true }))).toEqual({
+  expect(connectionOf(new pg.Pool({ ...place, password: () => 'asked for', ssl }))).toEqual({
+    ...place,
+    ssl: { ca: 'authority' },
+  })
+  expect(
+    connectionOf(new pg.Pool({ connectionString: 'postgres://db.internal/d', ssl: true })),
+  ).toEqual({
     ...{ connectionString: 'postgres://db.internal/d', ssl: true },
   })
 })

@@ -6,7 +6,9 @@ export function connectionOf({ options }: pg.Pool): pg.ClientConfig {
   return {
     ...dataOf({ connectionString, host, port, user, password, database }),
     // pg hides the key from who copies the rest.
-    ...(ssl !== undefined && { ssl: typeof ssl === 'object' ? dataOf({ ...ssl, key: ssl.key }) : ssl }),
+    ...(ssl !== undefined && {
+      ssl: typeof ssl === 'object' ? dataOf({ ...ssl, key: ssl.key }) : ssl,
+    }),
   }
 }
 
@@ -14,4 +16,6 @@ const dataOf = <T extends object>(parts: T): Partial<T> =>
   Object.fromEntries(Object.entries(parts).filter(([, part]) => isData(part))) as Partial<T>
 
 const isData = (part: unknown): boolean =>
-  ['string', 'number', 'boolean'].includes(typeof part) || part instanceof Uint8Array || (Array.isArray(part) && part.every(isData))
+  ['string', 'number', 'boolean'].includes(typeof part) ||
+  part instanceof Uint8Array ||
+  (Array.isArray(part) && part.every(isData))

@@ -24,7 +24,10 @@ describeStorageContract('PostgreSQL', async () => {
 })
 
 describeStorageContract('PostgreSQL that two processes share', async () => {
-  const [storage, second] = await Promise.all([openPostgresStorage({ connectionString }), openPostgresStorage({ connectionString })])
+  const [storage, second] = await Promise.all([
+    openPostgresStorage({ connectionString }),
+    openPostgresStorage({ connectionString }),
+  ])
   return {
     storage,
     second,

@@ -1,4 +1,12 @@
-import { toIso, type ApiKey, type CredentialStore, type Instant, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
+import {
+  toIso,
+  type ApiKey,
+  type CredentialStore,
+  type Instant,
+  type Page,
+  type PageOf,
+  type Project,
+} from '@org/agent-messaging-core'
 import type { Database, Queries } from './database.js'
 import { pageStart, toPage } from './page.js'
 import { sql } from './sql.js'
@@ -30,21 +38,32 @@ const insertKeySql = sql<KeyRow & { readonly digest: string }>(`
   insert into agent_messaging.api_keys (id, project_id, digest, name, permissions, created_at, expires_at, revoked_at)
   values (@id, @projectId, @digest, @name, @permissions, @createdAt, @expiresAt, @revokedAt)`)
 const keyByIdSql = sql<Id, KeyRow>(`${selectKey} where id = @id`)
-const keyByDigestSql = sql<{ readonly digest: string }, KeyRow>(`${selectKey} where digest = @digest`)
-const keysByDigestsSql = sql<{ readonly digests: readonly string[] }, KeyRow & { readonly digest: string }>(
-  `${selectKey.replace('select', 'select digest,')} where digest = any(@digests::text[])`,
+const keyByDigestSql = sql<{ readonly digest: string }, KeyRow>(
+  `${selectKey} where digest = @digest`,
 )
-const newestSql = sql<{ readonly projectId: string; readonly before: number; readonly rows: number }, KeyRow>(
-  `${selectKey} where project_id = @projectId and seq < @before order by seq desc limit @rows`,
+const keysByDigestsSql = sql<
+  { readonly digests: readonly string[] },
+  KeyRow & { readonly digest: string }
+>(`${selectKey.replace('select', 'select digest,')} where digest = any(@digests::text[])`)
+const newestSql = sql<
+  { readonly projectId: string; readonly before: number; readonly rows: number },
+  KeyRow
+>(`${selectKey} where project_id = @projectId and seq < @before order by seq desc limit @rows`)
+const lockProjectSql = sql<{ readonly projectId: string }>(
+  'select 1 from agent_messaging.projects where id = @projectId for no key update',
 )
-const lockProjectSql = sql<{ readonly projectId: string }>('select 1 from agent_messaging.projects where id = @projectId for no key update')
-const countGoodSql = sql<{ readonly projectId: string; readonly createdAt: Instant }, { readonly count: number }>(`
+const countGoodSql = sql<
+  { readonly projectId: string; readonly createdAt: Instant },
+  { readonly count: number }
+>(`
   select count(*) as count from agent_messaging.api_keys
   where project_id = @projectId and revoked_at is null and (expires_at is null or expires_at > @createdAt)`)
 const revokeSql = sql<Id & { readonly projectId: string; readonly now: number }>(
   'update agent_messaging.api_keys set revoked_at = coalesce(revoked_at, @now) where id = @id and project_id = @projectId',
 )
-const settingSql = sql<Setting, { readonly value: string }>('select value from agent_messaging.settings where name = @name')
+const settingSql = sql<Setting, { readonly value: string }>(
+  'select value from agent_messaging.settings where name = @name',
+)
 const initSettingSql = sql<Setting & { readonly value: string }>(
   'insert into agent_messaging.settings (name, value) values (@name, @value) on conflict do nothing',
 )
@@ -69,20 +88,23 @@ export function credentialStore({ read, write, gathered }: Database): Credential
     createKey: (key, digest, limit) => write((db) => createKey(db, key, digest, limit)),
     findByDigest: gathered(findKeys),
     listKeys: (projectId, page) => read((db) => pageOfKeys(db, projectId, page)),
-    revokeKey: (projectId, id, now) => write(async (db) => (await db.run(revokeSql, { projectId, id, now })) === 1),
+    revokeKey: (projectId, id, now) =>
+      write(async (db) => (await db.run(revokeSql, { projectId, id, now })) === 1),
     endSignIn: ({ id, until }, now) =>
       write(async (db) => {
         await db.run(forgetSignInsSql, { names: `${ENDED_SIGN_IN}%`, now: toIso(now) })
         await db.run(endSignInSql, { name: ENDED_SIGN_IN + id, value: toIso(until) })
       }),
-    isSignInEnded: (id) => read(async (db) => (await db.one(settingSql, { name: ENDED_SIGN_IN + id })) !== undefined),
+    isSignInEnded: (id) =>
+      read(async (db) => (await db.one(settingSql, { name: ENDED_SIGN_IN + id })) !== undefined),
     readSetting: (name) => read(async (db) => (await db.one(settingSql, { name }))?.value),
     initSetting: (name, value) =>
       write(async (db) => {
         await db.run(initSettingSql, { name, value })
         return (await db.one(settingSql, { name }))?.value ?? value
       }),
-    replaceSetting: (name, from, to) => write(async (db) => (await db.run(replaceSettingSql, { name, from, to })) === 1),
+    replaceSetting: (name, from, to) =>
+      write(async (db) => (await db.run(replaceSettingSql, { name, from, to })) === 1),
   }
 }
 
@@ -95,22 +117,40 @@ async function findKeys(db: Queries, digests: readonly string[]): Promise<(ApiKe
 
 type Created = 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached'
 
-async function createKey(db: Queries, key: ApiKey, digest: string, limit: number): Promise<Created> {
+async function createKey(
+  db: Queries,
+  key: ApiKey,
+  digest: string,
+  limit: number,
+): Promise<Created> {
   if (await db.one(keyByIdSql, key)) return 'created'
   if ((await db.run(lockProjectSql, key)) === 0) return 'project_not_found'
   if (await db.one(keyByDigestSql, { digest })) return 'digest_taken'
   if (((await db.one(countGoodSql, key))?.count ?? 0) >= limit) return 'limit_reached'
   const { permissions, expiresAt = null, revokedAt = null } = key
-  await db.run(insertKeySql, { ...key, digest, permissions: JSON.stringify(permissions), expiresAt, revokedAt })
+  await db.run(insertKeySql, {
+    ...key,
+    digest,
+    permissions: JSON.stringify(permissions),
+    expiresAt,
+    revokedAt,
+  })
   return 'created'
 }
 
-async function pageOfProjects(db: Queries, { limit, cursor = null }: { limit: number; cursor?: string | null }): Promise<Page<Project>> {
+async function pageOfProjects(
+  db: Queries,
+  { limit, cursor = null }: { limit: number; cursor?: string | null },
+): Promise<Page<Project>> {
   return toPage(await db.all(projectsSql, { cursor, rows: limit + 1 }), limit, (row) => row)
 }
 
 async function pageOfKeys(db: Queries, projectId: string, page: PageOf): Promise<Page<ApiKey>> {
-  const rows = await db.all(newestSql, { projectId, before: await start(db, page), rows: page.limit + 1 })
+  const rows = await db.all(newestSql, {
+    projectId,
+    before: await start(db, page),
+    rows: page.limit + 1,
+  })
   return toPage(rows, page.limit, toKey)
 }
 

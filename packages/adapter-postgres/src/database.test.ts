@@ -22,7 +22,9 @@ async function open() {
 describe('a transaction', () => {
   it('commits all of it, or nothing', async () => {
     const { database } = await open()
-    const insert = sql<{ id: string; value: number }>('insert into counters (id, value) values (@id, @value)')
+    const insert = sql<{ id: string; value: number }>(
+      'insert into counters (id, value) values (@id, @value)',
+    )
     const value = await database.write(async ({ run, one }) => {
       await run(insert, { id: 'a', value: Date.UTC(2030, 0, 1) })
       return one(sql<object, { value: number }>('select value from counters'), {})
@@ -33,7 +35,9 @@ describe('a transaction', () => {
       throw new Error('half-way')
     })
     expect(failed._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: 'half-way' })
-    expect((await database.read(({ all }) => all(sql('select id from counters'), {})))._unsafeUnwrap()).toEqual([{ id: 'a' }])
+    expect(
+      (await database.read(({ all }) => all(sql('select id from counters'), {})))._unsafeUnwrap(),
+    ).toEqual([{ id: 'a' }])
     await database.close()
   })
   it('keeps its connection when it fails', async () => {
@@ -50,7 +54,9 @@ describe('a transaction', () => {
   it('runs again when another one was first, and then finds its row', async () => {
     const { database } = await open()
     const find = sql<{ id: string }, { value: number }>('select value from counters where id = @id')
-    const insert = sql<{ id: string; value: number }>('insert into counters (id, value) values (@id, @value)')
+    const insert = sql<{ id: string; value: number }>(
+      'insert into counters (id, value) values (@id, @value)',
+    )
     const findOrInsert = (value: number) =>
       database.write(async ({ one, run }) => {
         const found = await one(find, { id: 'key' })
@@ -62,18 +68,23 @@ describe('a transaction', () => {
     expect(new Set(values.map((value) => value._unsafeUnwrap())).size).toBe(1)
     await database.close()
   })
-  it.each(['40001', '40P01', '23505'])('runs again after %s, from whatever copy of the driver it comes', async (code) => {
-    const { database } = await open()
-    let runs = 0
-    const value = await database.write(async () => {
-      if (++runs < 3) throw Object.assign(new Error('again'), { code })
-      return 'done'
-    })
-    expect([value._unsafeUnwrap(), runs]).toEqual(['done', 3])
-    const never = await database.write(() => Promise.reject(Object.assign(new Error('again'), { code })))
-    expect(never._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: `${code}: again` })
-    await database.close()
-  })
+  it.each(['40001', '40P01', '23505'])(
+    'runs again after %s, from whatever copy of the driver it comes',
+    async (code) => {
+      const { database } = await open()
+      let runs = 0
+      const value = await database.write(async () => {
+        if (++runs < 3) throw Object.assign(new Error('again'), { code })
+        return 'done'
+      })
+      expect([value._unsafeUnwrap(), runs]).toEqual(['done', 3])
+      const never = await database.write(() =>
+        Promise.reject(Object.assign(new Error('again'), { code })),
+      )
+      expect(never._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: `${code}: again` })
+      await database.close()
+    },
+  )
   it('sees what others have committed, and lets go of its locks if it hangs, whatever the database is set to', async () => {
     const { database, pool } = await open()
     await pool.query('set session characteristics as transaction isolation level serializable')
@@ -92,7 +103,9 @@ describe('a transaction', () => {
       return one(sql('select 1'), {})
     })
     expect(cut.isErr()).toBe(true)
-    expect((await database.read(({ one }) => one(sql('select 1 as one'), {})))._unsafeUnwrap()).toEqual({ one: 1 })
+    expect(
+      (await database.read(({ one }) => one(sql('select 1 as one'), {})))._unsafeUnwrap(),
+    ).toEqual({ one: 1 })
     await database.close()
   })
   it('is finished before a close, and refused after it', async () => {
@@ -119,7 +132,10 @@ describe('a connection that says nothing any more', () => {
     ['a read', ({ read }) => read((db) => db.one(one, {}))],
     ['a call', ({ call }) => call((db) => db.one(one, {}))],
     ['a transaction that begins', ({ write }) => write((db) => db.one(one, {}))],
-    ['what goes in groups', ({ grouped }) => grouped({ mostAtOnce: 1, flush: (db, all) => db.all(one, all) })({})],
+    [
+      'what goes in groups',
+      ({ grouped }) => grouped({ mostAtOnce: 1, flush: (db, all) => db.all(one, all) })({}),
+    ],
   ])('fails %s, and the next one has another', async (_, use) => {
     const { database, wire } = await silenced()
     expect((await use(database)).isOk()).toBe(true)
@@ -128,19 +144,22 @@ describe('a connection that says nothing any more', () => {
     expect((await use(database)).isOk()).toBe(true)
     await database.close()
   })
-  it.each(['its statement', 'its end'])('fails a transaction under way at %s, and leaves no connection behind', async (at) => {
-    const { database, wire } = await silenced()
-    for (let n = 0; n < 6; n++) {
-      const cut = await database.write(async (db) => {
-        await db.one(one, {})
-        wire.silence()
-        if (at === 'its statement') await db.one(one, {})
-      })
-      expect(cut.isErr()).toBe(true)
-    }
-    expect((await database.read((db) => db.one(one, {}))).isOk()).toBe(true)
-    await database.close()
-  })
+  it.each(['its statement', 'its end'])(
+    'fails a transaction under way at %s, and leaves no connection behind',
+    async (at) => {
+      const { database, wire } = await silenced()
+      for (let n = 0; n < 6; n++) {
+        const cut = await database.write(async (db) => {
+          await db.one(one, {})
+          wire.silence()
+          if (at === 'its statement') await db.one(one, {})
+        })
+        expect(cut.isErr()).toBe(true)
+      }
+      expect((await database.read((db) => db.one(one, {}))).isOk()).toBe(true)
+      await database.close()
+    },
+  )
 })
 
 describe('named parameters', () => {

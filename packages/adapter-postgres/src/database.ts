@@ -9,10 +9,19 @@ import { unavailable, unavailableBecause } from './unavailable.js'
 
 /** Runs statements, on whatever connection they belong to. */
 export type Queries = {
-  all<Parameters extends object, Row>(statement: Sql<Parameters, Row>, parameters: NoInfer<Parameters>): Promise<Row[]>
-  one<Parameters extends object, Row>(statement: Sql<Parameters, Row>, parameters: NoInfer<Parameters>): Promise<Row | undefined>
+  all<Parameters extends object, Row>(
+    statement: Sql<Parameters, Row>,
+    parameters: NoInfer<Parameters>,
+  ): Promise<Row[]>
+  one<Parameters extends object, Row>(
+    statement: Sql<Parameters, Row>,
+    parameters: NoInfer<Parameters>,
+  ): Promise<Row | undefined>
   /** Gives how many rows it changed. */
-  run<Parameters extends object>(statement: Sql<Parameters>, parameters: NoInfer<Parameters>): Promise<number>
+  run<Parameters extends object>(
+    statement: Sql<Parameters>,
+    parameters: NoInfer<Parameters>,
+  ): Promise<number>
 }
 
 /** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */
@@ -29,7 +38,9 @@ export type Database = {
   /** Statements on what is committed, each on its own snapshot. */
   read<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
   /** As `read`, of many at once: what each is answered was committed when it was asked, or later. */
-  gathered<In, Out>(look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>): (input: In) => Stored<Out>
+  gathered<In, Out>(
+    look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>,
+  ): (input: In) => Stored<Out>
   close(): Promise<void>
 }
 
@@ -54,7 +65,8 @@ const WRONG_ISOLATION = '25000'
  * Statements see what is committed when they begin: what they decide on they lock first, whatever the host's own default is. A process that
  * hangs half-way loses its locks, and nobody waits for ever for another's.
  */
-const BEGIN = "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'"
+const BEGIN =
+  "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'"
 
 /**
  * Who has not answered by then is gone, whatever its connection says: that of a machine that fell away says nothing for a quarter of an hour and
@@ -64,7 +76,8 @@ const ANSWER_MS = 20_000
 
 /** Instants and counts are far below 2 ** 53, so `bigint` comes back as a number. */
 const types: pg.CustomTypesConfig = {
-  getTypeParser: (id, format) => (id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format)) as never,
+  getTypeParser: (id, format) =>
+    (id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format)) as never,
 }
 
 export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSWER_MS): Database {
@@ -110,15 +123,22 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSW
   }
 
   return {
-    write: (operation, mostWaits) => tracked(() => repeated(() => transactOnce(operation), mostWaits)),
+    write: (operation, mostWaits) =>
+      tracked(() => repeated(() => transactOnce(operation), mostWaits)),
     call: (operation) => tracked(() => repeated(() => callOnce(operation))),
     grouped: ({ flush, inTransaction = false, ...batching }) => {
       const once = inTransaction ? transactOnce : callOnce
-      const commit = createCommitter({ ...batching, flush: (inputs) => once((queries) => flush(queries, inputs)) }, MOST_WAITING, gate)
+      const commit = createCommitter(
+        { ...batching, flush: (inputs) => once((queries) => flush(queries, inputs)) },
+        MOST_WAITING,
+        gate,
+      )
       return (input) => tracked(() => commit(input))
     },
     read: (operation) => tracked(() => operation(queriesOn(pool, answerMs))),
-    gathered: <In, Out>(look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>) => {
+    gathered: <In, Out>(
+      look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>,
+    ) => {
       const ask = createCommitter<In, Out>(
         { mostAtOnce: MOST_ASKED, flush: (inputs) => look(queriesOn(pool, answerMs), inputs) },
         MOST_WAITING,
@@ -134,7 +154,11 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSW
 }
 
 /** Hands the connection back, or throws it away when it cannot even roll back. */
-async function transactOn<T>(client: pg.PoolClient, operation: (queries: Queries) => Promise<T>, answerMs: number): Promise<T> {
+async function transactOn<T>(
+  client: pg.PoolClient,
+  operation: (queries: Queries) => Promise<T>,
+  answerMs: number,
+): Promise<T> {
   const say = (text: string) => client.query(withLimit({ text }, answerMs))
   let broken: Error | undefined
   try {
@@ -151,17 +175,25 @@ async function transactOn<T>(client: pg.PoolClient, operation: (queries: Queries
 }
 
 /** A connection that does not answer in `answerMs` is given up. */
-export function queriesOn(connection: Pick<pg.Pool | pg.ClientBase, 'query'>, answerMs?: number): Queries {
+export function queriesOn(
+  connection: Pick<pg.Pool | pg.ClientBase, 'query'>,
+  answerMs?: number,
+): Queries {
   async function query({ text, names }: Pick<Sql, 'text' | 'names'>, parameters: object) {
     const given = parameters as { readonly [name: string]: unknown }
-    return connection.query(withLimit({ text, values: names.map((name) => given[name] ?? null), types }, answerMs))
+    return connection.query(
+      withLimit({ text, values: names.map((name) => given[name] ?? null), types }, answerMs),
+    )
   }
   return {
-    all: async <Row>(statement: Sql<never, Row>, parameters: object) => (await query(statement, parameters)).rows as Row[],
-    one: async <Row>(statement: Sql<never, Row>, parameters: object) => (await query(statement, parameters)).rows[0] as Row | undefined,
+    all: async <Row>(statement: Sql<never, Row>, parameters: object) =>
+      (await query(statement, parameters)).rows as Row[],
+    one: async <Row>(statement: Sql<never, Row>, parameters: object) =>
+      (await query(statement, parameters)).rows[0] as Row | undefined,
     run: async (statement, parameters) => (await query(statement, parameters)).rowCount ?? 0,
   }
 }
 
 /** The driver takes it of each statement too, though its types know it of a client only. */
-const withLimit = (statement: pg.QueryConfig, answerMs?: number): pg.QueryConfig => Object.assign(statement, { query_timeout: answerMs })
+const withLimit = (statement: pg.QueryConfig, answerMs?: number): pg.QueryConfig =>
+  Object.assign(statement, { query_timeout: answerMs })

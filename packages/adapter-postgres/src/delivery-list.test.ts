@@ -1,5 +1,12 @@
 import type { RedeliverFilter } from '@org/agent-messaging-core'
-import { anAgent, anEvent, aProject, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import {
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  fakeIds,
+  PROJECT_ID,
+} from '@org/agent-messaging-core/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { createDatabase, type Database } from './database.js'
@@ -24,7 +31,10 @@ beforeAll(async () => {
   ;(await storage.webhooks.create(webhook, 1))._unsafeUnwrap()
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
   for (let n = 1; n <= 35; n++) {
-    const event = anEvent(agent, { id: ids.next(), name: [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started' })
+    const event = anEvent(agent, {
+      id: ids.next(),
+      name: [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started',
+    })
     ;(await database.write((db) => fanOut(db, { event, nextDeliveryId })))._unsafeUnwrap()
   }
 })
@@ -34,9 +44,18 @@ afterAll(async () => {
 })
 
 const list = async (filter: RedeliverFilter, cursor?: string | null) =>
-  (await database.read((db) => listDeliveries(db, filter, { limit: 2, ...(cursor && { cursor }) }, LOOK_AT)))._unsafeUnwrap()
+  (
+    await database.read((db) =>
+      listDeliveries(db, filter, { limit: 2, ...(cursor && { cursor }) }, LOOK_AT),
+    )
+  )._unsafeUnwrap()
 
-it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }, { webhookId: webhook.id }, { webhookId: webhook.id, status: 'pending' }])(
+it.each<Partial<RedeliverFilter>>([
+  {},
+  { status: 'pending' },
+  { webhookId: webhook.id },
+  { webhookId: webhook.id, status: 'pending' },
+])(
   'a page looks at so many deliveries at most, and the next one goes on behind them (%j)',
   async (where) => {
     const pages: string[][] = []
@@ -52,6 +71,9 @@ it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }, { webhookId: webho
 
 it('one delivery is found however many came after it', async () => {
   const deliveryId = made[0] ?? ''
-  expect(await list({ projectId: PROJECT_ID, deliveryId })).toMatchObject({ data: [{ id: deliveryId }], nextCursor: null })
+  expect(await list({ projectId: PROJECT_ID, deliveryId })).toMatchObject({
+    data: [{ id: deliveryId }],
+    nextCursor: null,
+  })
   expect((await list({ projectId: 'another', deliveryId })).data).toEqual([])
 })

@@ -24,20 +24,31 @@ export async function listDeliveries(
   const before = await start(db, page)
   const last = await db.one(lastLookedAtSql(filter), { ...filter, before, skipped: lookAt - 1 })
   const asked = { ...filter, before, last: last?.seq ?? 0, rows: page.limit + 1 }
-  const { data, nextCursor } = toPage(await db.all(deliveryListSql(filter), asked), page.limit, toDelivery)
+  const { data, nextCursor } = toPage(
+    await db.all(deliveryListSql(filter), asked),
+    page.limit,
+    toDelivery,
+  )
   return { data, nextCursor: nextCursor ?? last?.id ?? null }
 }
 
 /** The last delivery that a page may look at, if there are that many. */
-const lastLookedAtSql = (filter: ListFilter): Sql<ListFilter & { before: number; skipped: number }, Place> =>
+const lastLookedAtSql = (
+  filter: ListFilter,
+): Sql<ListFilter & { before: number; skipped: number }, Place> =>
   sql(
     `select d.seq, d.id from agent_messaging.deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @skipped`,
   )
 
-export function deliveryListSql(filter: ListFilter): Sql<ListFilter & { before: number; last: number; rows: number }, DeliveryRow> {
+export function deliveryListSql(
+  filter: ListFilter,
+): Sql<ListFilter & { before: number; last: number; rows: number }, DeliveryRow> {
   const { webhookId, event, status, createdAfter, createdBefore, lastAnswer, toBeChanged } = filter
   const conditions = [looksAt(filter), 'd.seq < @before and d.seq >= @last']
-  if (status !== undefined) conditions.push(status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status')
+  if (status !== undefined)
+    conditions.push(
+      status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status',
+    )
   if (webhookId !== undefined) conditions.push(`d.webhook_seq = ${WEBHOOK}`)
   if (event !== undefined) conditions.push('e.name = @event')
   if (toBeChanged) conditions.push('not w.is_deleted')
@@ -45,16 +56,22 @@ export function deliveryListSql(filter: ListFilter): Sql<ListFilter & { before: 
   if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
   if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${LAST_ANSWER}`)
   const lock = toBeChanged ? ' for update of d' : ''
-  return sql(`${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows${lock}`)
+  return sql(
+    `${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows${lock}`,
+  )
 }
 
-const WEBHOOK = '(select seq from agent_messaging.webhooks where id = @webhookId and project_id = @projectId)'
+const WEBHOOK =
+  '(select seq from agent_messaging.webhooks where id = @webhookId and project_id = @projectId)'
 
 /** What an index gives in order: of those that fit the one with the fewest rows. */
 function looksAt({ deliveryId, status, webhookId }: ListFilter): string {
   if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
-  if (status !== undefined && status !== 'delivered') return "d.project_id = @projectId and d.state <> 'delivered'"
-  return webhookId === undefined ? 'd.project_id = @projectId' : `d.webhook_seq = ${WEBHOOK} and d.project_id = @projectId`
+  if (status !== undefined && status !== 'delivered')
+    return "d.project_id = @projectId and d.state <> 'delivered'"
+  return webhookId === undefined
+    ? 'd.project_id = @projectId'
+    : `d.webhook_seq = ${WEBHOOK} and d.project_id = @projectId`
 }
 
 const LAST_ANSWER = `(select coalesce(((t.outcome::json ->> 'statusCode')::int / 100) || 'xx', 'none') from agent_messaging.attempts t

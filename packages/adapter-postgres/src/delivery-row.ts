@@ -1,4 +1,9 @@
-import type { CancelReason, DeliveryState, EventName, WebhookDelivery } from '@org/agent-messaging-core'
+import type {
+  CancelReason,
+  DeliveryState,
+  EventName,
+  WebhookDelivery,
+} from '@org/agent-messaging-core'
 
 /** A delivery with its event's and its webhook's ids. */
 export type DeliveryRow = {
@@ -20,7 +25,10 @@ export type DeliveryRow = {
 }
 
 /** And with what is to be sent. */
-export type DeliveryRowWithBody = DeliveryRow & { readonly body: string; readonly trace: string | null }
+export type DeliveryRowWithBody = DeliveryRow & {
+  readonly body: string
+  readonly trace: string | null
+}
 
 const columns = `
   d.seq, d.id, d.project_id as "projectId", w.id as "webhookId", e.id as "eventId", e.name as event,
@@ -47,7 +55,12 @@ export const toDelivery = (row: DeliveryRow): WebhookDelivery => ({
 
 /** Open rows have `due_at`, final ones `finished_at`. */
 function toState(row: DeliveryRow): DeliveryState {
-  const { state: kind, step, dueAt, finishedAt } = row as DeliveryRow & { readonly dueAt: number; readonly finishedAt: number }
+  const {
+    state: kind,
+    step,
+    dueAt,
+    finishedAt,
+  } = row as DeliveryRow & { readonly dueAt: number; readonly finishedAt: number }
   const extra = row.resumeAt === null ? {} : { resumeAt: row.resumeAt }
   switch (kind) {
     case 'pending':

@@ -32,10 +32,16 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
   readonly headerNames: string | null
   readonly headerValues: string | null
 }
-type Release = { readonly ids: readonly string[]; readonly tokens: readonly number[]; readonly now: Instant }
+type Release = {
+  readonly ids: readonly string[]
+  readonly tokens: readonly number[]
+  readonly now: Instant
+}
 type Ref = { readonly projectId: string; readonly deliveryId: string }
 
-const oneSql = sql<Ref, DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = @deliveryId and d.project_id = @projectId`)
+const oneSql = sql<Ref, DeliveryRowWithBody>(
+  `${selectDeliveryWithBody} where d.id = @deliveryId and d.project_id = @projectId`,
+)
 /** The attempts come with their delivery, in one statement and so in one snapshot. */
 const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly AttemptRow[] }>(`
   ${selectDeliveryWithBody.replace(
@@ -81,13 +87,17 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     flush: (db, records) => Promise.all(records.map((one) => recordJudged(db, names, one))),
   })
   /** Undefined when there was nothing to judge, and nothing was done. */
-  const recordJudgement = (attempt: AttemptRecord, judge: Judge) => async (): Promise<Result<RecordedAttempt | undefined, Unavailable>> => {
-    // A failure always gives a verdict.
-    const isFailure = attempt.attempt.outcome.kind !== 'accepted'
-    const hasOne = isFailure ? ok(true) : await read((db) => hasVerdict(db, attempt.deliveryId, judge))
-    if (hasOne.isErr() || !hasOne.value) return hasOne.map(() => undefined)
-    return recordWithVerdict(attempt)
-  }
+  const recordJudgement =
+    (attempt: AttemptRecord, judge: Judge) =>
+    async (): Promise<Result<RecordedAttempt | undefined, Unavailable>> => {
+      // A failure always gives a verdict.
+      const isFailure = attempt.attempt.outcome.kind !== 'accepted'
+      const hasOne = isFailure
+        ? ok(true)
+        : await read((db) => hasVerdict(db, attempt.deliveryId, judge))
+      if (hasOne.isErr() || !hasOne.value) return hasOne.map(() => undefined)
+      return recordWithVerdict(attempt)
+    }
   return {
     claimDue: (query) => call((db) => claimDue(db, query)),
     recordAttempt: (attempt) => {
@@ -105,7 +115,9 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {
         const isThere = await publishTo(db, webhookId, event, deliveryId)
-        const row = isThere ? await db.one(oneSql, { deliveryId, projectId: event.projectId }) : undefined
+        const row = isThere
+          ? await db.one(oneSql, { deliveryId, projectId: event.projectId })
+          : undefined
         return row && toDelivery(row)
       }),
     redeliver: (filter, page, now) => write((db) => redeliver(db, filter, page, now)),
@@ -120,7 +132,8 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     cancelOrphans: (query) => write((db) => db.run(cancelOrphansSql, query)),
     cancelStale: (query) => write((db) => cancelStale(db, query)),
     purge: (query) => write((db) => purgeDeliveries(db, query)),
-    erasePrincipal: (step) => (step.countOnly ? read : write)((db) => erasePrincipalDeliveries(db, step)),
+    erasePrincipal: (step) =>
+      (step.countOnly ? read : write)((db) => erasePrincipalDeliveries(db, step)),
     backlog: (now) => read((db) => deliveryBacklog(db, now)),
     activity: (query) => read((db) => attemptActivity(db, query)),
   }
@@ -132,10 +145,19 @@ async function getDetail(db: Queries, ref: Ref): Promise<DeliveryDetail | undefi
 }
 
 const heldOf = (claims: readonly GivenUp[], now: Instant): Release => ({
-  ...{ ids: claims.map(({ deliveryId }) => deliveryId), tokens: claims.map(({ token }) => token), now },
+  ...{
+    ids: claims.map(({ deliveryId }) => deliveryId),
+    tokens: claims.map(({ token }) => token),
+    now,
+  },
 })
 
-const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): DeliveryAttempt => ({
+const toAttempt = ({
+  headerNames,
+  headerValues,
+  outcome,
+  ...row
+}: AttemptRow): DeliveryAttempt => ({
   ...row,
   ...toHeaders(headerNames, headerValues),
   outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],

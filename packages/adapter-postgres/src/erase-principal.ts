@@ -43,7 +43,10 @@ const impatientSql = sql("set local lock_timeout = '1s'")
 const removeSql = sql<Seq>('delete from agent_messaging.messages where seq = @seq')
 
 /** `MessageStore.erasePrincipal`, within a transaction, which is to be repeated when it meets a lock. What is erased already is left to the sweep. */
-export async function erasePrincipalMessages(db: Queries, step: MessageStep): Promise<ErasedMessages> {
+export async function erasePrincipalMessages(
+  db: Queries,
+  step: MessageStep,
+): Promise<ErasedMessages> {
   const next = (await db.one(lastMessageSql, { ...step, skipped: step.limit - 1 }))?.seq
   const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
   const ids = (await db.all(principalMessagesSql, { ...step, ...bounds })).map(({ id }) => id)
@@ -55,13 +58,23 @@ export async function erasePrincipalMessages(db: Queries, step: MessageStep): Pr
   const erased = step.force ? rows : rows.filter(({ isOpen }) => !isOpen)
   if (!step.countOnly) {
     // A session's head goes last: by then nobody behind it is called who is about to go.
-    for (const row of erased.toSorted((a, b) => b.position - a.position)) await erase(db, row, step.now)
-    for (const sessionSeq of new Set(erased.map((row) => row.sessionSeq))) await forget(db, sessionSeq)
+    for (const row of erased.toSorted((a, b) => b.position - a.position))
+      await erase(db, row, step.now)
+    for (const sessionSeq of new Set(erased.map((row) => row.sessionSeq)))
+      await forget(db, sessionSeq)
   }
-  return { messages: erased.length, openMessages: rows.length - erased.length, ...(next !== undefined && { next }) }
+  return {
+    messages: erased.length,
+    openMessages: rows.length - erased.length,
+    ...(next !== undefined && { next }),
+  }
 }
 
-async function erase(db: Queries, { seq, sessionSeq, position, headPosition, isOpen }: MessageRow, now: number): Promise<void> {
+async function erase(
+  db: Queries,
+  { seq, sessionSeq, position, headPosition, isOpen }: MessageRow,
+  now: number,
+): Promise<void> {
   await db.run(removeSql, { seq })
   if (isOpen && position === headPosition) await advance(db, sessionSeq, now)
   else if (isOpen) await forgo(db, sessionSeq)
@@ -75,16 +88,27 @@ const marked = `
   where d.project_id = @projectId and d.seq > @after and d.seq <= @last and position(@mark in e.body) > 0`
 export const principalDeliveriesSql = sql<DeliveryStep & Bounds, DeliveryRow>(marked)
 /** Locks in the order in which attempts are recorded. */
-const lockedSql = sql<DeliveryStep & Bounds, DeliveryRow>(`${marked} order by d.seq desc for update of d`)
-const releaseProbesOfSql = releaseProbesSql<{ readonly seqs: readonly number[]; readonly now: Instant }>(
+const lockedSql = sql<DeliveryStep & Bounds, DeliveryRow>(
+  `${marked} order by d.seq desc for update of d`,
+)
+const releaseProbesOfSql = releaseProbesSql<{
+  readonly seqs: readonly number[]
+  readonly now: Instant
+}>(
   "select webhook_seq, due_at from agent_messaging.deliveries where seq = any(@seqs::bigint[]) and state = 'sending' for update",
 )
 
 /** `DeliveryStore.erasePrincipal`, within a transaction. */
-export async function erasePrincipalDeliveries(db: Queries, step: DeliveryStep): Promise<ErasedDeliveries> {
+export async function erasePrincipalDeliveries(
+  db: Queries,
+  step: DeliveryStep,
+): Promise<ErasedDeliveries> {
   const next = (await db.one(lastDeliverySql, { ...step, skipped: step.limit - 1 }))?.seq
   const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
-  const rows = await db.all(step.countOnly ? principalDeliveriesSql : lockedSql, { ...step, ...bounds })
+  const rows = await db.all(step.countOnly ? principalDeliveriesSql : lockedSql, {
+    ...step,
+    ...bounds,
+  })
   const theirs = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
   if (!step.countOnly) {
     await db.run(releaseProbesOfSql, { seqs: theirs.map(({ seq }) => seq), now: step.now })

@@ -7,17 +7,24 @@ import { sql } from './sql.js'
 type Owner = { readonly owner: string }
 type Session = { readonly seq: number }
 
-const insertSql = sql<Owner>('insert into agent_messaging.erasures (agent_id) values (@owner) on conflict do nothing')
+const insertSql = sql<Owner>(
+  'insert into agent_messaging.erasures (agent_id) values (@owner) on conflict do nothing',
+)
 /** Whoever sweeps one has it alone. */
-const oldestSql = sql<object, Owner>('select agent_id as owner from agent_messaging.erasures order by seq limit 1 for update skip locked')
+const oldestSql = sql<object, Owner>(
+  'select agent_id as owner from agent_messaging.erasures order by seq limit 1 for update skip locked',
+)
 const finishSql = sql<Owner>('delete from agent_messaging.erasures where agent_id = @owner')
-const sessionSql = sql<Owner, Session>('select seq from agent_messaging.sessions where agent_id = @owner order by seq limit 1 for update')
+const sessionSql = sql<Owner, Session>(
+  'select seq from agent_messaging.sessions where agent_id = @owner order by seq limit 1 for update',
+)
 const removeSessionSql = sql<Session>('delete from agent_messaging.sessions where seq = @seq')
 const removeMessagesSql = sql<Session & { readonly limit: number }>(`
   delete from agent_messaging.messages where seq in (select seq from agent_messaging.messages where session_seq = @seq limit @limit)`)
 
 /** Nothing finds the messages of this owner's sessions from now on: it is not, or no more, an agent. */
-export const addErasure = (db: Queries, owner: string): Promise<number> => db.run(insertSql, { owner })
+export const addErasure = (db: Queries, owner: string): Promise<number> =>
+  db.run(insertSql, { owner })
 
 /** Removes up to `limit` rows of what was added; gives how many. */
 export async function sweep(db: Queries, limit: number): Promise<number> {

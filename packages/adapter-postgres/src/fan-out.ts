@@ -1,4 +1,11 @@
-import type { ClaimedDelivery, EventName, Instant, Outgoing, Webhook, WebhookEvent } from '@org/agent-messaging-core'
+import type {
+  ClaimedDelivery,
+  EventName,
+  Instant,
+  Outgoing,
+  Webhook,
+  WebhookEvent,
+} from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { makeReadyToProbe } from './probe-readiness.js'
 import { sql } from './sql.js'
@@ -6,17 +13,31 @@ import { traceColumn } from './trace.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
 /** A delivery as it is born: under lease 1, or due under none. */
-export type Born = { readonly id: string; readonly webhookSeq: number; readonly dueAt: Instant; readonly lease: 0 | 1 }
+export type Born = {
+  readonly id: string
+  readonly webhookSeq: number
+  readonly dueAt: Instant
+  readonly lease: 0 | 1
+}
 /** What an event comes to: its deliveries, none if nobody is to hear of it, and those of them that are born claimed. */
-export type FanOut = { readonly born: readonly Born[]; readonly claimed: readonly ClaimedDelivery[] }
+export type FanOut = {
+  readonly born: readonly Born[]
+  readonly claimed: readonly ClaimedDelivery[]
+}
 
-type InsertedColumns = { readonly projectId: string; readonly eventSeq: number; readonly createdAt: Instant } & {
+type InsertedColumns = {
+  readonly projectId: string
+  readonly eventSeq: number
+  readonly createdAt: Instant
+} & {
   readonly ids: readonly string[]
   readonly webhookSeqs: readonly number[]
   readonly dueAts: readonly Instant[]
   readonly leases: readonly number[]
 }
-type EventColumns = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & { readonly trace: string | null }
+type EventColumns = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & {
+  readonly trace: string | null
+}
 type Topics = {
   readonly projectIds: readonly string[]
   readonly names: readonly EventName[]
@@ -30,7 +51,10 @@ const subscribedSql = sql<Topics, WebhookRow & { readonly topic: number }>(`
       'agent_messaging.webhooks w',
       'agent_messaging.subscribers(@projectIds, @names, @agentIds) subscriber, lateral (select (subscriber.webhook).*) w',
     )}`)
-const webhookSql = sql<{ readonly id: string; readonly projectId: string }, { readonly seq: number }>(
+const webhookSql = sql<
+  { readonly id: string; readonly projectId: string },
+  { readonly seq: number }
+>(
   'select seq from agent_messaging.webhooks where id = @id and project_id = @projectId and not is_deleted',
 )
 const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
@@ -50,9 +74,18 @@ export async function fanOut(db: Queries, outgoing: Outgoing): Promise<readonly 
 }
 
 /** To whom each of these goes, by one statement for all. */
-export async function fanOuts(db: Queries, all: readonly (Outgoing | undefined)[]): Promise<FanOut[]> {
-  const topics = new Map(all.flatMap((outgoing) => (outgoing ? [[topicOf(outgoing.event), outgoing.event] as const] : [])))
-  const receivers = new Map<string, { seq: number; webhook: Webhook }[]>([...topics.keys()].map((topic) => [topic, []]))
+export async function fanOuts(
+  db: Queries,
+  all: readonly (Outgoing | undefined)[],
+): Promise<FanOut[]> {
+  const topics = new Map(
+    all.flatMap((outgoing) =>
+      outgoing ? [[topicOf(outgoing.event), outgoing.event] as const] : [],
+    ),
+  )
+  const receivers = new Map<string, { seq: number; webhook: Webhook }[]>(
+    [...topics.keys()].map((topic) => [topic, []]),
+  )
   const lists = [...receivers.values()]
   const events = [...topics.values()]
   if (events.length === 0) return all.map(() => NOBODY)
@@ -62,20 +95,28 @@ export async function fanOuts(db: Queries, all: readonly (Outgoing | undefined)[
     agentIds: events.map(({ agentId }) => agentId ?? null),
   })
   for (const row of rows) lists[row.topic]?.push({ seq: row.seq, webhook: toWebhook(row) })
-  return all.map((outgoing) => (outgoing ? fanOutTo(outgoing, receivers.get(topicOf(outgoing.event)) ?? []) : NOBODY))
+  return all.map((outgoing) =>
+    outgoing ? fanOutTo(outgoing, receivers.get(topicOf(outgoing.event)) ?? []) : NOBODY,
+  )
 }
 
 const NOBODY: FanOut = { born: [], claimed: [] }
-const topicOf = ({ projectId, name, agentId }: WebhookEvent): string => JSON.stringify([projectId, name, agentId])
+const topicOf = ({ projectId, name, agentId }: WebhookEvent): string =>
+  JSON.stringify([projectId, name, agentId])
 
-function fanOutTo({ event, nextDeliveryId, notTo, claim }: Outgoing, receivers: readonly { seq: number; webhook: Webhook }[]): FanOut {
+function fanOutTo(
+  { event, nextDeliveryId, notTo, claim }: Outgoing,
+  receivers: readonly { seq: number; webhook: Webhook }[],
+): FanOut {
   const born: Born[] = []
   const claimed: ClaimedDelivery[] = []
   for (const { seq, webhook } of receivers) {
     if (webhook.id === notTo) continue
     const [id, until] = [nextDeliveryId(), claimUntil(webhook, claim)]
     born.push(
-      until === undefined ? { id, webhookSeq: seq, dueAt: event.createdAt, lease: 0 } : { id, webhookSeq: seq, dueAt: until, lease: 1 },
+      until === undefined
+        ? { id, webhookSeq: seq, dueAt: event.createdAt, lease: 0 }
+        : { id, webhookSeq: seq, dueAt: until, lease: 1 },
     )
     if (until !== undefined) claimed.push(claimedDelivery(id, event, webhook, until))
   }
@@ -83,15 +124,26 @@ function fanOutTo({ event, nextDeliveryId, notTo, claim }: Outgoing, receivers: 
 }
 
 /** `DeliveryStore.publishTo`, within a transaction: gives whether the webhook is there. */
-export async function publishTo(db: Queries, webhookId: string, event: WebhookEvent, deliveryId: string): Promise<boolean> {
+export async function publishTo(
+  db: Queries,
+  webhookId: string,
+  event: WebhookEvent,
+  deliveryId: string,
+): Promise<boolean> {
   const webhook = await db.one(webhookSql, { id: webhookId, projectId: event.projectId })
   if (!webhook) return false
   await makeReadyToProbe(db, [webhookId], event.createdAt)
-  await insert(db, event, [{ id: deliveryId, webhookSeq: webhook.seq, dueAt: event.createdAt, lease: 0 }])
+  await insert(db, event, [
+    { id: deliveryId, webhookSeq: webhook.seq, dueAt: event.createdAt, lease: 0 },
+  ])
   return true
 }
 
-async function insert(db: Queries, event: WebhookEvent, deliveries: readonly Born[]): Promise<void> {
+async function insert(
+  db: Queries,
+  event: WebhookEvent,
+  deliveries: readonly Born[],
+): Promise<void> {
   const { id, name, body, trace, projectId, createdAt } = event
   const row = await db.one(insertEventSql, { id, name, body, trace: traceColumn(trace), createdAt })
   if (!row) throw new Error('an insert gave no row')
@@ -104,14 +156,39 @@ async function insert(db: Queries, event: WebhookEvent, deliveries: readonly Bor
   })
 }
 
-function claimUntil({ id, projectId, status, health }: Webhook, claim: Outgoing['claim']): Instant | undefined {
+function claimUntil(
+  { id, projectId, status, health }: Webhook,
+  claim: Outgoing['claim'],
+): Instant | undefined {
   const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'
-  return claim && isReady && !claim.except.has(id) && !claim.except.has(projectId) ? claim.until : undefined
+  return claim && isReady && !claim.except.has(id) && !claim.except.has(projectId)
+    ? claim.until
+    : undefined
 }
 
-function claimedDelivery(id: string, event: WebhookEvent, webhook: Webhook, until: Instant): ClaimedDelivery {
+function claimedDelivery(
+  id: string,
+  event: WebhookEvent,
+  webhook: Webhook,
+  until: Instant,
+): ClaimedDelivery {
   const state = { kind: 'sending', leaseUntil: until, step: 0 } as const
   const { projectId, createdAt } = event
-  const delivery = { id, projectId, webhookId: webhook.id, eventId: event.id, event: event.name, attemptCount: 0, state, createdAt }
-  return { delivery, lease: { token: 1, until }, webhook, body: event.body, ...(event.trace && { trace: event.trace }) }
+  const delivery = {
+    id,
+    projectId,
+    webhookId: webhook.id,
+    eventId: event.id,
+    event: event.name,
+    attemptCount: 0,
+    state,
+    createdAt,
+  }
+  return {
+    delivery,
+    lease: { token: 1, until },
+    webhook,
+    body: event.body,
+    ...(event.trace && { trace: event.trace }),
+  }
 }

@@ -9,7 +9,11 @@ type Value = string | number | null
 type Rows = Iterable<readonly Value[]>
 
 /** The rows of a table of this schema, each with its values in the order of `columns`. What is true may be a 1, and what is false a 0. */
-export type FillTable = { readonly name: string; readonly columns: readonly string[]; readonly rows: Rows }
+export type FillTable = {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly rows: Rows
+}
 
 export type FillOptions = {
   readonly connectionString: string
@@ -37,12 +41,20 @@ const MADE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
  * is missing. Gives how many rows it was. Rejects with a `PostgresOpenError`, whose message is for the operator, when it cannot, and with
  * what the rows throw.
  */
-export async function fillPostgres({ connectionString, tables, onProgress = () => undefined, signal }: FillOptions): Promise<number> {
+export async function fillPostgres({
+  connectionString,
+  tables,
+  onProgress = () => undefined,
+  signal,
+}: FillOptions): Promise<number> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: PATIENCE_MS })
   client.on('error', () => undefined) // the query that it cuts short says so
   const explained = <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
-      throw explainOpenFailure(`postgres://${client.host}:${client.port}/${client.database ?? ''}`, error)
+      throw explainOpenFailure(
+        `postgres://${client.host}:${client.port}/${client.database ?? ''}`,
+        error,
+      )
     })
   try {
     await explained(openEmpty(client, tables))
@@ -75,23 +87,32 @@ async function requireEmpty(client: pg.Client, tables: readonly FillTable[]): Pr
   const names = tables.map(nameOf)
   await client.query("set local lock_timeout = '5s'")
   await client.query(`lock table ${names.join(', ')} in exclusive mode`).catch((error: unknown) => {
-    throw codeOf(error) === LOCK_NOT_AVAILABLE ? new PostgresOpenError('is in use; stop what works on it first.') : error
+    throw codeOf(error) === LOCK_NOT_AVAILABLE
+      ? new PostgresOpenError('is in use; stop what works on it first.')
+      : error
   })
   for (const name of names) {
     const { rowCount } = await client.query(`select 1 from ${name} limit 1`)
     if (rowCount !== 0)
-      throw new PostgresOpenError('holds data of this service already; name an empty database, or drop the schema agent_messaging.')
+      throw new PostgresOpenError(
+        'holds data of this service already; name an empty database, or drop the schema agent_messaging.',
+      )
   }
 }
 
 /** Gives what inserts a lot. */
-async function insertInto(client: pg.Client, table: FillTable): Promise<(lot: readonly (readonly Value[])[]) => Promise<void>> {
+async function insertInto(
+  client: pg.Client,
+  table: FillTable,
+): Promise<(lot: readonly (readonly Value[])[]) => Promise<void>> {
   const insert = insertSql(table, await typesOf(client, table))
   return async (lot) => {
     const values = table.columns.map((_, at) => lot.map((row) => textOf(row[at])))
     await client.query(insert, values).catch((error: unknown) => {
       throw error instanceof pg.DatabaseError
-        ? new PostgresOpenError(`took nothing, for ${table.name} cannot be copied (${error.code}: ${error.message}).`)
+        ? new PostgresOpenError(
+            `took nothing, for ${table.name} cannot be copied (${error.code}: ${error.message}).`,
+          )
         : error
     })
   }
@@ -100,7 +121,9 @@ async function insertInto(client: pg.Client, table: FillTable): Promise<(lot: re
 /** What is made next comes after what is there. Plans made for an empty database would be slow until autovacuum comes by. */
 async function conclude(client: pg.Client, tables: readonly FillTable[]): Promise<void> {
   for (const table of tables.filter(({ columns }) => columns.includes('seq')))
-    await client.query(`select setval(pg_get_serial_sequence('${nameOf(table)}', 'seq'), max(seq)) from ${nameOf(table)}`)
+    await client.query(
+      `select setval(pg_get_serial_sequence('${nameOf(table)}', 'seq'), max(seq)) from ${nameOf(table)}`,
+    )
   await client.query('commit')
   await client.query(`analyze ${tables.map(nameOf).join(', ')}`).catch(() => undefined)
 }
@@ -115,7 +138,10 @@ function insertSql({ name, columns }: FillTable, types: ReadonlyMap<string, stri
     select ${[...values, ...Object.values(made)].join(', ')} from unnest(${arrays.join(', ')}) as given (${columns.join(', ')})`
 }
 
-async function typesOf(client: pg.Client, { name }: FillTable): Promise<ReadonlyMap<string, string>> {
+async function typesOf(
+  client: pg.Client,
+  { name }: FillTable,
+): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ name: string; type: string }>(
     `select column_name as name, data_type as type from information_schema.columns where table_schema = 'agent_messaging' and table_name = $1`,
     [name],
@@ -136,4 +162,5 @@ function* lotsOf(rows: Rows): Generator<(readonly Value[])[]> {
 }
 
 const nameOf = ({ name }: Pick<FillTable, 'name'>): string => `agent_messaging.${name}`
-const textOf = (value: Value | undefined): string | null => (value === null || value === undefined ? null : String(value))
+const textOf = (value: Value | undefined): string | null =>
+  value === null || value === undefined ? null : String(value)

@@ -7,7 +7,8 @@ afterEach(() => void vi.useRealTimers())
 function entering(gate: Gate) {
   const inside: string[] = []
   const leaves = new Map<string, () => void>()
-  const enter = (name: string): void => gate.enter((leave) => (inside.push(name), void leaves.set(name, leave)))
+  const enter = (name: string): void =>
+    gate.enter((leave) => (inside.push(name), void leaves.set(name, leave)))
   return { inside, enter, leave: (name: string) => leaves.get(name)?.() }
 }
 

@@ -8,13 +8,20 @@ import { sql } from './sql.js'
 
 type Deferral = Parameters<MessageStore['defer']>[0]
 type Memory = Parameters<MessageStore['rememberSession']>[0]
-type Leases = { readonly messageIds: readonly string[]; readonly tokens: readonly number[]; readonly until: Instant }
+type Leases = {
+  readonly messageIds: readonly string[]
+  readonly tokens: readonly number[]
+  readonly until: Instant
+}
 
 /** The message that this token still has the right to: running or deferred, and not claimed since. Time plays no part. */
 async function lockHeld(db: Queries, { messageId, token }: Held): Promise<MessageRow | undefined> {
   await lockSessionsOf(db, messageId)
   const row = await db.one(messageById, { messageId })
-  const isHeld = row?.lease === token && row.position === row.headPosition && (row.state === 'running' || row.state === 'deferred')
+  const isHeld =
+    row?.lease === token &&
+    row.position === row.headPosition &&
+    (row.state === 'running' || row.state === 'deferred')
   return isHeld ? row : undefined
 }
 
@@ -27,16 +34,27 @@ const extendSql = sql<Leases, { readonly place: number }>(`
   returning held.place`)
 
 /** `MessageStore.extendLeases`. */
-export async function extendLeases(db: Queries, leases: readonly Held[], until: Instant): Promise<string[]> {
+export async function extendLeases(
+  db: Queries,
+  leases: readonly Held[],
+  until: Instant,
+): Promise<string[]> {
   const messageIds = leases.map(({ messageId }) => messageId)
   await lockSessionsOf(db, ...messageIds)
-  const extended = await db.all(extendSql, { messageIds, tokens: leases.map(({ token }) => token), until })
+  const extended = await db.all(extendSql, {
+    messageIds,
+    tokens: leases.map(({ token }) => token),
+    until,
+  })
   const places = new Set(extended.map(({ place }) => place))
   return messageIds.filter((_, at) => !places.has(at + 1))
 }
 
 /** `MessageStore.defer`. */
-export async function defer(db: Queries, { state, ...held }: Deferral): Promise<'deferred' | 'lease_lost'> {
+export async function defer(
+  db: Queries,
+  { state, ...held }: Deferral,
+): Promise<'deferred' | 'lease_lost'> {
   const row = await lockHeld(db, held)
   if (!row) return 'lease_lost'
   await writeState(db, row.seq, row.attempt, state)
@@ -45,7 +63,10 @@ export async function defer(db: Queries, { state, ...held }: Deferral): Promise<
 }
 
 /** `MessageStore.rememberSession`. */
-export async function rememberSession(db: Queries, { sessionState, ...held }: Memory): Promise<'remembered' | 'lease_lost'> {
+export async function rememberSession(
+  db: Queries,
+  { sessionState, ...held }: Memory,
+): Promise<'remembered' | 'lease_lost'> {
   const row = await lockHeld(db, held)
   if (!row) return 'lease_lost'
   await remember(db, row.sessionSeq, sessionState)

@@ -1,5 +1,14 @@
 import type { Accepted, Storage, Stored } from '@org/agent-messaging-core'
-import { accepted, anAgent, anEvent, aProject, aWebhook, BUILT_AT as NOW, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import {
+  accepted,
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  BUILT_AT as NOW,
+  fakeIds,
+  newMessage,
+} from '@org/agent-messaging-core/testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
@@ -21,7 +30,9 @@ afterAll(() => postgres.close())
 
 const NAMES = ['messages', 'sessions', 'events', 'deliveries', 'attempts', 'agents']
 const TABLES = NAMES.map((name) => `agent_messaging.${name}`)
-const UNTOUCHED = TABLES.map((table) => `alter table ${table} set (autovacuum_enabled = off)`).join(';')
+const UNTOUCHED = TABLES.map((table) => `alter table ${table} set (autovacuum_enabled = off)`).join(
+  ';',
+)
 const EXPLAINED = `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
   set auto_explain.log_analyze = on; set auto_explain.log_timing = off; set auto_explain.log_format = json; set auto_explain.log_level = notice`
 /** Of the one agent and the one webhook, open or not. */
@@ -52,13 +63,20 @@ const looked = (how: string): string[] => TABLES.map((table) => `${how} ${table}
 const GROWN = [fill('old', false), fill('new', true)]
 
 /** What is done to the tables while they are empty, when a few rows are there, and after the plans were made. */
-type Past = { readonly empty?: readonly string[]; readonly few?: readonly string[]; readonly since: readonly string[] }
+type Past = {
+  readonly empty?: readonly string[]
+  readonly few?: readonly string[]
+  readonly since: readonly string[]
+}
 
 it.each<[string, Past]>([
   ['nobody has looked at', { since: GROWN }],
   ['were empty when somebody looked', { empty: looked('vacuum analyze'), since: GROWN }],
   ['had a few rows when somebody looked', { few: looked('vacuum analyze'), since: GROWN }],
-  ['had everything open when somebody looked', { few: [fill('old', true), ...looked('analyze')], since: [FINISH] }],
+  [
+    'had everything open when somebody looked',
+    { few: [fill('old', true), ...looked('analyze')], since: [FINISH] },
+  ],
 ])('reads no more than it needs of tables that %s', async (_, { empty = [], few = [], since }) => {
   const { run, storage, round, plans, firstColumns } = await scene()
   await run([UNTOUCHED, ...empty])
@@ -68,8 +86,12 @@ it.each<[string, Past]>([
   await run(since)
   plans.length = 0
   await round()
-  const steps = plans.flatMap((plan) => stepsOf(plan.Plan).map((step) => ({ ...step, of: plan['Query Text'] })))
-  expect(new Set(steps.map((step) => step['Relation Name']))).toEqual(new Set([...NAMES, 'webhooks', 'subscriptions', undefined]))
+  const steps = plans.flatMap((plan) =>
+    stepsOf(plan.Plan).map((step) => ({ ...step, of: plan['Query Text'] })),
+  )
+  expect(new Set(steps.map((step) => step['Relation Name']))).toEqual(
+    new Set([...NAMES, 'webhooks', 'subscriptions', undefined]),
+  )
   expect(steps.filter((step) => rowsOf(step) > FEW).map(described)).toEqual([])
   // Without a condition on its first column all of an index is read, whatever comes of it.
   expect(steps.filter((step) => !isEntered(step, firstColumns)).map(described)).toEqual([])
@@ -87,7 +109,9 @@ async function scene() {
   await storage.agents.create(agent, 1_000)
   await storage.webhooks.create(aWebhook(), 10)
   const client = await pool.connect()
-  client.on('notice', ({ message = '' }) => plans.push(JSON.parse(message.slice(message.indexOf('{'))) as Explained))
+  client.on('notice', ({ message = '' }) =>
+    plans.push(JSON.parse(message.slice(message.indexOf('{'))) as Explained),
+  )
   await client.query(EXPLAINED)
   client.release()
   async function run(statements: readonly string[]): Promise<void> {
@@ -102,28 +126,50 @@ async function scene() {
 }
 
 /** What a server does all day: three messages are sent, each twice, and answered; what is due is claimed, sent and recorded. */
-async function roundOf({ messages, deliveries }: Storage, agent: ReturnType<typeof anAgent>): Promise<void> {
+async function roundOf(
+  { messages, deliveries }: Storage,
+  agent: ReturnType<typeof anAgent>,
+): Promise<void> {
   const drafts = [1, 2, 3].map((n) => {
     const id = ids.next()
     return newMessage(agent, { sessionId: `${id} ${n}`, idempotencyKey: id, claimUntil: UNTIL })
   })
   const answer = (messageId: string, token: number) =>
     messages.recordRun({
-      ...{ messageId, token, now: NOW, state: { kind: 'responded', response: 'hi', respondedAt: NOW, responseTimeMs: 1 } },
+      ...{
+        messageId,
+        token,
+        now: NOW,
+        state: { kind: 'responded', response: 'hi', respondedAt: NOW, responseTimeMs: 1 },
+      },
       outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
     })
   const taken = await all(drafts.map((draft) => messages.accept(draft)))
   await all(drafts.map((draft) => messages.accept({ ...draft, id: ids.next() })))
   await all(taken.map((one) => answer(...heldBy(one))))
   await all([messages.accept(newMessage(agent, { sessionId: ids.next() }))])
-  const [runs = []] = await all([messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 1 }], now: NOW, until: UNTIL })])
+  const [runs = []] = await all([
+    messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 1 }], now: NOW, until: UNTIL }),
+  ])
   await all(runs.map(({ message, lease }) => answer(message.id, lease.token)))
-  const claims = { limit: 3, perWebhook: 3, perProject: 3, retries: 3, except: new Set<string>(), now: NOW, until: UNTIL }
+  const claims = {
+    limit: 3,
+    perWebhook: 3,
+    perProject: 3,
+    retries: 3,
+    except: new Set<string>(),
+    now: NOW,
+    until: UNTIL,
+  }
   const [claimed = []] = await all([deliveries.claimDue(claims)])
   expect([runs.length, claimed.length]).toEqual([1, 3])
   const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
   const state = { kind: 'delivered', deliveredAt: NOW } as const
-  await all(claimed.map(({ delivery, lease }) => deliveries.recordAttempt({ deliveryId: delivery.id, token: lease.token, attempt, state })))
+  await all(
+    claimed.map(({ delivery, lease }) =>
+      deliveries.recordAttempt({ deliveryId: delivery.id, token: lease.token, attempt, state }),
+    ),
+  )
 }
 
 function heldBy(accepted: Accepted): [string, number] {

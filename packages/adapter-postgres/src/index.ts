@@ -2,6 +2,10 @@ export { openPostgresStorage, type PostgresOptions } from './open.js'
 export { PostgresOpenError } from './open-error.js'
 export { inTransaction } from './transaction.js'
 export { postgresSignal, type PostgresSignal, type PostgresSignalOptions } from './signal.js'
-export { postgresPacemaker, type PostgresPacemaker, type PostgresPacemakerOptions } from './pacemaker.js'
+export {
+  postgresPacemaker,
+  type PostgresPacemaker,
+  type PostgresPacemakerOptions,
+} from './pacemaker.js'
 export { readPostgresSchema, type PostgresSchema } from './schema-state.js'
 export { fillPostgres, type FillOptions, type FillTable } from './fill.js'

@@ -2,12 +2,20 @@ import { changeWebhook, type AttemptRecord, type Webhook } from '@org/agent-mess
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
 import { sql } from './sql.js'
-import { selectWebhook, toWebhook, updateWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
+import {
+  selectWebhook,
+  toWebhook,
+  updateWebhook,
+  webhookColumns,
+  type WebhookRow,
+} from './webhook-row.js'
 
 export type Judge = NonNullable<AttemptRecord['judge']>
 type Judged = { readonly before: Webhook; readonly after: Webhook }
 
-const lockSql = sql<{ readonly seq: number }, WebhookRow>(`${selectWebhook} where w.seq = @seq and not w.is_deleted for no key update`)
+const lockSql = sql<{ readonly seq: number }, WebhookRow>(
+  `${selectWebhook} where w.seq = @seq and not w.is_deleted for no key update`,
+)
 
 const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
   ${selectWebhook} join agent_messaging.deliveries d on d.webhook_seq = w.seq where d.id = @deliveryId and not w.is_deleted`)
@@ -22,7 +30,11 @@ export async function hasVerdict(db: Queries, deliveryId: string, judge: Judge):
 }
 
 /** Has a webhook judged as it is now, within the transaction of an attempt: its change and its event are committed with it. */
-export async function judged(db: Queries, webhookSeq: number, judge: Judge): Promise<Judged | undefined> {
+export async function judged(
+  db: Queries,
+  webhookSeq: number,
+  judge: Judge,
+): Promise<Judged | undefined> {
   const row = await db.one(lockSql, { seq: webhookSeq })
   const before = row && toWebhook(row)
   const verdict = before && judge(before)

@@ -23,7 +23,8 @@ it('keeps the names of all of a batch, also when it forgets what it knew before'
       )
     ).map(({ headerNamesSeq }) => headerNamesSeq)
   const [a, b, c] = await seqsOf('a', 'b', 'c')
-  for (const _ of ['inserted', 'found', 'known']) expect(await seqsOf('a', 'b', 'c')).toEqual([a, b, c])
+  for (const _ of ['inserted', 'found', 'known'])
+    expect(await seqsOf('a', 'b', 'c')).toEqual([a, b, c])
   expect(await Promise.all([seqsOf('a', 'b'), seqsOf('c', 'd')])).toEqual([
     [a, b],
     [c, expect.any(Number)],

@@ -8,7 +8,8 @@ import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 // Who locks several sessions locks them by agent and session id, in whatever order they came: two who did not would wait for each other.
 
 /** Connections that wait for a lock. */
-const WAITING = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+const WAITING =
+  "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
 let postgres: TestPostgres
 beforeAll(async () => {
@@ -23,7 +24,8 @@ beforeEach(async () => {
   ;({ pool, storage, agent } = await storeScene(postgres))
 })
 
-const send = (sessionId: string) => done(storage.messages.accept(newMessage(agent, { sessionId, claimUntil: NOW + 1_000 })))
+const send = (sessionId: string) =>
+  done(storage.messages.accept(newMessage(agent, { sessionId, claimUntil: NOW + 1_000 })))
 
 async function begun(sessionId: string) {
   const accepted = await send(sessionId)
@@ -33,16 +35,25 @@ async function begun(sessionId: string) {
 }
 
 /** Which of these sessions the work has locked while it waits for `b`, which another one has. */
-async function lockedBefore(sessionIds: readonly string[], work: () => Promise<unknown>): Promise<string[]> {
+async function lockedBefore(
+  sessionIds: readonly string[],
+  work: () => Promise<unknown>,
+): Promise<string[]> {
   const other = await pool.connect()
-  await other.query("begin; select 1 from agent_messaging.sessions where session_id = 'b' for update")
+  await other.query(
+    "begin; select 1 from agent_messaging.sessions where session_id = 'b' for update",
+  )
   const working = work()
   await vi.waitFor(async () => expect((await pool.query(WAITING)).rows).not.toEqual([]))
-  const free = await pool.query<{ id: string }>('select session_id as id from agent_messaging.sessions for update skip locked')
+  const free = await pool.query<{ id: string }>(
+    'select session_id as id from agent_messaging.sessions for update skip locked',
+  )
   await other.query('rollback')
   other.release()
   await working
-  return sessionIds.filter((sessionId) => sessionId !== 'b' && !free.rows.some(({ id }) => id === sessionId))
+  return sessionIds.filter(
+    (sessionId) => sessionId !== 'b' && !free.rows.some(({ id }) => id === sessionId),
+  )
 }
 
 it.each([
@@ -55,12 +66,22 @@ it.each([
 
 it('records runs', async () => {
   const runs = [await begun('c'), await begun('b'), await begun('a')]
-  const state = { kind: 'responded', response: 'done', respondedAt: NOW, responseTimeMs: 0 } as const
-  const record = () => Promise.all(runs.map((run) => done(storage.messages.recordRun({ ...run, state, now: NOW }))))
+  const state = {
+    kind: 'responded',
+    response: 'done',
+    respondedAt: NOW,
+    responseTimeMs: 0,
+  } as const
+  const record = () =>
+    Promise.all(runs.map((run) => done(storage.messages.recordRun({ ...run, state, now: NOW }))))
   expect(await lockedBefore(['c', 'b', 'a'], record)).toEqual(['a'])
 })
 
 it('extends leases', async () => {
   const held = [await begun('c'), await begun('b'), await begun('a')]
-  expect(await lockedBefore(['c', 'b', 'a'], () => done(storage.messages.extendLeases(held, NOW + 2_000)))).toEqual(['a'])
+  expect(
+    await lockedBefore(['c', 'b', 'a'], () =>
+      done(storage.messages.extendLeases(held, NOW + 2_000)),
+    ),
+  ).toEqual(['a'])
 })

@@ -1,5 +1,12 @@
 import type { Agent, ClaimedDelivery, Message, Storage } from '@org/agent-messaging-core'
-import { anEvent, aWebhook, BUILT_AT as NOW, fakeIds, newMessage, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import {
+  anEvent,
+  aWebhook,
+  BUILT_AT as NOW,
+  fakeIds,
+  newMessage,
+  PROJECT_ID,
+} from '@org/agent-messaging-core/testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
@@ -7,7 +14,15 @@ import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 
 // Who looks for work passes over what another one has locked: he does not wait for it, and does the rest.
 
-const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>(), now: NOW, until: NOW + 1_000 }
+const CLAIM_ALL = {
+  limit: 100,
+  perWebhook: 100,
+  perProject: 100,
+  retries: 100,
+  except: new Set<string>(),
+  now: NOW,
+  until: NOW + 1_000,
+}
 const ids = fakeIds()
 
 let postgres: TestPostgres
@@ -24,10 +39,15 @@ beforeEach(async () => {
 })
 
 /** What comes of the work while another one has locked the first of two rows. */
-async function whileLocked<T>(table: 'sessions' | 'deliveries' | 'webhooks', work: () => Promise<T>): Promise<T> {
+async function whileLocked<T>(
+  table: 'sessions' | 'deliveries' | 'webhooks',
+  work: () => Promise<T>,
+): Promise<T> {
   const other = await pool.connect()
   await other.query('begin')
-  const locked = await other.query(`select seq from agent_messaging.${table} order by seq limit 1 for update`)
+  const locked = await other.query(
+    `select seq from agent_messaging.${table} order by seq limit 1 for update`,
+  )
   expect(locked.rowCount).toBe(1)
   try {
     return await work()
@@ -46,17 +66,31 @@ async function send(sessionId: string): Promise<Message> {
 const cancel = ({ id: messageId }: Message) =>
   done(
     storage.messages.cancel({
-      ...{ messageId, agentId: agent.id, projectId: PROJECT_ID, state: { kind: 'cancelled', cancelledAt: NOW } },
+      ...{
+        messageId,
+        agentId: agent.id,
+        projectId: PROJECT_ID,
+        state: { kind: 'cancelled', cancelledAt: NOW },
+      },
       outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
     }),
   )
 
 /** Deliveries of one webhook each. */
 async function publish(count: number): Promise<readonly string[]> {
-  const webhooks = Array.from({ length: count }, () => aWebhook({ id: ids.next(), agentId: agent.id }))
+  const webhooks = Array.from({ length: count }, () =>
+    aWebhook({ id: ids.next(), agentId: agent.id }),
+  )
   for (const webhook of webhooks) await done(storage.webhooks.create(webhook, 10))
   const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
-  await done(storage.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
+  await done(
+    storage.agents.changeState({
+      agentId: agent.id,
+      from: 'running',
+      to: { kind: 'running', startedAt: NOW },
+      outgoing,
+    }),
+  )
   return webhooks.map(({ id }) => id)
 }
 
@@ -65,8 +99,17 @@ const claimDue = (): Promise<ClaimedDelivery[]> => done(storage.deliveries.claim
 it('a claim of runs', async () => {
   await send('first')
   const second = await send('second')
-  const claim = () => done(storage.messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 10 }], now: NOW, until: NOW + 1_000 }))
-  expect((await whileLocked('sessions', claim)).map(({ message }) => message.id)).toEqual([second.id])
+  const claim = () =>
+    done(
+      storage.messages.claimRunnable({
+        lanes: [{ agentId: agent.id, free: 10 }],
+        now: NOW,
+        until: NOW + 1_000,
+      }),
+    )
+  expect((await whileLocked('sessions', claim)).map(({ message }) => message.id)).toEqual([
+    second.id,
+  ])
   expect(await claim()).toHaveLength(1)
 })
 
@@ -78,24 +121,43 @@ it('a claim of deliveries', async () => {
 
 it('a claim of the probe of a webhook whose circuit is half open', async () => {
   const webhooks = await publish(2)
-  const health = { consecutiveFailures: 5, circuit: { kind: 'open', until: NOW, trips: 1 } } as const
-  for (const id of webhooks) await done(storage.webhooks.update(PROJECT_ID, id, { health, updatedAt: NOW }))
-  expect((await whileLocked('webhooks', claimDue)).map(({ webhook }) => webhook.id)).toEqual(webhooks.slice(1))
+  const health = {
+    consecutiveFailures: 5,
+    circuit: { kind: 'open', until: NOW, trips: 1 },
+  } as const
+  for (const id of webhooks)
+    await done(storage.webhooks.update(PROJECT_ID, id, { health, updatedAt: NOW }))
+  expect((await whileLocked('webhooks', claimDue)).map(({ webhook }) => webhook.id)).toEqual(
+    webhooks.slice(1),
+  )
   expect(await claimDue()).toHaveLength(1)
 })
 
 it('who gives claims up', async () => {
   await publish(2)
-  const claims = (await claimDue()).map(({ delivery, lease }) => ({ deliveryId: delivery.id, token: lease.token, isProbe: false }))
-  expect(await whileLocked('deliveries', () => done(storage.deliveries.release(claims, NOW)))).toBe(1)
+  const claims = (await claimDue()).map(({ delivery, lease }) => ({
+    deliveryId: delivery.id,
+    token: lease.token,
+    isProbe: false,
+  }))
+  expect(await whileLocked('deliveries', () => done(storage.deliveries.release(claims, NOW)))).toBe(
+    1,
+  )
   expect(await done(storage.deliveries.release(claims, NOW))).toBe(1)
 })
 
 it('who gives a probe up', async () => {
   const [id = ''] = await publish(1)
-  const health = { consecutiveFailures: 5, circuit: { kind: 'open', until: NOW, trips: 1 } } as const
+  const health = {
+    consecutiveFailures: 5,
+    circuit: { kind: 'open', until: NOW, trips: 1 },
+  } as const
   await done(storage.webhooks.update(PROJECT_ID, id, { health, updatedAt: NOW }))
-  const claims = (await claimDue()).map(({ delivery, lease }) => ({ deliveryId: delivery.id, token: lease.token, isProbe: true }))
+  const claims = (await claimDue()).map(({ delivery, lease }) => ({
+    deliveryId: delivery.id,
+    token: lease.token,
+    isProbe: true,
+  }))
   expect(await whileLocked('webhooks', () => done(storage.deliveries.release(claims, NOW)))).toBe(1)
 })
 
@@ -108,15 +170,18 @@ it('who cancels what deleted webhooks were still to get', async () => {
 
 it('who cancels what disabled webhooks have long been due', async () => {
   const status = { kind: 'disabled', reason: 'operator', at: NOW } as const
-  for (const id of await publish(2)) await done(storage.webhooks.update(PROJECT_ID, id, { status, updatedAt: NOW }))
-  const cancelStale = () => done(storage.deliveries.cancelStale({ now: NOW, dueBefore: NOW + 1, keep: 10, limit: 10 }))
+  for (const id of await publish(2))
+    await done(storage.webhooks.update(PROJECT_ID, id, { status, updatedAt: NOW }))
+  const cancelStale = () =>
+    done(storage.deliveries.cancelStale({ now: NOW, dueBefore: NOW + 1, keep: 10, limit: 10 }))
   expect(await whileLocked('deliveries', cancelStale)).toBe(1)
   expect(await cancelStale()).toBe(1)
 })
 
 it('who purges deliveries', async () => {
   await publish(2)
-  for (const { delivery } of await claimDue()) await done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
+  for (const { delivery } of await claimDue())
+    await done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
   const purge = () => done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 10 }))
   expect(await whileLocked('deliveries', purge)).toBe(1)
   expect(await purge()).toBe(1)

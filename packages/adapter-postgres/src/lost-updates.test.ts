@@ -1,5 +1,14 @@
 import type { ClaimedDelivery, Sealed, Storage } from '@org/agent-messaging-core'
-import { anAgent, anEvent, aProject, aWebhook, BUILT_AT as NOW, fakeIds, PROJECT_ID, refused } from '@org/agent-messaging-core/testing'
+import {
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  BUILT_AT as NOW,
+  fakeIds,
+  PROJECT_ID,
+  refused,
+} from '@org/agent-messaging-core/testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { done } from '../test/store-scene.js'
@@ -8,9 +17,18 @@ import { openPostgresStorage } from './index.js'
 
 // Of two that change one row at once the second changes what the first has made of it.
 
-const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>(), now: NOW, until: NOW + 1_000 }
+const CLAIM_ALL = {
+  limit: 100,
+  perWebhook: 100,
+  perProject: 100,
+  retries: 100,
+  except: new Set<string>(),
+  now: NOW,
+  until: NOW + 1_000,
+}
 /** Connections that wait for a lock. */
-const WAITING = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+const WAITING =
+  "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 const ids = fakeIds()
 const sealed = 'v1.sealed.anew' as Sealed
 
@@ -37,11 +55,16 @@ beforeEach(async () => {
 })
 
 /** Both have begun before one of them gets the row. */
-async function atOnce(table: 'agents' | 'webhooks', works: readonly (() => Promise<unknown>)[]): Promise<void> {
+async function atOnce(
+  table: 'agents' | 'webhooks',
+  works: readonly (() => Promise<unknown>)[],
+): Promise<void> {
   const host = await pool.connect()
   await host.query(`begin; select 1 from agent_messaging.${table} for update`)
   const working = works.map((work) => work())
-  await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === works.length, { timeout: 5_000 })
+  await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === works.length, {
+    timeout: 5_000,
+  })
   await host.query('commit')
   host.release()
   await Promise.all(working)
@@ -54,17 +77,31 @@ it('an agent', async () => {
     () => done(one.agents.update(PROJECT_ID, agent.id, { concurrency: 5, updatedAt: NOW })),
     () => done(other.agents.update(PROJECT_ID, agent.id, { maxQueued: 7, updatedAt: NOW })),
   ])
-  expect(await done(one.agents.get(PROJECT_ID, agent.id))).toMatchObject({ concurrency: 5, maxQueued: 7 })
+  expect(await done(one.agents.get(PROJECT_ID, agent.id))).toMatchObject({
+    concurrency: 5,
+    maxQueued: 7,
+  })
 })
 
 it('a webhook', async () => {
   const webhook = aWebhook()
   await done(one.webhooks.create(webhook, 10))
   await atOnce('webhooks', [
-    () => done(one.webhooks.update(PROJECT_ID, webhook.id, { description: 'ours', updatedAt: NOW })),
-    () => done(other.webhooks.rotateSecret(PROJECT_ID, webhook.id, { secret: sealed, previousUntil: NOW, updatedAt: NOW })),
+    () =>
+      done(one.webhooks.update(PROJECT_ID, webhook.id, { description: 'ours', updatedAt: NOW })),
+    () =>
+      done(
+        other.webhooks.rotateSecret(PROJECT_ID, webhook.id, {
+          secret: sealed,
+          previousUntil: NOW,
+          updatedAt: NOW,
+        }),
+      ),
   ])
-  expect(await done(one.webhooks.get(PROJECT_ID, webhook.id))).toMatchObject({ description: 'ours', secret: sealed })
+  expect(await done(one.webhooks.get(PROJECT_ID, webhook.id))).toMatchObject({
+    description: 'ours',
+    secret: sealed,
+  })
 })
 
 it('what is sealed anew', async () => {
@@ -79,9 +116,13 @@ it('what is sealed anew', async () => {
   expect(await done(one.agents.get(PROJECT_ID, agent.id))).toMatchObject({ maxQueued: 7 })
   await atOnce('webhooks', [
     () => done(one.webhooks.reseal({ ...step, reseal: (row) => ({ ...row, secret: sealed }) })),
-    () => done(other.webhooks.update(PROJECT_ID, webhook.id, { description: 'ours', updatedAt: NOW })),
+    () =>
+      done(other.webhooks.update(PROJECT_ID, webhook.id, { description: 'ours', updatedAt: NOW })),
   ])
-  expect(await done(one.webhooks.get(PROJECT_ID, webhook.id))).toMatchObject({ description: 'ours', secret: sealed })
+  expect(await done(one.webhooks.get(PROJECT_ID, webhook.id))).toMatchObject({
+    description: 'ours',
+    secret: sealed,
+  })
 })
 
 it('failures of a webhook: both count', async () => {
@@ -90,7 +131,14 @@ it('failures of a webhook: both count', async () => {
   await done(one.webhooks.create(webhook, 10))
   for (let n = 0; n < 2; n++) {
     const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
-    await done(one.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
+    await done(
+      one.agents.changeState({
+        agentId: agent.id,
+        from: 'running',
+        to: { kind: 'running', startedAt: NOW },
+        outgoing,
+      }),
+    )
   }
   const claims = await done(one.deliveries.claimDue(CLAIM_ALL))
   const record = ({ deliveries }: Storage, { delivery, lease }: ClaimedDelivery) =>
@@ -99,7 +147,12 @@ it('failures of a webhook: both count', async () => {
         ...{ deliveryId: delivery.id, webhookId: webhook.id, token: lease.token },
         attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
         state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
-        judge: ({ health }) => ({ change: { health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 }, updatedAt: NOW } }),
+        judge: ({ health }) => ({
+          change: {
+            health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 },
+            updatedAt: NOW,
+          },
+        }),
       }),
     )
   const [first, second] = claims as [ClaimedDelivery, ClaimedDelivery]

@@ -1,4 +1,11 @@
-import { isFinal, isRetryable, type AgentState, type Cancelled, type MessageStore, type Retried } from '@org/agent-messaging-core'
+import {
+  isFinal,
+  isRetryable,
+  type AgentState,
+  type Cancelled,
+  type MessageStore,
+  type Retried,
+} from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
 import { messageByRef, toMessage, writeState } from './message-row.js'
@@ -15,14 +22,18 @@ const agentSql = sql<Agent, { readonly state: AgentState['kind']; readonly maxQu
   select state, max_queued as "maxQueued" from agent_messaging.agents where id = @agentId and project_id = @projectId for key share`)
 
 /** Nobody can delete the agent before the commit; all else about it may change meanwhile. */
-const keepAgent = (db: Queries, { agentId, projectId }: Agent) => db.one(agentSql, { agentId, projectId })
+const keepAgent = (db: Queries, { agentId, projectId }: Agent) =>
+  db.one(agentSql, { agentId, projectId })
 
 const moveSql = sql<{ readonly seq: number; readonly position: number }>(
   'update agent_messaging.messages set position = @position where seq = @seq',
 )
 
 /** `MessageStore.cancel`. */
-export async function cancel(db: Queries, { state, outgoing, ...ref }: Cancellation): Promise<Cancelled | undefined> {
+export async function cancel(
+  db: Queries,
+  { state, outgoing, ...ref }: Cancellation,
+): Promise<Cancelled | undefined> {
   await lockSessionsOf(db, ref.messageId)
   const row = await db.one(messageByRef, ref)
   if (!row) return undefined
@@ -30,8 +41,15 @@ export async function cancel(db: Queries, { state, outgoing, ...ref }: Cancellat
   if (isFinal(message.state)) return { kind: 'already_final', message }
   await writeState(db, row.seq, row.attempt, state)
   const isHead = row.position === row.headPosition
-  const sessionWaits = await (isHead ? advance(db, row.sessionSeq, state.cancelledAt) : forgo(db, row.sessionSeq))
-  return { kind: 'cancelled', message: { ...message, state }, deliveries: await fanOut(db, outgoing), sessionWaits }
+  const sessionWaits = await (isHead
+    ? advance(db, row.sessionSeq, state.cancelledAt)
+    : forgo(db, row.sessionSeq))
+  return {
+    kind: 'cancelled',
+    message: { ...message, state },
+    deliveries: await fanOut(db, outgoing),
+    sessionWaits,
+  }
 }
 
 /** `MessageStore.retry`. */
@@ -44,7 +62,15 @@ export async function retry(db: Queries, { now, ...ref }: Retry): Promise<Retrie
   if (!isRetryable(message.state)) return { kind: 'not_retryable' }
   if (agent?.state !== 'running') return { kind: 'agent_not_running' }
   const { id: messageId, agentId, sessionId, createdAt } = message
-  const place = await enqueue(db, { agentId, sessionId, messageId, createdAt, now, claimUntil: null, maxQueued: agent.maxQueued })
+  const place = await enqueue(db, {
+    agentId,
+    sessionId,
+    messageId,
+    createdAt,
+    now,
+    claimUntil: null,
+    maxQueued: agent.maxQueued,
+  })
   if (!place) return { kind: 'session_full' }
   const state = { kind: 'queued', notBefore: now } as const
   await db.run(moveSql, { seq: row.seq, position: place.position })

@@ -1,4 +1,11 @@
-import type { ExecutionPrincipal, JsonObject, Message, MessageRef, MessageState, RunError } from '@org/agent-messaging-core'
+import type {
+  ExecutionPrincipal,
+  JsonObject,
+  Message,
+  MessageRef,
+  MessageState,
+  RunError,
+} from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 import { toTrace } from './trace.js'
@@ -48,8 +55,12 @@ export const selectMessage = `
     m.response_time_ms as "responseTimeMs", m.response, m.error, m.created_at as "createdAt"
   from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id`
 
-export const messageById = sql<{ readonly messageId: string }, MessageRow>(`${selectMessage} where m.id = @messageId`)
-export const messagesByIds = sql<{ readonly ids: readonly string[] }, MessageRow>(`${selectMessage} where m.id = any(@ids::text[])`)
+export const messageById = sql<{ readonly messageId: string }, MessageRow>(
+  `${selectMessage} where m.id = @messageId`,
+)
+export const messagesByIds = sql<{ readonly ids: readonly string[] }, MessageRow>(
+  `${selectMessage} where m.id = any(@ids::text[])`,
+)
 export const messageByRef = sql<MessageRef, MessageRow>(
   `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
 )
@@ -82,13 +93,23 @@ export function stateColumns(state: MessageState): StateColumns {
     case 'running':
       return { ...blank, state: state.kind, startedAt: state.startedAt }
     case 'deferred':
-      return { ...blank, state: state.kind, startedAt: state.startedAt, deadlineAt: state.deadlineAt }
+      return {
+        ...blank,
+        state: state.kind,
+        startedAt: state.startedAt,
+        deadlineAt: state.deadlineAt,
+      }
     case 'responded': {
       const { kind, response, respondedAt, responseTimeMs } = state
       return { ...blank, state: kind, response, finishedAt: respondedAt, responseTimeMs }
     }
     case 'failed':
-      return { ...blank, state: state.kind, error: JSON.stringify(state.error), finishedAt: state.failedAt }
+      return {
+        ...blank,
+        state: state.kind,
+        error: JSON.stringify(state.error),
+        finishedAt: state.failedAt,
+      }
     case 'cancelled':
       return { ...blank, state: state.kind, finishedAt: state.cancelledAt }
   }
@@ -130,5 +151,9 @@ const updateSql = sql<StateColumns & { readonly seq: number; readonly attempt: n
   where seq = @seq`)
 
 /** Moves a message, whose session is locked, to another state. */
-export const writeState = (db: Queries, seq: number, attempt: number, state: MessageState): Promise<number> =>
-  db.run(updateSql, { ...stateColumns(state), seq, attempt })
+export const writeState = (
+  db: Queries,
+  seq: number,
+  attempt: number,
+  state: MessageState,
+): Promise<number> => db.run(updateSql, { ...stateColumns(state), seq, attempt })

@@ -1,4 +1,10 @@
-import type { Accepted, MessageStore, NewMessage, RecordedRun, SessionsOf } from '@org/agent-messaging-core'
+import type {
+  Accepted,
+  MessageStore,
+  NewMessage,
+  RecordedRun,
+  SessionsOf,
+} from '@org/agent-messaging-core'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
@@ -11,7 +17,14 @@ import { addErasure, sweep } from './erasure.js'
 import { defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
 import { listMessages } from './message-list.js'
-import { messageById, messageByRef, messagesByIds, selectMessage, toMessage, type MessageRow } from './message-row.js'
+import {
+  messageById,
+  messageByRef,
+  messagesByIds,
+  selectMessage,
+  toMessage,
+  type MessageRow,
+} from './message-row.js'
 import { purgeMessages } from './purge.js'
 import { recordRuns, type Run } from './record-runs.js'
 import { sessionHistory } from './session-history.js'
@@ -21,7 +34,9 @@ import { sql } from './sql.js'
 
 type Ids = { readonly ids: readonly string[] }
 
-const isOursSql = sql<SessionsOf>('select 1 from agent_messaging.agents where id = @agentId and project_id = @projectId')
+const isOursSql = sql<SessionsOf>(
+  'select 1 from agent_messaging.agents where id = @agentId and project_id = @projectId',
+)
 const finalOnesSql = sql<Ids, MessageRow>(
   `${selectMessage} where m.id = any(@ids::text[]) and m.state in ('responded', 'failed', 'cancelled')`,
 )
@@ -45,7 +60,11 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
     defer: (deferral) => write((db) => defer(db, deferral)),
-    recordRun: grouped<Run, RecordedRun>({ keyOf: ({ messageId }) => messageId, mostAtOnce: MOST_AT_ONCE, flush: recordRuns }),
+    recordRun: grouped<Run, RecordedRun>({
+      keyOf: ({ messageId }) => messageId,
+      mostAtOnce: MOST_AT_ONCE,
+      flush: recordRuns,
+    }),
     cancel: (cancellation) => write((db) => cancel(db, cancellation)),
     retry: (message) => write((db) => retry(db, message)),
     rememberSession: (memory) => write((db) => rememberSession(db, memory)),
@@ -78,7 +97,10 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
 
 type Erased = Parameters<MessageStore['erase']>[0]
 
-async function erase(db: Queries, { agentId, projectId, sessionId, force }: Erased): Promise<'erased' | 'busy' | undefined> {
+async function erase(
+  db: Queries,
+  { agentId, projectId, sessionId, force }: Erased,
+): Promise<'erased' | 'busy' | undefined> {
   const isOurs = (await db.one(isOursSql, { agentId, projectId })) !== undefined
   const session = isOurs ? await lockSession(db, agentId, sessionId) : undefined
   if (!session) return undefined

@@ -27,7 +27,8 @@ async function connected(): Promise<pg.Client> {
 }
 
 const version = async (client: pg.Client): Promise<number | undefined> =>
-  (await client.query<{ version: number }>('select version from agent_messaging.schema_version')).rows[0]?.version
+  (await client.query<{ version: number }>('select version from agent_messaging.schema_version'))
+    .rows[0]?.version
 
 /** What the next release adds: a column that may be absent, as the rule for steps says. */
 const newer = [...migrations, 'alter table agent_messaging.projects add column motto text']
@@ -38,9 +39,15 @@ describe('a rolling upgrade', () => {
   it('leaves the release before at work, and lets it start again', async () => {
     const [before, client] = [await openPostgresStorage({ connectionString }), await connected()]
     await migrate(client, newer)
-    expect((await before.credentials.createProject({ id: 'p', name: 'p', createdAt: 1 })).isOk()).toBe(true)
+    expect(
+      (await before.credentials.createProject({ id: 'p', name: 'p', createdAt: 1 })).isOk(),
+    ).toBe(true)
     const restarted = await openPostgresStorage({ connectionString })
-    expect((await restarted.credentials.getProject('p'))._unsafeUnwrap()).toEqual({ id: 'p', name: 'p', createdAt: 1 })
+    expect((await restarted.credentials.getProject('p'))._unsafeUnwrap()).toEqual({
+      id: 'p',
+      name: 'p',
+      createdAt: 1,
+    })
     expect(await version(client)).toBe(newer.length)
     await Promise.all([before.close(), restarted.close()])
   })
@@ -48,12 +55,16 @@ describe('a rolling upgrade', () => {
   it('refuses a release from before what the schema still works with', async () => {
     const client = await connected()
     await migrate(client, later)
-    await expect(openPostgresStorage({ connectionString })).rejects.toThrow(`has version ${later.length}, written by a newer release`)
+    await expect(openPostgresStorage({ connectionString })).rejects.toThrow(
+      `has version ${later.length}, written by a newer release`,
+    )
   })
 
   it('of processes of two releases that start at once each finds the schema whole', async () => {
     const starting = await Promise.all(Array.from({ length: 6 }, connected))
-    await Promise.all(starting.map((client, n) => migrate(client, n % 2 === 0 ? migrations : newer)))
+    await Promise.all(
+      starting.map((client, n) => migrate(client, n % 2 === 0 ? migrations : newer)),
+    )
     expect(await version(await connected())).toBe(newer.length)
   })
 

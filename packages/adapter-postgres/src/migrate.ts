@@ -57,14 +57,18 @@ type Version = { readonly version: number; readonly works_from?: number }
 
 /** Undefined while nobody has been here. */
 export async function versionOf(client: ClientBase): Promise<Version | undefined> {
-  const there = await client.query<{ table: unknown }>("select to_regclass('agent_messaging.schema_version') as table")
+  const there = await client.query<{ table: unknown }>(
+    "select to_regclass('agent_messaging.schema_version') as table",
+  )
   if (there.rows[0]?.table === null) return undefined
   const { rows } = await client.query<Version>('select * from agent_messaging.schema_version')
   return rows[0]
 }
 
 async function begun(client: ClientBase): Promise<Version> {
-  const { rows } = await client.query<{ schema: unknown }>("select to_regnamespace('agent_messaging') as schema")
+  const { rows } = await client.query<{ schema: unknown }>(
+    "select to_regnamespace('agent_messaging') as schema",
+  )
   if (rows[0]?.schema === null) await client.query('create schema agent_messaging')
   await client.query('create table agent_messaging.schema_version (version integer not null)')
   await client.query('insert into agent_messaging.schema_version values (0)')

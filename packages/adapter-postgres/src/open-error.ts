@@ -17,7 +17,8 @@ function explain(cause: unknown): string {
   const words = WORDS[code]
   if (words !== undefined) return words
   if (code === '42501') return `this user lacks a right (${said}); ${RIGHTS}`
-  if (/CERT|SIGNATURE/.test(code)) return `its certificate is not trusted (${said}); name who signed it in the URL, as ?sslrootcert=<file>.`
+  if (/CERT|SIGNATURE/.test(code))
+    return `its certificate is not trusted (${said}); name who signed it in the URL, as ?sslrootcert=<file>.`
   // Nothing but PostgreSQL's own words (SQLSTATE) and the network's: a driver's error may quote the URL that it failed on.
   if (/^[0-9A-Z]{5}$|^E(?!RR_)[A-Z_]+$/.test(code)) return `cannot be opened (${code}: ${said}).`
   if (said.startsWith('timeout')) return 'does not answer; see that it is up and can be reached.'
@@ -28,7 +29,8 @@ function explain(cause: unknown): string {
 }
 
 /** Both for a database without anything of ours and for one that somebody else has filled, as a restore by an administrator does. */
-const RIGHTS = 'have it own the schema agent_messaging with all that is in it, or grant it CREATE on the database to make that.'
+const RIGHTS =
+  'have it own the schema agent_messaging with all that is in it, or grant it CREATE on the database to make that.'
 
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nobody listens there; see that PostgreSQL is up and that host and port are right.',

@@ -16,7 +16,10 @@ afterAll(() => postgres.close())
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1)
 
-async function query<Row extends pg.QueryResultRow>(connectionString: string, text: string): Promise<Row[]> {
+async function query<Row extends pg.QueryResultRow>(
+  connectionString: string,
+  text: string,
+): Promise<Row[]> {
   const client = new pg.Client({ connectionString })
   await client.connect()
   try {
@@ -29,8 +32,12 @@ async function query<Row extends pg.QueryResultRow>(connectionString: string, te
 describe('opening', () => {
   it('brings a new database up to date, however many do so at once', async () => {
     const connectionString = await postgres.database()
-    const storages = await Promise.all(Array.from({ length: 8 }, () => openPostgresStorage({ connectionString, maxConnections: 1 })))
-    expect(await query(connectionString, 'select version from agent_messaging.schema_version')).toEqual([{ version: migrations.length }])
+    const storages = await Promise.all(
+      Array.from({ length: 8 }, () => openPostgresStorage({ connectionString, maxConnections: 1 })),
+    )
+    expect(
+      await query(connectionString, 'select version from agent_messaging.schema_version'),
+    ).toEqual([{ version: migrations.length }])
     for (const storage of storages) {
       expect((await storage.ping()).isOk()).toBe(true)
       await storage.close()
@@ -49,13 +56,18 @@ describe('opening', () => {
   })
 
   it("works on a host's own pool, beside the host's tables, and leaves the pool open", async () => {
-    const pool = await postgres.pool({ max: 2, options: '-c default_transaction_isolation=serializable' })
+    const pool = await postgres.pool({
+      max: 2,
+      options: '-c default_transaction_isolation=serializable',
+    })
     await pool.query('create table messages (text text)')
     const [storage, agent] = [await openPostgresStorage({ pool }), anAgent()]
     expect((await storage.ping()).isOk()).toBe(true)
     // Whatever its default isolation is: of those that come at once with one key, each sees what the others have committed.
     ;(await storage.agents.create(agent, 1_000))._unsafeUnwrap()
-    const sends = Array.from({ length: 8 }, () => storage.messages.accept(newMessage(agent, { idempotencyKey: 'key' })))
+    const sends = Array.from({ length: 8 }, () =>
+      storage.messages.accept(newMessage(agent, { idempotencyKey: 'key' })),
+    )
     const kinds = (await Promise.all(sends)).map((accepted) => accepted._unsafeUnwrap().kind)
     expect(kinds.sort()).toEqual(['created', ...Array.from({ length: 7 }, () => 'existing')])
     await storage.close()
@@ -85,7 +97,9 @@ describe('opening', () => {
     const user = `limited_${process.pid}`
     await query(url, `create role ${user} login password 'x'`)
     await query(url, `create schema agent_messaging authorization ${user}`)
-    const storage = await openPostgresStorage({ connectionString: Object.assign(new URL(url), { username: user, password: 'x' }).href })
+    const storage = await openPostgresStorage({
+      connectionString: Object.assign(new URL(url), { username: user, password: 'x' }).href,
+    })
     expect((await storage.ping()).isOk()).toBe(true)
     await storage.close()
     await query(url, `drop owned by ${user} cascade; drop role ${user}`)
@@ -99,7 +113,9 @@ describe('refuses, in one line without the password', () => {
       (reason: unknown) => reason,
     )
     if (!(error instanceof PostgresOpenError)) throw new Error('it was opened')
-    const { password } = URL.canParse(connectionString) ? new URL(connectionString) : { password: 'hunter2' }
+    const { password } = URL.canParse(connectionString)
+      ? new URL(connectionString)
+      : { password: 'hunter2' }
     expect(error.message).not.toContain(`:${password}@`)
     expect(error.message).not.toContain('\n')
     return error.message
@@ -108,14 +124,21 @@ describe('refuses, in one line without the password', () => {
   it('a database that loses in a crash what it has answered for', async () => {
     const url = await postgres.database()
     await query(url, `alter database ${nameOf(url)} set synchronous_commit = off`)
-    expect(await refusal(url)).toMatch(/^postgres:\/\/.+\/test_\w+: synchronous_commit is off here; turn it on/)
+    expect(await refusal(url)).toMatch(
+      /^postgres:\/\/.+\/test_\w+: synchronous_commit is off here; turn it on/,
+    )
   })
 
   it('a schema of a newer release', async () => {
     const connectionString = await postgres.database()
     await (await openPostgresStorage({ connectionString })).close()
-    await query(connectionString, 'update agent_messaging.schema_version set version = 1000, works_from = 1000')
-    expect(await refusal(connectionString)).toContain('has version 1000, written by a newer release')
+    await query(
+      connectionString,
+      'update agent_messaging.schema_version set version = 1000, works_from = 1000',
+    )
+    expect(await refusal(connectionString)).toContain(
+      'has version 1000, written by a newer release',
+    )
   })
 
   it('a database in another encoding', async () => {
@@ -128,10 +151,22 @@ describe('refuses, in one line without the password', () => {
   })
 
   it.each([
-    ['a port where nobody listens', (url: URL) => Object.assign(url, { port: '1' }), 'nobody listens there'],
-    ['a database that is not there', (url: URL) => Object.assign(url, { pathname: '/nowhere' }), 'there is no such database'],
+    [
+      'a port where nobody listens',
+      (url: URL) => Object.assign(url, { port: '1' }),
+      'nobody listens there',
+    ],
+    [
+      'a database that is not there',
+      (url: URL) => Object.assign(url, { pathname: '/nowhere' }),
+      'there is no such database',
+    ],
     ['a user that is not there', (url: URL) => Object.assign(url, { username: 'nobody' }), 'user'],
-    ['a certificate that it lacks', (url: URL) => Object.assign(url, { search: '?sslmode=require' }), 'SSL'],
+    [
+      'a certificate that it lacks',
+      (url: URL) => Object.assign(url, { search: '?sslmode=require' }),
+      'SSL',
+    ],
   ])('%s', async (_, change, words) => {
     expect(await refusal(change(new URL(await postgres.database())).href)).toContain(words)
   })
@@ -139,30 +174,44 @@ describe('refuses, in one line without the password', () => {
   it('a port where what is in front of PostgreSQL ends every connection', async () => {
     const front = createServer((socket) => socket.end()).listen(0, '127.0.0.1')
     await once(front, 'listening')
-    expect(await refusal(`postgres://127.0.0.1:${(front.address() as AddressInfo).port}/app`)).toContain(
-      'ends the connection at once; see that',
-    )
+    expect(
+      await refusal(`postgres://127.0.0.1:${(front.address() as AddressInfo).port}/app`),
+    ).toContain('ends the connection at once; see that')
     front.close()
   })
 
   it.each([
-    ['EAI_AGAIN', 'getaddrinfo EAI_AGAIN db', 'cannot be opened (EAI_AGAIN: getaddrinfo EAI_AGAIN db).'],
+    [
+      'EAI_AGAIN',
+      'getaddrinfo EAI_AGAIN db',
+      'cannot be opened (EAI_AGAIN: getaddrinfo EAI_AGAIN db).',
+    ],
     [
       'DEPTH_ZERO_SELF_SIGNED_CERT',
       'self-signed certificate',
       'its certificate is not trusted (self-signed certificate); name who signed it',
     ],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'Host: db. is not', 'its certificate is not trusted (Host: db. is not); name'],
-    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify', 'its certificate is not trusted (unable to verify); name'],
+    [
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      'Host: db. is not',
+      'its certificate is not trusted (Host: db. is not); name',
+    ],
+    [
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'unable to verify',
+      'its certificate is not trusted (unable to verify); name',
+    ],
     ['ERR_INVALID_URL', 'postgres://me:hunter2@db', 'cannot be opened; see that the URL is right.'],
   ])('what fails with %s, in words about that', (code, message, words) => {
-    expect(explainOpenFailure('postgres://db/app', Object.assign(new Error(message), { code })).message).toContain(
-      `postgres://db/app: ${words}`,
-    )
+    expect(
+      explainOpenFailure('postgres://db/app', Object.assign(new Error(message), { code })).message,
+    ).toContain(`postgres://db/app: ${words}`)
   })
 
   it('what is no URL', async () => {
-    expect(await refusal('postgres://me:hunter2@host:port/app')).toBe('the PostgreSQL URL: cannot be opened; see that the URL is right.')
+    expect(await refusal('postgres://me:hunter2@host:port/app')).toBe(
+      'the PostgreSQL URL: cannot be opened; see that the URL is right.',
+    )
   })
 
   it('a clock that differs from ours', async () => {

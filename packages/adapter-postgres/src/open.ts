@@ -46,9 +46,20 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   }
 }
 
-const createPool = ({ connectionString, maxConnections = 10 }: { connectionString: string; maxConnections?: number }): pg.Pool =>
+const createPool = ({
+  connectionString,
+  maxConnections = 10,
+}: {
+  connectionString: string
+  maxConnections?: number
+}): pg.Pool =>
   new pg.Pool({
-    ...{ connectionString, max: maxConnections, keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
+    ...{
+      connectionString,
+      max: maxConnections,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    },
     ...{ connectionTimeoutMillis: PATIENCE_MS, idleTimeoutMillis: IDLE_MS },
   })
 

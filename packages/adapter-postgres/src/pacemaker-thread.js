@@ -12,7 +12,8 @@ const over = new AbortController()
 
 /** @type {Map<string, import('@org/agent-messaging-core').Held & { until: number }>} */
 const held = new Map()
-const keyOf = (/** @type {import('@org/agent-messaging-core').Held} */ { messageId, token }) => `${messageId} ${token}`
+const keyOf = (/** @type {import('@org/agent-messaging-core').Held} */ { messageId, token }) =>
+  `${messageId} ${token}`
 
 parentPort?.on('message', (/** @type {readonly import('./pacemaker.js').Told[]} */ all) => {
   for (const told of all) {
@@ -23,7 +24,13 @@ parentPort?.on('message', (/** @type {readonly import('./pacemaker.js').Told[]} 
 })
 
 // A connection that goes silent costs one beat, of which a lease has three.
-const pool = new pg.Pool({ ...connection, max: 1, connectionTimeoutMillis: beatMs, query_timeout: beatMs, keepAlive: true })
+const pool = new pg.Pool({
+  ...connection,
+  max: 1,
+  connectionTimeoutMillis: beatMs,
+  query_timeout: beatMs,
+  keepAlive: true,
+})
 pool.on('error', () => undefined) // the next beat opens another connection
 pool.on('connect', (client) => void client.on('error', () => undefined))
 

@@ -27,7 +27,10 @@ afterAll(async () => {
 })
 
 /** Two messages that run under lease 3, which ends at 1,000; and a pacemaker. */
-async function scene(place: { pool: pg.Pool } | { connectionString: string } = { pool }, leaseMs = LEASE_MS) {
+async function scene(
+  place: { pool: pg.Pool } | { connectionString: string } = { pool },
+  leaseMs = LEASE_MS,
+) {
   await pool.query(`
     delete from agent_messaging.messages; delete from agent_messaging.sessions;
     insert into agent_messaging.sessions (seq, agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id,
@@ -39,7 +42,14 @@ async function scene(place: { pool: pg.Pool } | { connectionString: string } = {
   const pacemaker = postgresPacemaker({ ...place, leaseMs, onError: (reason) => said.push(reason) })
   onTestFinished(() => pacemaker.close())
   const dueAt = async (seq = 1): Promise<number> =>
-    Number((await pool.query<{ due_at: string }>('select due_at from agent_messaging.sessions where seq = $1', [seq])).rows[0]?.due_at)
+    Number(
+      (
+        await pool.query<{ due_at: string }>(
+          'select due_at from agent_messaging.sessions where seq = $1',
+          [seq],
+        )
+      ).rows[0]?.due_at,
+    )
   return { pacemaker, dueAt, said }
 }
 
@@ -76,9 +86,18 @@ it('extends nothing beyond its end', async () => {
 
 it.each([
   ['a superseded token', 'update agent_messaging.sessions set lease = 4 where seq = 1'],
-  ['a message that is deferred', `update agent_messaging.messages set state = 'deferred' where id = '${ID}'`],
-  ['a message that is no longer next', 'update agent_messaging.sessions set head_position = 2 where seq = 1'],
-  ['a lease that is longer already', 'update agent_messaging.sessions set due_at = 9999999999999 where seq = 1'],
+  [
+    'a message that is deferred',
+    `update agent_messaging.messages set state = 'deferred' where id = '${ID}'`,
+  ],
+  [
+    'a message that is no longer next',
+    'update agent_messaging.sessions set head_position = 2 where seq = 1',
+  ],
+  [
+    'a lease that is longer already',
+    'update agent_messaging.sessions set due_at = 9999999999999 where seq = 1',
+  ],
 ])('leaves alone %s', async (_, change) => {
   const { pacemaker, dueAt } = await scene()
   await pool.query(change)

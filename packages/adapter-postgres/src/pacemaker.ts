@@ -23,9 +23,16 @@ export type PostgresPacemaker = Pacemaker & {
 const LATER_MS = 1_000
 
 /** What the thread is given at its start. */
-export type ThreadData = { readonly connection: pg.ClientConfig; readonly leaseMs: number; readonly sql: typeof extendSql }
+export type ThreadData = {
+  readonly connection: pg.ClientConfig
+  readonly leaseMs: number
+  readonly sql: typeof extendSql
+}
 /** What the thread is told, in the order in which it happened. */
-export type Told = { readonly hold: Parameters<Pacemaker['hold']>[0] } | { readonly release: Held } | { readonly close: true }
+export type Told =
+  | { readonly hold: Parameters<Pacemaker['hold']>[0] }
+  | { readonly release: Held }
+  | { readonly close: true }
 
 /**
  * As `MessageStore.extendLeases`, for heads that still run under these tokens; and it never takes anything from a lease. A session that
@@ -33,7 +40,8 @@ export type Told = { readonly hold: Parameters<Pacemaker['hold']>[0] } | { reado
  */
 const extendSql = {
   // Such a commit waits for no disk: it only ever moves the end of a lease.
-  begin: "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local synchronous_commit = off",
+  begin:
+    "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local synchronous_commit = off",
   lock: `
     select seq from agent_messaging.sessions
     where seq in (select session_seq from agent_messaging.messages where id = any($1::text[])) for update skip locked`,
@@ -45,11 +53,19 @@ const extendSql = {
 }
 
 /** Extends leases from a thread with a connection of its own, which agents' code cannot hold up. */
-export function postgresPacemaker({ leaseMs, onError = () => undefined, ...place }: PostgresPacemakerOptions): PostgresPacemaker {
-  const where = 'pool' in place ? connectionOf(place.pool) : { connectionString: place.connectionString }
+export function postgresPacemaker({
+  leaseMs,
+  onError = () => undefined,
+  ...place
+}: PostgresPacemakerOptions): PostgresPacemaker {
+  const where =
+    'pool' in place ? connectionOf(place.pool) : { connectionString: place.connectionString }
   const connection = { ...where, application_name: 'agent_messaging_pacemaker' }
   const workerData: ThreadData = { connection, leaseMs, sql: extendSql }
-  const thread = new Worker(new URL('./pacemaker-thread.js', import.meta.url), { workerData, execArgv: [] })
+  const thread = new Worker(new URL('./pacemaker-thread.js', import.meta.url), {
+    workerData,
+    execArgv: [],
+  })
   const exited = new Promise((resolve) => thread.once('exit', resolve))
   thread.on('message', onError).on('error', (error) => onError(String(error)))
   thread.unref()

@@ -11,7 +11,11 @@ const readySql = sql<Webhooks>(
 )
 
 /** `readyToProbe` in the core, of each of these webhooks, within a transaction. */
-export async function makeReadyToProbe(db: Queries, ids: readonly string[], now: Instant): Promise<void> {
+export async function makeReadyToProbe(
+  db: Queries,
+  ids: readonly string[],
+  now: Instant,
+): Promise<void> {
   if ((await db.run(lockSql, { ids, now })) > 0) await db.run(readySql, { ids, now })
 }
 

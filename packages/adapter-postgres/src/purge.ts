@@ -11,9 +11,15 @@ export const finishedDeliveriesSql = sql<Purge, RemovedDelivery>(`
   select seq, event_seq as "eventSeq" from agent_messaging.deliveries
   where finished_at < @finishedBefore order by finished_at limit @limit for update skip locked`)
 /** Of two that delete the last deliveries of an event, the later one sees that they were the last. */
-const lockEventsSql = sql<Seqs>('select 1 from agent_messaging.events where seq = any(@seqs::bigint[]) order by seq for update')
-const deleteAttemptsSql = sql<Seqs>('delete from agent_messaging.attempts where delivery_seq = any(@seqs::bigint[])')
-const deleteDeliveriesSql = sql<Seqs>('delete from agent_messaging.deliveries where seq = any(@seqs::bigint[])')
+const lockEventsSql = sql<Seqs>(
+  'select 1 from agent_messaging.events where seq = any(@seqs::bigint[]) order by seq for update',
+)
+const deleteAttemptsSql = sql<Seqs>(
+  'delete from agent_messaging.attempts where delivery_seq = any(@seqs::bigint[])',
+)
+const deleteDeliveriesSql = sql<Seqs>(
+  'delete from agent_messaging.deliveries where seq = any(@seqs::bigint[])',
+)
 const deleteEventsSql = sql<Seqs>(`
   delete from agent_messaging.events e where e.seq = any(@seqs::bigint[])
     and not exists (select 1 from agent_messaging.deliveries d where d.event_seq = e.seq)`)
@@ -26,8 +32,14 @@ export async function purgeDeliveries(db: Queries, purge: Purge): Promise<number
 }
 
 /** With their attempts, and an event with the last of its deliveries. They are locked. */
-export async function removeDeliveries(db: Queries, rows: readonly RemovedDelivery[]): Promise<void> {
-  const [deliveries, events] = [{ seqs: rows.map(({ seq }) => seq) }, { seqs: rows.map(({ eventSeq }) => eventSeq) }]
+export async function removeDeliveries(
+  db: Queries,
+  rows: readonly RemovedDelivery[],
+): Promise<void> {
+  const [deliveries, events] = [
+    { seqs: rows.map(({ seq }) => seq) },
+    { seqs: rows.map(({ eventSeq }) => eventSeq) },
+  ]
   await db.run(lockEventsSql, events)
   await db.run(deleteAttemptsSql, deliveries)
   await db.run(deleteDeliveriesSql, deliveries)
@@ -48,7 +60,10 @@ const deleteSessionsSql = sql<Seqs>(`
 /** `MessageStore.purge`, within a transaction. Sessions that others work on are left to the next one. */
 export async function purgeMessages(db: Queries, purge: Purge): Promise<number> {
   const rows = await db.all(finishedMessagesSql, purge)
-  const deleted = await db.run(deleteMessagesSql, { seqs: rows.map(({ seq }) => seq), finishedBefore: purge.finishedBefore })
+  const deleted = await db.run(deleteMessagesSql, {
+    seqs: rows.map(({ seq }) => seq),
+    finishedBefore: purge.finishedBefore,
+  })
   const sessions = rows.map(({ sessionSeq }) => sessionSeq)
   await db.run(deleteSessionsSql, { seqs: sessions })
   await renewLast(db, sessions)

@@ -43,21 +43,39 @@ const FILL = `
       case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, n from generate_series(1, 20000) n;
   analyze`
 
-async function planOf({ text, names }: Sql<never>, parameters: Record<string, unknown>): Promise<string> {
+async function planOf(
+  { text, names }: Sql<never>,
+  parameters: Record<string, unknown>,
+): Promise<string> {
   const values = names.map((name) => parameters[name] ?? null)
   const { rows } = await client.query<{ 'QUERY PLAN': string }>({ text: `explain ${text}`, values })
   return rows.map((row) => row['QUERY PLAN']).join('\n')
 }
 
 const ALL = Number.MAX_SAFE_INTEGER
-const page = { projectId: 'p', agentId: 'a1', rows: 11, before: ALL, last: 0, fromSeq: 0, toSeq: ALL, fromPosition: 0, toPosition: ALL }
+const page = {
+  projectId: 'p',
+  agentId: 'a1',
+  rows: 11,
+  before: ALL,
+  last: 0,
+  fromSeq: 0,
+  toSeq: ALL,
+  fromPosition: 0,
+  toPosition: ALL,
+}
 const ofProject = { ...page, projectId: 'p1' }
 const filter = { projectId: 'p', agentId: 'a1' }
 
 it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   ['record', 'messages_id_key', messageById, { messageId: '7' }],
   ['list messages', 'messages_agent', sql(messageListSql(filter)), page],
-  ['list pending messages', 'messages_unanswered', sql(messageListSql({ ...filter, status: 'pending' })), page],
+  [
+    'list pending messages',
+    'messages_unanswered',
+    sql(messageListSql({ ...filter, status: 'pending' })),
+    page,
+  ],
   [
     "list a session's messages",
     'messages_session_seq_position_key',
@@ -77,12 +95,30 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     deliveryListSql({ projectId: 'p1', status: 'exhausted' }),
     { ...ofProject, status: 'exhausted' },
   ],
-  ['purge deliveries', 'deliveries_finished', finishedDeliveriesSql, { finishedBefore: 5, limit: 100 }],
-  ["erase an end user's messages", 'messages_agent', principalMessagesSql, { ...filter, mark: 'u', after: 0, last: 100 }],
-  ["erase an end user's deliveries", 'deliveries_project', principalDeliveriesSql, { projectId: 'p1', mark: 'u', after: 0, last: 100 }],
+  [
+    'purge deliveries',
+    'deliveries_finished',
+    finishedDeliveriesSql,
+    { finishedBefore: 5, limit: 100 },
+  ],
+  [
+    "erase an end user's messages",
+    'messages_agent',
+    principalMessagesSql,
+    { ...filter, mark: 'u', after: 0, last: 100 },
+  ],
+  [
+    "erase an end user's deliveries",
+    'deliveries_project',
+    principalDeliveriesSql,
+    { projectId: 'p1', mark: 'u', after: 0, last: 100 },
+  ],
   ['purge messages', 'messages_finished', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],
-])('to %s it goes by %s, and reads no table from end to end', async (_, index, statement, parameters) => {
-  const plan = await planOf(statement, parameters)
-  expect(plan).toMatch(new RegExp(`(using|on) ${index}\\b`))
-  expect(plan).not.toMatch(/Seq Scan on (sessions|messages|events|deliveries|attempts)/)
-})
+])(
+  'to %s it goes by %s, and reads no table from end to end',
+  async (_, index, statement, parameters) => {
+    const plan = await planOf(statement, parameters)
+    expect(plan).toMatch(new RegExp(`(using|on) ${index}\\b`))
+    expect(plan).not.toMatch(/Seq Scan on (sessions|messages|events|deliveries|attempts)/)
+  },
+)

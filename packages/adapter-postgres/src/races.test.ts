@@ -29,9 +29,18 @@ import { openPostgresStorage } from './index.js'
 // What one writer at a time makes impossible elsewhere. Each pair is raced many times over, on connections of its own.
 
 const ROUNDS = Array.from({ length: 30 }, (_, round) => round)
-const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>(), now: NOW, until: NOW + 1_000 }
+const CLAIM_ALL = {
+  limit: 100,
+  perWebhook: 100,
+  perProject: 100,
+  retries: 100,
+  except: new Set<string>(),
+  now: NOW,
+  until: NOW + 1_000,
+}
 /** Connections that wait for a lock. */
-const WAITING = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+const WAITING =
+  "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 const ids = fakeIds()
 
 let postgres: TestPostgres
@@ -53,7 +62,10 @@ afterAll(async () => {
 
 const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
 const rows = async (table: string): Promise<number> =>
-  Number((await pool.query<{ count: string }>(`select count(*) from agent_messaging.${table}`)).rows[0]?.count)
+  Number(
+    (await pool.query<{ count: string }>(`select count(*) from agent_messaging.${table}`)).rows[0]
+      ?.count,
+  )
 
 async function newAgent(): Promise<Agent> {
   const agent = anAgent()
@@ -62,32 +74,63 @@ async function newAgent(): Promise<Agent> {
 }
 
 /** One that is final, in whatever way. */
-async function finished(agent: Agent, sessionId: string, idempotencyKey?: string, more: Partial<NewMessage> = {}): Promise<Message> {
-  const sent = newMessage(agent, { sessionId, claimUntil: NOW, ...(idempotencyKey !== undefined && { idempotencyKey }), ...more })
+async function finished(
+  agent: Agent,
+  sessionId: string,
+  idempotencyKey?: string,
+  more: Partial<NewMessage> = {},
+): Promise<Message> {
+  const sent = newMessage(agent, {
+    sessionId,
+    claimUntil: NOW,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...more,
+  })
   const accepted = await done(storage.messages.accept(sent))
   if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
   const { message, lease } = accepted.claimed
-  const state = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'it broke' }, failedAt: NOW } as const
-  await done(storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW }))
+  const state = {
+    kind: 'failed',
+    error: { code: 'RUNTIME_ERROR', message: 'it broke' },
+    failedAt: NOW,
+  } as const
+  await done(
+    storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW }),
+  )
   return message
 }
 
 const of = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } }) as const
-const refOf = ({ id: messageId, agentId, projectId }: Message): MessageRef => ({ messageId, agentId, projectId })
+const refOf = ({ id: messageId, agentId, projectId }: Message): MessageRef => ({
+  messageId,
+  agentId,
+  projectId,
+})
 
 async function publish(agent: Agent, webhooks: number): Promise<void> {
-  for (let n = 0; n < webhooks; n++) await done(storage.webhooks.create(aWebhook({ id: ids.next(), agentId: agent.id }), 1_000))
+  for (let n = 0; n < webhooks; n++)
+    await done(storage.webhooks.create(aWebhook({ id: ids.next(), agentId: agent.id }), 1_000))
   const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
-  await done(storage.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
+  await done(
+    storage.agents.changeState({
+      agentId: agent.id,
+      from: 'running',
+      to: { kind: 'running', startedAt: NOW },
+      outgoing,
+    }),
+  )
 }
 
 it('sends that share a commit with one whose session is locked are made while it is, and that one afterwards', async () => {
   const agent = await newAgent()
-  const send = (sessionId: string) => done(storage.messages.accept(newMessage(agent, { sessionId })))
+  const send = (sessionId: string) =>
+    done(storage.messages.accept(newMessage(agent, { sessionId })))
   await send('locked')
   const host = await pool.connect()
   await host.query('begin')
-  await host.query('select 1 from agent_messaging.sessions where agent_id = $1 for update', [agent.id])
+  await host.query('select 1 from agent_messaging.sessions where agent_id = $1 for update', [
+    agent.id,
+  ])
   let isFree = false
   const waiting = send('locked').then(() => isFree)
   await Promise.all(Array.from({ length: 63 }, (_, n) => send(`${n}`)))
@@ -100,33 +143,58 @@ it('sends that share a commit with one whose session is locked are made while it
 it('of sends with a key that an erased message still holds one gets it', async () => {
   const agent = await newAgent()
   await finished(agent, 'old', 'key')
-  await done(storage.messages.erase({ projectId: PROJECT_ID, agentId: agent.id, sessionId: 'old', force: true }))
-  const sends = Array.from({ length: 10 }, (_, n) => newMessage(agent, { idempotencyKey: 'key', sessionId: `${n % 2}` }))
+  await done(
+    storage.messages.erase({
+      projectId: PROJECT_ID,
+      agentId: agent.id,
+      sessionId: 'old',
+      force: true,
+    }),
+  )
+  const sends = Array.from({ length: 10 }, (_, n) =>
+    newMessage(agent, { idempotencyKey: 'key', sessionId: `${n % 2}` }),
+  )
   const accepted = await Promise.all(sends.map((message) => done(storage.messages.accept(message))))
   expect(accepted.filter(({ kind }) => kind === 'created')).toHaveLength(1)
-  expect(new Set(accepted.map((one) => ('message' in one ? one.message.id : one.kind))).size).toBe(1)
+  expect(new Set(accepted.map((one) => ('message' in one ? one.message.id : one.kind))).size).toBe(
+    1,
+  )
 })
 
 it('a run is answered or cancelled, not both', async () => {
   const agent = await newAgent()
   for (const round of ROUNDS) {
-    const accepted = await done(storage.messages.accept(newMessage(agent, { sessionId: `${round}`, claimUntil: NOW })))
+    const accepted = await done(
+      storage.messages.accept(newMessage(agent, { sessionId: `${round}`, claimUntil: NOW })),
+    )
     if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
     const { message, lease } = accepted.claimed
-    const state = { kind: 'responded', response: 'done', respondedAt: NOW, responseTimeMs: 0 } as const
+    const state = {
+      kind: 'responded',
+      response: 'done',
+      respondedAt: NOW,
+      responseTimeMs: 0,
+    } as const
     const [recorded, cancelled] = await Promise.all([
-      done(storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW })),
+      done(
+        storage.messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW }),
+      ),
       done(storage.messages.cancel({ ...refOf(message), ...cancelledNow(agent) })),
     ])
-    const isAnswered = (await done(storage.messages.get(refOf(message))))?.state.kind === 'responded'
-    expect([recorded.kind, cancelled?.kind]).toEqual(isAnswered ? ['recorded', 'already_final'] : ['lease_lost', 'cancelled'])
+    const isAnswered =
+      (await done(storage.messages.get(refOf(message))))?.state.kind === 'responded'
+    expect([recorded.kind, cancelled?.kind]).toEqual(
+      isAnswered ? ['recorded', 'already_final'] : ['lease_lost', 'cancelled'],
+    )
   }
 })
 
 it('a run is deferred or cancelled, not both', async () => {
   const agent = await newAgent()
   for (const round of ROUNDS) {
-    const accepted = await done(storage.messages.accept(newMessage(agent, { sessionId: `${round}`, claimUntil: NOW })))
+    const accepted = await done(
+      storage.messages.accept(newMessage(agent, { sessionId: `${round}`, claimUntil: NOW })),
+    )
     if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
     const { message, lease } = accepted.claimed
     const state = { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + 1_000 } as const
@@ -149,7 +217,13 @@ it('a failed message is retried or purged, not both', async () => {
     ])
     const left = await done(storage.messages.get(refOf(message)))
     expect(left?.state.kind).toBe(retried?.kind === 'retried' ? 'queued' : undefined)
-    const claimed = await done(storage.messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 9 }], now: NOW, until: NOW + 1 }))
+    const claimed = await done(
+      storage.messages.claimRunnable({
+        lanes: [{ agentId: agent.id, free: 9 }],
+        now: NOW,
+        until: NOW + 1,
+      }),
+    )
     expect(claimed.map((claim) => claim.message.id)).toEqual(left ? [message.id] : [])
     if (left) await done(storage.messages.cancel({ ...refOf(message), ...cancelledNow(agent) }))
   }
@@ -162,16 +236,42 @@ const cancelledNow = (agent: Agent) => ({
 
 it('an end user is erased by force while others send, answer and purge: who is left is next, in order', async () => {
   const agent = await newAgent()
-  const step = { projectId: PROJECT_ID, agentId: agent.id, endUserId: 'u', force: true, countOnly: false, now: NOW, limit: 1_000, after: 0 }
+  const step = {
+    projectId: PROJECT_ID,
+    agentId: agent.id,
+    endUserId: 'u',
+    force: true,
+    countOnly: false,
+    now: NOW,
+    limit: 1_000,
+    after: 0,
+  }
   for (const round of ROUNDS) {
     const sessionId = `${round}`
-    const first = await done(storage.messages.accept(newMessage(agent, { sessionId, claimUntil: NOW + 1_000, ...of('u') })))
+    const first = await done(
+      storage.messages.accept(
+        newMessage(agent, { sessionId, claimUntil: NOW + 1_000, ...of('u') }),
+      ),
+    )
     if (first.kind !== 'claimed') throw new Error(first.kind)
     const { message, lease } = first.claimed
-    for (const who of ['v', 'u', 'v']) await done(storage.messages.accept(newMessage(agent, { sessionId, ...of(who) })))
-    const answered = { kind: 'responded', response: 'r', respondedAt: NOW, responseTimeMs: 1 } as const
+    for (const who of ['v', 'u', 'v'])
+      await done(storage.messages.accept(newMessage(agent, { sessionId, ...of(who) })))
+    const answered = {
+      kind: 'responded',
+      response: 'r',
+      respondedAt: NOW,
+      responseTimeMs: 1,
+    } as const
     const [recorded] = await Promise.all([
-      done(storage.messages.recordRun({ messageId: message.id, token: lease.token, state: answered, now: NOW })),
+      done(
+        storage.messages.recordRun({
+          messageId: message.id,
+          token: lease.token,
+          state: answered,
+          now: NOW,
+        }),
+      ),
       done(storage.messages.accept(newMessage(agent, { sessionId, ...of('v') }))),
       done(storage.messages.erasePrincipal(step)),
       done(storage.messages.purge({ finishedBefore: NOW + 1, limit: 100 })),
@@ -182,12 +282,21 @@ it('an end user is erased by force while others send, answer and purge: who is l
     const places: string[] = []
     for (;;) {
       const [claimed] = await done(
-        storage.messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 1 }], now: NOW, until: NOW + 1_000 }),
+        storage.messages.claimRunnable({
+          lanes: [{ agentId: agent.id, free: 1 }],
+          now: NOW,
+          until: NOW + 1_000,
+        }),
       )
       if (!claimed) break
       expect(claimed.message.executionPrincipal).toEqual({ type: 'end_user', endUserId: 'v' })
       places.push(claimed.message.id)
-      const run = { messageId: claimed.message.id, token: claimed.lease.token, state: answered, now: NOW }
+      const run = {
+        messageId: claimed.message.id,
+        token: claimed.lease.token,
+        state: answered,
+        now: NOW,
+      }
       expect(await done(storage.messages.recordRun(run))).toMatchObject({ kind: 'recorded' })
     }
     expect(places).toEqual(places.toSorted())
@@ -212,11 +321,25 @@ it(
     await finished(agent, 'b', undefined, of('u'))
     const host = await pool.connect()
     await host.query('begin')
-    await host.query("select 1 from agent_messaging.sessions where agent_id = $1 and session_id = 'b' for update", [agent.id])
-    const step = { projectId: PROJECT_ID, agentId: agent.id, endUserId: 'u', force: true, countOnly: false, now: NOW, limit: 100, after: 0 }
+    await host.query(
+      "select 1 from agent_messaging.sessions where agent_id = $1 and session_id = 'b' for update",
+      [agent.id],
+    )
+    const step = {
+      projectId: PROJECT_ID,
+      agentId: agent.id,
+      endUserId: 'u',
+      force: true,
+      countOnly: false,
+      now: NOW,
+      limit: 100,
+      after: 0,
+    }
     const erased = done(storage.messages.erasePrincipal(step))
     await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 1, { timeout: 5_000 })
-    expect(await done(storage.messages.accept(newMessage(agent, { sessionId: 'a', ...of('v') })))).toMatchObject({ kind: 'created' })
+    expect(
+      await done(storage.messages.accept(newMessage(agent, { sessionId: 'a', ...of('v') }))),
+    ).toMatchObject({ kind: 'created' })
     await host.query('commit')
     host.release()
     expect(await erased).toEqual({ messages: 2, openMessages: 0 })
@@ -230,20 +353,40 @@ it('deliveries of an end user are erased while they are attempted and purged: no
     error: { code: 'RUNTIME_ERROR', message: 'it broke' },
     executionPrincipal: { type: 'end_user', endUserId: 'u' },
   } as const
-  for (let n = 0; n < 4; n++) await done(storage.webhooks.create(aWebhook({ id: ids.next(), agentId: agent.id }), 1_000))
+  for (let n = 0; n < 4; n++)
+    await done(storage.webhooks.create(aWebhook({ id: ids.next(), agentId: agent.id }), 1_000))
   const before = await rows('events')
   for (const _ of ROUNDS) {
     const { body } = freezeEvent({ event: 'agent.error', data }, ids.next(), PROJECT_ID, NOW)
     const outgoing = { event: anEvent(agent, { createdAt: NOW, body }), nextDeliveryId: ids.next }
-    await done(storage.agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: NOW }, outgoing }))
+    await done(
+      storage.agents.changeState({
+        agentId: agent.id,
+        from: 'running',
+        to: { kind: 'running', startedAt: NOW },
+        outgoing,
+      }),
+    )
     const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
     const attempt = { startedAt: NOW, durationMs: 1, outcome: refused() }
-    const step = { projectId: PROJECT_ID, endUserId: 'u', countOnly: false, limit: 1_000, after: 0, now: NOW }
+    const step = {
+      projectId: PROJECT_ID,
+      endUserId: 'u',
+      countOnly: false,
+      limit: 1_000,
+      after: 0,
+      now: NOW,
+    }
     await Promise.all([
       ...claims.map(({ delivery, lease }) =>
         done(
           storage.deliveries.recordAttempt({
-            ...{ deliveryId: delivery.id, token: lease.token, attempt, state: { kind: 'exhausted', exhaustedAt: NOW } },
+            ...{
+              deliveryId: delivery.id,
+              token: lease.token,
+              attempt,
+              state: { kind: 'exhausted', exhaustedAt: NOW },
+            },
           }),
         ),
       ),
@@ -262,7 +405,9 @@ it('an agent is deleted or takes a message, not both', async () => {
       done(storage.messages.accept(newMessage(agent))),
       done(storage.agents.delete(PROJECT_ID, agent.id, { force: false })),
     ])
-    expect([accepted.kind, deleted]).toEqual(accepted.kind === 'created' ? ['created', 'busy'] : ['agent_not_found', 'deleted'])
+    expect([accepted.kind, deleted]).toEqual(
+      accepted.kind === 'created' ? ['created', 'busy'] : ['agent_not_found', 'deleted'],
+    )
   }
 })
 
@@ -285,7 +430,11 @@ it('purges that each delete a delivery of one event leave no event behind', asyn
     await done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
   }
   expect([await rows('events'), await rows('deliveries')]).toEqual([1, 10])
-  await Promise.all(Array.from({ length: 10 }, () => done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 1 }))))
+  await Promise.all(
+    Array.from({ length: 10 }, () =>
+      done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 1 })),
+    ),
+  )
   expect([await rows('events'), await rows('deliveries')]).toEqual([0, 0])
 })
 
@@ -314,12 +463,24 @@ async function endAll(): Promise<void> {
 }
 
 it('a delivery that operators redeliver, many at once, is claimed once', async () => {
-  const redeliver = () => done(storage.deliveries.redeliver({ projectId: PROJECT_ID }, { limit: 100 }, NOW))
+  const redeliver = () =>
+    done(storage.deliveries.redeliver({ projectId: PROJECT_ID }, { limit: 100 }, NOW))
   for (const _ of ROUNDS) {
     await refusedOnce()
     const claims: string[] = []
-    const claim = async () => claims.push(...(await done(storage.deliveries.claimDue(CLAIM_ALL))).map(({ delivery }) => delivery.id))
-    await Promise.all([redeliver(), claim(), redeliver(), claim(), redeliver(), claim(), redeliver()])
+    const claim = async () =>
+      claims.push(
+        ...(await done(storage.deliveries.claimDue(CLAIM_ALL))).map(({ delivery }) => delivery.id),
+      )
+    await Promise.all([
+      redeliver(),
+      claim(),
+      redeliver(),
+      claim(),
+      redeliver(),
+      claim(),
+      redeliver(),
+    ])
     await claim()
     expect(new Set(claims).size).toBe(claims.length)
     expect(claims).toHaveLength(2)
@@ -331,7 +492,8 @@ it('a delivery that was cancelled stays so, whatever is recorded in the same mom
   for (const _ of ROUNDS) {
     await publish(await newAgent(), 2)
     const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
-    const cancel = ({ delivery }: ClaimedDelivery) => done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
+    const cancel = ({ delivery }: ClaimedDelivery) =>
+      done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
     await Promise.all(claims.flatMap((claimed) => [refuse(claimed), cancel(claimed)]))
     const { data } = await done(storage.deliveries.list({ projectId: PROJECT_ID }, { limit: 100 }))
     expect(data.map(({ state }) => state.kind)).toEqual(['cancelled', 'cancelled'])
@@ -343,25 +505,36 @@ it('an attempt that waits for another one of its delivery is numbered after that
   await publish(await newAgent(), 2)
   const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
   const client = await pool.connect()
-  await client.query("begin; update agent_messaging.deliveries set attempt_count = 4, lease = lease + 1 where state = 'sending'")
+  await client.query(
+    "begin; update agent_messaging.deliveries set attempt_count = 4, lease = lease + 1 where state = 'sending'",
+  )
   const [first, second] = claims as [ClaimedDelivery, ClaimedDelivery]
   const record = storage.deliveries.recordAttempt({
-    ...{ deliveryId: first.delivery.id, token: first.lease.token, attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() } },
+    ...{
+      deliveryId: first.delivery.id,
+      token: first.lease.token,
+      attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
+    },
     state: { kind: 'delivered', deliveredAt: NOW },
   })
   const refusal = refuse(second)
-  const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and query like '%record_attempts%'"
+  const waiting =
+    "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and query like '%record_attempts%'"
   while ((await pool.query<{ n: number }>(waiting)).rows[0]?.n === 0) await setTimeout(10)
   await client.query('commit')
   client.release()
   expect(await done(record)).toEqual({ kind: 'recorded' })
   expect(await refusal).toEqual({ kind: 'lease_lost' })
-  const { rows } = await pool.query('select state, attempt_count from agent_messaging.deliveries order by state')
+  const { rows } = await pool.query(
+    'select state, attempt_count from agent_messaging.deliveries order by state',
+  )
   expect(rows).toEqual([
     { state: 'delivered', attempt_count: 5 },
     { state: 'sending', attempt_count: 4 },
   ])
-  expect((await done(storage.deliveries.get(PROJECT_ID, first.delivery.id)))?.attempts[0]?.attemptNumber).toBe(5)
+  expect(
+    (await done(storage.deliveries.get(PROJECT_ID, first.delivery.id)))?.attempts[0]?.attemptNumber,
+  ).toBe(5)
 })
 
 it('attempts that wait for their webhooks leave connections to who sends', async () => {
@@ -373,10 +546,16 @@ it('attempts that wait for their webhooks leave connections to who sends', async
   await client.query('begin; select 1 from agent_messaging.webhooks for update')
   const recorded = claims.map(({ delivery, lease }) =>
     storage.deliveries.recordAttempt({
-      ...{ deliveryId: delivery.id, token: lease.token, attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() } },
+      ...{
+        deliveryId: delivery.id,
+        token: lease.token,
+        attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
+      },
       ...{
         state: { kind: 'delivered', deliveredAt: NOW },
-        judge: ({ health }) => ({ change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW } }),
+        judge: ({ health }) => ({
+          change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW },
+        }),
       },
     }),
   )
@@ -394,16 +573,24 @@ it('a name, and the last place for an agent or a webhook, go to one of those who
   expect(named.filter((kind) => kind === 'created')).toHaveLength(1)
   const projectId = ids.next()
   await done(storage.credentials.createProject(aProject({ id: projectId })))
-  const placed = await Promise.all(Array.from({ length: 8 }, () => done(storage.agents.create(anAgent({ projectId }), 3))))
+  const placed = await Promise.all(
+    Array.from({ length: 8 }, () => done(storage.agents.create(anAgent({ projectId }), 3))),
+  )
   expect(placed.filter((kind) => kind === 'created')).toHaveLength(3)
   const webhooks = Array.from({ length: 8 }, () => aWebhook({ id: ids.next(), projectId }))
-  const made = await Promise.all(webhooks.map((webhook) => done(storage.webhooks.create(webhook, 3))))
+  const made = await Promise.all(
+    webhooks.map((webhook) => done(storage.webhooks.create(webhook, 3))),
+  )
   expect(made.filter((kind) => kind === 'created')).toHaveLength(3)
 })
 
 it('a webhook that is enabled while a claim looks at it gets a probe, and not all that is due', async () => {
   const agent = await newAgent()
-  const webhook = aWebhook({ id: ids.next(), agentId: agent.id, status: { kind: 'disabled', reason: 'operator', at: NOW } })
+  const webhook = aWebhook({
+    id: ids.next(),
+    agentId: agent.id,
+    status: { kind: 'disabled', reason: 'operator', at: NOW },
+  })
   await done(storage.webhooks.create(webhook, 1_000))
   for (let n = 0; n < 5; n++) await publish(agent, 0)
   const claim = () => done(storage.deliveries.claimDue(CLAIM_ALL))
@@ -411,8 +598,17 @@ it('a webhook that is enabled while a claim looks at it gets a probe, and not al
   await host.query('begin; lock table agent_messaging.deliveries in access exclusive mode')
   const claimed = claim()
   await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 1, { timeout: 5_000 })
-  const health = { consecutiveFailures: 0, circuit: { kind: 'open', until: NOW, trips: 0 } } as const
-  await done(storage.webhooks.update(PROJECT_ID, webhook.id, { status: { kind: 'enabled' }, health, updatedAt: NOW }))
+  const health = {
+    consecutiveFailures: 0,
+    circuit: { kind: 'open', until: NOW, trips: 0 },
+  } as const
+  await done(
+    storage.webhooks.update(PROJECT_ID, webhook.id, {
+      status: { kind: 'enabled' },
+      health,
+      updatedAt: NOW,
+    }),
+  )
   await host.query('commit')
   host.release()
   const claims = [...(await claimed), ...(await claim())]

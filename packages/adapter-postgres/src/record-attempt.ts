@@ -4,7 +4,11 @@ import { judged } from './judgement.js'
 import type { HeaderNames } from './kept-headers.js'
 import { sql } from './sql.js'
 
-type Columns = { readonly dueAt: number | null; readonly finishedAt: number | null; readonly step: number | null }
+type Columns = {
+  readonly dueAt: number | null
+  readonly finishedAt: number | null
+  readonly step: number | null
+}
 type Recorded = { readonly place: number; readonly webhookSeq: number }
 
 const recordSql = sql<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
@@ -12,14 +16,22 @@ const recordSql = sql<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
     @headerValues, @states, @steps, @dueAts, @finishedAts)`)
 
 /** `DeliveryStore.recordAttempt` of many, each of another delivery, none of which is to be judged. */
-export async function recordAttempts(db: Queries, names: HeaderNames, records: readonly AttemptRecord[]): Promise<RecordedAttempt[]> {
+export async function recordAttempts(
+  db: Queries,
+  names: HeaderNames,
+  records: readonly AttemptRecord[],
+): Promise<RecordedAttempt[]> {
   const recorded = await db.all(recordSql, await columnsOf(db, names, records))
   const places = new Set(recorded.map(({ place }) => place))
   return records.map((_, at) => ({ kind: places.has(at + 1) ? 'recorded' : 'lease_lost' }))
 }
 
 /** The same of one, within a transaction, with what it makes of the webhook. */
-export async function recordJudged(db: Queries, names: HeaderNames, record: AttemptRecord): Promise<RecordedAttempt> {
+export async function recordJudged(
+  db: Queries,
+  names: HeaderNames,
+  record: AttemptRecord,
+): Promise<RecordedAttempt> {
   const recorded = await db.one(recordSql, await columnsOf(db, names, [record]))
   if (!recorded) return { kind: 'lease_lost' }
   const webhook = record.judge && (await judged(db, recorded.webhookSeq, record.judge))

@@ -19,11 +19,18 @@ export async function recordRuns(db: Queries, runs: readonly Run[]): Promise<Rec
     db,
     runs.map(({ outgoing }) => outgoing),
   )
-  const settled = new Map((await db.all(settleSql, columnsOf(runs, told))).map((row) => [row.place - 1, row]))
+  const settled = new Map(
+    (await db.all(settleSql, columnsOf(runs, told))).map((row) => [row.place - 1, row]),
+  )
   return runs.map(({ state }, at) => {
     const row = settled.get(at)
     if (!row) return { kind: 'lease_lost' }
-    return { kind: 'recorded', message: { ...toFacts(row), state }, deliveries: told[at]?.claimed ?? [], sessionWaits: row.sessionWaits }
+    return {
+      kind: 'recorded',
+      message: { ...toFacts(row), state },
+      deliveries: told[at]?.claimed ?? [],
+      sessionWaits: row.sessionWaits,
+    }
   })
 }
 
@@ -56,4 +63,5 @@ function columnsOf(runs: readonly Run[], told: readonly FanOut[]) {
 }
 
 /** An array within an array, as PostgreSQL writes it: they differ in length. Ids and numbers need no quotes. */
-const arrayOf = (born: readonly Born[], column: keyof Born): string => `{${born.map((one) => one[column]).join(',')}}`
+const arrayOf = (born: readonly Born[], column: keyof Born): string =>
+  `{${born.map((one) => one[column]).join(',')}}`

@@ -1,4 +1,10 @@
-import { decideRedelivery, type Instant, type PageOf, type RedeliverFilter, type Redelivered } from '@org/agent-messaging-core'
+import {
+  decideRedelivery,
+  type Instant,
+  type PageOf,
+  type RedeliverFilter,
+  type Redelivered,
+} from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { listDeliveries } from './delivery-list.js'
 import { makeReadyToProbe, releaseProbesSql } from './probe-readiness.js'
@@ -6,7 +12,11 @@ import { sql } from './sql.js'
 
 // What operators do to deliveries, within a transaction.
 
-type Cancellation = { readonly projectId: string; readonly deliveryId: string; readonly now: Instant }
+type Cancellation = {
+  readonly projectId: string
+  readonly deliveryId: string
+  readonly now: Instant
+}
 type Columns = {
   readonly ids: readonly string[]
   readonly steps: readonly number[]
@@ -28,7 +38,12 @@ const cancelSql = sql<Cancellation>(`
   where ${ONE} and due_at is not null`)
 
 /** `DeliveryStore.redeliver`. */
-export async function redeliver(db: Queries, filter: RedeliverFilter, page: PageOf, now: Instant): Promise<Redelivered> {
+export async function redeliver(
+  db: Queries,
+  filter: RedeliverFilter,
+  page: PageOf,
+  now: Instant,
+): Promise<Redelivered> {
   const { data, nextCursor } = await listDeliveries(db, { ...filter, toBeChanged: true }, page)
   await makeReadyToProbe(db, [...new Set(data.map(({ webhookId }) => webhookId))], now)
   const changed = data.flatMap(({ id, state }) => {

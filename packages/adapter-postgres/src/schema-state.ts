@@ -10,7 +10,11 @@ export type PostgresSchema = { readonly version: number; readonly newest: number
 const PATIENCE_MS = 5_000
 
 /** How far the database's schema has come, on a server that fits; changes nothing. Rejects with a `PostgresOpenError`. */
-export async function readPostgresSchema({ connectionString }: { readonly connectionString: string }): Promise<PostgresSchema> {
+export async function readPostgresSchema({
+  connectionString,
+}: {
+  readonly connectionString: string
+}): Promise<PostgresSchema> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: PATIENCE_MS })
   client.on('error', () => undefined) // the query that it cuts short says so
   try {
@@ -18,7 +22,10 @@ export async function readPostgresSchema({ connectionString }: { readonly connec
     await requireFittingServer(client)
     return { version: (await versionOf(client))?.version ?? 0, newest: migrations.length }
   } catch (error) {
-    throw explainOpenFailure(`postgres://${client.host}:${client.port}/${client.database ?? ''}`, error)
+    throw explainOpenFailure(
+      `postgres://${client.host}:${client.port}/${client.database ?? ''}`,
+      error,
+    )
   } finally {
     await client.end().catch(() => undefined)
   }

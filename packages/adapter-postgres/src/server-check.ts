@@ -24,18 +24,29 @@ export async function requireFittingServer(client: ClientBase): Promise<void> {
   await requireSameTime(client)
 }
 
-function problemOf({ version, version_text: text, encoding, synchronous_commit: commit, is_standby: isStandby }: Settings) {
-  if (version < OLDEST_VERSION) return `is PostgreSQL ${text}; this needs ${OLDEST_VERSION} or newer.`
-  if (encoding !== 'UTF8') return `is encoded as ${encoding}; create the database with encoding 'UTF8'.`
+function problemOf({
+  version,
+  version_text: text,
+  encoding,
+  synchronous_commit: commit,
+  is_standby: isStandby,
+}: Settings) {
+  if (version < OLDEST_VERSION)
+    return `is PostgreSQL ${text}; this needs ${OLDEST_VERSION} or newer.`
+  if (encoding !== 'UTF8')
+    return `is encoded as ${encoding}; create the database with encoding 'UTF8'.`
   if (isStandby) return 'is a standby; name the primary.'
   // What was answered with 200 would be lost in a crash.
-  if (commit === 'off') return 'synchronous_commit is off here; turn it on for this user or this database.'
+  if (commit === 'off')
+    return 'synchronous_commit is off here; turn it on for this user or this database.'
   return undefined
 }
 
 async function requireSameTime(client: ClientBase): Promise<void> {
   const before = Date.now()
-  const { rows } = await client.query<{ now: number }>('select extract(epoch from clock_timestamp())::float8 * 1000 as now')
+  const { rows } = await client.query<{ now: number }>(
+    'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
+  )
   const after = Date.now()
   const theirs = rows[0]?.now ?? before
   // It was read somewhere between the two.

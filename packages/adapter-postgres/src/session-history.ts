@@ -1,8 +1,18 @@
-import { newestThatFit, type ExecutionPrincipal, type HistoryOf, type Turn } from '@org/agent-messaging-core'
+import {
+  newestThatFit,
+  type ExecutionPrincipal,
+  type HistoryOf,
+  type Turn,
+} from '@org/agent-messaging-core'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
-type PastRow = { readonly messageId: string; readonly message: string; readonly response: string; readonly principal: string }
+type PastRow = {
+  readonly messageId: string
+  readonly message: string
+  readonly response: string
+  readonly principal: string
+}
 
 /** So many messages may stand before the first one with an answer, as in the port. */
 const ROWS_AT_MOST = 5_000
@@ -26,6 +36,9 @@ const pastSql = sql<HistoryOf & { readonly rows: number }, PastRow>(`
 /** `MessageStore.history`. */
 export async function sessionHistory(db: Queries, query: HistoryOf): Promise<Turn[]> {
   const rows = await db.all(pastSql, { ...query, rows: ROWS_AT_MOST })
-  const turns = rows.map(({ principal, ...row }) => ({ ...row, executionPrincipal: JSON.parse(principal) as ExecutionPrincipal }))
+  const turns = rows.map(({ principal, ...row }) => ({
+    ...row,
+    executionPrincipal: JSON.parse(principal) as ExecutionPrincipal,
+  }))
   return newestThatFit(turns, query)
 }

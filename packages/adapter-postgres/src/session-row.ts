@@ -46,7 +46,8 @@ const enqueueSql = sql<Enqueue, Place>(`
   returning seq as "sessionSeq", last_position as position, lease, state as "sessionState", head_position = last_position as "isHead"`)
 
 /** The next place in the session, under a lease if `claimUntil` is given and it is the head's; undefined when the session is full. */
-export const enqueue = (db: Queries, session: Enqueue): Promise<Place | undefined> => db.one(enqueueSql, session)
+export const enqueue = (db: Queries, session: Enqueue): Promise<Place | undefined> =>
+  db.one(enqueueSql, session)
 
 const lockSql = sql<{ readonly messageIds: readonly string[] }>(`
   select 1 from agent_messaging.sessions
@@ -54,12 +55,16 @@ const lockSql = sql<{ readonly messageIds: readonly string[] }>(`
   order by agent_id, session_id for update`)
 
 /** Locks the sessions of these messages: what is read of them from now on stays so until the commit. */
-export const lockSessionsOf = (db: Queries, ...messageIds: readonly string[]): Promise<number> => db.run(lockSql, { messageIds })
+export const lockSessionsOf = (db: Queries, ...messageIds: readonly string[]): Promise<number> =>
+  db.run(lockSql, { messageIds })
 
-const holdSql = sql<Session & { readonly until: Instant }>('update agent_messaging.sessions set due_at = @until where seq = @sessionSeq')
+const holdSql = sql<Session & { readonly until: Instant }>(
+  'update agent_messaging.sessions set due_at = @until where seq = @sessionSeq',
+)
 
 /** Nobody else may claim the head until then. The token stays as it is. */
-export const holdUntil = (db: Queries, sessionSeq: number, until: Instant): Promise<number> => db.run(holdSql, { sessionSeq, until })
+export const holdUntil = (db: Queries, sessionSeq: number, until: Instant): Promise<number> =>
+  db.run(holdSql, { sessionSeq, until })
 
 /** Steps over the messages that were cancelled, or retried and so moved. Behind the head all open ones are queued. */
 const nextOpenSql = `
@@ -75,7 +80,9 @@ const advanceSql = sql<Session & { readonly now: Instant }, { readonly waits: bo
 export const advance = async (db: Queries, sessionSeq: number, now: Instant): Promise<boolean> =>
   (await db.one(advanceSql, { sessionSeq, now }))?.waits === true
 
-const forgoSql = sql<Session>('update agent_messaging.sessions set open_count = open_count - 1 where seq = @sessionSeq')
+const forgoSql = sql<Session>(
+  'update agent_messaging.sessions set open_count = open_count - 1 where seq = @sessionSeq',
+)
 
 /** A message behind the head is final before its turn. Gives whether others are open, which they are. */
 export async function forgo(db: Queries, sessionSeq: number): Promise<true> {
@@ -94,26 +101,34 @@ const openSql = sql<{ readonly agentId: string }>(
   'select 1 from agent_messaging.sessions where agent_id = @agentId and due_at is not null limit 1',
 )
 
-export const hasOpen = async (db: Queries, agentId: string): Promise<boolean> => (await db.one(openSql, { agentId })) !== undefined
+export const hasOpen = async (db: Queries, agentId: string): Promise<boolean> =>
+  (await db.one(openSql, { agentId })) !== undefined
 
-const findSql = sql<{ readonly agentId: string; readonly sessionId: string }, { readonly seq: number; readonly openCount: number }>(`
+const findSql = sql<
+  { readonly agentId: string; readonly sessionId: string },
+  { readonly seq: number; readonly openCount: number }
+>(`
   select seq, open_count as "openCount" from agent_messaging.sessions
   where agent_id = @agentId and session_id = @sessionId for update`)
 
 /** Locks the session, if there is one; gives how many of its messages are open. */
-export const lockSession = (db: Queries, agentId: string, sessionId: string) => db.one(findSql, { agentId, sessionId })
+export const lockSession = (db: Queries, agentId: string, sessionId: string) =>
+  db.one(findSql, { agentId, sessionId })
 
 const removeEmptySql = sql<Session>(`
   delete from agent_messaging.sessions s where seq = @sessionSeq
     and not exists (select 1 from agent_messaging.messages m where m.session_seq = s.seq)`)
-const forgetStateSql = sql<Session>('update agent_messaging.sessions set state = null where seq = @sessionSeq')
+const forgetStateSql = sql<Session>(
+  'update agent_messaging.sessions set state = null where seq = @sessionSeq',
+)
 const renewLastSql = sql<{ readonly seqs: readonly number[] }>(`
   update agent_messaging.sessions s set (last_message_id, last_message_at) =
     (select max(id), max(created_at) from agent_messaging.messages m where m.session_seq = s.seq)
   where seq = any(@seqs::bigint[]) and not exists (select 1 from agent_messaging.messages m where m.id = s.last_message_id)`)
 
 /** Of sessions that have messages, within a transaction that has locked them: names the newest one, where the one that it was is gone. */
-export const renewLast = (db: Queries, seqs: readonly number[]): Promise<number> => db.run(renewLastSql, { seqs })
+export const renewLast = (db: Queries, seqs: readonly number[]): Promise<number> =>
+  db.run(renewLastSql, { seqs })
 
 /** Of somebody in it nothing is kept any more, nor what was remembered, which may be of them. A session without messages is gone. */
 export async function forget(db: Queries, sessionSeq: number): Promise<void> {

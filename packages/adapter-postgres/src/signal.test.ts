@@ -100,7 +100,10 @@ it('wakes again after the server has cut its connections', async () => {
 
 it('says once why it cannot connect, and closes all the same', async () => {
   const reasons: string[] = []
-  const signal = postgresSignal({ connectionString: 'postgres://me:hunter2@127.0.0.1:1/app', onError: (reason) => reasons.push(reason) })
+  const signal = postgresSignal({
+    connectionString: 'postgres://me:hunter2@127.0.0.1:1/app',
+    onError: (reason) => reasons.push(reason),
+  })
   await vi.waitFor(() => expect(reasons).toHaveLength(1), { timeout: 10_000 })
   signal.notify(message())
   await signal.close()
@@ -123,7 +126,13 @@ it('shows the password of a pool that was made of parts, which pg hides from who
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const pool = new pg.Pool({ host: '127.0.0.1', port, user: 'host', password: 'of the pool', database: 'd' })
+  const pool = new pg.Pool({
+    host: '127.0.0.1',
+    port,
+    user: 'host',
+    password: 'of the pool',
+    database: 'd',
+  })
   opened.push(postgresSignal({ pool }))
   await vi.waitFor(() => expect(shown[0]).toBe('of the pool'), { timeout: 5_000 })
   server.close()

@@ -38,8 +38,12 @@ const BACKOFF_MS = { first: 100, longest: 5_000 }
  * Wakes the listeners of every process on the database by NOTIFY, and those of its own at once with the message at hand; tells them of work
  * that waits in the same way. While the connection is away nothing is kept for the others: they poll.
  */
-export function postgresSignal({ onError = () => undefined, ...place }: PostgresSignalOptions): PostgresSignal {
-  const where = 'pool' in place ? optionsOf(place.pool) : { connectionString: place.connectionString }
+export function postgresSignal({
+  onError = () => undefined,
+  ...place
+}: PostgresSignalOptions): PostgresSignal {
+  const where =
+    'pool' in place ? optionsOf(place.pool) : { connectionString: place.connectionString }
   const listeners = new Map<string, Set<Hear>>()
   const workers = new Set<{ hear(work: WaitingWork): void }>()
   const untold = new Set<string>()
@@ -59,7 +63,11 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
   }
 
   async function connect(): Promise<void> {
-    for (let pause = BACKOFF_MS.first, isTold = false; !over.signal.aborted; pause = Math.min(2 * pause, BACKOFF_MS.longest)) {
+    for (
+      let pause = BACKOFF_MS.first, isTold = false;
+      !over.signal.aborted;
+      pause = Math.min(2 * pause, BACKOFF_MS.longest)
+    ) {
       const reason = await tryConnect()
       if (reason === undefined) return
       if (!isTold) onError(reason)
@@ -72,7 +80,11 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
   async function tryConnect(): Promise<string | undefined> {
     const next = new pg.Client({
       ...{ ...where, application_name: 'agent_messaging_signal' },
-      ...{ connectionTimeoutMillis: QUERY_TIMEOUT_MS, query_timeout: QUERY_TIMEOUT_MS, keepAlive: true },
+      ...{
+        connectionTimeoutMillis: QUERY_TIMEOUT_MS,
+        query_timeout: QUERY_TIMEOUT_MS,
+        keepAlive: true,
+      },
     })
     next.on('error', () => lose(next)).on('end', () => lose(next))
     next.on('notification', ({ payload = '' }) => {
@@ -154,10 +166,15 @@ export function postgresSignal({ onError = () => undefined, ...place }: Postgres
 }
 
 /** With the password, which pg hides from who copies them. */
-const optionsOf = ({ options }: pg.Pool): pg.ClientConfig => ({ ...options, password: options.password })
+const optionsOf = ({ options }: pg.Pool): pg.ClientConfig => ({
+  ...options,
+  password: options.password,
+})
 
 /** Undefined when the topic is a message. */
 function workOf(topic: string): WaitingWork | undefined {
   if (topic === DELIVERIES) return { kind: 'deliveries' }
-  return topic.startsWith(MESSAGES_OF) ? { kind: 'messages', agentId: topic.slice(MESSAGES_OF.length) } : undefined
+  return topic.startsWith(MESSAGES_OF)
+    ? { kind: 'messages', agentId: topic.slice(MESSAGES_OF.length) }
+    : undefined
 }

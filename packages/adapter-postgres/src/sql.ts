@@ -8,7 +8,9 @@ export type Sql<Parameters extends object = object, Row = unknown> = {
 
 const NAME = /(?<![\w@])@([a-zA-Z]\w*)/g
 
-export function sql<Parameters extends object = object, Row = unknown>(template: string): Sql<Parameters, Row> {
+export function sql<Parameters extends object = object, Row = unknown>(
+  template: string,
+): Sql<Parameters, Row> {
   const names: string[] = []
   const text = template.replace(NAME, (_, name: string) => {
     if (!names.includes(name)) names.push(name)

@@ -1,6 +1,7 @@
 import type { TraceContext } from '@org/agent-messaging-core'
 
-export const traceColumn = (trace: TraceContext | undefined): string | null => (trace ? JSON.stringify(trace) : null)
+export const traceColumn = (trace: TraceContext | undefined): string | null =>
+  trace ? JSON.stringify(trace) : null
 
 /** The inverse of `traceColumn`, as a part of what has a trace. */
 export const toTrace = (column: string | null): { trace?: TraceContext } =>

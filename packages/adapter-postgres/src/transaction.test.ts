@@ -15,11 +15,18 @@ beforeAll(async () => {
 beforeEach(async () => {
   pool = await postgres.pool()
   const storage = await openPostgresStorage({ pool })
-  const platform = fakePlatform({ handler: ({ message }) => ({ kind: 'answered', response: `re: ${message}` }) })
+  const platform = fakePlatform({
+    handler: ({ message }) => ({ kind: 'answered', response: `re: ${message}` }),
+  })
   service = createService({ ...platform, storage })
   await service.start()
   projectId = (await service.projects.create({ name: 'test' }))._unsafeUnwrap().id
-  await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+  await service.agents.create({
+    projectId,
+    name: 'bot',
+    runtime: { kind: 'fake' },
+    desiredState: 'running',
+  })
   await pool.query('create table orders (id text primary key)')
   return async () => {
     await service.stop({ graceMs: 0 })
@@ -29,11 +36,23 @@ beforeEach(async () => {
 })
 afterAll(() => postgres.close())
 
-const order = (message: string, more = {}) => ({ projectId, agent: 'bot', sessionId: 's', message, ...more })
-const messages = async () => (await service.messages.list({ projectId, agent: 'bot', page: { limit: 10 } }))._unsafeUnwrap().data
-const orders = async () => (await pool.query('select id from orders order by id')).rows.map(({ id }) => id as string)
+const order = (message: string, more = {}) => ({
+  projectId,
+  agent: 'bot',
+  sessionId: 's',
+  message,
+  ...more,
+})
+const messages = async () =>
+  (await service.messages.list({ projectId, agent: 'bot', page: { limit: 10 } }))._unsafeUnwrap()
+    .data
+const orders = async () =>
+  (await pool.query('select id from orders order by id')).rows.map(({ id }) => id as string)
 
-async function within(end: 'commit' | 'rollback', work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+async function within(
+  end: 'commit' | 'rollback',
+  work: (client: pg.PoolClient) => Promise<void>,
+): Promise<void> {
   const client = await pool.connect()
   try {
     await client.query('begin')
@@ -48,13 +67,17 @@ describe("a message in a transaction of the host's own", () => {
   it('is there when that is committed, queued, and is then run like any other', async () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
-      const sent = (await service.messages.enqueue(order('o-1'), inTransaction(client)))._unsafeUnwrap()
+      const sent = (
+        await service.messages.enqueue(order('o-1'), inTransaction(client))
+      )._unsafeUnwrap()
       expect(sent).toMatchObject({ attached: false, message: { state: { kind: 'queued' } } })
       expect(await messages()).toEqual([])
     })
     expect(await orders()).toEqual(['o-1'])
     await service.tick({ budgetMs: 0 })
-    await expect.poll(messages).toMatchObject([{ message: 'o-1', state: { kind: 'responded', response: 're: o-1' } }])
+    await expect
+      .poll(messages)
+      .toMatchObject([{ message: 'o-1', state: { kind: 'responded', response: 're: o-1' } }])
   })
 
   it('goes with it when that is rolled back, and its key is free', async () => {
@@ -65,7 +88,9 @@ describe("a message in a transaction of the host's own", () => {
     })
     expect([await orders(), await messages()]).toEqual([[], []])
     await within('commit', async (client) => {
-      expect((await service.messages.enqueue(sent, inTransaction(client)))._unsafeUnwrap().attached).toBe(false)
+      expect(
+        (await service.messages.enqueue(sent, inTransaction(client)))._unsafeUnwrap().attached,
+      ).toBe(false)
     })
   })
 
@@ -75,7 +100,9 @@ describe("a message in a transaction of the host's own", () => {
     await within('commit', async (client) => {
       await service.messages.enqueue(order('o-1'), inTransaction(client))
       second = within('commit', async (other) => {
-        expect((await service.messages.enqueue(order('o-2'), inTransaction(other))).isOk()).toBe(true)
+        expect((await service.messages.enqueue(order('o-2'), inTransaction(other))).isOk()).toBe(
+          true,
+        )
         expect(isOver).toBe(true)
       })
       await client.query('select pg_sleep(1.5)')
@@ -89,7 +116,14 @@ describe("a message in a transaction of the host's own", () => {
     const both = ['o-1', 'o-2'].map((id) =>
       within('commit', async (client) => {
         await client.query('insert into orders values ($1)', [id])
-        expect((await service.messages.enqueue(order('same', { idempotencyKey: 'k' }), inTransaction(client))).isOk()).toBe(true)
+        expect(
+          (
+            await service.messages.enqueue(
+              order('same', { idempotencyKey: 'k' }),
+              inTransaction(client),
+            )
+          ).isOk(),
+        ).toBe(true)
       }),
     )
     await Promise.all(both)
@@ -98,13 +132,18 @@ describe("a message in a transaction of the host's own", () => {
   })
 
   it('holds up its own session alone', async () => {
-    const waiting = async () => (await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).rowCount
+    const waiting = async () =>
+      (await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).rowCount
     const sent: string[] = []
     const send = (sessionId: string) =>
-      service.messages.send({ ...order('x'), sessionId, waitMs: 0 }).map(() => void sent.push(sessionId)) as PromiseLike<unknown>
+      service.messages
+        .send({ ...order('x'), sessionId, waitMs: 0 })
+        .map(() => void sent.push(sessionId)) as PromiseLike<unknown>
     const held: PromiseLike<unknown>[] = []
     await within('commit', async (client) => {
-      expect((await service.messages.enqueue(order('o-1'), inTransaction(client))).isOk()).toBe(true)
+      expect((await service.messages.enqueue(order('o-1'), inTransaction(client))).isOk()).toBe(
+        true,
+      )
       for (const count of [1, 2]) {
         held.push(send('s'))
         await expect.poll(waiting).toBe(count)
@@ -120,8 +159,14 @@ describe("a message in a transaction of the host's own", () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
       const stores = inTransaction(client)
-      expect((await service.messages.enqueue(order(''), stores))._unsafeUnwrapErr().kind).toBe('invalid')
-      expect((await service.messages.enqueue({ ...order('x'), agent: 'nobody' }, stores))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+      expect((await service.messages.enqueue(order(''), stores))._unsafeUnwrapErr().kind).toBe(
+        'invalid',
+      )
+      expect(
+        (
+          await service.messages.enqueue({ ...order('x'), agent: 'nobody' }, stores)
+        )._unsafeUnwrapErr().kind,
+      ).toBe('agent_not_found')
     })
     expect(await orders()).toEqual(['o-1'])
   })
@@ -130,8 +175,13 @@ describe("a message in a transaction of the host's own", () => {
     await within('commit', async (client) => {
       await client.query('set transaction isolation level serializable')
       await client.query("insert into orders values ('o-1')")
-      const refused = (await service.messages.enqueue(order('x'), inTransaction(client)))._unsafeUnwrapErr()
-      expect(refused).toMatchObject({ kind: 'unavailable', reason: expect.stringMatching(/read committed/i) })
+      const refused = (
+        await service.messages.enqueue(order('x'), inTransaction(client))
+      )._unsafeUnwrapErr()
+      expect(refused).toMatchObject({
+        kind: 'unavailable',
+        reason: expect.stringMatching(/read committed/i),
+      })
     })
     expect(await orders()).toEqual(['o-1'])
   })

@@ -14,11 +14,17 @@ import { unavailableBecause } from './unavailable.js'
 export function inTransaction(client: ClientBase): AcceptStores {
   const db = queriesOn(client)
   return {
-    agents: { get: (projectId, idOrName) => stored(async () => (await findAgents(db, [{ projectId, idOrName }]))[0]) },
+    agents: {
+      get: (projectId, idOrName) =>
+        stored(async () => (await findAgents(db, [{ projectId, idOrName }]))[0]),
+    },
     messages: {
       accept: (message) =>
         stored(async () => {
-          const [accepted] = await repeated(() => undoable(client, () => acceptAll(db, [message])), MOST_WAITS)
+          const [accepted] = await repeated(
+            () => undoable(client, () => acceptAll(db, [message])),
+            MOST_WAITS,
+          )
           if (!accepted) throw new Error('PostgreSQL did not say what became of the message')
           return accepted
         }),
@@ -26,7 +32,8 @@ export function inTransaction(client: ClientBase): AcceptStores {
   }
 }
 
-const stored = <T>(work: () => Promise<T>): Stored<T> => fromAsyncThrowable(work, unavailableBecause)()
+const stored = <T>(work: () => Promise<T>): Stored<T> =>
+  fromAsyncThrowable(work, unavailableBecause)()
 
 /** A statement that fails would end the host's transaction; to a savepoint it can go back. */
 async function undoable<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {

@@ -1,4 +1,10 @@
-import type { Circuit, DisabledReason, Sealed, Webhook, WebhookHealth } from '@org/agent-messaging-core'
+import type {
+  Circuit,
+  DisabledReason,
+  Sealed,
+  Webhook,
+  WebhookHealth,
+} from '@org/agent-messaging-core'
 import { sql } from './sql.js'
 
 export type WebhookRow = ReturnType<typeof webhookColumns> & { readonly seq: number }
@@ -21,11 +27,20 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
   ...(row.agentId !== null && { agentId: row.agentId }),
   ...(row.description !== null && { description: row.description }),
   secret: row.secret as Sealed,
-  ...(row.previousSecret !== null && { previousSecret: { secret: row.previousSecret as Sealed, until: row.previousUntil ?? 0 } }),
-  ...(row.headers !== null && { headers: { names: JSON.parse(row.headerNames ?? '[]') as string[], sealed: row.headers as Sealed } }),
+  ...(row.previousSecret !== null && {
+    previousSecret: { secret: row.previousSecret as Sealed, until: row.previousUntil ?? 0 },
+  }),
+  ...(row.headers !== null && {
+    headers: {
+      names: JSON.parse(row.headerNames ?? '[]') as string[],
+      sealed: row.headers as Sealed,
+    },
+  }),
   disableOnGone: row.disableOnGone,
   status:
-    row.disabledAt === null ? { kind: 'enabled' } : { kind: 'disabled', reason: row.disabledReason ?? 'operator', at: row.disabledAt },
+    row.disabledAt === null
+      ? { kind: 'enabled' }
+      : { kind: 'disabled', reason: row.disabledReason ?? 'operator', at: row.disabledAt },
   health: toHealth(row),
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
@@ -36,7 +51,10 @@ const toHealth = (row: WebhookRow): WebhookHealth => ({
   ...(row.failingSince !== null && { failingSince: row.failingSince }),
   ...(row.lastSuccessAt !== null && { lastSuccessAt: row.lastSuccessAt }),
   ...(row.lastFailureAt !== null && { lastFailureAt: row.lastFailureAt }),
-  circuit: row.circuitUntil === null ? { kind: 'closed' } : { kind: 'open', until: row.circuitUntil, trips: row.circuitTrips },
+  circuit:
+    row.circuitUntil === null
+      ? { kind: 'closed' }
+      : { kind: 'open', until: row.circuitUntil, trips: row.circuitTrips },
 })
 
 /** The columns that a webhook's own data is in. */
@@ -68,8 +86,12 @@ export const updateWebhook = sql<ReturnType<typeof webhookColumns>>(`
     circuit_until = @circuitUntil, circuit_trips = @circuitTrips, updated_at = @updatedAt
   where id = @id`)
 
-const statusColumns = (status: Webhook['status']): { disabledAt: number | null; disabledReason: DisabledReason | null } =>
-  status.kind === 'disabled' ? { disabledAt: status.at, disabledReason: status.reason } : { disabledAt: null, disabledReason: null }
+const statusColumns = (
+  status: Webhook['status'],
+): { disabledAt: number | null; disabledReason: DisabledReason | null } =>
+  status.kind === 'disabled'
+    ? { disabledAt: status.at, disabledReason: status.reason }
+    : { disabledAt: null, disabledReason: null }
 
 const healthColumns = ({ circuit, ...health }: WebhookHealth) => ({
   consecutiveFailures: health.consecutiveFailures,
@@ -80,4 +102,6 @@ const healthColumns = ({ circuit, ...health }: WebhookHealth) => ({
 })
 
 const circuitColumns = (circuit: Circuit): { circuitUntil: number | null; circuitTrips: number } =>
-  circuit.kind === 'open' ? { circuitUntil: circuit.until, circuitTrips: circuit.trips } : { circuitUntil: null, circuitTrips: 0 }
+  circuit.kind === 'open'
+    ? { circuitUntil: circuit.until, circuitTrips: circuit.trips }
+    : { circuitUntil: null, circuitTrips: 0 }

@@ -25,7 +25,14 @@ it('of a deleted webhook nothing is kept that may be secret, its URL neither', a
   await storage.close()
   await pool.end()
   expect(rows).toEqual([
-    expect.objectContaining({ id: webhook.id, is_deleted: true, url: '', secret: '', previous_secret: null, headers: null }),
+    expect.objectContaining({
+      id: webhook.id,
+      is_deleted: true,
+      url: '',
+      secret: '',
+      previous_secret: null,
+      headers: null,
+    }),
   ])
   expect(JSON.stringify(rows)).not.toContain('canary')
 })

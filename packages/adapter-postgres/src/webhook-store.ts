@@ -11,7 +11,13 @@ import type { Database, Queries } from './database.js'
 import { pageStart, toPage } from './page.js'
 import { resealRows } from './reseal.js'
 import { sql } from './sql.js'
-import { selectWebhook, toWebhook, updateWebhook, webhookColumns, type WebhookRow } from './webhook-row.js'
+import {
+  selectWebhook,
+  toWebhook,
+  updateWebhook,
+  webhookColumns,
+  type WebhookRow,
+} from './webhook-row.js'
 
 type Ref = { readonly projectId: string; readonly id: string }
 type Project = { readonly projectId: string }
@@ -21,7 +27,9 @@ const oneSql = sql<Ref, WebhookRow>(selectOne)
 const lockSql = sql<Ref, WebhookRow>(`${selectOne} for no key update`)
 const existsSql = sql<Ref>('select 1 from agent_messaging.webhooks where id = @id')
 /** So that two at once do not both find room for one. */
-const lockProjectSql = sql<Project>('select 1 from agent_messaging.projects where id = @projectId for no key update')
+const lockProjectSql = sql<Project>(
+  'select 1 from agent_messaging.projects where id = @projectId for no key update',
+)
 const countSql = sql<Project, { readonly count: number }>(
   'select count(*) as count from agent_messaging.webhooks where project_id = @projectId and not is_deleted',
 )
@@ -63,13 +71,18 @@ export function webhookStore({ read, write }: Database): WebhookStore {
       }),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
-    rotateSecret: (projectId, id, rotation) => write((db) => rotateSecret(db, { projectId, id }, rotation)),
+    rotateSecret: (projectId, id, rotation) =>
+      write((db) => rotateSecret(db, { projectId, id }, rotation)),
     delete: (projectId, id) => write((db) => remove(db, { projectId, id })),
     reseal: (step) => write((db) => resealRows(sealedOf(db), step)),
   }
 }
 
-async function create(db: Queries, webhook: Webhook, limit: number): Promise<'created' | 'limit_reached'> {
+async function create(
+  db: Queries,
+  webhook: Webhook,
+  limit: number,
+): Promise<'created' | 'limit_reached'> {
   await db.run(lockProjectSql, webhook)
   if (await db.one(existsSql, webhook)) return 'created'
   if (((await db.one(countSql, webhook))?.count ?? 0) >= limit) return 'limit_reached'
@@ -80,7 +93,11 @@ async function create(db: Queries, webhook: Webhook, limit: number): Promise<'cr
 
 async function subscribe(db: Queries, { id, projectId, events }: Webhook): Promise<void> {
   // One row for one delivery: the wildcard has the names in it.
-  await db.run(subscribeSql, { id, projectId, names: events.includes('*') ? ['*'] : [...new Set(events)] })
+  await db.run(subscribeSql, {
+    id,
+    projectId,
+    names: events.includes('*') ? ['*'] : [...new Set(events)],
+  })
 }
 
 async function change(db: Queries, ref: Ref, changes: WebhookChange): Promise<Webhook | undefined> {
@@ -93,11 +110,20 @@ async function change(db: Queries, ref: Ref, changes: WebhookChange): Promise<We
   return changed
 }
 
-async function rotateSecret(db: Queries, ref: Ref, { secret, previousUntil, updatedAt }: SecretRotation): Promise<Webhook | undefined> {
+async function rotateSecret(
+  db: Queries,
+  ref: Ref,
+  { secret, previousUntil, updatedAt }: SecretRotation,
+): Promise<Webhook | undefined> {
   const row = await db.one(lockSql, ref)
   if (!row) return undefined
   const webhook = toWebhook(row)
-  const rotated = { ...webhook, secret, previousSecret: { secret: webhook.secret, until: previousUntil }, updatedAt }
+  const rotated = {
+    ...webhook,
+    secret,
+    previousSecret: { secret: webhook.secret, until: previousUntil },
+    updatedAt,
+  }
   await db.run(updateWebhook, webhookColumns(rotated))
   return rotated
 }
@@ -116,6 +142,10 @@ async function remove(db: Queries, ref: Ref): Promise<boolean> {
 }
 
 async function pageOf(db: Queries, projectId: string, page: PageOf): Promise<Page<Webhook>> {
-  const rows = await db.all(newestSql, { projectId, before: await start(db, page), rows: page.limit + 1 })
+  const rows = await db.all(newestSql, {
+    projectId,
+    before: await start(db, page),
+    rows: page.limit + 1,
+  })
   return toPage(rows, page.limit, toWebhook)
 }

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Storage, Stored } from '@org/agent-messaging-core'
-import { anAgent, anEvent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import {
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  fakeIds,
+  newMessage,
+} from '@org/agent-messaging-core/testing'
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -41,24 +48,50 @@ async function workload(progress: { answered: number }) {
   await insisted(() => storage.agents.create(agent, 1_000))
   await insisted(() => storage.webhooks.create(aWebhook({ id: ids.next() }), 10))
   async function send(sessionId: string): Promise<string> {
-    const message = newMessage(agent, { sessionId, idempotencyKey: `${sessionId} ${ids.next()}`, claimUntil: now + LEASE_MS })
+    const message = newMessage(agent, {
+      sessionId,
+      idempotencyKey: `${sessionId} ${ids.next()}`,
+      claimUntil: now + LEASE_MS,
+    })
     const accepted = await insisted(() => storage.messages.accept(message))
     // Committed, though the connection was lost before that could be said: the lease is found by its token.
     const token =
-      accepted.kind === 'claimed' ? accepted.claimed.lease.token : (await insisted(() => storage.messages.getHeld(message.id)))?.token
-    const state = { kind: 'responded', response: message.message, respondedAt: now, responseTimeMs: 0 } as const
+      accepted.kind === 'claimed'
+        ? accepted.claimed.lease.token
+        : (await insisted(() => storage.messages.getHeld(message.id)))?.token
+    const state = {
+      kind: 'responded',
+      response: message.message,
+      respondedAt: now,
+      responseTimeMs: 0,
+    } as const
     const outgoing = () => ({
       event: anEvent(agent, { id: ids.next(), name: 'message.responded' }),
       nextDeliveryId: ids.next,
       claim: { until: now + LEASE_MS, except: new Set<string>() },
     })
     const recorded = await insisted(() =>
-      storage.messages.recordRun({ messageId: message.id, token: token ?? 0, state, now, outgoing: outgoing() }),
+      storage.messages.recordRun({
+        messageId: message.id,
+        token: token ?? 0,
+        state,
+        now,
+        outgoing: outgoing(),
+      }),
     )
     progress.answered++
     for (const { delivery, lease } of recorded.kind === 'recorded' ? recorded.deliveries : []) {
-      const attempt = { startedAt: now, durationMs: 1, outcome: { kind: 'accepted', statusCode: 204, responseBody: '' } } as const
-      const record = { deliveryId: delivery.id, token: lease.token, attempt, state: { kind: 'delivered', deliveredAt: now } } as const
+      const attempt = {
+        startedAt: now,
+        durationMs: 1,
+        outcome: { kind: 'accepted', statusCode: 204, responseBody: '' },
+      } as const
+      const record = {
+        deliveryId: delivery.id,
+        token: lease.token,
+        attempt,
+        state: { kind: 'delivered', deliveredAt: now },
+      } as const
       await insisted(() => storage.deliveries.recordAttempt(record))
     }
     return message.id
@@ -72,7 +105,10 @@ async function workload(progress: { answered: number }) {
 }
 
 async function count(query: string): Promise<number> {
-  return Number((await client.query<{ count: string }>(`select count(*) from agent_messaging.${query}`)).rows[0]?.count)
+  return Number(
+    (await client.query<{ count: string }>(`select count(*) from agent_messaging.${query}`)).rows[0]
+      ?.count,
+  )
 }
 
 it.each<[string, () => Promise<void>]>([
@@ -80,7 +116,8 @@ it.each<[string, () => Promise<void>]>([
   [
     'ends all connections',
     async () => {
-      const others = "application_name <> 'nobody' and pid <> pg_backend_pid() and datname = current_database()"
+      const others =
+        "application_name <> 'nobody' and pid <> pg_backend_pid() and datname = current_database()"
       await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`)
     },
   ],
@@ -90,7 +127,10 @@ it.each<[string, () => Promise<void>]>([
     const progress = { answered: 0 }
     const working = workload(progress)
     for (const share of [0.2, 0.5]) {
-      await vi.waitFor(() => expect(progress.answered).toBeGreaterThan(SENDERS * MESSAGES * share), { timeout: 30_000, interval: 5 })
+      await vi.waitFor(
+        () => expect(progress.answered).toBeGreaterThan(SENDERS * MESSAGES * share),
+        { timeout: 30_000, interval: 5 },
+      )
       await fault()
     }
     const sent = await working
@@ -99,7 +139,9 @@ it.each<[string, () => Promise<void>]>([
     // One event and one delivery for each answer, whether or not its caller was told of it.
     expect([await count('events'), await count('deliveries')]).toEqual([sent.length, sent.length])
     expect(await count('attempts')).toBe(await count("deliveries where state = 'delivered'"))
-    expect(await count('sessions where due_at is not null or last_position <> head_position - 1')).toBe(0)
+    expect(
+      await count('sessions where due_at is not null or last_position <> head_position - 1'),
+    ).toBe(0)
   },
   90_000,
 )

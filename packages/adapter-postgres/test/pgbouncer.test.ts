@@ -1,4 +1,8 @@
-import { openPostgresStorage, postgresPacemaker, postgresSignal } from '@org/agent-messaging-postgres'
+import {
+  openPostgresStorage,
+  postgresPacemaker,
+  postgresSignal,
+} from '@org/agent-messaging-postgres'
 import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing'
 import type { Message } from '@org/agent-messaging-core'
 import pg from 'pg'
@@ -22,17 +26,30 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
   })
 
   it('any number of processes open, migrate, accept and answer over a few connections', async () => {
-    const storages = await Promise.all(Array.from({ length: 4 }, () => openPostgresStorage({ connectionString: bouncer.url })))
+    const storages = await Promise.all(
+      Array.from({ length: 4 }, () => openPostgresStorage({ connectionString: bouncer.url })),
+    )
     const [agent, now] = [anAgent({ concurrency: 100 }), Date.now()]
     ;(await storages[0]?.credentials.createProject(aProject()))?._unsafeUnwrap()
     ;(await storages[0]?.agents.create(agent, 1_000))?._unsafeUnwrap()
     const sends = storages.flatMap(({ messages }, process) =>
       Array.from({ length: 25 }, async (_, n) => {
-        const accepted = (await messages.accept(newMessage(agent, { sessionId: `${process} ${n}`, claimUntil: now })))._unsafeUnwrap()
+        const accepted = (
+          await messages.accept(
+            newMessage(agent, { sessionId: `${process} ${n}`, claimUntil: now }),
+          )
+        )._unsafeUnwrap()
         if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
         const { message, lease } = accepted.claimed
-        const state = { kind: 'responded', response: 'done', respondedAt: now, responseTimeMs: 0 } as const
-        return (await messages.recordRun({ messageId: message.id, token: lease.token, state, now }))._unsafeUnwrap().kind
+        const state = {
+          kind: 'responded',
+          response: 'done',
+          respondedAt: now,
+          responseTimeMs: 0,
+        } as const
+        return (
+          await messages.recordRun({ messageId: message.id, token: lease.token, state, now })
+        )._unsafeUnwrap().kind
       }),
     )
     expect(new Set(await Promise.all(sends))).toEqual(new Set(['recorded']))
@@ -40,7 +57,10 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
   })
 
   it('wake-ups come through on a connection past it', async () => {
-    const [from, to] = [postgresSignal({ connectionString: direct }), postgresSignal({ connectionString: direct })]
+    const [from, to] = [
+      postgresSignal({ connectionString: direct }),
+      postgresSignal({ connectionString: direct }),
+    ]
     const heard = vi.fn<() => void>()
     to.listen('told', heard)
     await vi.waitFor(
@@ -54,10 +74,15 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
   })
 
   it('a pacemaker keeps no state in its connection, so that it beats through it as well', async () => {
-    const [storage, agent] = [await openPostgresStorage({ connectionString: bouncer.url }), anAgent()]
+    const [storage, agent] = [
+      await openPostgresStorage({ connectionString: bouncer.url }),
+      anAgent(),
+    ]
     const now = Date.now()
     ;(await storage.agents.create(agent, 1_000))._unsafeUnwrap()
-    const accepted = (await storage.messages.accept(newMessage(agent, { claimUntil: now })))._unsafeUnwrap()
+    const accepted = (
+      await storage.messages.accept(newMessage(agent, { claimUntil: now }))
+    )._unsafeUnwrap()
     if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
     const { message, lease } = accepted.claimed
     const pacemaker = postgresPacemaker({ connectionString: bouncer.url, leaseMs: 300 })
@@ -65,9 +90,10 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     const client = new pg.Client({ connectionString: direct })
     await client.connect()
     const leaseEnd = async () => {
-      const { rows } = await client.query<{ due_at: string }>('select due_at from agent_messaging.sessions where last_message_id = $1', [
-        message.id,
-      ])
+      const { rows } = await client.query<{ due_at: string }>(
+        'select due_at from agent_messaging.sessions where last_message_id = $1',
+        [message.id],
+      )
       return Number(rows[0]?.due_at)
     }
     await vi.waitFor(async () => expect(await leaseEnd()).toBeGreaterThan(now), { timeout: 10_000 })

@@ -7,7 +7,9 @@ import { freePort } from '../../../scripts/free-port.mjs'
 import { answering, unprivileged } from './postgres-server.mjs'
 
 /** A PgBouncer in transaction mode before the database of `url`, with few connections to share. */
-export async function testPgBouncer(url: string): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function testPgBouncer(
+  url: string,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-pgbouncer-'))
   await chmod(folder, 0o755)
   const [target, port] = [new URL(url), await freePort()]

@@ -38,7 +38,11 @@ export async function startPostgres(settings) {
  * @returns {Promise<PostgresServer>}
  */
 export async function startPostgresIn(folder, settings) {
-  let programs = path.join(path.dirname(fileURLToPath(import.meta.resolve(PLATFORM))), '..', 'native')
+  let programs = path.join(
+    path.dirname(fileURLToPath(import.meta.resolve(PLATFORM))),
+    '..',
+    'native',
+  )
   const user = await unprivileged()
   if (user) {
     // Who is not root may not get to our own folders, such as a checkout in root's home.
@@ -59,12 +63,22 @@ export async function startPostgresIn(folder, settings) {
   if (code !== 0) throw new Error(`initdb ended with ${code}`)
 
   const port = await freePort()
-  const all = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', ...settings]
+  const all = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+    ...settings,
+  ]
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   let server
   let exited
   async function start() {
-    server = spawn(path.join(programs, 'bin', 'postgres'), ['-D', data, ...all.flatMap((setting) => ['-c', setting])], options)
+    server = spawn(
+      path.join(programs, 'bin', 'postgres'),
+      ['-D', data, ...all.flatMap((setting) => ['-c', setting])],
+      options,
+    )
     exited = once(server, 'exit')
     await answering(url)
   }
@@ -90,7 +104,11 @@ export async function unprivileged() {
 }
 
 export async function answering(url) {
-  for (const end = Date.now() + START_LIMIT_MS; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (
+    const end = Date.now() + START_LIMIT_MS;
+    ;
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  ) {
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => undefined)
     try {

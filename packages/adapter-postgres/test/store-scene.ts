@@ -9,7 +9,9 @@ import type { TestPostgres } from './test-postgres.js'
 export const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
 
 /** A storage on a new database, with an agent, to the end of the test. */
-export async function storeScene(postgres: TestPostgres): Promise<{ pool: pg.Pool; storage: Storage; agent: Agent }> {
+export async function storeScene(
+  postgres: TestPostgres,
+): Promise<{ pool: pg.Pool; storage: Storage; agent: Agent }> {
   const pool = await postgres.pool()
   const storage = await openPostgresStorage({ pool })
   onTestFinished(async () => {

@@ -13,7 +13,10 @@ export type TestPostgres = {
 export async function testPostgres(): Promise<TestPostgres> {
   const given = process.env['TEST_DATABASE_URL']
   // What a crash of the machine would lose is not what these tests are about.
-  const server = given === undefined ? await startPostgres(['fsync=off']) : { url: given, stop: async () => undefined }
+  const server =
+    given === undefined
+      ? await startPostgres(['fsync=off'])
+      : { url: given, stop: async () => undefined }
   const admin = new pg.Client({ connectionString: server.url })
   await admin.connect()
   const made: string[] = []
@@ -33,7 +36,8 @@ export async function testPostgres(): Promise<TestPostgres> {
       return pool.on('error', () => undefined)
     },
     close: async () => {
-      if (given !== undefined) for (const name of made) await admin.query(`drop database ${name} with (force)`)
+      if (given !== undefined)
+        for (const name of made) await admin.query(`drop database ${name} with (force)`)
       await admin.end()
       await server.stop()
     },

@@ -35,7 +35,11 @@ type Bounds = { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: 
 type OpenTurn = { readonly answer: Answer; readonly signal: AbortSignal }
 
 /** What an agent asked leave for, in its own words, and what it was told. */
-type PermissionDecision = { readonly line: string; readonly toolKind: ToolKind; readonly answer: string }
+type PermissionDecision = {
+  readonly line: string
+  readonly toolKind: ToolKind
+  readonly answer: string
+}
 
 export type ConnectionEvents = {
   onDecision(decision: PermissionDecision): void
@@ -43,7 +47,11 @@ export type ConnectionEvents = {
   onStray(line: string, why: string): void
 }
 
-export function connectAcp(pipes: AgentPipes, permissions: PermissionPolicy, { onDecision, onStray }: ConnectionEvents): AcpConnection {
+export function connectAcp(
+  pipes: AgentPipes,
+  permissions: PermissionPolicy,
+  { onDecision, onStray }: ConnectionEvents,
+): AcpConnection {
   const turns = new Map<string, OpenTurn>()
   const onUpdate = (params: unknown) => {
     const report = readUpdate(params)
@@ -51,21 +59,29 @@ export function connectAcp(pipes: AgentPipes, permissions: PermissionPolicy, { o
   }
   const stream = agentStream(pipes, { onUpdate, onStray })
   const connection = client({ name: 'agent-messaging' })
-    .onRequest(methods.client.session.requestPermission, ({ params: { sessionId, toolCall, options } }) => {
-      const turn = turns.get(sessionId)
-      if (!turn || turn.signal.aborted) return { outcome: { outcome: 'cancelled' } }
-      const toolKind = toolCall.kind ?? turn.answer.kindOf(toolCall.toolCallId) ?? 'other'
-      const option = decidePermission(permissions, toolKind, options)
-      onDecision({ line: toolCall.title ?? '', toolKind, answer: option?.kind ?? 'cancelled' })
-      return { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } }
-    })
+    .onRequest(
+      methods.client.session.requestPermission,
+      ({ params: { sessionId, toolCall, options } }) => {
+        const turn = turns.get(sessionId)
+        if (!turn || turn.signal.aborted) return { outcome: { outcome: 'cancelled' } }
+        const toolKind = toolCall.kind ?? turn.answer.kindOf(toolCall.toolCallId) ?? 'other'
+        const option = decidePermission(permissions, toolKind, options)
+        onDecision({ line: toolCall.title ?? '', toolKind, answer: option?.kind ?? 'cancelled' })
+        return {
+          outcome: option
+            ? { outcome: 'selected', optionId: option.optionId }
+            : { outcome: 'cancelled' },
+        }
+      },
+    )
     .connect(stream)
 
   return {
     async ask(method, params, { signal, timeoutMs }) {
       const aborter = new AbortController()
       const abort = () => aborter.abort(signal?.reason)
-      const late = () => aborter.abort(new AgentLate(`the agent did not answer ${method} within ${timeoutMs} ms`))
+      const late = () =>
+        aborter.abort(new AgentLate(`the agent did not answer ${method} within ${timeoutMs} ms`))
       if (signal?.aborted) throw signal.reason
       signal?.addEventListener('abort', abort)
       const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs)
@@ -108,7 +124,11 @@ const introduction = z.object({
 })
 
 /** The handshake, and the login if one is wanted. Rejects as `ask` does, and when the agent speaks no version of the protocol that we do. */
-export async function shakeHands({ ask }: AcpConnection, login: string | undefined, bounds: Bounds): Promise<Introduction> {
+export async function shakeHands(
+  { ask }: AcpConnection,
+  login: string | undefined,
+  bounds: Bounds,
+): Promise<Introduction> {
   // No file system and no terminal of ours: what the agent does, it does as its own process.
   const request: InitializeRequest = {
     ...{ protocolVersion: PROTOCOL_VERSION, clientCapabilities: {} },
@@ -117,9 +137,12 @@ export async function shakeHands({ ask }: AcpConnection, login: string | undefin
   const { data } = introduction.safeParse(await ask(methods.agent.initialize, request, bounds))
   if (!data) throw new AnswerInvalid('its answer to initialize is not what the protocol says')
   if (data.protocolVersion !== PROTOCOL_VERSION) {
-    throw new AnswerInvalid(`it speaks version ${data.protocolVersion} of the protocol, and this service version ${PROTOCOL_VERSION}`)
+    throw new AnswerInvalid(
+      `it speaks version ${data.protocolVersion} of the protocol, and this service version ${PROTOCOL_VERSION}`,
+    )
   }
-  if (login !== undefined) await ask(methods.agent.authenticate, { methodId: login } satisfies AuthenticateRequest, bounds)
+  if (login !== undefined)
+    await ask(methods.agent.authenticate, { methodId: login } satisfies AuthenticateRequest, bounds)
   const { loadSession, sessionCapabilities } = data.agentCapabilities ?? {}
   return {
     canLoad: loadSession === true,

@@ -29,7 +29,8 @@ export function decidePermission(
   toolKind: ToolKind,
   options: readonly PermissionOption[],
 ): PermissionOption | undefined {
-  const isAllowed = typeof policy === 'string' ? policy === 'allow' : policy.allow.includes(toolKind)
+  const isAllowed =
+    typeof policy === 'string' ? policy === 'allow' : policy.allow.includes(toolKind)
   const find = (kind: PermissionOption['kind']) => options.find((option) => option.kind === kind)
   return isAllowed ? find('allow_once') : (find('reject_once') ?? find('reject_always'))
 }

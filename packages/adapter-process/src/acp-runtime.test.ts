@@ -13,7 +13,9 @@ const testProgram = (file: string, ...args: string[]): AcpProgram => ({
   args: [fileURLToPath(new URL(`../test/${file}`, import.meta.url)), ...args],
 })
 
-type Setting = Partial<Omit<AcpRuntimeOptions, 'programs'>> & { readonly program?: Partial<AcpProgram> }
+type Setting = Partial<Omit<AcpRuntimeOptions, 'programs'>> & {
+  readonly program?: Partial<AcpProgram>
+}
 
 function runtimeOf(program: AcpProgram, setting: Setting = {}) {
   const log: string[] = []
@@ -27,7 +29,10 @@ function runtimeOf(program: AcpProgram, setting: Setting = {}) {
   return { runtime, log }
 }
 
-const coder = (program = 'coder') => ({ agent: anAgent({ id: 'agent-1', runtime: { kind: 'acp', options: { program } } }), secrets: {} })
+const coder = (program = 'coder') => ({
+  agent: anAgent({ id: 'agent-1', runtime: { kind: 'acp', options: { program } } }),
+  secrets: {},
+})
 
 /** An agent built on the SDK, under way. */
 async function running(args: readonly string[] = [], setting: Setting = {}) {
@@ -51,7 +56,10 @@ async function startError(program: AcpProgram, setting: Setting = {}): Promise<R
 const never = new AbortController().signal
 
 /** Runs of one session; what they remember is there for the next, as the service does it. */
-function session(sessionId = 'session-1', past: readonly { message: string; response: string }[] = []) {
+function session(
+  sessionId = 'session-1',
+  past: readonly { message: string; response: string }[] = [],
+) {
   const kept: { state?: string } = {}
   const chunks: string[] = []
   return {
@@ -64,7 +72,11 @@ function session(sessionId = 'session-1', past: readonly { message: string; resp
           ...(kept.state !== undefined && { sessionState: kept.state }),
           remember: async (state) => void (kept.state = state),
           history: async () =>
-            past.map((turn, index) => ({ ...turn, messageId: `past-${index}`, executionPrincipal: { type: 'service' } })),
+            past.map((turn, index) => ({
+              ...turn,
+              messageId: `past-${index}`,
+              executionPrincipal: { type: 'service' },
+            })),
           emit: (chunk) => chunks.push(chunk),
           ...more,
         }),
@@ -74,7 +86,11 @@ function session(sessionId = 'session-1', past: readonly { message: string; resp
 }
 
 const answered = (response: string) => ({ kind: 'answered', response })
-const failed = (code: string, message: unknown, retryable: boolean) => ({ kind: 'failed', error: { code, message }, retryable })
+const failed = (code: string, message: unknown, retryable: boolean) => ({
+  kind: 'failed',
+  error: { code, message },
+  retryable,
+})
 
 function folder(): string {
   const made = realpathSync(mkdtempSync(path.join(tmpdir(), 'acp-')))
@@ -86,7 +102,10 @@ describe('options of acp agents', () => {
   const { runtime } = runtimeOf(testProgram('acp-agent.mjs'))
 
   it('name a program of the operator', async () => {
-    expect((await runtime.parseOptions({ program: 'coder' }))._unsafeUnwrap()).toEqual({ options: { program: 'coder' }, secrets: {} })
+    expect((await runtime.parseOptions({ program: 'coder' }))._unsafeUnwrap()).toEqual({
+      options: { program: 'coder' },
+      secrets: {},
+    })
   })
 
   it.each([
@@ -119,24 +138,40 @@ describe('a turn', () => {
 
   it('prompts with the message, and tells whose it is', async () => {
     const { agent } = await running()
-    const about = { metadata: { channel: 'C1' }, executionPrincipal: { type: 'end_user', endUserId: 'u-1' }, attempt: 2 } as const
+    const about = {
+      metadata: { channel: 'C1' },
+      executionPrincipal: { type: 'end_user', endUserId: 'u-1' },
+      attempt: 2,
+    } as const
     const outcome = await session().run(agent, 'prompt', about)
     expect(JSON.parse((outcome as { response: string }).response)).toEqual({
       prompt: [{ type: 'text', text: 'prompt' }],
-      _meta: { 'agent-messaging': { messageId: 'message-1', agentId: 'agent-1', sessionId: 'session-1', ...about } },
+      _meta: {
+        'agent-messaging': {
+          messageId: 'message-1',
+          agentId: 'agent-1',
+          sessionId: 'session-1',
+          ...about,
+        },
+      },
     })
   })
 
   it('hands on the trace under the names that the protocol keeps for it', async () => {
     const { agent } = await running()
-    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' }
+    const trace = {
+      traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+      tracestate: 'vendor=1',
+    }
     const outcome = await session().run(agent, 'prompt', { trace })
     expect(JSON.parse((outcome as { response: string }).response)).toMatchObject({ _meta: trace })
   })
 
   it('works where the operator says, or where we do', async () => {
     const cwd = folder()
-    expect(await session().run((await running([], { program: { cwd } })).agent, 'cwd')).toEqual(answered(cwd))
+    expect(await session().run((await running([], { program: { cwd } })).agent, 'cwd')).toEqual(
+      answered(cwd),
+    )
     expect(await session().run((await running()).agent, 'cwd')).toEqual(answered(process.cwd()))
   })
 
@@ -147,10 +182,16 @@ describe('a turn', () => {
     expect(chunks).toEqual(['heard'])
     expect(await run(agent, 'and now?')).toEqual(answered('You said: and now?'))
     expect(exits).toEqual([])
-    const strays = log.map((line) => JSON.parse(line.slice('program.stray_line '.length)) as { line: string; why: string })
+    const strays = log.map(
+      (line) =>
+        JSON.parse(line.slice('program.stray_line '.length)) as { line: string; why: string },
+    )
     expect(strays.map(({ line }) => line)).toEqual([
       ...['Debugger attached.', '{"jsonrpc":"2.0","method":"session/upd', '[]', '7', 'null', '{}'],
-      ...['{"jsonrpc":"2.0","id":4711,"result":{"stopReason":"end_turn"}}', expect.stringContaining('"id":null') as string],
+      ...[
+        '{"jsonrpc":"2.0","id":4711,"result":{"stopReason":"end_turn"}}',
+        expect.stringContaining('"id":null') as string,
+      ],
     ])
   })
 
@@ -167,19 +208,36 @@ describe('a turn', () => {
     expect(await run(agent, 'still there?')).toEqual(answered('You said: still there?'))
   })
 
-  it.each(['fs/read_text_file', 'terminal/create', 'elicitation/create', '_of/theirs'])('gets no %s of ours', async (method) => {
-    const { agent } = await running([], { program: { permissions: 'allow' } })
-    expect(await session().run(agent, `asks ${method}`)).toEqual(answered('refused with -32601'))
-  })
+  it.each(['fs/read_text_file', 'terminal/create', 'elicitation/create', '_of/theirs'])(
+    'gets no %s of ours',
+    async (method) => {
+      const { agent } = await running([], { program: { permissions: 'allow' } })
+      expect(await session().run(agent, `asks ${method}`)).toEqual(answered('refused with -32601'))
+    },
+  )
 
   it.each([
     ['stop max_tokens as far as', answered('as far as')],
     ['stop max_turn_requests half', answered('half')],
-    ['stop max_tokens', failed('RUNTIME_ERROR', 'the agent came to its limit (max_tokens) before it said anything', false)],
+    [
+      'stop max_tokens',
+      failed(
+        'RUNTIME_ERROR',
+        'the agent came to its limit (max_tokens) before it said anything',
+        false,
+      ),
+    ],
     ['stop refusal', failed('RUNTIME_ERROR', 'the agent refused', false)],
     ['stop refusal not that', failed('RUNTIME_ERROR', 'the agent refused: not that', false)],
     ['stop cancelled', failed('RUNTIME_ERROR', 'the agent cancelled its turn', false)],
-    ['stop bored', failed('RESPONSE_INVALID', 'the agent ended its turn for no reason that the protocol knows', false)],
+    [
+      'stop bored',
+      failed(
+        'RESPONSE_INVALID',
+        'the agent ended its turn for no reason that the protocol knows',
+        false,
+      ),
+    ],
     ['stop end_turn', answered('')],
     ['throw', failed('RUNTIME_ERROR', 'Internal error: no model at home', true)],
     ['invalid', failed('RUNTIME_ERROR', 'Invalid params: no such slash command', false)],
@@ -191,7 +249,9 @@ describe('a turn', () => {
   it('fails when the answer is too long, and the agent is told to end', async () => {
     const { agent } = await running([], { limits: { maxAnswerLength: 5_000 } })
     const { run, chunks } = session()
-    expect(await run(agent, 'flood')).toEqual(failed('RESPONSE_INVALID', "the agent's answer has more than 5000 characters", false))
+    expect(await run(agent, 'flood')).toEqual(
+      failed('RESPONSE_INVALID', "the agent's answer has more than 5000 characters", false),
+    )
     expect(chunks.join('')).toHaveLength(5_000)
     expect(await run(agent, 'huge 5000')).toEqual(answered('y'.repeat(5_000)))
     expect(await run(agent, 'huge 5001')).toMatchObject({ error: { code: 'RESPONSE_INVALID' } })
@@ -220,11 +280,16 @@ describe('permissions', () => {
     [{ allow: ['read'] }, 'once execute', 'id of reject_once'],
     [{ allow: ['read'] }, 'once of_next_year', 'id of reject_once'],
     [{ allow: ['other'] }, 'once of_next_year', 'id of allow_once'],
-  ] as const)('under %j, to a request with options %s: %s', async (permissions, request, answer) => {
-    const { agent, log } = await running([], permissions ? { program: { permissions } } : {})
-    expect(await session().run(agent, `permission ${request}`)).toEqual(answered(answer))
-    expect(log).toEqual([expect.stringContaining('program.permission {"agentId":"agent-1","program":"coder"')])
-  })
+  ] as const)(
+    'under %j, to a request with options %s: %s',
+    async (permissions, request, answer) => {
+      const { agent, log } = await running([], permissions ? { program: { permissions } } : {})
+      expect(await session().run(agent, `permission ${request}`)).toEqual(answered(answer))
+      expect(log).toEqual([
+        expect.stringContaining('program.permission {"agentId":"agent-1","program":"coder"'),
+      ])
+    },
+  )
 })
 
 describe('sessions', () => {
@@ -245,27 +310,32 @@ describe('sessions', () => {
       expect(chunks).toEqual([])
       throw new Error('the lease is lost')
     }
-    expect(await run(agent, 'hello', { remember })).toEqual(failed('RUNTIME_ERROR', 'the lease is lost', true))
+    expect(await run(agent, 'hello', { remember })).toEqual(
+      failed('RUNTIME_ERROR', 'the lease is lost', true),
+    )
     expect(chunks).toEqual([])
   })
 
   it.each([
     ['loads', ['--load'], 'loaded'],
     ['resumes', ['--load', '--resume'], 'resumed'],
-  ])('are opened again by an agent that %s them, and their replay is no answer', async (_, args, opened) => {
-    const store = `--store=${path.join(folder(), 'sessions.json')}`
-    const before = await running([...args, store])
-    const { run, chunks, kept } = session()
-    await run(before.agent, 'my cat is Tom')
-    await before.agent.stop()
-    const { state } = kept
-    chunks.length = 0
+  ])(
+    'are opened again by an agent that %s them, and their replay is no answer',
+    async (_, args, opened) => {
+      const store = `--store=${path.join(folder(), 'sessions.json')}`
+      const before = await running([...args, store])
+      const { run, chunks, kept } = session()
+      await run(before.agent, 'my cat is Tom')
+      await before.agent.stop()
+      const { state } = kept
+      chunks.length = 0
 
-    const { agent } = await running([...args, store])
-    expect(await run(agent, 'turns')).toEqual(answered(`my cat is Tom|${opened}|turns`))
-    expect(chunks).toHaveLength(1)
-    expect(kept.state).toBe(state)
-  })
+      const { agent } = await running([...args, store])
+      expect(await run(agent, 'turns')).toEqual(answered(`my cat is Tom|${opened}|turns`))
+      expect(chunks).toHaveLength(1)
+      expect(kept.state).toBe(state)
+    },
+  )
 
   const past = [{ message: 'my cat is "Tom"', response: 'noted' }]
   const recounted =
@@ -331,7 +401,11 @@ describe('sessions', () => {
   it('have an id that is text', async () => {
     const { agent } = await running(['--no-id'])
     expect(await session().run(agent, 'hello')).toEqual(
-      failed('RESPONSE_INVALID', 'the agent opened a session without an id that can be stored', false),
+      failed(
+        'RESPONSE_INVALID',
+        'the agent opened a session without an id that can be stored',
+        false,
+      ),
     )
   })
 
@@ -340,7 +414,11 @@ describe('sessions', () => {
     expect(await session().run(agent, 'hello')).toEqual(
       failed('RUNTIME_TIMEOUT', 'the agent did not answer session/new within 50 ms', true),
     )
-    await expect.poll(() => exits).toEqual([{ code: 'RUNTIME_EXITED', message: 'the agent was ended, for it did not answer any more' }])
+    await expect
+      .poll(() => exits)
+      .toEqual([
+        { code: 'RUNTIME_EXITED', message: 'the agent was ended, for it did not answer any more' },
+      ])
   })
 
   it('that are not opened end no agent that is at work', async () => {
@@ -349,7 +427,9 @@ describe('sessions', () => {
     const aborter = new AbortController()
     const waits = run(agent, 'wait', {}, aborter.signal)
     await expect.poll(() => chunks).toEqual(['waiting'])
-    expect(await session('session-2').run(agent, 'hello')).toMatchObject({ error: { code: 'RUNTIME_TIMEOUT' } })
+    expect(await session('session-2').run(agent, 'hello')).toMatchObject({
+      error: { code: 'RUNTIME_TIMEOUT' },
+    })
     aborter.abort()
     expect(await waits).toEqual(failed('RUNTIME_ERROR', 'the agent cancelled its turn', false))
     expect(exits).toEqual([])
@@ -365,7 +445,9 @@ describe('sessions', () => {
   it('are open to an agent that has been told how to log in', async () => {
     const { agent } = await running(['--login'], { program: { login: 'api-key' } })
     expect(await session().run(agent, 'hello')).toEqual(answered('You said: hello'))
-    expect(await startError(testProgram('acp-agent.mjs', '--login'), { program: { login: 'browser' } })).toEqual({
+    expect(
+      await startError(testProgram('acp-agent.mjs', '--login'), { program: { login: 'browser' } }),
+    ).toEqual({
       code: 'RUNTIME_EXITED',
       message: 'the agent did not start: Invalid params: no browser here',
     })
@@ -393,7 +475,9 @@ describe('an aborted run', () => {
     const outcome = run(agent, 'deaf', {}, aborter.signal)
     await expect.poll(() => chunks).toEqual(['deaf'])
     aborter.abort()
-    expect(await outcome).toEqual(failed('RUNTIME_TIMEOUT', 'the agent did not end its turn when asked to', false))
+    expect(await outcome).toEqual(
+      failed('RUNTIME_TIMEOUT', 'the agent did not end its turn when asked to', false),
+    )
     const { state } = kept
     expect(await run(agent, 'turns')).toEqual(answered('turns'))
     expect(kept.state).not.toBe(state)
@@ -414,10 +498,14 @@ describe('an aborted run', () => {
   it('does not prompt when it is aborted before', async () => {
     const { agent } = await running()
     const { run, chunks } = session()
-    expect(await run(agent, 'hello', {}, AbortSignal.abort(new Error('too late')))).toMatchObject({ kind: 'failed' })
+    expect(await run(agent, 'hello', {}, AbortSignal.abort(new Error('too late')))).toMatchObject({
+      kind: 'failed',
+    })
     const aborter = new AbortController()
     const remember = async () => aborter.abort(new Error('too late'))
-    expect(await run(agent, 'hello', { remember }, aborter.signal)).toMatchObject({ error: { message: 'too late' } })
+    expect(await run(agent, 'hello', { remember }, aborter.signal)).toMatchObject({
+      error: { message: 'too late' },
+    })
     expect(chunks).toEqual([])
   })
 
@@ -434,11 +522,19 @@ describe('an agent that ends', () => {
   it('loses its runs, says why, and is reported once', async () => {
     const { agent, exits, log } = await running()
     const waits = session('session-2').run(agent, 'wait')
-    const lost = failed('RUNTIME_LOST', 'the agent exited with code 3: out of memory, sort of', true)
+    const lost = failed(
+      'RUNTIME_LOST',
+      'the agent exited with code 3: out of memory, sort of',
+      true,
+    )
     expect(await session('session-1').run(agent, 'leave 3')).toEqual(lost)
     expect(await waits).toEqual(lost)
-    expect(exits).toEqual([{ code: 'RUNTIME_EXITED', message: 'the agent exited with code 3: out of memory, sort of' }])
-    expect(log).toEqual(['program.stderr {"agentId":"agent-1","program":"coder","line":"out of memory, sort of"}'])
+    expect(exits).toEqual([
+      { code: 'RUNTIME_EXITED', message: 'the agent exited with code 3: out of memory, sort of' },
+    ])
+    expect(log).toEqual([
+      'program.stderr {"agentId":"agent-1","program":"coder","line":"out of memory, sort of"}',
+    ])
     expect(await agent.health(never)).toEqual({ ok: false, detail: 'the agent has hung up' })
     expect(await session().run(agent, 'hello')).toEqual(lost)
     await agent.stop()
@@ -447,7 +543,9 @@ describe('an agent that ends', () => {
 
   it('by a signal does so too', async () => {
     const { agent, exits } = await running()
-    expect(await session().run(agent, 'crash')).toEqual(failed('RUNTIME_LOST', 'the agent was ended by SIGSEGV', true))
+    expect(await session().run(agent, 'crash')).toEqual(
+      failed('RUNTIME_LOST', 'the agent was ended by SIGSEGV', true),
+    )
     expect(exits).toHaveLength(1)
   })
 
@@ -456,7 +554,11 @@ describe('an agent that ends', () => {
     const { run } = session()
     const { response } = (await run(agent, 'pid')) as { response: string }
     expect(await run(agent, `huge ${9 * 1024 * 1024}`)).toEqual(
-      failed('RUNTIME_LOST', expect.stringMatching(/^the agent sent a message of more than 8388608 bytes$/), true),
+      failed(
+        'RUNTIME_LOST',
+        expect.stringMatching(/^the agent sent a message of more than 8388608 bytes$/),
+        true,
+      ),
     )
     expect(exits).toHaveLength(1)
     expect(isAlive(Number(response))).toBe(false)
@@ -478,7 +580,9 @@ describe('stopping', () => {
   })
 
   it('leaves nothing of an agent that will not end', async () => {
-    const { agent, log } = await runningProgram(testProgram('acp-rude.mjs', 'stubborn'), { limits: { stopGraceMs: 50 } })
+    const { agent, log } = await runningProgram(testProgram('acp-rude.mjs', 'stubborn'), {
+      limits: { stopGraceMs: 50 },
+    })
     await expect.poll(() => log).toEqual([expect.stringContaining('pid')])
     const pid = Number(/pid (\d+)/.exec(log[0] ?? '')?.[1])
     expect(isAlive(pid)).toBe(true)
@@ -491,19 +595,29 @@ describe('a program that does not start', () => {
   it.each([
     ['silent', 'the agent did not start: the agent did not answer initialize within 700 ms'],
     ['garbage', 'the agent did not start: the agent did not answer initialize within 700 ms'],
-    ['no-answer', 'the agent did not start: its answer to initialize is not what the protocol says'],
-    ['other-version', 'the agent did not start: it speaks version 99 of the protocol, and this service version 1'],
+    [
+      'no-answer',
+      'the agent did not start: its answer to initialize is not what the protocol says',
+    ],
+    [
+      'other-version',
+      'the agent did not start: it speaks version 99 of the protocol, and this service version 1',
+    ],
     ['endless', expect.stringMatching(/^the agent sent a message of more than 8388608 bytes$/)],
     ['leaves', 'the agent exited with code 4: no licence found'],
     ['hangs-up', expect.stringMatching(/^the agent /)],
   ])('because it is %s', async (manner, message) => {
     const patient = manner === 'silent' || manner === 'garbage' ? 700 : 20_000
-    const error = await startError(testProgram('acp-rude.mjs', manner), { limits: { startTimeoutMs: patient, stopGraceMs: 50 } })
+    const error = await startError(testProgram('acp-rude.mjs', manner), {
+      limits: { startTimeoutMs: patient, stopGraceMs: 50 },
+    })
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message })
   })
 
   it('because the service is to stop', async () => {
-    const { runtime, log } = runtimeOf(testProgram('acp-rude.mjs', 'silent'), { limits: { stopGraceMs: 50 } })
+    const { runtime, log } = runtimeOf(testProgram('acp-rude.mjs', 'silent'), {
+      limits: { stopGraceMs: 50 },
+    })
     const stopping = new AbortController()
     const starting = runtime.start(coder(), () => expect.unreachable(), stopping.signal)
     await vi.waitUntil(() => log.length > 0)
@@ -514,13 +628,19 @@ describe('a program that does not start', () => {
 
   it('because it is not there', async () => {
     const error = await startError({ command: '/nowhere/agent' })
-    expect(error).toEqual({ code: 'RUNTIME_EXITED', message: expect.stringMatching(/^the agent exited with code 127/) as string })
+    expect(error).toEqual({
+      code: 'RUNTIME_EXITED',
+      message: expect.stringMatching(/^the agent exited with code 127/) as string,
+    })
   })
 
   it('because the operator has taken it out', async () => {
     const { runtime } = runtimeOf(testProgram('acp-agent.mjs'))
     const started = await runtime.start(coder('gone'), () => expect.unreachable())
-    expect(started._unsafeUnwrapErr()).toEqual({ code: 'RUNTIME_EXITED', message: 'this process has no program "gone"' })
+    expect(started._unsafeUnwrapErr()).toEqual({
+      code: 'RUNTIME_EXITED',
+      message: 'this process has no program "gone"',
+    })
     expect(['coder', 'gone'].map((program) => runtime.has?.({ program }))).toEqual([true, false])
   })
 })

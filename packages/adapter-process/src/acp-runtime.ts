@@ -1,6 +1,13 @@
 import { once } from 'node:events'
 import path from 'node:path'
-import { defaultLimits, failedRun, type AgentRuntime, type Clock, type RunError, type RunningAgent } from '@org/agent-messaging-core'
+import {
+  defaultLimits,
+  failedRun,
+  type AgentRuntime,
+  type Clock,
+  type RunError,
+  type RunningAgent,
+} from '@org/agent-messaging-core'
 import { err, ok } from 'neverthrow'
 import { connectAcp, shakeHands, type AcpConnection, type Introduction } from './acp-connection.js'
 import { AgentLate, failureOf, reasonOf } from './acp-failure.js'
@@ -64,7 +71,13 @@ const EXIT_PATIENCE_MS = 1_000
  * Agents that speak the Agent Client Protocol v1 on their stdin and stdout: one process for each, started from the operator's
  * `programs`, with a session of the agent's for each session of ours. Options: `{program}`.
  */
-export function acpRuntime({ programs, environment, clock, log = () => undefined, ...options }: AcpRuntimeOptions): AgentRuntime {
+export function acpRuntime({
+  programs,
+  environment,
+  clock,
+  log = () => undefined,
+  ...options
+}: AcpRuntimeOptions): AgentRuntime {
   const limits = { ...defaults, ...options.limits }
   const { find, has, parseOptions } = namedPrograms('acp', programs)
   return {
@@ -78,20 +91,28 @@ export function acpRuntime({ programs, environment, clock, log = () => undefined
       const program = find(name)
       if (!program) return err(exited(`this process has no program ${JSON.stringify(name)}`))
       const write = limitedLog(log, { agentId: agent.id, program: name }, clock)
-      const child = startChild(program, { environment, onStderrLine: (line) => write({ line }, 'program.stderr') })
+      const child = startChild(program, {
+        environment,
+        onStderrLine: (line) => write({ line }, 'program.stderr'),
+      })
       const connection = connectAcp(child, program.permissions ?? 'deny', {
         onDecision: (decision) => write(decision, 'program.permission'),
         onStray: (line, why) => write({ line, why }, 'program.stray_line'),
       })
       const ended = endOf(child, connection, limits.stopGraceMs)
       try {
-        const introduction = await shakeHands(connection, program.login, { timeoutMs: limits.startTimeoutMs, signal })
+        const introduction = await shakeHands(connection, program.login, {
+          timeoutMs: limits.startTimeoutMs,
+          signal,
+        })
         return ok(runningAcpAgent({ limits, program, connection, introduction, ended, onExit }))
       } catch (error) {
         const isGone = connection.closed.aborted
         connection.close()
         const how = await ended
-        return err(exited(isGone ? `the agent ${how}` : `the agent did not start: ${reasonOf(error)}`))
+        return err(
+          exited(isGone ? `the agent ${how}` : `the agent did not start: ${reasonOf(error)}`),
+        )
       }
     },
   }
@@ -107,10 +128,22 @@ type Started = {
   onExit(error: RunError): void
 }
 
-function runningAcpAgent({ limits, program, connection, introduction, ended, onExit }: Started): RunningAgent {
+function runningAcpAgent({
+  limits,
+  program,
+  connection,
+  introduction,
+  ended,
+  onExit,
+}: Started): RunningAgent {
   const { sessionTimeoutMs, cancelGraceMs, maxAnswerLength } = limits
   const cwd = path.resolve(program.cwd ?? '')
-  const sessions = acpSessions({ connection, agent: introduction, cwd, timeoutMs: sessionTimeoutMs })
+  const sessions = acpSessions({
+    connection,
+    agent: introduction,
+    cwd,
+    timeoutMs: sessionTimeoutMs,
+  })
   let isStopped = false
   void ended.then((how) => {
     if (!isStopped) onExit(exited(`the agent ${how}`))
@@ -119,9 +152,18 @@ function runningAcpAgent({ limits, program, connection, introduction, ended, onE
   return {
     async run(request, signal) {
       try {
-        return await takeTurn({ connection, sessions, cancelGraceMs, maxAnswerLength }, request, signal)
+        return await takeTurn(
+          { connection, sessions, cancelGraceMs, maxAnswerLength },
+          request,
+          signal,
+        )
       } catch (error) {
-        if (connection.closed.aborted) return failedRun('RUNTIME_LOST', `the agent ${isStopped ? 'was stopped' : await ended}`, true)
+        if (connection.closed.aborted)
+          return failedRun(
+            'RUNTIME_LOST',
+            `the agent ${isStopped ? 'was stopped' : await ended}`,
+            true,
+          )
         // One that neither works nor answers will not come to itself: its restart is the supervisor's to make.
         if (error instanceof AgentLate && connection.turns.size === 0) connection.close(error)
         return failureOf(error, introduction.logins)
@@ -129,7 +171,9 @@ function runningAcpAgent({ limits, program, connection, introduction, ended, onE
     },
     /** The protocol has no ping, so this says no more than that the process is there and has not hung up. */
     async health() {
-      return connection.closed.aborted ? { ok: false, detail: 'the agent has hung up' } : { ok: true }
+      return connection.closed.aborted
+        ? { ok: false, detail: 'the agent has hung up' }
+        : { ok: true }
     },
     async stop() {
       isStopped = true
@@ -140,14 +184,20 @@ function runningAcpAgent({ limits, program, connection, introduction, ended, onE
 }
 
 /** Waits for the end of the connection, whoever ended it, sees to it that the program ends too, and says how it did. */
-async function endOf(child: Child, { closed }: AcpConnection, stopGraceMs: number): Promise<string> {
+async function endOf(
+  child: Child,
+  { closed }: AcpConnection,
+  stopGraceMs: number,
+): Promise<string> {
   await once(closed, 'abort')
   child.stdin.end()
   await within(EXIT_PATIENCE_MS, child.exited, undefined)
   await child.stop(stopGraceMs)
   const why: unknown = closed.reason
   if (why instanceof MessageTooLong) return `sent ${why.message}`
-  return why instanceof AgentLate ? 'was ended, for it did not answer any more' : (await child.exited).reason
+  return why instanceof AgentLate
+    ? 'was ended, for it did not answer any more'
+    : (await child.exited).reason
 }
 
 const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message })

@@ -1,4 +1,9 @@
-import { methods, RequestError, type LoadSessionRequest, type NewSessionRequest } from '@agentclientprotocol/sdk'
+import {
+  methods,
+  RequestError,
+  type LoadSessionRequest,
+  type NewSessionRequest,
+} from '@agentclientprotocol/sdk'
 import { isStorableText, type RunRequest, type Turn } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import type { AcpConnection, Introduction } from './acp-connection.js'
@@ -10,7 +15,10 @@ export type AcpSessions = {
    * The session to prompt in: the one of the runs before, opened again where the agent can after a restart, or else a new one.
    * A new one is kept by `remember` before this resolves, and is to be told of the turns in `past` until one of it has settled.
    */
-  open(run: RunRequest, signal: AbortSignal): Promise<{ readonly id: string; readonly past: readonly Turn[] }>
+  open(
+    run: RunRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly id: string; readonly past: readonly Turn[] }>
   /** The agent has ended a turn in it, and so knows what it was told. */
   settle(id: string): void
   /** Never prompts in it again while the agent lives: a turn that would not end may still go on in there. */
@@ -35,9 +43,17 @@ const AUTH_REQUIRED = RequestError.authRequired().code
 
 const created = z.object({ sessionId: z.string().min(1).max(MAX_ID_LENGTH).refine(isStorableText) })
 
-export function acpSessions({ connection: { ask }, agent, cwd, timeoutMs }: AcpSessionsOptions): AcpSessions {
+export function acpSessions({
+  connection: { ask },
+  agent,
+  cwd,
+  timeoutMs,
+}: AcpSessionsOptions): AcpSessions {
   /** All that this process of the agent has opened, and for which of our sessions. */
-  const seen = new Map<string, { readonly ours: string; readonly state: 'new' | 'open' | 'abandoned' }>()
+  const seen = new Map<
+    string,
+    { readonly ours: string; readonly state: 'new' | 'open' | 'abandoned' }
+  >()
 
   function mark(id: string, state: 'open' | 'abandoned'): void {
     const before = seen.get(id)
@@ -53,7 +69,10 @@ export function acpSessions({ connection: { ask }, agent, cwd, timeoutMs }: AcpS
     // Loading replays the conversation, which nobody here looks at.
     const method = agent.canResume ? methods.agent.session.resume : methods.agent.session.load
     try {
-      await ask(method, { sessionId: id, cwd, mcpServers: [] } satisfies LoadSessionRequest, { signal, timeoutMs })
+      await ask(method, { sessionId: id, cwd, mcpServers: [] } satisfies LoadSessionRequest, {
+        signal,
+        timeoutMs,
+      })
       seen.set(id, { ours, state: 'open' })
       return true
     } catch (error) {
@@ -63,9 +82,14 @@ export function acpSessions({ connection: { ask }, agent, cwd, timeoutMs }: AcpS
   }
 
   async function begin(run: RunRequest, signal: AbortSignal): Promise<string> {
-    const answer = await ask(methods.agent.session.new, { cwd, mcpServers: [] } satisfies NewSessionRequest, { signal, timeoutMs })
+    const answer = await ask(
+      methods.agent.session.new,
+      { cwd, mcpServers: [] } satisfies NewSessionRequest,
+      { signal, timeoutMs },
+    )
     const id = created.safeParse(answer).data?.sessionId
-    if (id === undefined) throw new AnswerInvalid('the agent opened a session without an id that can be stored')
+    if (id === undefined)
+      throw new AnswerInvalid('the agent opened a session without an id that can be stored')
     // Two sessions in one would hear each other's answers.
     if (seen.has(id)) throw new AnswerInvalid('the agent gave a new session the id of another')
     seen.set(id, { ours: run.sessionId, state: 'new' })
@@ -76,7 +100,10 @@ export function acpSessions({ connection: { ask }, agent, cwd, timeoutMs }: AcpS
   return {
     async open(run, signal) {
       const { sessionState: known } = run
-      const id = known !== undefined && (await reopen(known, run.sessionId, signal)) ? known : await begin(run, signal)
+      const id =
+        known !== undefined && (await reopen(known, run.sessionId, signal))
+          ? known
+          : await begin(run, signal)
       return { id, past: seen.get(id)?.state === 'new' ? await run.history(PAST) : [] }
     },
     settle: (id) => mark(id, 'open'),

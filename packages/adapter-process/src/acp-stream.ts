@@ -1,5 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
-import { CLIENT_METHODS, type AnyMessage, type JsonRpcId, type Stream } from '@agentclientprotocol/sdk'
+import {
+  CLIENT_METHODS,
+  type AnyMessage,
+  type JsonRpcId,
+  type Stream,
+} from '@agentclientprotocol/sdk'
 import { isJsonObject } from '@org/agent-messaging-core'
 import { readLines } from './lines.js'
 
@@ -25,14 +30,20 @@ export class MessageTooLong extends Error {
  * that prints its log to stdout and reads late would stand still for ever, and we with it. Updates are taken out, in the order
  * of the pipe: all those of a turn have been seen when its end is, and kinds that the SDK does not know are no error.
  */
-export function agentStream({ stdin, stdout }: AgentPipes, { onUpdate, onStray }: StreamEvents): Stream {
+export function agentStream(
+  { stdin, stdout }: AgentPipes,
+  { onUpdate, onStray }: StreamEvents,
+): Stream {
   const asked = new Set<JsonRpcId>()
 
   function take(line: string, pass: (message: AnyMessage) => void): void {
     if (line.trim() === '') return
     const message = parse(line)
     if (!message) return onStray(line, 'not a JSON object')
-    if ('method' in message) return message.method === CLIENT_METHODS.session_update ? onUpdate(message.params) : pass(message)
+    if ('method' in message)
+      return message.method === CLIENT_METHODS.session_update
+        ? onUpdate(message.params)
+        : pass(message)
     if (!asked.delete(message.id)) return onStray(line, 'no answer to anything asked')
     pass(message)
   }
@@ -43,7 +54,9 @@ export function agentStream({ stdin, stdout }: AgentPipes, { onUpdate, onStray }
       write: (message) => {
         if ('method' in message && 'id' in message) asked.add(message.id)
         return new Promise((resolve, reject) => {
-          stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()))
+          stdin.write(`${JSON.stringify(message)}\n`, (error) =>
+            error ? reject(error) : resolve(),
+          )
         })
       },
     }),
@@ -51,7 +64,10 @@ export function agentStream({ stdin, stdout }: AgentPipes, { onUpdate, onStray }
 }
 
 /** Reads to the end whatever becomes of the connection, so that nobody waits for room in the pipe. */
-function readableOf(stdout: Readable, take: (line: string, pass: (message: AnyMessage) => void) => void): ReadableStream<AnyMessage> {
+function readableOf(
+  stdout: Readable,
+  take: (line: string, pass: (message: AnyMessage) => void) => void,
+): ReadableStream<AnyMessage> {
   let isOpen = true
   let unended = 0
   return new ReadableStream({

@@ -1,4 +1,9 @@
-import { methods, type CancelNotification, type ContentBlock, type PromptRequest } from '@agentclientprotocol/sdk'
+import {
+  methods,
+  type CancelNotification,
+  type ContentBlock,
+  type PromptRequest,
+} from '@agentclientprotocol/sdk'
 import { failedRun, type FinishedRun, type RunRequest, type Turn } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import { collectAnswer, type Answer } from './acp-answer.js'
@@ -21,22 +26,36 @@ const META_KEY = 'agent-messaging'
 const finished = z.object({ stopReason: z.string() })
 
 /** One prompt, from the session's opening to the end of the agent's turn. Rejects as `ask` does. */
-export async function takeTurn(d: TurnDeps, run: RunRequest, signal: AbortSignal): Promise<FinishedRun> {
+export async function takeTurn(
+  d: TurnDeps,
+  run: RunRequest,
+  signal: AbortSignal,
+): Promise<FinishedRun> {
   const { id: sessionId, past } = await d.sessions.open(run, signal)
   signal.throwIfAborted()
   const patience = cancellation(d, sessionId)
-  const answer = collectAnswer({ maxLength: d.maxAnswerLength, emit: (chunk) => run.emit(chunk), onTooLong: patience.cancel })
+  const answer = collectAnswer({
+    maxLength: d.maxAnswerLength,
+    emit: (chunk) => run.emit(chunk),
+    onTooLong: patience.cancel,
+  })
   d.connection.turns.set(sessionId, { answer, signal: patience.cancelled })
   signal.addEventListener('abort', patience.cancel)
   try {
-    const ended = await d.connection.ask(methods.agent.session.prompt, promptOf(sessionId, past, run), { signal: patience.over })
+    const ended = await d.connection.ask(
+      methods.agent.session.prompt,
+      promptOf(sessionId, past, run),
+      { signal: patience.over },
+    )
     d.sessions.settle(sessionId)
     return concluded(finished.safeParse(ended).data?.stopReason, answer, d.maxAnswerLength)
   } catch (error) {
     if (isSessionUnknown(error)) d.sessions.forget(sessionId)
     if (!patience.over.aborted) throw error
     d.sessions.abandon(sessionId)
-    return answer.isTooLong() ? tooLong(d.maxAnswerLength) : failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when asked to')
+    return answer.isTooLong()
+      ? tooLong(d.maxAnswerLength)
+      : failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when asked to')
   } finally {
     patience.end()
     signal.removeEventListener('abort', patience.cancel)
@@ -56,7 +75,10 @@ function cancellation({ connection, cancelGraceMs }: TurnDeps, sessionId: string
       if (cancelled.signal.aborted) return
       cancelled.abort()
       connection.tell(methods.agent.session.cancel, { sessionId } satisfies CancelNotification)
-      timer = setTimeout(() => over.abort(new AgentLate('the agent did not end its turn')), cancelGraceMs)
+      timer = setTimeout(
+        () => over.abort(new AgentLate('the agent did not end its turn')),
+        cancelGraceMs,
+      )
     },
     end: () => clearTimeout(timer),
   }
@@ -64,8 +86,19 @@ function cancellation({ connection, cancelGraceMs }: TurnDeps, sessionId: string
 
 function promptOf(sessionId: string, past: readonly Turn[], run: RunRequest): PromptRequest {
   const { messageId, agentId, message, metadata, executionPrincipal, attempt } = run
-  const about = { messageId, agentId, sessionId: run.sessionId, ...(metadata && { metadata }), executionPrincipal, attempt }
-  return { sessionId, prompt: [...recount(past), { type: 'text', text: message }], _meta: { ...run.trace, [META_KEY]: about } }
+  const about = {
+    messageId,
+    agentId,
+    sessionId: run.sessionId,
+    ...(metadata && { metadata }),
+    executionPrincipal,
+    attempt,
+  }
+  return {
+    sessionId,
+    prompt: [...recount(past), { type: 'text', text: message }],
+    _meta: { ...run.trace, [META_KEY]: about },
+  }
 }
 
 /** As JSON, so that nothing anybody wrote can pass for another turn. */
@@ -85,13 +118,22 @@ function concluded(stopReason: string | undefined, answer: Answer, maxLength: nu
     case 'max_tokens':
     case 'max_turn_requests':
       if (text !== '') return { kind: 'answered', response: text }
-      return failedRun('RUNTIME_ERROR', `the agent came to its limit (${stopReason}) before it said anything`)
+      return failedRun(
+        'RUNTIME_ERROR',
+        `the agent came to its limit (${stopReason}) before it said anything`,
+      )
     case 'refusal':
-      return failedRun('RUNTIME_ERROR', storable(text === '' ? 'the agent refused' : `the agent refused: ${text}`))
+      return failedRun(
+        'RUNTIME_ERROR',
+        storable(text === '' ? 'the agent refused' : `the agent refused: ${text}`),
+      )
     case 'cancelled':
       return failedRun('RUNTIME_ERROR', 'the agent cancelled its turn')
     default:
-      return failedRun('RESPONSE_INVALID', 'the agent ended its turn for no reason that the protocol knows')
+      return failedRun(
+        'RESPONSE_INVALID',
+        'the agent ended its turn for no reason that the protocol knows',
+      )
   }
 }
 

@@ -19,4 +19,5 @@ const update = z.discriminatedUnion('sessionUpdate', [
 const notification = z.object({ sessionId: z.string(), update })
 
 /** Undefined for thoughts, plans, images, what later versions add, and what is no update at all. */
-export const readUpdate = (params: unknown): z.infer<typeof notification> | undefined => notification.safeParse(params).data
+export const readUpdate = (params: unknown): z.infer<typeof notification> | undefined =>
+  notification.safeParse(params).data

@@ -61,25 +61,37 @@ describe('a child', () => {
       OPENAI_API_KEY: 'sk-1',
       NODE_OPTIONS: '--no-warnings',
     }
-    const program = node('console.log(JSON.stringify(process.env))', { env: { MODE: 'fast' }, inheritEnv: ['OPENAI_API_KEY', 'UNSET'] })
+    const program = node('console.log(JSON.stringify(process.env))', {
+      env: { MODE: 'fast' },
+      inheritEnv: ['OPENAI_API_KEY', 'UNSET'],
+    })
     const seen = JSON.parse(await outputOf(started(program, ours).child)) as Record<string, string>
     for (const name of ['PWD', 'OLDPWD', 'SHLVL', '_']) delete seen[name] // What shells set themselves.
     expect(seen).toEqual({ PATH: ours.PATH, HOME: '/home/x', OPENAI_API_KEY: 'sk-1', MODE: 'fast' })
   })
 
   it('has no file of ours but its three', async () => {
-    const { child } = started({ command: '/bin/sh', args: ['-c', 'if (: <&3) 2>/dev/null; then echo open; else echo closed; fi'] })
+    const { child } = started({
+      command: '/bin/sh',
+      args: ['-c', 'if (: <&3) 2>/dev/null; then echo open; else echo closed; fi'],
+    })
     expect(await outputOf(child)).toBe('closed\n')
   })
 
   it('that segfaults says by what it was ended', async () => {
     const { child } = started(node(`process.kill(process.pid, 'SIGSEGV')`))
-    expect(await child.exited).toEqual({ code: null, signal: 'SIGSEGV', reason: 'was ended by SIGSEGV' })
+    expect(await child.exited).toEqual({
+      code: null,
+      signal: 'SIGSEGV',
+      reason: 'was ended by SIGSEGV',
+    })
   })
 
   it('leaves its last words in the reason, and each line of its stderr in the log, without NUL and cut at 4 KiB', async () => {
     const { child, stderr } = started(
-      node(`process.stderr.write('loading\\0\\n' + 'x'.repeat(5000) + '\\nno such model: é\\n\\n'); process.exitCode = 1`),
+      node(
+        `process.stderr.write('loading\\0\\n' + 'x'.repeat(5000) + '\\nno such model: é\\n\\n'); process.exitCode = 1`,
+      ),
     )
     expect((await child.exited).reason).toBe('exited with code 1: no such model: é')
     expect(stderr).toEqual(['loading', 'x'.repeat(4096), 'no such model: é', ''])
@@ -91,9 +103,21 @@ describe('a child', () => {
   })
 
   it.each([
-    ['a command that is not there', { command: 'no-such-program-here' }, /exited with code 127: .*no-such-program-here/],
-    ['a folder that is not there', node('', { cwd: '/no/such/folder' }), /could not be started in \/no\/such\/folder: .*ENOENT/],
-    ['an argument with NUL', { command: 'echo', args: ['\0'] }, /could not be started: .*null bytes/],
+    [
+      'a command that is not there',
+      { command: 'no-such-program-here' },
+      /exited with code 127: .*no-such-program-here/,
+    ],
+    [
+      'a folder that is not there',
+      node('', { cwd: '/no/such/folder' }),
+      /could not be started in \/no\/such\/folder: .*ENOENT/,
+    ],
+    [
+      'an argument with NUL',
+      { command: 'echo', args: ['\0'] },
+      /could not be started: .*null bytes/,
+    ],
   ] as const)('with %s has exited, and says why', async (_, program, reason) => {
     const { child } = started(program)
     child.stdin.write('goes nowhere')
@@ -102,9 +126,12 @@ describe('a child', () => {
   })
 
   it('that closes its input takes what is written to it no more, and does no harm', async () => {
-    const { child } = started(node(`require('node:fs').closeSync(0); console.log('closed'); setTimeout(() => {}, 60_000)`))
+    const { child } = started(
+      node(`require('node:fs').closeSync(0); console.log('closed'); setTimeout(() => {}, 60_000)`),
+    )
     await once(child.stdout, 'data')
-    for (let n = 0; n < 3; n++) await new Promise((resolve) => child.stdin.write('x'.repeat(100_000), resolve))
+    for (let n = 0; n < 3; n++)
+      await new Promise((resolve) => child.stdin.write('x'.repeat(100_000), resolve))
     await child.stop(5_000)
     expect(await child.exited).toMatchObject({ signal: 'SIGTERM' })
   })
@@ -112,7 +139,10 @@ describe('a child', () => {
 
 describe('no process is left', () => {
   it('of a child that exits while its own child goes on', async () => {
-    const { child } = started({ command: '/bin/sh', args: ['-c', 'sleep 600 & echo $$ $!; read -r line'] })
+    const { child } = started({
+      command: '/bin/sh',
+      args: ['-c', 'sleep 600 & echo $$ $!; read -r line'],
+    })
     const pids = await pidsFrom(child)
     child.stdin.end()
     await child.exited
@@ -131,7 +161,10 @@ describe('no process is left', () => {
   })
 
   async function stubbornWithParent() {
-    const parent = spawn(process.execPath, [fileURLToPath(new URL('../test/parent.mjs', import.meta.url)), JSON.stringify(node(STUBBORN))])
+    const parent = spawn(process.execPath, [
+      fileURLToPath(new URL('../test/parent.mjs', import.meta.url)),
+      JSON.stringify(node(STUBBORN)),
+    ])
     onTestFinished(() => void parent.kill('SIGKILL'))
     const pids = await pidsFrom(parent as unknown as Child)
     expect(pids).toHaveLength(2)

@@ -80,10 +80,17 @@ export function startChild(program: Program, { environment, onStderrLine }: Chil
   }
 }
 
-type Spawned = ChildProcess & { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable }
+type Spawned = ChildProcess & {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+}
 
 /** `detached` makes it the leader of a session and a group: no signal of our terminal reaches it, and one of ours reaches all of it. */
-function spawnKept({ command, args = [], cwd }: Program, env: Readonly<Record<string, string>>): Spawned | string {
+function spawnKept(
+  { command, args = [], cwd }: Program,
+  env: Readonly<Record<string, string>>,
+): Spawned | string {
   try {
     const child = spawn('/bin/sh', ['-c', KEPT, 'sh', command, ...args], {
       cwd,
@@ -110,7 +117,8 @@ function exitOf(child: Spawned, { cwd }: Program, lastWords: Promise<string>): P
     child.on('error', ({ message }) => {
       // The shell is always there: what is not is the folder, which the message does not name.
       const where = cwd === undefined ? '' : ` in ${cwd}`
-      if (child.pid === undefined) end({ code: null, signal: null }, `could not be started${where}: ${message}`)
+      if (child.pid === undefined)
+        end({ code: null, signal: null }, `could not be started${where}: ${message}`)
     })
     child.on('exit', (code, signal) => {
       killGroup(child.pid, 'SIGKILL') // Its own children, and the keeper: which is why the group's number is not another's yet.
@@ -133,9 +141,16 @@ function killGroup(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void
 }
 
 /** Whole characters only: what is cut in the middle of one must not become a lone surrogate. */
-const shortened = (text: string): string => Buffer.from(text).subarray(0, MAX_REASON_BYTES).toString('utf8')
+const shortened = (text: string): string =>
+  Buffer.from(text).subarray(0, MAX_REASON_BYTES).toString('utf8')
 
 function neverStarted(reason: string): Child {
   const exited = Promise.resolve({ code: null, signal: null, reason })
-  return { pid: undefined, stdin: new PassThrough().resume(), stdout: new PassThrough().end(), exited, stop: async () => undefined }
+  return {
+    pid: undefined,
+    stdin: new PassThrough().resume(),
+    stdout: new PassThrough().end(),
+    exited,
+    stop: async () => undefined,
+  }
 }

@@ -3,7 +3,13 @@ import { err, ok, type Result } from 'neverthrow'
 import type { Child } from './child.js'
 import { readLines } from './lines.js'
 import { openRuns, programError, type OpenRuns } from './open-runs.js'
-import { parseLine, PING_LINE, type FromProgram, type Ready, type Unusable } from './process-protocol.js'
+import {
+  parseLine,
+  PING_LINE,
+  type FromProgram,
+  type Ready,
+  type Unusable,
+} from './process-protocol.js'
 
 /** Both ends of the talk with one program. Nothing here rejects, and nothing that a program prints is fatal. */
 export type Conversation = {
@@ -26,7 +32,10 @@ export type ConversationOptions = {
 /** So much of a line that was too long is looked at for the id of its run. */
 const HEAD_LENGTH = 1_000
 
-export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { maxLineBytes, onStray }: ConversationOptions): Conversation {
+export function converse(
+  { stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>,
+  { maxLineBytes, onStray }: ConversationOptions,
+): Conversation {
   const runs = openRuns()
   const ready = once<Result<Ready, string>>()
   let pong: ReturnType<typeof once<true>> | undefined
@@ -43,7 +52,9 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
       case 'chunk':
         return runs.emit(message.id, message.text) ? undefined : NO_RUN
       case 'error':
-        return runs.end(message.id, programError(message.message, message.retryable ?? false)) ? undefined : NO_RUN
+        return runs.end(message.id, programError(message.message, message.retryable ?? false))
+          ? undefined
+          : NO_RUN
       case 'answer':
         return runs.end(message.id, answered(message)) ? undefined : NO_RUN
     }
@@ -53,7 +64,8 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
   function refuse({ why, of, id }: Unusable, line: string): void {
     onStray(of === undefined ? line : withoutText({ type: of, id }), why)
     if (of === 'ready') ready.settle(err(`wrote a ready line that is not valid: ${why}`))
-    if (id !== undefined && of !== 'chunk') runs.end(id, failedRun('RESPONSE_INVALID', `the program's ${of} is not valid: ${why}`))
+    if (id !== undefined && of !== 'chunk')
+      runs.end(id, failedRun('RESPONSE_INVALID', `the program's ${of} is not valid: ${why}`))
   }
 
   /** Its end was never in memory, but its start names the run if it was written as most programs do. */
@@ -90,10 +102,20 @@ export function converse({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, { m
 const NO_RUN = 'no run that waits for it: it is late, given twice, or for a run of nobody'
 
 /** What users write and agents answer has no place in a log. */
-const withoutText = ({ type, id }: { readonly type: string; readonly id?: string | undefined }): string => JSON.stringify({ type, id })
+const withoutText = ({
+  type,
+  id,
+}: {
+  readonly type: string
+  readonly id?: string | undefined
+}): string => JSON.stringify({ type, id })
 
 const answered = ({ response, sessionState }: Extract<FromProgram, { type: 'answer' }>) =>
-  ({ kind: 'answered', response, ...(typeof sessionState === 'string' && { sessionState }) }) as const
+  ({
+    kind: 'answered',
+    response,
+    ...(typeof sessionState === 'string' && { sessionState }),
+  }) as const
 
 /** A promise that is settled from outside; `settle` is false from the second time on. */
 function once<T>() {

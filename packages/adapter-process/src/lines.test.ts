@@ -4,7 +4,10 @@ import { expect, it } from 'vitest'
 import { readLines } from './lines.js'
 
 /** The lines of a stream that comes in these pieces, each by itself: what waits in a PassThrough is read as one. */
-async function linesOf(pieces: readonly (string | Buffer)[], maxBytes = 100): Promise<[string, boolean][]> {
+async function linesOf(
+  pieces: readonly (string | Buffer)[],
+  maxBytes = 100,
+): Promise<[string, boolean][]> {
   const stream = Readable.from(pieces.map((piece) => Buffer.from(piece)))
   const lines: [string, boolean][] = []
   await readLines(stream, maxBytes, (line, isCut) => lines.push([line, isCut]))

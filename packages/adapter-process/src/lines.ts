@@ -71,4 +71,5 @@ export async function readLines(stream: Readable, maxBytes: number, onLine: OnLi
 }
 
 const isEndOf = (stream: Readable, error: unknown): boolean =>
-  error === stream.errored || (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
+  error === stream.errored ||
+  (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')

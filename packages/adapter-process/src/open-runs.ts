@@ -45,5 +45,9 @@ export function openRuns() {
 /** What a program says of its failure, as far as it may be stored. */
 export function programError(message: string, retryable: boolean): FinishedRun {
   const shown = beginningOf(message, MAX_ERROR_LENGTH)
-  return failedRun('RUNTIME_ERROR', isStorableText(shown) && shown !== '' ? shown : 'the agent failed', retryable)
+  return failedRun(
+    'RUNTIME_ERROR',
+    isStorableText(shown) && shown !== '' ? shown : 'the agent failed',
+    retryable,
+  )
 }

@@ -1,4 +1,10 @@
-import { failedRun, type OnExit, type RunningAgent, type RunRequest, type Turn } from '@org/agent-messaging-core'
+import {
+  failedRun,
+  type OnExit,
+  type RunningAgent,
+  type RunRequest,
+  type Turn,
+} from '@org/agent-messaging-core'
 import type { Child } from './child.js'
 import type { Conversation } from './conversation.js'
 import type { Reply } from './open-runs.js'
@@ -25,7 +31,11 @@ const PING_PATIENCE_MS = 1_000
 /** When its input or output closes because it exits, the exit is known by then. */
 const EXIT_PATIENCE_MS = 1_000
 
-const ABANDONED = failedRun('RUNTIME_LOST', 'the program did not end the run when it was cancelled', true)
+const ABANDONED = failedRun(
+  'RUNTIME_LOST',
+  'the program did not end the run when it was cancelled',
+  true,
+)
 const LOST = failedRun('RUNTIME_LOST', 'the program ended during the run', true)
 
 /** An agent over a program that is ready. `onExit` is called once it has ended without having been stopped. */
@@ -57,7 +67,8 @@ export function processAgent(
   void child.exited.then(async ({ reason }) => {
     await heard
     runs.endAll(LOST)
-    if (phase !== 'stopping') onExit({ code: 'RUNTIME_EXITED', message: `the program ${fault ?? reason}` }, isSacrifice)
+    if (phase !== 'stopping')
+      onExit({ code: 'RUNTIME_EXITED', message: `the program ${fault ?? reason}` }, isSacrifice)
     phase = 'stopping'
   })
 
@@ -68,10 +79,15 @@ export function processAgent(
   async function abandon(id: string): Promise<void> {
     const isAtWork = runs.hasOthers(id) && (await within(PING_PATIENCE_MS, ping(), false))
     if (isAtWork) runs.end(id, ABANDONED)
-    else if (runs.has(id)) giveUp(`did not end a cancelled run within ${limits.cancelGraceMs} ms`, true)
+    else if (runs.has(id))
+      giveUp(`did not end a cancelled run within ${limits.cancelGraceMs} ms`, true)
   }
 
-  async function replyTo(request: RunRequest, turns: readonly Turn[] | undefined, signal: AbortSignal): Promise<Reply> {
+  async function replyTo(
+    request: RunRequest,
+    turns: readonly Turn[] | undefined,
+    signal: AbortSignal,
+  ): Promise<Reply> {
     if (phase !== 'running') await child.exited // No sooner: the message would be tried again, and lost again, while it ends.
     if (phase !== 'running' || signal.aborted) return LOST
     const { id, reply } = runs.open((chunk) => request.emit(chunk))

@@ -8,14 +8,17 @@ const MAX_HISTORY_LENGTH = 1024 * 1024
 
 const id = z.string('must be a string')
 const text = z.string('must be a string')
-const count = (most: number) => z.int('must be a whole number').min(1, 'must be at least 1').max(most, `must be at most ${most}`)
+const count = (most: number) =>
+  z.int('must be a whole number').min(1, 'must be at least 1').max(most, `must be at most ${most}`)
 
 /** Absent and `null` are the same: what a language writes for "nothing" is its own affair. */
 const incoming = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('ready'),
     protocol: z.literal(1, 'must be 1'),
-    history: z.object({ maxTurns: count(MAX_TURNS), maxLength: count(MAX_HISTORY_LENGTH) }).nullish(),
+    history: z
+      .object({ maxTurns: count(MAX_TURNS), maxLength: count(MAX_HISTORY_LENGTH) })
+      .nullish(),
   }),
   z.object({ type: z.literal('chunk'), id, text }),
   z.object({
@@ -27,7 +30,12 @@ const incoming = z.discriminatedUnion('type', [
       .refine(isStorableText, 'must not hold NUL or a lone surrogate')
       .nullish(),
   }),
-  z.object({ type: z.literal('error'), id, message: text, retryable: z.boolean('must be true or false').nullish() }),
+  z.object({
+    type: z.literal('error'),
+    id,
+    message: text,
+    retryable: z.boolean('must be true or false').nullish(),
+  }),
   z.object({ type: z.literal('pong') }),
 ])
 
@@ -35,19 +43,30 @@ const incoming = z.discriminatedUnion('type', [
 export type FromProgram = z.infer<typeof incoming>
 export type Ready = Extract<FromProgram, { type: 'ready' }>
 /** `of` is the type of a message that is known but not as it should be, and `id` the run that it names. */
-export type Unusable = { readonly type: 'unusable'; readonly why: string; readonly of?: string; readonly id?: string }
+export type Unusable = {
+  readonly type: 'unusable'
+  readonly why: string
+  readonly of?: string
+  readonly id?: string
+}
 
 const TYPES = new Set<unknown>(['ready', 'chunk', 'answer', 'error', 'pong'])
 
 export function parseLine(line: string): FromProgram | Unusable {
   const value = objectIn(line)
   if (!value) return { type: 'unusable', why: 'no JSON object' }
-  if (!TYPES.has(value['type'])) return { type: 'unusable', why: 'no type of message that is known here' }
+  if (!TYPES.has(value['type']))
+    return { type: 'unusable', why: 'no type of message that is known here' }
   const parsed = incoming.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const why = issue ? `${issue.path.join('.')} ${issue.message}` : 'not valid'
-  return { type: 'unusable', why, of: String(value['type']), ...(typeof value['id'] === 'string' && { id: value['id'] }) }
+  return {
+    type: 'unusable',
+    why,
+    of: String(value['type']),
+    ...(typeof value['id'] === 'string' && { id: value['id'] }),
+  }
 }
 
 /** Only what may be an object is parsed: refusing a line costs far more with an exception, and programs may print much. */
@@ -61,9 +80,32 @@ function objectIn(line: string): Record<string, unknown> | undefined {
 }
 
 /** What we say to a program, as a line. `id` is this run's alone; `messageId` is the same for each `attempt` at a message. */
-export const runLine = (id: string, request: RunRequest, history: readonly Turn[] | undefined): string => {
-  const { messageId, agentId, sessionId, message, metadata, executionPrincipal, attempt, sessionState } = request
-  const body = { messageId, agentId, sessionId, message, metadata, executionPrincipal, attempt, sessionState, history }
+export const runLine = (
+  id: string,
+  request: RunRequest,
+  history: readonly Turn[] | undefined,
+): string => {
+  const {
+    messageId,
+    agentId,
+    sessionId,
+    message,
+    metadata,
+    executionPrincipal,
+    attempt,
+    sessionState,
+  } = request
+  const body = {
+    messageId,
+    agentId,
+    sessionId,
+    message,
+    metadata,
+    executionPrincipal,
+    attempt,
+    sessionState,
+    history,
+  }
   return toLine({ type: 'run', id, ...body })
 }
 

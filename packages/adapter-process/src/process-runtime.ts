@@ -32,7 +32,13 @@ const defaultLimits: ProcessLimits = {
  * Agents as child processes that speak JSON lines on stdin and stdout (docs/runtimes.md). Each agent has a process of its own,
  * and all its runs go through that one. Options: `{program}`, a name; what is run under it is the operator's to say.
  */
-export function processRuntime({ programs, environment, clock, log = () => undefined, limits }: ProcessRuntimeOptions): AgentRuntime {
+export function processRuntime({
+  programs,
+  environment,
+  clock,
+  log = () => undefined,
+  limits,
+}: ProcessRuntimeOptions): AgentRuntime {
   const settings = { ...defaultLimits, ...limits }
   const { find, has, parseOptions } = namedPrograms('process', programs)
   return {
@@ -44,9 +50,16 @@ export function processRuntime({ programs, environment, clock, log = () => undef
     start: async ({ agent }, onExit, signal) => {
       const name = agent.runtime.options['program']
       const program = find(name)
-      if (!program) return err({ code: 'RUNTIME_EXITED', message: `this process has no program ${JSON.stringify(name)}` })
+      if (!program)
+        return err({
+          code: 'RUNTIME_EXITED',
+          message: `this process has no program ${JSON.stringify(name)}`,
+        })
       const write = limitedLog(log, { agentId: agent.id, program: name }, clock)
-      const child = startChild(program, { environment, onStderrLine: (line) => write({ line }, 'program.stderr') })
+      const child = startChild(program, {
+        environment,
+        onStderrLine: (line) => write({ line }, 'program.stderr'),
+      })
       const onStray = (line: string, why: string) => write({ line, why }, 'program.stray_line')
       const conversation = converse(child, { maxLineBytes: settings.maxLineBytes, onStray })
       const ready = await readiness(child, conversation.ready, settings.startTimeoutMs, signal)
@@ -65,7 +78,12 @@ async function readiness(
   signal: AbortSignal | undefined,
 ): Promise<Result<Ready, string>> {
   const exit = child.exited.then(({ reason }) => err(reason))
-  const late = () => err(signal?.aborted ? 'was not ready before the stop' : `did not say that it is ready within ${timeoutMs} ms`)
+  const late = () =>
+    err(
+      signal?.aborted
+        ? 'was not ready before the stop'
+        : `did not say that it is ready within ${timeoutMs} ms`,
+    )
   const result = (await within(timeoutMs, Promise.race([ready, exit]), undefined, signal)) ?? late()
   if (result.isErr()) await child.stop(FAULTY_GRACE_MS)
   return result

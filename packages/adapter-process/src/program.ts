@@ -15,7 +15,10 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** What a program needs to find its files and its language. Our own secrets are in the environment too, so nothing else passes unnamed. */
 const ALWAYS_INHERITED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR']
 
-export function childEnvironment({ env, inheritEnv = [] }: Program, ours: Environment): Record<string, string> {
+export function childEnvironment(
+  { env, inheritEnv = [] }: Program,
+  ours: Environment,
+): Record<string, string> {
   const inherited: Record<string, string> = {}
   for (const name of [...ALWAYS_INHERITED, ...inheritEnv]) {
     const value = ours[name]

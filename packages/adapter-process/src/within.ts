@@ -1,5 +1,10 @@
 /** What the promise resolves to; or `late` after so many milliseconds, or once the signal aborts. Leaves neither timer nor listener. */
-export async function within<T, L>(ms: number, promise: Promise<T>, late: L, signal?: AbortSignal): Promise<T | L> {
+export async function within<T, L>(
+  ms: number,
+  promise: Promise<T>,
+  late: L,
+  signal?: AbortSignal,
+): Promise<T | L> {
   let giveUp = (): void => undefined
   const lateness = new Promise<L>((resolve) => {
     giveUp = () => resolve(late)

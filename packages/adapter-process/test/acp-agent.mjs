@@ -18,7 +18,10 @@ const textUpdate = (sessionId, text) => ({
   sessionId,
   update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } },
 })
-const raw = (...messages) => process.stdout.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
+const raw = (...messages) =>
+  process.stdout.write(
+    messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''),
+  )
 const rawUpdate = (params) => ({ method: 'session/update', params })
 
 const permissionOptions = {
@@ -44,18 +47,33 @@ const behaviours = {
     await tell({ sessionUpdate: 'tool_call', toolCallId: 'call-2', title: 'Do it', kind })
     const { outcome } = await client.request(methods.client.session.requestPermission, {
       ...{ sessionId: params.sessionId, toolCall: { toolCallId: 'call-2' } },
-      options: permissionOptions[offer].map((option) => ({ optionId: `id of ${option}`, name: option, kind: option })),
+      options: permissionOptions[offer].map((option) => ({
+        optionId: `id of ${option}`,
+        name: option,
+        kind: option,
+      })),
     })
     await say(outcome.optionId ?? outcome.outcome)
   },
   async noise({ say, tell, params: { sessionId } }) {
     await tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'thought' } })
-    await tell({ sessionUpdate: 'plan', entries: [{ content: 'plan', priority: 'high', status: 'pending' }] })
-    await tell({ sessionUpdate: 'agent_message_chunk', content: { type: 'image', data: 'AAAA', mimeType: 'image/png' } })
-    process.stdout.write('Debugger attached.\n{"jsonrpc":"2.0","method":"session/upd\n[]\n7\nnull\n{}\n\n')
+    await tell({
+      sessionUpdate: 'plan',
+      entries: [{ content: 'plan', priority: 'high', status: 'pending' }],
+    })
+    await tell({
+      sessionUpdate: 'agent_message_chunk',
+      content: { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+    })
+    process.stdout.write(
+      'Debugger attached.\n{"jsonrpc":"2.0","method":"session/upd\n[]\n7\nnull\n{}\n\n',
+    )
     raw(
       rawUpdate({ sessionId, update: { sessionUpdate: 'of_next_year', text: 'unknown' } }),
-      rawUpdate({ sessionId, update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 7 } } }),
+      rawUpdate({
+        sessionId,
+        update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 7 } },
+      }),
       rawUpdate(textUpdate('a session of nobody', 'not yours')),
       rawUpdate('no update'),
       { id: 4711, result: { stopReason: 'end_turn' } },
@@ -81,7 +99,9 @@ const behaviours = {
   },
   /** All in one write, and then the SDK answers once more. */
   burst({ params: { sessionId }, requestId }, count) {
-    const updates = Array.from({ length: Number(count) }, (_, index) => rawUpdate(textUpdate(sessionId, `${index} `)))
+    const updates = Array.from({ length: Number(count) }, (_, index) =>
+      rawUpdate(textUpdate(sessionId, `${index} `)),
+    )
     raw(...updates, { id: requestId, result: { stopReason: 'end_turn' } })
     return 'refusal'
   },
@@ -141,8 +161,13 @@ const echo = ({ say }, ...words) => say(`You said: ${words.join(' ')}`)
 agent({ name: 'test agent' })
   .onRequest(methods.agent.initialize, ({ params }) => ({
     protocolVersion: params.protocolVersion,
-    agentCapabilities: { loadSession: has('--load'), ...(has('--resume') && { sessionCapabilities: { resume: {} } }) },
-    authMethods: has('--login') ? ['browser', 'api-key'].map((id) => ({ id, name: `Log in: ${id}` })) : [],
+    agentCapabilities: {
+      loadSession: has('--load'),
+      ...(has('--resume') && { sessionCapabilities: { resume: {} } }),
+    },
+    authMethods: has('--login')
+      ? ['browser', 'api-key'].map((id) => ({ id, name: `Log in: ${id}` }))
+      : [],
   }))
   .onRequest(methods.agent.authenticate, ({ params: { methodId } }) => {
     if (methodId !== 'api-key') throw RequestError.invalidParams(undefined, 'no browser here')
@@ -152,14 +177,19 @@ agent({ name: 'test agent' })
     if (has('--login') && !isLoggedIn) throw RequestError.authRequired()
     if (has('--slow') || (has('--one') && sessions.size === 1)) return new Promise(() => undefined)
     const ids = { '--one-id': 'the only one', '--no-id': 7, '--counts': `session ${sessions.size}` }
-    const sessionId = ids[options.find((option) => option in ids)] ?? `session ${process.pid}.${sessions.size}`
+    const sessionId =
+      ids[options.find((option) => option in ids)] ?? `session ${process.pid}.${sessions.size}`
     sessions.set(sessionId, { cwd, prompts: [] })
     return { sessionId }
   })
   .onRequest(methods.agent.session.load, async ({ params: { sessionId, cwd }, client }) => {
     const prompts = stored()[sessionId]
     if (!prompts) throw RequestError.sessionNotFound(sessionId)
-    for (const prompt of prompts) await client.notify(methods.client.session.update, textUpdate(sessionId, `replayed ${prompt}`))
+    for (const prompt of prompts)
+      await client.notify(
+        methods.client.session.update,
+        textUpdate(sessionId, `replayed ${prompt}`),
+      )
     sessions.set(sessionId, { cwd, prompts: [...prompts, 'loaded'] })
     return {}
   })
@@ -175,13 +205,24 @@ agent({ name: 'test agent' })
     session.prompts.push(text)
     if (store) writeFileSync(store, JSON.stringify({ [sessionId]: session.prompts }))
     let isCancelled = false
-    const cancelled = new Promise((resolve) => waiting.set(sessionId, resolve)).then(() => (isCancelled = true))
+    const cancelled = new Promise((resolve) => waiting.set(sessionId, resolve)).then(
+      () => (isCancelled = true),
+    )
     const tell = (update) => client.notify(methods.client.session.update, { sessionId, update })
     const say = (words) => tell(textUpdate(sessionId, words).update)
     const [first, ...rest] = text.split(' ')
     const behave = behaviours[first] ?? echo
     const args = behave === echo ? [first, ...rest] : rest
-    const turn = { params, client, requestId, session, tell, say, cancelled, isCancelled: () => isCancelled }
+    const turn = {
+      params,
+      client,
+      requestId,
+      session,
+      tell,
+      say,
+      cancelled,
+      isCancelled: () => isCancelled,
+    }
     const stopReason = await behave(turn, ...args)
     return { stopReason: typeof stopReason === 'string' ? stopReason : 'end_turn' }
   })

@@ -1,7 +1,8 @@
 // A program that speaks the Agent Client Protocol badly, in the way that its argument names.
 import { createInterface } from 'node:readline'
 
-const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)
+const answer = (id, result) =>
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)
 
 const manners = {
   /** On its stdout. */

@@ -3,6 +3,9 @@
 import { startChild } from '../dist/child.js'
 
 const program = JSON.parse(process.argv[2])
-const { stdout, stop } = startChild(program, { environment: process.env, onStderrLine: (line) => process.stderr.write(`${line}\n`) })
+const { stdout, stop } = startChild(program, {
+  environment: process.env,
+  onStderrLine: (line) => process.stderr.write(`${line}\n`),
+})
 stdout.pipe(process.stdout)
 process.on('SIGTERM', () => void stop(600_000))

@@ -13,11 +13,13 @@ const deeds = {
     for (const text of ['one ', 'two ']) say({ type: 'chunk', id, text })
     answer(id, 'one two')
   },
-  count: ({ id, sessionState = '0' }) => answer(id, sessionState, { sessionState: String(Number(sessionState) + 1) }),
+  count: ({ id, sessionState = '0' }) =>
+    answer(id, sessionState, { sessionState: String(Number(sessionState) + 1) }),
   fail: ({ id }, { message, retryable }) => say({ type: 'error', id, message, retryable }),
   gather: (run, { until }) => {
     waiting.push(run)
-    if (waiting.length === until) for (const { id, sessionId } of waiting.splice(0).reverse()) answer(id, sessionId)
+    if (waiting.length === until)
+      for (const { id, sessionId } of waiting.splice(0).reverse()) answer(id, sessionId)
   },
   wait: (run) => waiting.push(run),
   deaf: (run) => deaf.push(run),
@@ -42,7 +44,10 @@ const deeds = {
     for (;;);
   },
   fork: ({ id }) => {
-    const forked = spawn(process.execPath, ['-e', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')"])
+    const forked = spawn(process.execPath, [
+      '-e',
+      "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')",
+    ])
     forked.stdout.once('data', () => answer(id, `${process.pid} ${forked.pid}`))
   },
   closeInput: ({ id }) => {
@@ -67,7 +72,9 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     if (at !== -1) say({ type: 'error', id: waiting.splice(at, 1)[0].id, message: 'cancelled' })
   }
   if (message.type !== 'run') return
-  const { do: deed, ...details } = message.message.startsWith('{') ? JSON.parse(message.message) : {}
+  const { do: deed, ...details } = message.message.startsWith('{')
+    ? JSON.parse(message.message)
+    : {}
   if (deed) deeds[deed](message, details)
   else answer(message.id, JSON.stringify(message))
 })

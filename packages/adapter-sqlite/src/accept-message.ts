@@ -1,12 +1,23 @@
 import type { Database } from 'better-sqlite3'
-import type { Accepted, AgentState, Message, MessageState, NewMessage } from '@org/agent-messaging-core'
+import type {
+  Accepted,
+  AgentState,
+  Message,
+  MessageState,
+  NewMessage,
+} from '@org/agent-messaging-core'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
 import type { Place, SessionRows } from './session-row.js'
 import { traceColumn } from './trace.js'
 
 type InsertedValues = (string | number | null)[]
 /** What decides over an acceptance: whether the agent runs, its limit, and the message with this id or this key, if there is one. */
-type Case = [state: AgentState['kind'], maxQueued: number, sameId: number | null, sameKey: number | null]
+type Case = [
+  state: AgentState['kind'],
+  maxQueued: number,
+  sameId: number | null,
+  sameKey: number | null,
+]
 
 /** `MessageStore.accept`, within a transaction. */
 export function acceptance(db: Database, sessions: SessionRows): (message: NewMessage) => Accepted {
@@ -33,18 +44,37 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 
   return (accepted) => {
-    const { id, projectId, agentId, sessionId, idempotencyKey = null, now, claimUntil = null } = accepted
+    const {
+      id,
+      projectId,
+      agentId,
+      sessionId,
+      idempotencyKey = null,
+      now,
+      claimUntil = null,
+    } = accepted
     const found = caseOf.get(id, idempotencyKey, agentId, projectId)
     if (!found) return { kind: 'agent_not_found' }
     const [agentState, maxQueued, sameId, sameKey] = found
-    const existing = (sameKey === null ? undefined : byKey.get(accepted)) ?? (sameId === null ? undefined : byId.get(accepted))
+    const existing =
+      (sameKey === null ? undefined : byKey.get(accepted)) ??
+      (sameId === null ? undefined : byId.get(accepted))
     if (existing) return { kind: 'existing', message: toMessage(existing) }
     if (agentState !== 'running') return { kind: 'agent_not_running' }
-    const place = sessions.enqueue({ agentId, sessionId, messageId: id, createdAt: now, now, claimUntil, maxQueued })
+    const place = sessions.enqueue({
+      agentId,
+      sessionId,
+      messageId: id,
+      createdAt: now,
+      now,
+      claimUntil,
+      maxQueued,
+    })
     if (!place) return { kind: 'session_full' }
 
     if (sameKey !== null) freeKey.run(accepted)
-    const born = claimUntil !== null && place.isHead ? claimed(accepted, place, claimUntil) : queued(accepted)
+    const born =
+      claimUntil !== null && place.isHead ? claimed(accepted, place, claimUntil) : queued(accepted)
     insert.run(valuesOf(accepted, place, born.kind === 'claimed'))
     return born
   }
@@ -54,7 +84,14 @@ type Born = Extract<Accepted, { kind: 'created' | 'claimed' }>
 
 const claimed = (accepted: NewMessage, { lease, sessionState }: Place, until: number): Born => {
   const message = messageOf(accepted, 1, { kind: 'running', startedAt: accepted.now })
-  return { kind: 'claimed', claimed: { message, lease: { token: lease, until }, ...(sessionState !== null && { sessionState }) } }
+  return {
+    kind: 'claimed',
+    claimed: {
+      message,
+      lease: { token: lease, until },
+      ...(sessionState !== null && { sessionState }),
+    },
+  }
 }
 
 const queued = (accepted: NewMessage): Born => ({
@@ -63,7 +100,11 @@ const queued = (accepted: NewMessage): Born => ({
 })
 
 /** In one literal: each object made by spreading such a one would get a hidden class of its own from V8, larger than the object itself. */
-const messageOf = <S extends MessageState>(accepted: NewMessage, attempt: number, state: S): Message & { readonly state: S } => ({
+const messageOf = <S extends MessageState>(
+  accepted: NewMessage,
+  attempt: number,
+  state: S,
+): Message & { readonly state: S } => ({
   id: accepted.id,
   projectId: accepted.projectId,
   agentId: accepted.agentId,
@@ -78,7 +119,11 @@ const messageOf = <S extends MessageState>(accepted: NewMessage, attempt: number
   createdAt: accepted.now,
 })
 
-const valuesOf = (accepted: NewMessage, { sessionSeq, position }: Place, isClaimed: boolean): InsertedValues => [
+const valuesOf = (
+  accepted: NewMessage,
+  { sessionSeq, position }: Place,
+  isClaimed: boolean,
+): InsertedValues => [
   accepted.id,
   accepted.agentId,
   sessionSeq,

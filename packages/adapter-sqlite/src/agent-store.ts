@@ -9,7 +9,13 @@ import {
   type PageOf,
   type StateChange,
 } from '@org/agent-messaging-core'
-import { agentColumns, agentStateColumns, selectAgent, toAgent, type AgentRow } from './agent-row.js'
+import {
+  agentColumns,
+  agentStateColumns,
+  selectAgent,
+  toAgent,
+  type AgentRow,
+} from './agent-row.js'
 import type { Committer } from './committer.js'
 import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
@@ -20,7 +26,10 @@ import { atMost } from './statements.js'
 import { versionedCache } from './versioned-cache.js'
 
 type Columns = ReturnType<typeof agentColumns>
-type StateColumns = ReturnType<typeof agentStateColumns> & { readonly agentId: string; readonly from: string }
+type StateColumns = ReturnType<typeof agentStateColumns> & {
+  readonly agentId: string
+  readonly from: string
+}
 
 type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
 
@@ -29,16 +38,30 @@ export function releaseAgents(db: Database): void {
   db.exec('update agents set owner = null, owned_until = null where owner is not null')
 }
 
-export function agentStore(db: Database, { read, write: commit }: Committer, { sessions, fanOut, erasure }: Parts): AgentStore {
-  const byId = db.prepare<[string, string], AgentRow>(`${selectAgent} where id = ? and project_id = ?`)
-  const byName = db.prepare<[string, string], AgentRow>(`${selectAgent} where name = ? and project_id = ?`)
-  const count = db.prepare<[string], number>('select count(*) from agents where project_id = ?').pluck()
-  const active = db.prepare<[], AgentRow>(`${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`)
+export function agentStore(
+  db: Database,
+  { read, write: commit }: Committer,
+  { sessions, fanOut, erasure }: Parts,
+): AgentStore {
+  const byId = db.prepare<[string, string], AgentRow>(
+    `${selectAgent} where id = ? and project_id = ?`,
+  )
+  const byName = db.prepare<[string, string], AgentRow>(
+    `${selectAgent} where name = ? and project_id = ?`,
+  )
+  const count = db
+    .prepare<[string], number>('select count(*) from agents where project_id = ?')
+    .pluck()
+  const active = db.prepare<[], AgentRow>(
+    `${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`,
+  )
   const start = pageStart(db, 'agents')
   const newest = db.prepare<[string, number, number], AgentRow>(
     `${selectAgent} where project_id = ? and seq < ? order by seq desc ${atMost('?')}`,
   )
-  const behind = db.prepare<[number, number], AgentRow>(`${selectAgent} where seq > ? order by seq ${atMost('?')}`)
+  const behind = db.prepare<[number, number], AgentRow>(
+    `${selectAgent} where seq > ? order by seq ${atMost('?')}`,
+  )
   const insert = db.prepare<[Columns]>(`
     insert into agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
       state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
@@ -55,7 +78,9 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
   const lease = db.prepare<[{ readonly agentId: string } & Omit<OwnRequest, 'agentIds'>]>(`
     update agents set owner = @owner, owned_until = @until
     where id = @agentId and (owner is null or owner = @owner or owned_until <= @now)`)
-  const disown = db.prepare<[string]>('update agents set owner = null, owned_until = null where owner = ?')
+  const disown = db.prepare<[string]>(
+    'update agents set owner = null, owned_until = null where owner = ?',
+  )
   const removeAgent = db.prepare<[string]>('delete from agents where id = ?')
 
   const cache = versionedCache<string, Agent | undefined>(db)
@@ -79,7 +104,11 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     return 'created'
   }
 
-  function change(projectId: string, id: string, changes: AgentChange): Agent | 'name_taken' | 'not_stopped' | undefined {
+  function change(
+    projectId: string,
+    id: string,
+    changes: AgentChange,
+  ): Agent | 'name_taken' | 'not_stopped' | undefined {
     const row = byId.get(id, projectId)
     if (!row) return undefined
     const agent = toAgent(row)
@@ -99,7 +128,10 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     return 'deleted'
   }
 
-  function changeState({ agentId, from, to, outgoing }: StateChange): { changed: boolean; deliveries: ReturnType<FanOut> } {
+  function changeState({ agentId, from, to, outgoing }: StateChange): {
+    changed: boolean
+    deliveries: ReturnType<FanOut>
+  } {
     const changed = setState.run({ ...agentStateColumns(to), agentId, from }).changes === 1
     return { changed, deliveries: changed && outgoing ? fanOut(outgoing) : [] }
   }
@@ -110,14 +142,16 @@ export function agentStore(db: Database, { read, write: commit }: Committer, { s
     write: (agent: Agent) => void update.run(agentColumns(agent)),
   }
 
-  const own = ({ agentIds, ...terms }: OwnRequest): string[] => agentIds.filter((agentId) => lease.run({ agentId, ...terms }).changes === 1)
+  const own = ({ agentIds, ...terms }: OwnRequest): string[] =>
+    agentIds.filter((agentId) => lease.run({ agentId, ...terms }).changes === 1)
 
   const pageOf = (projectId: string, page: PageOf): Page<Agent> =>
     toPage(newest.all(projectId, start(page), page.limit + 1), page.limit, toAgent)
 
   return {
     create: (agent, limit) => write(() => create(agent, limit)),
-    get: (projectId, idOrName) => read(() => cache.get(`${projectId} ${idOrName}`, () => find(projectId, idOrName))),
+    get: (projectId, idOrName) =>
+      read(() => cache.get(`${projectId} ${idOrName}`, () => find(projectId, idOrName))),
     list: (projectId, page) => read(() => pageOf(projectId, page)),
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
     delete: (projectId, id, { force }) => write(() => remove(projectId, id, force)),

@@ -1,7 +1,12 @@
 import type { DeliveryBacklog, Instant, MessageBacklog } from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
 
-type Deliveries = { readonly open: number; readonly due: number; readonly held: number; readonly oldestDueAt: Instant | null }
+type Deliveries = {
+  readonly open: number
+  readonly due: number
+  readonly held: number
+  readonly oldestDueAt: Instant | null
+}
 type Webhooks = Pick<DeliveryBacklog, 'disabledWebhooks' | 'openCircuits' | 'halfOpenCircuits'>
 type Messages = Omit<MessageBacklog, 'oldestDueAt'> & { readonly oldestDueAt: Instant | null }
 
@@ -26,7 +31,11 @@ export function deliveryBacklog(db: Database): (now: Instant) => DeliveryBacklog
     from webhooks where is_deleted = 0 and (disabled_at is not null or circuit_until is not null)`)
   return (now) => {
     const { oldestDueAt, ...counts } = deliveries.get({ now }) as Deliveries
-    return { ...counts, ...(oldestDueAt !== null && { oldestDueAt }), ...(webhooks.get({ now }) as Webhooks) }
+    return {
+      ...counts,
+      ...(oldestDueAt !== null && { oldestDueAt }),
+      ...(webhooks.get({ now }) as Webhooks),
+    }
   }
 }
 

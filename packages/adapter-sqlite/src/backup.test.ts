@@ -22,18 +22,31 @@ it('leaves what somebody else has beside it, and is for its owner alone', async 
 
 it.each([
   ['in the middle of the copying', () => true],
-  ['before its last step, and so when the copy was checked', (copied: number, total: number) => copied + 1_000 >= total],
+  [
+    'before its last step, and so when the copy was checked',
+    (copied: number, total: number) => copied + 1_000 >= total,
+  ],
 ])('leaves nothing when it is ended %s', async (_, isThen) => {
-  new Database(file('service.db')).exec('create table much as select zeroblob(10000000) as bytes').close()
+  new Database(file('service.db'))
+    .exec('create table much as select zeroblob(10000000) as bytes')
+    .close()
   const stop = new AbortController()
-  const onProgress = (copied: number, total: number): void => void (isThen(copied, total) && setImmediate(() => stop.abort('enough')))
-  const work = backupSqlite({ path: file('service.db'), to: file('copy.db'), onProgress, signal: stop.signal })
+  const onProgress = (copied: number, total: number): void =>
+    void (isThen(copied, total) && setImmediate(() => stop.abort('enough')))
+  const work = backupSqlite({
+    path: file('service.db'),
+    to: file('copy.db'),
+    onProgress,
+    signal: stop.signal,
+  })
   await expect(work).rejects.toBe('enough')
   expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])
 })
 
 it('is not begun anew by what others write meanwhile, and is of the moment at which it began', async () => {
-  const writer = new Database(file('service.db')).exec('create table much as select zeroblob(20000000) as bytes; create table more (row)')
+  const writer = new Database(file('service.db')).exec(
+    'create table much as select zeroblob(20000000) as bytes; create table more (row)',
+  )
   const steps: number[] = []
   const onProgress = (copied: number): void => {
     if (steps.push(copied) <= 5) writer.exec('insert into more values (1)')
@@ -42,10 +55,14 @@ it('is not begun anew by what others write meanwhile, and is of the moment at wh
   writer.close()
   expect(steps.length).toBeGreaterThan(3)
   expect(steps).toEqual(steps.toSorted((one, other) => one - other))
-  expect(new Database(file('copy.db')).prepare('select count(*) as rows from more').get()).toEqual({ rows: 0 })
+  expect(new Database(file('copy.db')).prepare('select count(*) as rows from more').get()).toEqual({
+    rows: 0,
+  })
 })
 
 it('names the database when that is what cannot be opened', async () => {
-  await expect(backupSqlite({ path: directory, to: file('copy.db') })).rejects.toThrow(`${directory}: cannot be opened`)
+  await expect(backupSqlite({ path: directory, to: file('copy.db') })).rejects.toThrow(
+    `${directory}: cannot be opened`,
+  )
   expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])
 })

@@ -23,7 +23,12 @@ const PAGES_A_STEP = 1_000
  * Copies a file that may be in use, as it stands at one moment, and checks the copy whole. What is at `to` afterwards is good and on
  * the disk; until then there is nothing, but an empty file for a moment. Gives its size in bytes. Rejects with a `SqliteOpenError`.
  */
-export async function backupSqlite({ path, to, onProgress = () => undefined, signal }: BackupOptions): Promise<number> {
+export async function backupSqlite({
+  path,
+  to,
+  onProgress = () => undefined,
+  signal,
+}: BackupOptions): Promise<number> {
   if (!existsSync(path)) throw new SqliteOpenError(`${path}: there is no such file.`)
   // Of this call alone: what is removed in the end is nobody else's.
   const draft = `${to}.${randomUUID()}.partial`
@@ -51,7 +56,11 @@ export async function backupSqlite({ path, to, onProgress = () => undefined, sig
   }
 }
 
-async function copy(path: string, draft: string, onStep: (copied: number, total: number) => void): Promise<void> {
+async function copy(
+  path: string,
+  draft: string,
+  onStep: (copied: number, total: number) => void,
+): Promise<void> {
   const db = openSource(path)
   try {
     await db.backup(draft, {
@@ -105,4 +114,5 @@ function keep(draft: string, to: string): void {
   }
 }
 
-const alreadyThere = (to: string) => new SqliteOpenError(`${to} is there already; name another file.`)
+const alreadyThere = (to: string) =>
+  new SqliteOpenError(`${to} is there already; name another file.`)

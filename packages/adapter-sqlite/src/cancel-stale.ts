@@ -32,7 +32,14 @@ export function staleDeliveries(db: Database): (query: CancelStale) => number {
     let left = limit
     function cancelDue(webhookSeq: number, before: Instant, most: number): void {
       const end = left - Math.min(left, most)
-      for (const isRetry of [1, 0] as const) left -= cancel.run({ webhookSeq, isRetry, dueBefore: before, now, limit: left - end }).changes
+      for (const isRetry of [1, 0] as const)
+        left -= cancel.run({
+          webhookSeq,
+          isRetry,
+          dueBefore: before,
+          now,
+          limit: left - end,
+        }).changes
     }
     for (const webhookSeq of disabled.all()) {
       cancelDue(webhookSeq, dueBefore, left)

@@ -10,7 +10,15 @@ import { webhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
 const NOW = 1_000_000
-const QUERY = { now: NOW, until: NOW + 1, limit: 9, perWebhook: 9, perProject: 9, retries: 9, except: new Set<string>() }
+const QUERY = {
+  now: NOW,
+  until: NOW + 1,
+  limit: 9,
+  perWebhook: 9,
+  perProject: 9,
+  retries: 9,
+  except: new Set<string>(),
+}
 const MANY = 2_500
 
 it('a process that has just begun finds the one delivery that is due behind thousands of webhooks with none', async () => {

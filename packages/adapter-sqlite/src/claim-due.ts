@@ -22,7 +22,12 @@ export const nextLaneSql = `
 export const dueSql = `
   select seq, due_at as dueAt from deliveries where webhook_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at ${atMost('?')}`
 
-type LaneRow = { readonly seq: number; readonly id: string; readonly projectId: string; readonly isHalfOpen: 0 | 1 }
+type LaneRow = {
+  readonly seq: number
+  readonly id: string
+  readonly projectId: string
+  readonly isHalfOpen: 0 | 1
+}
 type Due = { readonly seq: number; readonly dueAt: number }
 /** What the call may still claim. */
 type Room = { left: number; retries: number; readonly ofProject: Map<string, number> }
@@ -32,10 +37,15 @@ type Room = { left: number; retries: number; readonly ofProject: Map<string, num
  * where the last one ended: a hop from lane to lane is a few descents of an index, whatever the lanes hold, and of each lane
  * no more is read than may be taken.
  */
-export function dueClaims(db: Database, webhooks: WebhookRows): (query: ClaimDue) => ClaimedDelivery[] {
+export function dueClaims(
+  db: Database,
+  webhooks: WebhookRows,
+): (query: ClaimDue) => ClaimedDelivery[] {
   const nextLane = db.prepare<{ after: number; now: number }, LaneRow>(nextLaneSql)
   const due = db.prepare<[number, 0 | 1, number, number], Due>(dueSql)
-  const holdCircuit = db.prepare<[number, number]>('update webhooks set circuit_until = ? where seq = ?')
+  const holdCircuit = db.prepare<[number, number]>(
+    'update webhooks set circuit_until = ? where seq = ?',
+  )
   const claimRows = rowClaims(db)
   let lastLane = 0
 
@@ -81,7 +91,8 @@ export function dueClaims(db: Database, webhooks: WebhookRows): (query: ClaimDue
     for (const lane of lanes(query.now)) {
       if (room.left <= 0 || looks++ === MOST_LANES) break
       lastLane = lane.seq
-      if (!query.except.has(lane.id) && !query.except.has(lane.projectId)) claimed.push(...claimOf(lane, query, room, events))
+      if (!query.except.has(lane.id) && !query.except.has(lane.projectId))
+        claimed.push(...claimOf(lane, query, room, events))
     }
     return claimed
   }

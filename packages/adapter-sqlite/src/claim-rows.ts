@@ -17,12 +17,23 @@ type EventRow = Pick<WebhookEvent, 'id' | 'name' | 'body'> & { readonly trace: s
 export type Events = Map<number, EventRow>
 
 /** Claims due deliveries of one webhook. What many webhooks are to be told is read once, if they are claimed with the same `events`. */
-export function rowClaims(db: Database): (seqs: readonly number[], webhook: Webhook, until: Instant, events: Events) => ClaimedDelivery[] {
-  const claim = db.prepare<[Instant, number]>('update deliveries set is_claimed = 1, due_at = ?, lease = lease + 1 where seq = ?')
+export function rowClaims(
+  db: Database,
+): (
+  seqs: readonly number[],
+  webhook: Webhook,
+  until: Instant,
+  events: Events,
+) => ClaimedDelivery[] {
+  const claim = db.prepare<[Instant, number]>(
+    'update deliveries set is_claimed = 1, due_at = ?, lease = lease + 1 where seq = ?',
+  )
   const rowOf = db.prepare<[number], ClaimedRow>(`
     select id, event_seq as eventSeq, attempt_count as attemptCount, step, resume_at as resumeAt, lease, created_at as createdAt
     from deliveries where seq = ?`)
-  const read = db.prepare<[number], EventRow>('select id, name, body, trace from events where seq = ?')
+  const read = db.prepare<[number], EventRow>(
+    'select id, name, body, trace from events where seq = ?',
+  )
 
   function eventOf(seq: number, events: Events): EventRow {
     const event = (events.get(seq) ?? read.get(seq)) as EventRow
@@ -38,10 +49,32 @@ export function rowClaims(db: Database): (seqs: readonly number[], webhook: Webh
     })
 }
 
-function claimedDelivery(row: ClaimedRow, event: EventRow, webhook: Webhook, until: Instant): ClaimedDelivery {
+function claimedDelivery(
+  row: ClaimedRow,
+  event: EventRow,
+  webhook: Webhook,
+  until: Instant,
+): ClaimedDelivery {
   const { id, attemptCount, step, resumeAt, lease, createdAt } = row
-  const state = { kind: 'sending', leaseUntil: until, step, ...(resumeAt !== null && { resumeAt }) } as const
-  const names = { id, projectId: webhook.projectId, webhookId: webhook.id, eventId: event.id, event: event.name }
+  const state = {
+    kind: 'sending',
+    leaseUntil: until,
+    step,
+    ...(resumeAt !== null && { resumeAt }),
+  } as const
+  const names = {
+    id,
+    projectId: webhook.projectId,
+    webhookId: webhook.id,
+    eventId: event.id,
+    event: event.name,
+  }
   const delivery = { ...names, attemptCount, state, createdAt }
-  return { delivery, lease: { token: lease, until }, webhook, body: event.body, ...toTrace(event.trace) }
+  return {
+    delivery,
+    lease: { token: lease, until },
+    webhook,
+    body: event.body,
+    ...toTrace(event.trace),
+  }
 }

@@ -6,7 +6,10 @@ import type { SessionRows } from './session-row.js'
 type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
 
 /** `MessageStore.claimRunnable`, within a transaction. A lane with nothing due costs one descent of an index. */
-export function runnableClaims(db: Database, sessions: SessionRows): (query: Query) => ClaimedMessage[] {
+export function runnableClaims(
+  db: Database,
+  sessions: SessionRows,
+): (query: Query) => ClaimedMessage[] {
   const headOf = db.prepare<[number], MessageRow>(
     `${selectMessage} where s.seq = ? and m.session_seq = s.seq and m.position = s.head_position`,
   )
@@ -21,9 +24,18 @@ export function runnableClaims(db: Database, sessions: SessionRows): (query: Que
     writeState(head.seq, attempt, state)
     const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
     const message = { ...toMessage(head), attempt, state }
-    return [{ message, lease: { token, until }, ...(lost && { lost }), ...(sessionState !== null && { sessionState }) }]
+    return [
+      {
+        message,
+        lease: { token, until },
+        ...(lost && { lost }),
+        ...(sessionState !== null && { sessionState }),
+      },
+    ]
   }
 
   return (query) =>
-    query.lanes.flatMap(({ agentId, free }) => sessions.due(agentId, query.now, free).flatMap((sessionSeq) => claim(sessionSeq, query)))
+    query.lanes.flatMap(({ agentId, free }) =>
+      sessions.due(agentId, query.now, free).flatMap((sessionSeq) => claim(sessionSeq, query)),
+    )
 }

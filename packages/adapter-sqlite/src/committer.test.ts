@@ -4,7 +4,12 @@ import { tempFile } from '../test/temp-file.js'
 import { createCommitter } from './committer.js'
 
 /** A table of numbers, and what is done to it. */
-function numbers({ path = ':memory:', maxQueued = 1_000, patienceMs = 0, before = (_sql: unknown): void => undefined } = {}) {
+function numbers({
+  path = ':memory:',
+  maxQueued = 1_000,
+  patienceMs = 0,
+  before = (_sql: unknown): void => undefined,
+} = {}) {
   const statements: unknown[] = []
   const verbose = (sql: unknown) => {
     before(sql)
@@ -35,7 +40,9 @@ it('commits the writes of concurrent callers together', async () => {
 
 it('answers nobody before the commit, and gives everybody his own value', async () => {
   const { db, write } = numbers()
-  const seen = await Promise.all([1, 2, 3].map((n) => write(() => n * n).map((square) => [square, db.inTransaction])))
+  const seen = await Promise.all(
+    [1, 2, 3].map((n) => write(() => n * n).map((square) => [square, db.inTransaction])),
+  )
   expect(seen.map((result) => result._unsafeUnwrap())).toEqual([
     [1, false],
     [4, false],
@@ -53,12 +60,24 @@ it('commits a flood in several parts, in the order in which it came', async () =
 })
 
 it.each([
-  ['that breaks a constraint', () => 1_000, 'SQLITE_CONSTRAINT_CHECK: CHECK constraint failed: n < 1000'],
+  [
+    'that breaks a constraint',
+    () => 1_000,
+    'SQLITE_CONSTRAINT_CHECK: CHECK constraint failed: n < 1000',
+  ],
   ['with a defect', () => (undefined as unknown as { n: number }).n, 'TypeError: '],
-  ['that fails on text which is not JSON', () => JSON.parse('whsec_hush'), 'SyntaxError: a stored text is not JSON'],
+  [
+    'that fails on text which is not JSON',
+    () => JSON.parse('whsec_hush'),
+    'SyntaxError: a stored text is not JSON',
+  ],
 ])('a write %s fails alone', async (_, poison, reason) => {
   const { write, add, stored } = numbers()
-  const [first, failed, last] = await Promise.all([write(() => add(1)), write(() => add(poison())), write(() => add(2))])
+  const [first, failed, last] = await Promise.all([
+    write(() => add(1)),
+    write(() => add(poison())),
+    write(() => add(2)),
+  ])
   expect([first, last].map((result) => result._unsafeUnwrap())).toEqual([1, 1])
   const error = failed._unsafeUnwrapErr()
   expect(error).toEqual({ kind: 'unavailable', reason: expect.stringContaining(reason) })
@@ -78,7 +97,10 @@ it('refuses writes beyond its bound, at once, and takes them again once the queu
   const { write, add, stored } = numbers({ maxQueued: 2 })
   const results = await Promise.all([1, 2, 3].map((n) => write(() => add(n))))
   expect(results.map((result) => result.isOk())).toEqual([true, true, false])
-  expect(results[2]?._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: '2 writes are waiting already' })
+  expect(results[2]?._unsafeUnwrapErr()).toEqual({
+    kind: 'unavailable',
+    reason: '2 writes are waiting already',
+  })
   expect((await write(() => add(4))).isOk()).toBe(true)
   expect(stored()).toEqual([1, 2, 4])
 })
@@ -133,7 +155,9 @@ it('is unavailable once its patience is used up, and well again afterwards', asy
   const { write, add, stored } = numbers({ path, patienceMs: 30 })
   const other = otherWriter(path)
   const results = await Promise.all([1, 2].map((n) => write(() => add(n))))
-  expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(Array(2).fill('SQLITE_BUSY: database is locked'))
+  expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(
+    Array(2).fill('SQLITE_BUSY: database is locked'),
+  )
   other.stop()
   expect((await write(() => add(3))).isOk()).toBe(true)
   expect(stored()).toEqual([3])
@@ -147,13 +171,16 @@ it('holds no more than its bound while it waits, and closing ends the wait', asy
   await turns(5)
   expect((await write(() => add(3)))._unsafeUnwrapErr().reason).toBe('2 writes are waiting already')
   close()
-  for (const result of await Promise.all(waiting)) expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_BUSY: database is locked')
+  for (const result of await Promise.all(waiting))
+    expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_BUSY: database is locked')
   other.stop()
 })
 
 it('a commit that fails stores nothing, tells everybody, and leaves no transaction open', async () => {
   const { db, write, add, stored } = numbers()
-  db.exec('create table parents (n integer primary key); create table children (n references parents deferrable initially deferred)')
+  db.exec(
+    'create table parents (n integer primary key); create table children (n references parents deferrable initially deferred)',
+  )
   const orphan = () => db.prepare('insert into children values (1)').run().changes
   const results = await Promise.all([write(() => add(1)), write(orphan)])
   expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(
@@ -183,7 +210,11 @@ it('closing commits what is queued, and refuses what comes later', async () => {
   const late = [await write(() => add(999)), await read(stored)]
   expect((await Promise.all(queued)).every((result) => result.isOk())).toBe(true)
   expect(stored()).toEqual(range(0, 300))
-  for (const result of late) expect(result._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: 'the storage is closed' })
+  for (const result of late)
+    expect(result._unsafeUnwrapErr()).toEqual({
+      kind: 'unavailable',
+      reason: 'the storage is closed',
+    })
 })
 
 it('a query that throws is unavailable too', async () => {

@@ -90,7 +90,8 @@ export function createCommitter(
     queue.unshift(...left)
     const now = performance.now()
     lastFlushAt = now
-    while (queue[0] && left.length > 0 && queue[0].patientUntil <= now) queue.shift()?.settle(err(explain(error)))
+    while (queue[0] && left.length > 0 && queue[0].patientUntil <= now)
+      queue.shift()?.settle(err(explain(error)))
     if (queue.length === 0) return
     if (left.length === 0) return flushSoon()
     isDue = true
@@ -111,7 +112,8 @@ export function createCommitter(
   function commitEach(batch: readonly Write[]): Left {
     for (const [i, write] of batch.entries()) {
       const done = transact([write])
-      if (done.isErr() && isBusy(done.error)) return { left: batch.slice(i), error: done.error.error }
+      if (done.isErr() && isBusy(done.error))
+        return { left: batch.slice(i), error: done.error.error }
       if (done.isErr() && done.error.step !== 'operate') {
         for (const left of batch.slice(i)) left.settle(err(explain(done.error.error)))
         return { left: [] }
@@ -147,7 +149,8 @@ export function createCommitter(
 
   function enqueue<T>(operation: () => T, schedule: (now: number) => void): Stored<T> {
     if (isClosed) return errAsync(unavailable('the storage is closed'))
-    if (queue.length >= maxQueued) return errAsync(unavailable(`${maxQueued} writes are waiting already`))
+    if (queue.length >= maxQueued)
+      return errAsync(unavailable(`${maxQueued} writes are waiting already`))
     const now = performance.now()
     const written = new Promise<Result<unknown, Unavailable>>((settle) => {
       queue.push({ operation, settle, patientUntil: now + patienceMs })

@@ -1,5 +1,13 @@
 import type { Database } from 'better-sqlite3'
-import { toIso, type ApiKey, type CredentialStore, type Instant, type Page, type PageOf, type Project } from '@org/agent-messaging-core'
+import {
+  toIso,
+  type ApiKey,
+  type CredentialStore,
+  type Instant,
+  type Page,
+  type PageOf,
+  type Project,
+} from '@org/agent-messaging-core'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
 import { atMost } from './statements.js'
@@ -50,19 +58,35 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
   const endSignIn = db.prepare<[string, string]>(
     'insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
   )
-  const forgetSignIns = db.prepare<[string, string, string]>('delete from settings where name > ? and name < ? and value <= ?')
+  const forgetSignIns = db.prepare<[string, string, string]>(
+    'delete from settings where name > ? and name < ? and value <= ?',
+  )
   const setting = db.prepare<[string], string>('select value from settings where name = ?').pluck()
-  const initSetting = db.prepare<[string, string]>('insert into settings (name, value) values (?, ?) on conflict do nothing')
-  const replaceSetting = db.prepare<[string, string, string]>('update settings set value = ? where name = ? and value = ?')
+  const initSetting = db.prepare<[string, string]>(
+    'insert into settings (name, value) values (?, ?) on conflict do nothing',
+  )
+  const replaceSetting = db.prepare<[string, string, string]>(
+    'update settings set value = ? where name = ? and value = ?',
+  )
 
-  function createKey(key: ApiKey, digest: string, limit: number): 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached' {
+  function createKey(
+    key: ApiKey,
+    digest: string,
+    limit: number,
+  ): 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached' {
     if (keyById.get(key.id)) return 'created'
     if (!project.get(key.projectId)) return 'project_not_found'
     if (keyByDigest.get(digest)) return 'digest_taken'
     if ((countGood.get(key.projectId, key.createdAt) ?? 0) >= limit) return 'limit_reached'
     cache.clear()
     const { permissions, expiresAt = null, revokedAt = null } = key
-    insertKey.run({ ...key, digest, permissions: JSON.stringify(permissions), expiresAt, revokedAt })
+    insertKey.run({
+      ...key,
+      digest,
+      permissions: JSON.stringify(permissions),
+      expiresAt,
+      revokedAt,
+    })
     return 'created'
   }
 
@@ -76,7 +100,13 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
     return row && toKey(row)
   }
 
-  function pageOfProjects({ limit, cursor = null }: { limit: number; cursor?: string | null }): Page<Project> {
+  function pageOfProjects({
+    limit,
+    cursor = null,
+  }: {
+    limit: number
+    cursor?: string | null
+  }): Page<Project> {
     return toPage(projects.all(cursor, limit + 1), limit, (row) => row)
   }
 
@@ -103,7 +133,8 @@ export function credentialStore(db: Database, { read, write }: Committer): Crede
         initSetting.run(name, value)
         return setting.get(name) ?? value
       }),
-    replaceSetting: (name, from, to) => write(() => replaceSetting.run(to, name, from).changes === 1),
+    replaceSetting: (name, from, to) =>
+      write(() => replaceSetting.run(to, name, from).changes === 1),
   }
 }
 

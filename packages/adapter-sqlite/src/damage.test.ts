@@ -16,8 +16,14 @@ async function damagedFile(): Promise<string> {
   await storage.close()
   // Out of the schema, the index does not hear of the row's end.
   const rows = withSchema(path, (db) => {
-    const found = db.prepare("select rowid, * from sqlite_master where tbl_name = 'agents' and type = 'index' and sql is not null").all()
-    db.exec("delete from sqlite_master where tbl_name = 'agents' and type = 'index' and sql is not null")
+    const found = db
+      .prepare(
+        "select rowid, * from sqlite_master where tbl_name = 'agents' and type = 'index' and sql is not null",
+      )
+      .all()
+    db.exec(
+      "delete from sqlite_master where tbl_name = 'agents' and type = 'index' and sql is not null",
+    )
     return found as Record<string, unknown>[]
   })
   withSchema(path, (db) => {

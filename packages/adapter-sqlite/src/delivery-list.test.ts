@@ -19,7 +19,10 @@ async function deliveries() {
   const [ids, agent] = [fakeIds(), anAgent()]
   const rows = webhookRows(db)
   const webhook = aWebhook({ id: ids.next() })
-  await webhookStore(db, createCommitter(db, { maxQueued: 1, patienceMs: 0 }), rows).create(webhook, 1)
+  await webhookStore(db, createCommitter(db, { maxQueued: 1, patienceMs: 0 }), rows).create(
+    webhook,
+    1,
+  )
   const made: string[] = []
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
   const fanOut = fanOutOf(db, rows)
@@ -51,6 +54,9 @@ it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }])(
 it('one delivery is found however many came after it', async () => {
   const { list, made } = await deliveries()
   const [deliveryId = ''] = made
-  expect(list({ projectId: PROJECT_ID, deliveryId }, { limit: 1 })).toMatchObject({ data: [{ id: deliveryId }], nextCursor: null })
+  expect(list({ projectId: PROJECT_ID, deliveryId }, { limit: 1 })).toMatchObject({
+    data: [{ id: deliveryId }],
+    nextCursor: null,
+  })
   expect(list({ projectId: 'another', deliveryId }, { limit: 1 }).data).toEqual([])
 })

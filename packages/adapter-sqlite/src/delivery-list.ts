@@ -11,9 +11,15 @@ type Place = { readonly seq: number; readonly id: string }
 const MOST_LOOKED_AT = 10_000
 
 /** `DeliveryStore.list`. Filters by status but for `delivered` read what is not delivered only, which is little among much. */
-export function deliveryList(db: Database, lookAt = MOST_LOOKED_AT): (filter: ListFilter, page: PageOf) => Page<WebhookDelivery> {
+export function deliveryList(
+  db: Database,
+  lookAt = MOST_LOOKED_AT,
+): (filter: ListFilter, page: PageOf) => Page<WebhookDelivery> {
   const start = pageStart(db, 'deliveries')
-  const rowsOf = preparedOnce<ListFilter & { before: number; last: number; rows: number }, DeliveryRow>(db)
+  const rowsOf = preparedOnce<
+    ListFilter & { before: number; last: number; rows: number },
+    DeliveryRow
+  >(db)
   const lastOf = preparedOnce<ListFilter & { before: number; lookAt: number }, Place>(db)
   return ({ isOfLivingWebhook, ...filter }, page) => {
     const before = start(page)
@@ -30,7 +36,8 @@ export const lastLookedAtSql = (filter: ListFilter): string =>
   `select d.seq, d.id from deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @lookAt - 1`
 
 export function deliveryListSql(filter: ListFilter): string {
-  const { webhookId, event, status, createdAfter, createdBefore, lastAnswer, isOfLivingWebhook } = filter
+  const { webhookId, event, status, createdAfter, createdBefore, lastAnswer, isOfLivingWebhook } =
+    filter
   const conditions = [looksAt(filter), 'd.seq < @before and d.seq >= @last']
   if (status !== undefined) conditions.push('d.state = @status')
   // The plus sign keeps the planner from the webhook's index.
@@ -51,6 +58,7 @@ const LAST_ANSWER = `(select coalesce(((outcome ->> 'statusCode') / 100) || 'xx'
 /** What an index gives in order: of those that fit the one with the fewest rows. */
 function looksAt({ deliveryId, status, webhookId }: ListFilter): string {
   if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
-  if (status !== undefined && status !== 'delivered') return "d.project_id = @projectId and d.state <> 'delivered'"
+  if (status !== undefined && status !== 'delivered')
+    return "d.project_id = @projectId and d.state <> 'delivered'"
   return webhookId === undefined ? 'd.project_id = @projectId' : `d.webhook_seq = ${WEBHOOK}`
 }

@@ -1,4 +1,10 @@
-import type { CancelReason, DeliveryState, DeliveryStatus, EventName, WebhookDelivery } from '@org/agent-messaging-core'
+import type {
+  CancelReason,
+  DeliveryState,
+  DeliveryStatus,
+  EventName,
+  WebhookDelivery,
+} from '@org/agent-messaging-core'
 
 /** A delivery with its event's and its webhook's ids. */
 export type DeliveryRow = {
@@ -21,13 +27,17 @@ export type DeliveryRow = {
 }
 
 /** And with what is to be sent. */
-export type DeliveryRowWithBody = DeliveryRow & { readonly body: string; readonly trace: string | null }
+export type DeliveryRowWithBody = DeliveryRow & {
+  readonly body: string
+  readonly trace: string | null
+}
 
 const columns = `
   d.seq, d.id, d.project_id as projectId, w.id as webhookId, e.id as eventId, e.name as event,
   d.attempt_count as attemptCount, d.state, d.is_claimed as isClaimed, d.step, d.due_at as dueAt, d.resume_at as resumeAt, d.lease,
   d.finished_at as finishedAt, d.cancelled_reason as cancelledReason, d.created_at as createdAt`
-const joined = 'from deliveries d join events e on e.seq = d.event_seq join webhooks w on w.seq = d.webhook_seq'
+const joined =
+  'from deliveries d join events e on e.seq = d.event_seq join webhooks w on w.seq = d.webhook_seq'
 
 /** To be followed by a `where`. */
 export const selectDelivery = `select ${columns} ${joined}`
@@ -46,11 +56,18 @@ export const toDelivery = (row: DeliveryRow): WebhookDelivery => ({
 
 /** Open rows have `due_at`, final ones `finished_at`. */
 function toState(row: DeliveryRow): DeliveryState {
-  const { state: kind, step, dueAt, finishedAt } = row as DeliveryRow & { readonly dueAt: number; readonly finishedAt: number }
+  const {
+    state: kind,
+    step,
+    dueAt,
+    finishedAt,
+  } = row as DeliveryRow & { readonly dueAt: number; readonly finishedAt: number }
   const extra = row.resumeAt === null ? {} : { resumeAt: row.resumeAt }
   switch (kind) {
     case 'pending':
-      return row.isClaimed ? { kind: 'sending', leaseUntil: dueAt, step, ...extra } : { kind, nextAttemptAt: dueAt, step, ...extra }
+      return row.isClaimed
+        ? { kind: 'sending', leaseUntil: dueAt, step, ...extra }
+        : { kind, nextAttemptAt: dueAt, step, ...extra }
     case 'delivered':
       return { kind, deliveredAt: finishedAt }
     case 'exhausted':

@@ -1,5 +1,11 @@
 import type { Database } from 'better-sqlite3'
-import type { DeliveryAttempt, DeliveryDetail, DeliveryStore, GivenUp, Instant } from '@org/agent-messaging-core'
+import type {
+  DeliveryAttempt,
+  DeliveryDetail,
+  DeliveryStore,
+  GivenUp,
+  Instant,
+} from '@org/agent-messaging-core'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { staleDeliveries } from './cancel-stale.js'
@@ -30,7 +36,11 @@ const HELD = 'id = @deliveryId and lease = @token and is_claimed = 1 and due_at 
 
 type Parts = { readonly webhooks: WebhookRows; readonly fanOut: FanOut }
 
-export function deliveryStore(db: Database, { read, write, writeAlong }: Committer, { webhooks, fanOut }: Parts): DeliveryStore {
+export function deliveryStore(
+  db: Database,
+  { read, write, writeAlong }: Committer,
+  { webhooks, fanOut }: Parts,
+): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)
   const recordAttempt = attemptRecords(db, fanOut, webhooks)
   const list = deliveryList(db)
@@ -41,12 +51,16 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
   const erasePrincipal = principalDeliveries(db, webhooks)
   const activity = attemptActivity(db)
   const backlog = deliveryBacklog(db)
-  const one = db.prepare<[string, string], DeliveryRowWithBody>(`${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`)
+  const one = db.prepare<[string, string], DeliveryRowWithBody>(
+    `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
+  )
   const attemptsOf = db.prepare<[number], AttemptRow>(`
     select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
       n.names as headerNames, header_values as headerValues
     from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`)
-  const release = db.prepare<[Release]>(`update deliveries set is_claimed = 0, due_at = @now where ${HELD}`)
+  const release = db.prepare<[Release]>(
+    `update deliveries set is_claimed = 0, due_at = @now where ${HELD}`,
+  )
   const releaseProbe = probeRelease(db, webhooks, HELD)
   const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
     update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
@@ -54,10 +68,18 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
        where w.is_deleted = 1 and d.due_at is not null ${atMost('@limit')})`)
 
   /** In a transaction of its own, so that another process's attempt does not come between. */
-  const getDetail = db.transaction((projectId: string, deliveryId: string): DeliveryDetail | undefined => {
-    const row = one.get(deliveryId, projectId)
-    return row && { delivery: toDelivery(row), body: row.body, attempts: attemptsOf.all(row.seq).map(toAttempt) }
-  })
+  const getDetail = db.transaction(
+    (projectId: string, deliveryId: string): DeliveryDetail | undefined => {
+      const row = one.get(deliveryId, projectId)
+      return (
+        row && {
+          delivery: toDelivery(row),
+          body: row.body,
+          attempts: attemptsOf.all(row.seq).map(toAttempt),
+        }
+      )
+    },
+  )
 
   function releaseClaim({ isProbe, ...claim }: GivenUp, now: Instant): boolean {
     if (isProbe) releaseProbe({ ...claim, now })
@@ -68,10 +90,13 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
     claimDue: (query) => write(() => claimDue(query)),
     // A verdict on the webhook is waited for; the end of a delivery is news to nobody.
     recordAttempt: (record) => (record.judge ? write : writeAlong)(() => recordAttempt(record)),
-    release: (claims, now) => write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
+    release: (claims, now) =>
+      write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
     publishTo: (webhookId, event, deliveryId) =>
       write(() => {
-        const row = publishTo(webhookId, event, deliveryId) ? one.get(deliveryId, event.projectId) : undefined
+        const row = publishTo(webhookId, event, deliveryId)
+          ? one.get(deliveryId, event.projectId)
+          : undefined
         return row && toDelivery(row)
       }),
     redeliver: (filter, page, now) => write(() => redeliver(filter, page, now)),
@@ -93,7 +118,12 @@ export function deliveryStore(db: Database, { read, write, writeAlong }: Committ
   }
 }
 
-const toAttempt = ({ headerNames, headerValues, outcome, ...row }: AttemptRow): DeliveryAttempt => ({
+const toAttempt = ({
+  headerNames,
+  headerValues,
+  outcome,
+  ...row
+}: AttemptRow): DeliveryAttempt => ({
   ...row,
   ...toHeaders(headerNames, headerValues),
   outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
@@ -105,5 +135,7 @@ export function releaseDeliveries(db: Database): void {
   db.exec(`
     update webhooks set circuit_until = created_at
     where (seq, circuit_until) in (select webhook_seq, due_at from deliveries where due_at is not null and is_claimed = 1)`)
-  db.exec('update deliveries set is_claimed = 0, due_at = created_at where due_at is not null and is_claimed = 1')
+  db.exec(
+    'update deliveries set is_claimed = 0, due_at = created_at where due_at is not null and is_claimed = 1',
+  )
 }

@@ -6,12 +6,17 @@ const NODE_API_OF_DRIVER_13 = 10
 
 /** To be called before the driver is first used. */
 export function requireFittingDriver(): void {
-  const { version } = createRequire(import.meta.url)('better-sqlite3/package.json') as { version: string }
+  const { version } = createRequire(import.meta.url)('better-sqlite3/package.json') as {
+    version: string
+  }
   const problem = driverProblem(version, process.versions)
   if (problem !== undefined) throw new SqliteOpenError(problem)
 }
 
-export function driverProblem(driver: string, runtime: { readonly node: string; readonly napi?: string }): string | undefined {
+export function driverProblem(
+  driver: string,
+  runtime: { readonly node: string; readonly napi?: string },
+): string | undefined {
   const needsNodeApi = Number.parseInt(driver, 10) >= 13
   if (!needsNodeApi || Number(runtime.napi ?? 0) >= NODE_API_OF_DRIVER_13) return undefined
   return `better-sqlite3 ${driver} does not run on Node ${runtime.node}: install better-sqlite3 12, or use Node 22.14 or newer.`

@@ -27,7 +27,10 @@ type MessageRow = {
 type DeliveryRow = { readonly seq: number; readonly eventSeq: number; readonly body: string }
 
 /** `MessageStore.erasePrincipal`, within a transaction. What is erased already is left to the sweep. */
-export function principalMessages(db: Database, sessions: SessionRows): (step: MessageStep) => ErasedMessages {
+export function principalMessages(
+  db: Database,
+  sessions: SessionRows,
+): (step: MessageStep) => ErasedMessages {
   const lastOf = db
     .prepare<[MessageStep], number>(
       'select seq from messages where agent_id = @agentId and seq > @after order by seq limit 1 offset @limit - 1',
@@ -39,7 +42,10 @@ export function principalMessages(db: Database, sessions: SessionRows): (step: M
     where m.agent_id = @agentId and m.seq > @after and m.seq <= @last and +a.project_id = @projectId and instr(m.principal, @mark) > 0`)
   const remove = db.prepare<[number]>('delete from messages where seq = ?')
 
-  function erase({ seq, sessionSeq, position, headPosition, isOpen }: MessageRow, now: number): void {
+  function erase(
+    { seq, sessionSeq, position, headPosition, isOpen }: MessageRow,
+    now: number,
+  ): void {
     remove.run(seq)
     if (isOpen && position === headPosition) sessions.advance(sessionSeq, now)
     else if (isOpen) sessions.forgo(sessionSeq)
@@ -47,19 +53,31 @@ export function principalMessages(db: Database, sessions: SessionRows): (step: M
 
   return (step) => {
     const next = lastOf.get(step)
-    const rows = theirs.all({ ...step, mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER })
+    const rows = theirs.all({
+      ...step,
+      mark: endUserMark(step.endUserId),
+      last: next ?? Number.MAX_SAFE_INTEGER,
+    })
     const erased = step.force ? rows : rows.filter(({ isOpen }) => !isOpen)
     if (!step.countOnly) {
       // A session's head goes last: by then nobody behind it is called who is about to go.
       for (const row of erased.toSorted((a, b) => b.position - a.position)) erase(row, step.now)
-      for (const sessionSeq of new Set(erased.map((row) => row.sessionSeq))) sessions.forget(sessionSeq)
+      for (const sessionSeq of new Set(erased.map((row) => row.sessionSeq)))
+        sessions.forget(sessionSeq)
     }
-    return { messages: erased.length, openMessages: rows.length - erased.length, ...(next !== undefined && { next }) }
+    return {
+      messages: erased.length,
+      openMessages: rows.length - erased.length,
+      ...(next !== undefined && { next }),
+    }
   }
 }
 
 /** `DeliveryStore.erasePrincipal`, within a transaction. */
-export function principalDeliveries(db: Database, webhooks: WebhookRows): (step: DeliveryStep) => ErasedDeliveries {
+export function principalDeliveries(
+  db: Database,
+  webhooks: WebhookRows,
+): (step: DeliveryStep) => ErasedDeliveries {
   const lastOf = db
     .prepare<[DeliveryStep], number>(
       'select seq from deliveries where project_id = @projectId and seq > @after order by seq limit 1 offset @limit - 1',
@@ -73,7 +91,11 @@ export function principalDeliveries(db: Database, webhooks: WebhookRows): (step:
 
   return (step) => {
     const next = lastOf.get(step)
-    const rows = marked.all({ ...step, mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER })
+    const rows = marked.all({
+      ...step,
+      mark: endUserMark(step.endUserId),
+      last: next ?? Number.MAX_SAFE_INTEGER,
+    })
     const theirs = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
     if (!step.countOnly) {
       releaseProbes({ seqs: JSON.stringify(theirs.map(({ seq }) => seq)), now: step.now })

@@ -14,9 +14,13 @@ export type Erasure = {
  */
 export function erasureOf(db: Database): Erasure {
   const insert = db.prepare<[string]>('insert or ignore into erasures (agent_id) values (?)')
-  const oldest = db.prepare<[], string>('select agent_id from erasures order by seq limit 1').pluck()
+  const oldest = db
+    .prepare<[], string>('select agent_id from erasures order by seq limit 1')
+    .pluck()
   const finish = db.prepare<[string]>('delete from erasures where agent_id = ?')
-  const sessionOf = db.prepare<[string], number>('select seq from sessions where agent_id = ? limit 1').pluck()
+  const sessionOf = db
+    .prepare<[string], number>('select seq from sessions where agent_id = ? limit 1')
+    .pluck()
   const removeSession = db.prepare<[number]>('delete from sessions where seq = ?')
   const removeMessages = db.prepare<[number, number]>(
     `delete from messages where seq in (select seq from messages where session_seq = ? ${atMost('?')})`,

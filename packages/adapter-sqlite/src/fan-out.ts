@@ -1,5 +1,12 @@
 import type { Database } from 'better-sqlite3'
-import type { ClaimedDelivery, EventName, Instant, Outgoing, Webhook, WebhookEvent } from '@org/agent-messaging-core'
+import type {
+  ClaimedDelivery,
+  EventName,
+  Instant,
+  Outgoing,
+  Webhook,
+  WebhookEvent,
+} from '@org/agent-messaging-core'
 import { probeReadiness } from './probe-readiness.js'
 import { traceColumn } from './trace.js'
 import type { Receiver, WebhookRows } from './webhook-rows.js'
@@ -21,16 +28,28 @@ type DeliveryValues = [
   ...[id: string, projectId: string, webhookSeq: number, eventSeq: number | bigint],
   ...[isClaimed: 0 | 1, dueAt: Instant, lease: 0 | 1, createdAt: Instant],
 ]
-type EventValues = [id: string, name: EventName, body: string, trace: string | null, createdAt: Instant]
+type EventValues = [
+  id: string,
+  name: EventName,
+  body: string,
+  trace: string | null,
+  createdAt: Instant,
+]
 
 /** The only place that inserts deliveries. */
 export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const insert = insertsOf(db)
 
-  const receiversOf = ({ projectId, name, agentId }: WebhookEvent, notTo: string | undefined): Receiver[] =>
+  const receiversOf = (
+    { projectId, name, agentId }: WebhookEvent,
+    notTo: string | undefined,
+  ): Receiver[] =>
     webhooks
       .subscribed(projectId, name)
-      .filter(({ webhook }) => (webhook.agentId === undefined || webhook.agentId === agentId) && webhook.id !== notTo)
+      .filter(
+        ({ webhook }) =>
+          (webhook.agentId === undefined || webhook.agentId === agentId) && webhook.id !== notTo,
+      )
 
   return ({ event, nextDeliveryId, notTo, claim }) => {
     const receivers = receiversOf(event, notTo)
@@ -48,24 +67,36 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
 }
 
 /** `DeliveryStore.publishTo`, within a transaction: gives whether the webhook is there. */
-export function publisherOf(db: Database, webhooks: WebhookRows): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
+export function publisherOf(
+  db: Database,
+  webhooks: WebhookRows,
+): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
   const insert = insertsOf(db)
   const ready = probeReadiness(db, webhooks)
   const webhookSeqOf = db
-    .prepare<[string, string], number>('select seq from webhooks where id = ? and project_id = ? and is_deleted = 0')
+    .prepare<[string, string], number>(
+      'select seq from webhooks where id = ? and project_id = ? and is_deleted = 0',
+    )
     .pluck()
   return (webhookId, event, deliveryId) => {
     const { projectId, createdAt } = event
     const webhookSeq = webhookSeqOf.get(webhookId, projectId)
     if (webhookSeq === undefined) return false
     ready(webhookId, createdAt)
-    insert.delivery(event, { id: deliveryId, webhookSeq, eventSeq: insert.event(event), ...due(createdAt) })
+    insert.delivery(event, {
+      id: deliveryId,
+      webhookSeq,
+      eventSeq: insert.event(event),
+      ...due(createdAt),
+    })
     return true
   }
 }
 
 function insertsOf(db: Database) {
-  const insertEvent = db.prepare<EventValues>('insert into events (id, name, body, trace, created_at) values (?, ?, ?, ?, ?)')
+  const insertEvent = db.prepare<EventValues>(
+    'insert into events (id, name, body, trace, created_at) values (?, ?, ?, ?, ?)',
+  )
   const insertDelivery = db.prepare<DeliveryValues>(`
     insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, created_at)
     values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?)`)
@@ -73,22 +104,59 @@ function insertsOf(db: Database) {
     /** Gives its `seq`. */
     event: ({ id, name, body, trace, createdAt }: WebhookEvent) =>
       insertEvent.run(id, name, body, traceColumn(trace), createdAt).lastInsertRowid,
-    delivery: ({ projectId, createdAt }: WebhookEvent, { id, webhookSeq, eventSeq, isClaimed, dueAt, lease }: Inserted) =>
-      void insertDelivery.run(id, projectId, webhookSeq, eventSeq, isClaimed, dueAt, lease, createdAt),
+    delivery: (
+      { projectId, createdAt }: WebhookEvent,
+      { id, webhookSeq, eventSeq, isClaimed, dueAt, lease }: Inserted,
+    ) =>
+      void insertDelivery.run(
+        id,
+        projectId,
+        webhookSeq,
+        eventSeq,
+        isClaimed,
+        dueAt,
+        lease,
+        createdAt,
+      ),
   }
 }
 
 const due = (dueAt: Instant) => ({ isClaimed: 0, dueAt, lease: 0 }) as const
 const claimed = (dueAt: Instant) => ({ isClaimed: 1, dueAt, lease: 1 }) as const
 
-function claimUntil({ id, projectId, status, health }: Webhook, claim: Outgoing['claim']): Instant | undefined {
+function claimUntil(
+  { id, projectId, status, health }: Webhook,
+  claim: Outgoing['claim'],
+): Instant | undefined {
   const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'
-  return claim && isReady && !claim.except.has(id) && !claim.except.has(projectId) ? claim.until : undefined
+  return claim && isReady && !claim.except.has(id) && !claim.except.has(projectId)
+    ? claim.until
+    : undefined
 }
 
-function claimedDelivery(id: string, event: WebhookEvent, webhook: Webhook, until: Instant): ClaimedDelivery {
+function claimedDelivery(
+  id: string,
+  event: WebhookEvent,
+  webhook: Webhook,
+  until: Instant,
+): ClaimedDelivery {
   const state = { kind: 'sending', leaseUntil: until, step: 0 } as const
   const { projectId, createdAt } = event
-  const delivery = { id, projectId, webhookId: webhook.id, eventId: event.id, event: event.name, attemptCount: 0, state, createdAt }
-  return { delivery, lease: { token: 1, until }, webhook, body: event.body, ...(event.trace && { trace: event.trace }) }
+  const delivery = {
+    id,
+    projectId,
+    webhookId: webhook.id,
+    eventId: event.id,
+    event: event.name,
+    attemptCount: 0,
+    state,
+    createdAt,
+  }
+  return {
+    delivery,
+    lease: { token: 1, until },
+    webhook,
+    body: event.body,
+    ...(event.trace && { trace: event.trace }),
+  }
 }

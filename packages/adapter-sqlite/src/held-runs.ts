@@ -19,7 +19,10 @@ export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): H
   /** The message that this token still has the right to: running or deferred, and not claimed since. Time plays no part. */
   function find({ messageId, token }: Held): MessageRow | undefined {
     const row = byId(messageId)
-    const isHeld = row?.lease === token && row.position === row.headPosition && (row.state === 'running' || row.state === 'deferred')
+    const isHeld =
+      row?.lease === token &&
+      row.position === row.headPosition &&
+      (row.state === 'running' || row.state === 'deferred')
     return isHeld ? row : undefined
   }
 

@@ -1,15 +1,27 @@
 import type { Database } from 'better-sqlite3'
 import { changeWebhook, type AttemptRecord, type Webhook } from '@org/agent-messaging-core'
 import type { FanOut } from './fan-out.js'
-import { selectWebhook, toWebhook, updateWebhookSql, webhookColumns, type WebhookRow } from './webhook-row.js'
+import {
+  selectWebhook,
+  toWebhook,
+  updateWebhookSql,
+  webhookColumns,
+  type WebhookRow,
+} from './webhook-row.js'
 import type { WebhookRows } from './webhook-rows.js'
 
 type Judge = NonNullable<AttemptRecord['judge']>
 type Judged = { readonly before: Webhook; readonly after: Webhook }
 
 /** Has a webhook judged as it is now, within the transaction of an attempt: its change and its event are committed with it. */
-export function judgements(db: Database, fanOut: FanOut, webhooks: WebhookRows): (webhookSeq: number, judge: Judge) => Judged | undefined {
-  const webhookOf = db.prepare<[number], WebhookRow>(`${selectWebhook} where w.seq = ? and w.is_deleted = 0`)
+export function judgements(
+  db: Database,
+  fanOut: FanOut,
+  webhooks: WebhookRows,
+): (webhookSeq: number, judge: Judge) => Judged | undefined {
+  const webhookOf = db.prepare<[number], WebhookRow>(
+    `${selectWebhook} where w.seq = ? and w.is_deleted = 0`,
+  )
   const update = db.prepare<[ReturnType<typeof webhookColumns>]>(updateWebhookSql)
 
   return (webhookSeq, judge) => {

@@ -2,7 +2,10 @@ import type { Database } from 'better-sqlite3'
 import type { DeliveryAttempt } from '@org/agent-messaging-core'
 
 type Headers = DeliveryAttempt['requestHeaders']
-type HeaderColumns = { readonly headerNamesSeq: number | null; readonly headerValues: string | null }
+type HeaderColumns = {
+  readonly headerNamesSeq: number | null
+  readonly headerValues: string | null
+}
 
 /** Within a transaction: the columns that hold these headers. The names are kept once for all attempts that have the same. */
 export function headerWriter(db: Database): (headers: Headers) => HeaderColumns {
@@ -13,13 +16,21 @@ export function headerWriter(db: Database): (headers: Headers) => HeaderColumns 
     const names = Object.keys(headers).join('\n')
     const known = seqOf.get(names)
     // What was ever sent as a header holds no line break.
-    return { headerNamesSeq: known ?? Number(add.run(names).lastInsertRowid), headerValues: Object.values(headers).join('\n') }
+    return {
+      headerNamesSeq: known ?? Number(add.run(names).lastInsertRowid),
+      headerValues: Object.values(headers).join('\n'),
+    }
   }
 }
 
 /** The inverse of `headerWriter`, given the names. */
-export function toHeaders(names: string | null, values: string | null): { requestHeaders?: Record<string, string> } {
+export function toHeaders(
+  names: string | null,
+  values: string | null,
+): { requestHeaders?: Record<string, string> } {
   if (names === null || values === null) return {}
   const each = values.split('\n')
-  return { requestHeaders: Object.fromEntries(names.split('\n').map((name, at) => [name, each[at] ?? ''])) }
+  return {
+    requestHeaders: Object.fromEntries(names.split('\n').map((name, at) => [name, each[at] ?? ''])),
+  }
 }

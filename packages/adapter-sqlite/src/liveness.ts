@@ -46,7 +46,8 @@ export function openLiveness(file: string, whenAlone: () => void): Liveness {
 export async function whileAlone<T>(file: string, work: () => T | Promise<T>): Promise<T> {
   const lock = lockOf(file)
   try {
-    if (!tryExclusive(lock)) throw new SqliteOpenError(`${file} is in use by another process; stop that one first.`)
+    if (!tryExclusive(lock))
+      throw new SqliteOpenError(`${file} is in use by another process; stop that one first.`)
     return await work()
   } finally {
     lock.close()
@@ -68,7 +69,9 @@ function lockOf(file: string): Database.Database {
 
 /** One file however it is named: SQLite follows links too. */
 export const trueName = (file: string): string =>
-  existsSync(file) ? realpathSync(file) : path.join(realpathSync(path.dirname(file)), path.basename(file))
+  existsSync(file)
+    ? realpathSync(file)
+    : path.join(realpathSync(path.dirname(file)), path.basename(file))
 
 function tryExclusive(lock: Database.Database): boolean {
   lock.pragma(`busy_timeout = ${EXCLUSIVE_PATIENCE_MS}`)

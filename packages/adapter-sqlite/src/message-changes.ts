@@ -18,7 +18,11 @@ type MessageChanges = {
 }
 
 /** What is done to a message from outside, whoever holds its lease, within a transaction. */
-export function messageChanges(db: Database, sessions: SessionRows, fanOut: FanOut): MessageChanges {
+export function messageChanges(
+  db: Database,
+  sessions: SessionRows,
+  fanOut: FanOut,
+): MessageChanges {
   const byRef = messageByRef(db)
   const writeState = stateWriter(db)
   const move = db.prepare<[number, number]>('update messages set position = ? where seq = ?')
@@ -34,8 +38,15 @@ export function messageChanges(db: Database, sessions: SessionRows, fanOut: FanO
       if (isFinal(message.state)) return { kind: 'already_final', message }
       writeState(row.seq, row.attempt, state)
       const isHead = row.position === row.headPosition
-      const sessionWaits = isHead ? sessions.advance(row.sessionSeq, state.cancelledAt) : sessions.forgo(row.sessionSeq)
-      return { kind: 'cancelled', message: { ...message, state }, deliveries: fanOut(outgoing), sessionWaits }
+      const sessionWaits = isHead
+        ? sessions.advance(row.sessionSeq, state.cancelledAt)
+        : sessions.forgo(row.sessionSeq)
+      return {
+        kind: 'cancelled',
+        message: { ...message, state },
+        deliveries: fanOut(outgoing),
+        sessionWaits,
+      }
     },
     retry: ({ now, ...ref }) => {
       const row = byRef.get(ref)
@@ -45,7 +56,15 @@ export function messageChanges(db: Database, sessions: SessionRows, fanOut: FanO
       const agent = agentOf.get(ref)
       if (agent?.state !== 'running') return { kind: 'agent_not_running' }
       const { id: messageId, agentId, sessionId, createdAt } = message
-      const place = sessions.enqueue({ agentId, sessionId, messageId, createdAt, now, claimUntil: null, maxQueued: agent.maxQueued })
+      const place = sessions.enqueue({
+        agentId,
+        sessionId,
+        messageId,
+        createdAt,
+        now,
+        claimUntil: null,
+        maxQueued: agent.maxQueued,
+      })
       if (!place) return { kind: 'session_full' }
       const state = { kind: 'queued', notBefore: now } as const
       move.run(place.position, row.seq)

@@ -5,10 +5,25 @@ import { toPage } from './page.js'
 import { atMost, preparedOnce } from './statements.js'
 
 /** Where a page may have its rows, both ends included. */
-type Bounds = { readonly fromSeq: number; readonly toSeq: number; readonly fromPosition: number; readonly toPosition: number }
-type Place = { readonly id: string; readonly seq: number; readonly position: number; readonly sessionId: string }
+type Bounds = {
+  readonly fromSeq: number
+  readonly toSeq: number
+  readonly fromPosition: number
+  readonly toPosition: number
+}
+type Place = {
+  readonly id: string
+  readonly seq: number
+  readonly position: number
+  readonly sessionId: string
+}
 
-const EVERYWHERE: Bounds = { fromSeq: 0, toSeq: Number.MAX_SAFE_INTEGER, fromPosition: 0, toPosition: Number.MAX_SAFE_INTEGER }
+const EVERYWHERE: Bounds = {
+  fromSeq: 0,
+  toSeq: Number.MAX_SAFE_INTEGER,
+  fromPosition: 0,
+  toPosition: Number.MAX_SAFE_INTEGER,
+}
 
 /** `MessageStore.list`. Filters but for `responded` read the messages without an answer only, which are few among many. */
 export function messageList(db: Database): (filter: MessageFilter, page: PageOf) => Page<Message> {
@@ -17,23 +32,43 @@ export function messageList(db: Database): (filter: MessageFilter, page: PageOf)
     from messages m join sessions s on s.seq = m.session_seq where m.id <= ? order by m.id desc limit 1`)
   const prepared = preparedOnce<MessageFilter & Bounds & { rows: number }, MessageRow>(db)
   return (filter, page) => {
-    const bounds = page.cursor === undefined ? EVERYWHERE : boundsBehind(page.cursor, placeOf.get(page.cursor), filter)
-    const rows = prepared(messageListSql(filter)).all({ ...filter, ...bounds, rows: page.limit + 1 })
+    const bounds =
+      page.cursor === undefined
+        ? EVERYWHERE
+        : boundsBehind(page.cursor, placeOf.get(page.cursor), filter)
+    const rows = prepared(messageListSql(filter)).all({
+      ...filter,
+      ...bounds,
+      rows: page.limit + 1,
+    })
     return toPage(rows, page.limit, toMessage)
   }
 }
 
 /** A cursor whose row is gone stands where its id, a UUIDv7, would be. Within a session a retried message has a newer place than its id. */
-function boundsBehind(cursor: string, place: Place | undefined, { sessionId, order }: MessageFilter): Bounds {
+function boundsBehind(
+  cursor: string,
+  place: Place | undefined,
+  { sessionId, order }: MessageFilter,
+): Bounds {
   if (place?.id === cursor && place.sessionId === sessionId) {
-    return order === 'asc' ? { ...EVERYWHERE, fromPosition: place.position + 1 } : { ...EVERYWHERE, toPosition: place.position - 1 }
+    return order === 'asc'
+      ? { ...EVERYWHERE, fromPosition: place.position + 1 }
+      : { ...EVERYWHERE, toPosition: place.position - 1 }
   }
   const seq = place?.seq ?? 0
-  return order === 'asc' ? { ...EVERYWHERE, fromSeq: seq + 1 } : { ...EVERYWHERE, toSeq: place?.id === cursor ? seq - 1 : seq }
+  return order === 'asc'
+    ? { ...EVERYWHERE, fromSeq: seq + 1 }
+    : { ...EVERYWHERE, toSeq: place?.id === cursor ? seq - 1 : seq }
 }
 
 /** The plus signs keep the planner from the indexes of another order. */
-export function messageListSql({ sessionId, status, state, order = 'desc' }: MessageFilter): string {
+export function messageListSql({
+  sessionId,
+  status,
+  state,
+  order = 'desc',
+}: MessageFilter): string {
   const [from, by] =
     sessionId === undefined
       ? ['m.agent_id = @agentId and m.seq between @fromSeq and @toSeq', 'm.seq']
@@ -43,7 +78,13 @@ export function messageListSql({ sessionId, status, state, order = 'desc' }: Mes
           'm.position',
         ]
   const conditions = [from, '+a.project_id = @projectId']
-  if (status !== undefined) conditions.push(status === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded'")
-  if (state !== undefined) conditions.push(state === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded' and m.state = @state")
+  if (status !== undefined)
+    conditions.push(status === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded'")
+  if (state !== undefined)
+    conditions.push(
+      state === 'responded'
+        ? "m.state = 'responded'"
+        : "m.state <> 'responded' and m.state = @state",
+    )
   return `${selectMessage} where ${conditions.join(' and ')} order by ${by} ${order} ${atMost('@rows')}`
 }

@@ -1,5 +1,12 @@
 import type { Database, Statement } from 'better-sqlite3'
-import type { ExecutionPrincipal, JsonObject, Message, MessageRef, MessageState, RunError } from '@org/agent-messaging-core'
+import type {
+  ExecutionPrincipal,
+  JsonObject,
+  Message,
+  MessageRef,
+  MessageState,
+  RunError,
+} from '@org/agent-messaging-core'
 import { toTrace } from './trace.js'
 
 /** A message with its session's lease and its agent's project. */
@@ -44,8 +51,31 @@ export const selectMessage = `
 
 /** The values of `selectMessage`, by their places. */
 type MessageValues = [
-  ...[number, string, string, string, number, string, number, number, number, string, string | null, string, string | null],
-  ...[string | null, number, MessageState['kind'], number | null, number | null, number | null, number | null, number | null],
+  ...[
+    number,
+    string,
+    string,
+    string,
+    number,
+    string,
+    number,
+    number,
+    number,
+    string,
+    string | null,
+    string,
+    string | null,
+  ],
+  ...[
+    string | null,
+    number,
+    MessageState['kind'],
+    number | null,
+    number | null,
+    number | null,
+    number | null,
+    number | null,
+  ],
   ...[string | null, string | null, number],
 ]
 
@@ -86,7 +116,9 @@ const toRow = (values: MessageValues): MessageRow => ({
 })
 
 export const messageByRef = (db: Database): Statement<[MessageRef], MessageRow> =>
-  db.prepare(`${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`)
+  db.prepare(
+    `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
+  )
 
 export const toMessage = (row: MessageRow): Message => ({
   id: row.id,
@@ -115,7 +147,16 @@ function stateValues(state: MessageState): StateValues {
     case 'deferred':
       return [state.kind, null, state.startedAt, state.deadlineAt, null, null, null, null]
     case 'responded':
-      return [state.kind, null, null, null, state.respondedAt, state.responseTimeMs, state.response, null]
+      return [
+        state.kind,
+        null,
+        null,
+        null,
+        state.respondedAt,
+        state.responseTimeMs,
+        state.response,
+        null,
+      ]
     case 'failed':
       return [state.kind, null, null, null, state.failedAt, null, null, JSON.stringify(state.error)]
     case 'cancelled':
@@ -154,7 +195,9 @@ function toState(row: StateColumns): MessageState {
 }
 
 /** Moves a message to another state. */
-export function stateWriter(db: Database): (seq: number, attempt: number, state: MessageState) => void {
+export function stateWriter(
+  db: Database,
+): (seq: number, attempt: number, state: MessageState) => void {
   const update = db.prepare<[StateValues]>(`
     update messages set state = ?, not_before = ?, started_at = ?, deadline_at = ?, finished_at = ?, response_time_ms = ?, response = ?,
       error = ?, attempt = ? where seq = ?`)

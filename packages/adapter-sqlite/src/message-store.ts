@@ -11,7 +11,13 @@ import type { FanOut } from './fan-out.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
 import { messageList } from './message-list.js'
-import { messageById, messageByRef, selectMessage, toMessage, type MessageRow } from './message-row.js'
+import {
+  messageById,
+  messageByRef,
+  selectMessage,
+  toMessage,
+  type MessageRow,
+} from './message-row.js'
 import { messagePurge } from './purge.js'
 import { sessionHistory } from './session-history.js'
 import { sessionList } from './session-list.js'
@@ -19,7 +25,11 @@ import type { SessionRows } from './session-row.js'
 
 type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
 
-export function messageStore(db: Database, { read, write }: Committer, { sessions, fanOut, erasure }: Parts): MessageStore {
+export function messageStore(
+  db: Database,
+  { read, write }: Committer,
+  { sessions, fanOut, erasure }: Parts,
+): MessageStore {
   const accept = acceptance(db, sessions)
   const claimRunnable = runnableClaims(db, sessions)
   const held = heldRuns(db, sessions, fanOut)
@@ -32,14 +42,25 @@ export function messageStore(db: Database, { read, write }: Committer, { session
   const backlog = messageBacklog(db)
   const listSessions = sessionList(db)
   const byRef = messageByRef(db)
-  const isOurs = db.prepare<[SessionsOf], 1>('select 1 from agents where id = @agentId and project_id = @projectId').pluck()
+  const isOurs = db
+    .prepare<[SessionsOf], 1>(
+      'select 1 from agents where id = @agentId and project_id = @projectId',
+    )
+    .pluck()
   const byId = messageById(db)
-  const ofIds = db.prepare<[string], MessageRow>(`${selectMessage} where m.id in (select value from json_each(?))`)
+  const ofIds = db.prepare<[string], MessageRow>(
+    `${selectMessage} where m.id in (select value from json_each(?))`,
+  )
   const finalOnes = db.prepare<[string], MessageRow>(
     `${selectMessage} where m.id in (select value from json_each(?)) and m.state in ('responded', 'failed', 'cancelled')`,
   )
 
-  function erase({ agentId, projectId, sessionId, force }: Parameters<MessageStore['erase']>[0]): 'erased' | 'busy' | undefined {
+  function erase({
+    agentId,
+    projectId,
+    sessionId,
+    force,
+  }: Parameters<MessageStore['erase']>[0]): 'erased' | 'busy' | undefined {
     const session = isOurs.get({ agentId, projectId }) && sessions.find(agentId, sessionId)
     if (!session) return undefined
     if (session.openCount > 0 && !force) return 'busy'
@@ -50,7 +71,10 @@ export function messageStore(db: Database, { read, write }: Committer, { session
   return {
     accept: (message) => write(() => accept(message)),
     claimRunnable: (query) => write(() => claimRunnable(query)),
-    extendLeases: (leases, until) => write(() => leases.filter((lease) => !held.extend(lease, until)).map(({ messageId }) => messageId)),
+    extendLeases: (leases, until) =>
+      write(() =>
+        leases.filter((lease) => !held.extend(lease, until)).map(({ messageId }) => messageId),
+      ),
     defer: (deferral) => write(() => held.defer(deferral)),
     recordRun: (run) => write(() => held.record(run)),
     cancel: (cancellation) => write(() => changes.cancel(cancellation)),

@@ -32,5 +32,7 @@ export function migrate(db: Database, migrations: readonly string[]): void {
 export function requireOurs(db: Database, name = db.name): void {
   const isEmpty = db.prepare('select 1 from sqlite_master limit 1').get() === undefined
   if (isEmpty || db.pragma('application_id', { simple: true }) === APPLICATION_ID) return
-  throw new SqliteOpenError(`${name} is a SQLite database of another application; name a file of its own for this service.`)
+  throw new SqliteOpenError(
+    `${name} is a SQLite database of another application; name a file of its own for this service.`,
+  )
 }

@@ -9,7 +9,13 @@ import { driverProblem } from './driver-check.js'
 import { openSqliteStorage, SqliteOpenError } from './index.js'
 import { explainOpenFailure } from './open-error.js'
 
-const WAL_FULL = { journal_mode: 'wal', synchronous: 2, fullfsync: 1, foreign_keys: 1, wal_autocheckpoint: 4_000 }
+const WAL_FULL = {
+  journal_mode: 'wal',
+  synchronous: 2,
+  fullfsync: 1,
+  foreign_keys: 1,
+  wal_autocheckpoint: 4_000,
+}
 
 function settingsOf(path: string): unknown {
   const db = openConnection(path, 0)
@@ -44,8 +50,17 @@ it('makes files that nobody but their owner can read, and leaves those as they a
   const storage = openSqliteStorage({ path })
   await storage.credentials.createProject(aProject())
   process.umask(mask)
-  const modes = () => readdirSync(dirname(path)).map((name) => [name, statSync(join(dirname(path), name)).mode & 0o777])
-  expect(modes()).toEqual(['storage.db', 'storage.db-lock', 'storage.db-shm', 'storage.db-wal'].map((name) => [name, 0o600]))
+  const modes = () =>
+    readdirSync(dirname(path)).map((name) => [
+      name,
+      statSync(join(dirname(path), name)).mode & 0o777,
+    ])
+  expect(modes()).toEqual(
+    ['storage.db', 'storage.db-lock', 'storage.db-shm', 'storage.db-wal'].map((name) => [
+      name,
+      0o600,
+    ]),
+  )
   await storage.close()
   chmodSync(path, 0o640)
   await openSqliteStorage({ path }).close()
@@ -53,7 +68,10 @@ it('makes files that nobody but their owner can read, and leaves those as they a
 })
 
 it('two in memory share nothing, and are alone', async () => {
-  const [one, other] = [openSqliteStorage({ path: ':memory:' }), openSqliteStorage({ path: ':memory:' })]
+  const [one, other] = [
+    openSqliteStorage({ path: ':memory:' }),
+    openSqliteStorage({ path: ':memory:' }),
+  ]
   await one.credentials.createProject(aProject())
   expect((await other.credentials.getProject(aProject().id))._unsafeUnwrap()).toBeUndefined()
   expect([one.alone, other.alone]).toEqual([true, true])
@@ -96,7 +114,10 @@ it('closes twice without harm', async () => {
 it('takes as many queued writes as it is told to', async () => {
   const storage = openSqliteStorage({ path: ':memory:', maxQueuedWrites: 1 })
   const agent = anAgent()
-  const results = await Promise.all([storage.agents.create(agent, 1_000), storage.messages.accept(newMessage(agent))])
+  const results = await Promise.all([
+    storage.agents.create(agent, 1_000),
+    storage.messages.accept(newMessage(agent)),
+  ])
   expect(results.map((result) => result.isOk())).toEqual([true, false])
   await storage.close()
 })
@@ -106,28 +127,62 @@ it('erases all that is secret of a deleted webhook', async () => {
   const storage = openSqliteStorage({ path })
   const { secret } = aWebhook()
   const headers = { names: ['X-A'], sealed: secret }
-  const webhook = aWebhook({ id: fakeIds().next(), headers, description: 'mine', previousSecret: { secret, until: 1 } })
+  const webhook = aWebhook({
+    id: fakeIds().next(),
+    headers,
+    description: 'mine',
+    previousSecret: { secret, until: 1 },
+  })
   await storage.webhooks.create(webhook, 1)
   await storage.webhooks.delete(webhook.projectId, webhook.id)
   await storage.close()
   const db = new Database(path, { readonly: true })
-  const kept = db.prepare('select url, description, secret, previous_secret, header_names, headers from webhooks').raw().all()
+  const kept = db
+    .prepare(
+      'select url, description, secret, previous_secret, header_names, headers from webhooks',
+    )
+    .raw()
+    .all()
   expect(kept).toEqual([['', null, '', null, null, null]])
   db.close()
 })
 
 it.each([
-  ['a folder that does not exist', () => join(dirname(tempFile()), 'missing', 'storage.db'), /its folder does not exist; create it first/],
-  ['a folder that is a file', () => join(fileWith('text'), 'storage.db'), /its folder does not exist/],
+  [
+    'a folder that does not exist',
+    () => join(dirname(tempFile()), 'missing', 'storage.db'),
+    /its folder does not exist; create it first/,
+  ],
+  [
+    'a folder that is a file',
+    () => join(fileWith('text'), 'storage.db'),
+    /its folder does not exist/,
+  ],
   [
     'a folder in the place of the file',
     () => folder(),
     /has to be a file that this process may write, in a folder where it may make others/,
   ],
-  ['a folder in the place of its lock', () => lockedByAFolder(), /storage\.db-lock: cannot be opened; it has to be a file/],
-  ['a file that is no database', () => fileWith('x'.repeat(10_000)), /is not a SQLite database; name another file, or move this one away/],
-  ['the database of a newer release', () => newerDatabase(), /has schema version 999, written by a newer release/],
-  ["another application's database", () => foreignDatabase(), /is a SQLite database of another application/],
+  [
+    'a folder in the place of its lock',
+    () => lockedByAFolder(),
+    /storage\.db-lock: cannot be opened; it has to be a file/,
+  ],
+  [
+    'a file that is no database',
+    () => fileWith('x'.repeat(10_000)),
+    /is not a SQLite database; name another file, or move this one away/,
+  ],
+  [
+    'the database of a newer release',
+    () => newerDatabase(),
+    /has schema version 999, written by a newer release/,
+  ],
+  [
+    "another application's database",
+    () => foreignDatabase(),
+    /is a SQLite database of another application/,
+  ],
   ['no path', () => ' ', /the path of the SQLite file is empty/],
 ])('refuses %s, in words for the operator', (_, make, words) => {
   const path = make()
@@ -143,14 +198,21 @@ it.each([
   ['SQLITE_FULL', /its disk is full/],
   ['SQLITE_IOERR', /cannot be opened \(some detail\)/],
 ])('says what %s means', (code, words) => {
-  expect(explainOpenFailure('a.db', Object.assign(new Error('some detail'), { code })).message).toMatch(words)
+  expect(
+    explainOpenFailure('a.db', Object.assign(new Error('some detail'), { code })).message,
+  ).toMatch(words)
 })
 
 it.each([
-  ['built for another Node', Object.assign(new Error('was compiled against'), { code: 'ERR_DLOPEN_FAILED' })],
+  [
+    'built for another Node',
+    Object.assign(new Error('was compiled against'), { code: 'ERR_DLOPEN_FAILED' }),
+  ],
   ['not built at all', new Error('Could not locate the bindings file. Tried: many places')],
 ])('says what to do when the driver is %s', (_, cause) => {
-  expect(explainOpenFailure('a.db', cause).message).toMatch(/^better-sqlite3 is not built for Node .*: run npm rebuild better-sqlite3\.$/)
+  expect(explainOpenFailure('a.db', cause).message).toMatch(
+    /^better-sqlite3 is not built for Node .*: run npm rebuild better-sqlite3\.$/,
+  )
 })
 
 it.each([
@@ -160,7 +222,9 @@ it.each([
   ['14.0.0', { node: '20.20.2', napi: '9' }, true],
   ['13.0.1', { node: '20.20.2' }, true],
 ])('better-sqlite3 %s on %o: a problem is %s', (driver, runtime, isProblem) => {
-  expect(driverProblem(driver, runtime)).toEqual(isProblem ? expect.stringMatching(/does not run on Node 20.20.2/) : undefined)
+  expect(driverProblem(driver, runtime)).toEqual(
+    isProblem ? expect.stringMatching(/does not run on Node 20.20.2/) : undefined,
+  )
 })
 
 function fileWith(content: string): string {

@@ -52,14 +52,24 @@ export function openSqliteStorage(options: SqliteOptions): SqliteStorage {
   }
 }
 
-function openStorage({ path, busyTimeoutMs = 5_000, maxQueuedWrites = 10_000, onDamage = () => undefined }: SqliteOptions): SqliteStorage {
+function openStorage({
+  path,
+  busyTimeoutMs = 5_000,
+  maxQueuedWrites = 10_000,
+  onDamage = () => undefined,
+}: SqliteOptions): SqliteStorage {
   const db = openConnection(path, busyTimeoutMs)
   try {
     migrate(db, migrations)
     const damage = watchForDamage(path, onDamage)
-    const committer = createCommitter(db, { maxQueued: maxQueuedWrites, patienceMs: busyTimeoutMs, explain: damage.explain })
+    const committer = createCommitter(db, {
+      maxQueued: maxQueuedWrites,
+      patienceMs: busyTimeoutMs,
+      explain: damage.explain,
+    })
     const stores = storesOf(db, committer)
-    const liveness = path === ':memory:' ? aloneInMemory : openLiveness(path, () => releaseClaims(db))
+    const liveness =
+      path === ':memory:' ? aloneInMemory : openLiveness(path, () => releaseClaims(db))
     // From here on the committer does the waiting, up to the last commits.
     db.pragma('busy_timeout = 0')
     const close = (): void => {
@@ -94,7 +104,12 @@ function releaseClaims(db: Database): void {
 /** Each prepares its statements, once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
   const webhooks = webhookRows(db)
-  const parts = { webhooks, sessions: sessionRows(db), fanOut: fanOutOf(db, webhooks), erasure: erasureOf(db) }
+  const parts = {
+    webhooks,
+    sessions: sessionRows(db),
+    fanOut: fanOutOf(db, webhooks),
+    erasure: erasureOf(db),
+  }
   return {
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),

@@ -20,14 +20,20 @@ const extendAll = db.transaction((/** @type {number[]} */ slots) => {
   const now = Date.now()
   for (const slot of slots) {
     const messageId = ids.toString('latin1', slot * 36, slot * 36 + 36)
-    extend.run({ messageId, token: leases.tokens[slot], until: Math.min(now + leaseMs, leases.untils[slot] ?? 0) })
+    extend.run({
+      messageId,
+      token: leases.tokens[slot],
+      until: Math.min(now + leaseMs, leases.untils[slot] ?? 0),
+    })
   }
 })
 
 /** Whether all is well; what is not is told once, and tried again soon. */
 let isWell = true
 function beat() {
-  const slots = Array.from(leases.held.keys()).filter((slot) => Atomics.load(leases.held, slot) === 1)
+  const slots = Array.from(leases.held.keys()).filter(
+    (slot) => Atomics.load(leases.held, slot) === 1,
+  )
   try {
     if (slots.length > 0) extendAll.immediate(slots)
     isWell = true

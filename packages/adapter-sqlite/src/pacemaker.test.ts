@@ -24,7 +24,8 @@ function scene(options: Partial<SqlitePacemakerOptions> = {}) {
     await pacemaker.close()
     db.close()
   })
-  const dueAt = (): number => db.prepare<[], number>('select due_at from sessions').pluck().get() ?? 0
+  const dueAt = (): number =>
+    db.prepare<[], number>('select due_at from sessions').pluck().get() ?? 0
   return { db, path, pacemaker, dueAt }
 }
 
@@ -93,7 +94,11 @@ it('goes on after another kept the file for longer than a beat, and says so once
 
 it('says why when it cannot open the file, and can still be closed', async () => {
   const said: string[] = []
-  const pacemaker = sqlitePacemaker({ path: '/nowhere/at/all.db', leaseMs: 400, onError: (reason) => said.push(reason) })
+  const pacemaker = sqlitePacemaker({
+    path: '/nowhere/at/all.db',
+    leaseMs: 400,
+    onError: (reason) => said.push(reason),
+  })
   pacemaker.hold({ messageId: ID, token: 1, until: NEVER })
   await until(() => said.length > 0)
   expect(said[0]).toMatch(/directory does not exist/)
@@ -109,8 +114,14 @@ it('has nothing to do for a database in memory', async () => {
 
 it('finds the lease by indexes alone', () => {
   const { db } = scene()
-  const plan = db.prepare<[], { detail: string }>(`explain query plan ${extendLeaseSql.replaceAll(/@\w+/g, '1')}`).all()
-  expect(plan.map(({ detail }) => detail).filter((step) => step.startsWith('SEARCH'))).toHaveLength(3)
+  const plan = db
+    .prepare<[], { detail: string }>(
+      `explain query plan ${extendLeaseSql.replaceAll(/@\w+/g, '1')}`,
+    )
+    .all()
+  expect(plan.map(({ detail }) => detail).filter((step) => step.startsWith('SEARCH'))).toHaveLength(
+    3,
+  )
   expect(plan.map(({ detail }) => detail).filter((step) => step.startsWith('SCAN'))).toEqual([])
 })
 

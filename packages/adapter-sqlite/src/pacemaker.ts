@@ -34,12 +34,26 @@ export const extendLeaseSql = `
     and lease = @token and due_at < @until`
 
 /** Extends leases in the SQLite file from a thread of its own. For `:memory:` it does nothing: nobody else could claim there. */
-export function sqlitePacemaker({ path, leaseMs, onError = () => undefined }: SqlitePacemakerOptions): SqlitePacemaker {
-  if (path === ':memory:') return { hold: () => undefined, release: () => undefined, close: async () => undefined }
+export function sqlitePacemaker({
+  path,
+  leaseMs,
+  onError = () => undefined,
+}: SqlitePacemakerOptions): SqlitePacemaker {
+  if (path === ':memory:')
+    return { hold: () => undefined, release: () => undefined, close: async () => undefined }
   const table = createLeaseTable(SLOTS)
   const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
-  const workerData: ThreadData = { path, leaseMs, sql: extendLeaseSql, leases: table.shared, stopped }
-  const thread = new Worker(new URL('./pacemaker-thread.js', import.meta.url), { workerData, execArgv: [] })
+  const workerData: ThreadData = {
+    path,
+    leaseMs,
+    sql: extendLeaseSql,
+    leases: table.shared,
+    stopped,
+  }
+  const thread = new Worker(new URL('./pacemaker-thread.js', import.meta.url), {
+    workerData,
+    execArgv: [],
+  })
   const exited = new Promise((resolve) => thread.once('exit', resolve))
   thread.on('message', onError).on('error', (error) => onError(String(error)))
   thread.unref()

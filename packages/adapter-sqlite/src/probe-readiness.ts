@@ -3,8 +3,13 @@ import type { Instant } from '@org/agent-messaging-core'
 import type { WebhookRows } from './webhook-rows.js'
 
 /** `readyToProbe` in the core, within a transaction. */
-export function probeReadiness(db: Database, webhooks: WebhookRows): (webhookId: string, now: Instant) => void {
-  const ready = db.prepare<{ id: string; now: Instant }>('update webhooks set circuit_until = @now where id = @id and circuit_until > @now')
+export function probeReadiness(
+  db: Database,
+  webhooks: WebhookRows,
+): (webhookId: string, now: Instant) => void {
+  const ready = db.prepare<{ id: string; now: Instant }>(
+    'update webhooks set circuit_until = @now where id = @id and circuit_until > @now',
+  )
   return (id, now) => {
     if (ready.run({ id, now }).changes > 0) webhooks.changed()
   }
@@ -16,7 +21,11 @@ type Claims = { readonly now: Instant } & Readonly<Record<string, string | numbe
  * The same for webhooks whose circuit one of these claims holds open, as the probe: that is known by the end of its lease. Before their
  * deliveries change. `which`: a condition on deliveries, with parameters of `claims`.
  */
-export function probeRelease(db: Database, webhooks: WebhookRows, which: string): (claims: Claims) => void {
+export function probeRelease(
+  db: Database,
+  webhooks: WebhookRows,
+  which: string,
+): (claims: Claims) => void {
   const release = db.prepare<[Claims]>(`
     update webhooks set circuit_until = @now
     where (seq, circuit_until) in (select webhook_seq, due_at from deliveries where is_claimed = 1 and due_at is not null and ${which})

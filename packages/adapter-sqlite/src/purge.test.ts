@@ -1,4 +1,11 @@
-import { anAgent, anEvent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import {
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  fakeIds,
+  newMessage,
+} from '@org/agent-messaging-core/testing'
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
@@ -21,10 +28,27 @@ it('a purge leaves no row behind of what it deletes', async () => {
   const state = { kind: 'responded', response: '', respondedAt: NOW, responseTimeMs: 1 } as const
   const outgoing = { event: anEvent(agent, { createdAt: 0 }), nextDeliveryId: ids.next }
   await messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW, outgoing })
-  const query = { now: NOW, until: NOW, limit: 9, perWebhook: 9, perProject: 9, retries: 9, except: new Set<string>() }
+  const query = {
+    now: NOW,
+    until: NOW,
+    limit: 9,
+    perWebhook: 9,
+    perProject: 9,
+    retries: 9,
+    except: new Set<string>(),
+  }
   for (const { delivery, lease: held } of (await deliveries.claimDue(query))._unsafeUnwrap()) {
-    const attempt = { startedAt: NOW, durationMs: 1, outcome: { kind: 'accepted', statusCode: 200, responseBody: '' } } as const
-    await deliveries.recordAttempt({ deliveryId: delivery.id, token: held.token, attempt, state: { kind: 'delivered', deliveredAt: NOW } })
+    const attempt = {
+      startedAt: NOW,
+      durationMs: 1,
+      outcome: { kind: 'accepted', statusCode: 200, responseBody: '' },
+    } as const
+    await deliveries.recordAttempt({
+      deliveryId: delivery.id,
+      token: held.token,
+      attempt,
+      state: { kind: 'delivered', deliveredAt: NOW },
+    })
   }
   expect(rowsOf(path)).toEqual({ messages: 1, sessions: 1, deliveries: 2, events: 1, attempts: 2 })
 
@@ -52,7 +76,10 @@ it('a sweep leaves no row behind of what a deleted agent had', async () => {
 
 function rowsOf(path: string): Record<string, unknown> {
   const db = new Database(path, { readonly: true })
-  const rows = TABLES.map((table) => [table, db.prepare(`select count(*) from ${table}`).pluck().get()])
+  const rows = TABLES.map((table) => [
+    table,
+    db.prepare(`select count(*) from ${table}`).pluck().get(),
+  ])
   db.close()
   return Object.fromEntries(rows)
 }

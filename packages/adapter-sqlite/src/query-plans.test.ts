@@ -19,12 +19,18 @@ function database(): Database {
 
 /** One line for each step. Parameters have no part in it. */
 function planOf(db: Database, sql: string): string[] {
-  const steps = db.prepare(`explain query plan ${sql.replaceAll(/@\w+|\?/g, '1')}`).all() as { detail: string }[]
+  const steps = db.prepare(`explain query plan ${sql.replaceAll(/@\w+|\?/g, '1')}`).all() as {
+    detail: string
+  }[]
   return steps.map(({ detail }) => detail)
 }
 
 it.each([
-  ['the due sessions of an agent', dueSessionsSql, 'SEARCH sessions USING COVERING INDEX sessions_due (agent_id=? AND due_at<?)'],
+  [
+    'the due sessions of an agent',
+    dueSessionsSql,
+    'SEARCH sessions USING COVERING INDEX sessions_due (agent_id=? AND due_at<?)',
+  ],
   [
     'the due deliveries of a webhook',
     dueSql,
@@ -35,7 +41,9 @@ it.each([
 })
 
 it('the next webhook to send to is found by descents of the same index, and by looks at single rows', () => {
-  expect(new Set(planOf(database(), nextLaneSql).filter((step) => step.startsWith('SEARCH')))).toEqual(
+  expect(
+    new Set(planOf(database(), nextLaneSql).filter((step) => step.startsWith('SEARCH'))),
+  ).toEqual(
     new Set([
       'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq>?)',
       'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND <expr>=? AND due_at<?)',
@@ -50,7 +58,12 @@ it('the next webhook to send to is found by descents of the same index, and by l
  * To count what is open, all that is; and as far as a sweep counts (the subquery), what waits for a disabled webhook.
  */
 const SCANS = [
-  ...['SCAN agents', 'SCAN erasures', 'SCAN w USING COVERING INDEX webhooks_deleted', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
+  ...[
+    'SCAN agents',
+    'SCAN erasures',
+    'SCAN w USING COVERING INDEX webhooks_deleted',
+    'SCAN json_each VIRTUAL TABLE INDEX 1:',
+  ],
   ...[
     'SCAN deliveries USING COVERING INDEX deliveries_due',
     'SCAN l',
@@ -70,7 +83,12 @@ it('no statement sorts, and none reads a table from end to end but for those tha
 })
 
 it('no statement has a bound number alone behind its limit or offset, for which SQLite prepares it anew at each run', () => {
-  const statements = [...preparedStatements(), ...listStatements(), messageActivitySql, attemptActivitySql]
+  const statements = [
+    ...preparedStatements(),
+    ...listStatements(),
+    messageActivitySql,
+    attemptActivitySql,
+  ]
   expect(statements.filter((sql) => /\b(limit|offset) [?@]\w*(?! [+-]|\w)/.test(sql))).toEqual([])
 })
 
@@ -92,9 +110,9 @@ it('lists by state read the rows that are not done alone', () => {
   expect(planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' }))).toContain(
     'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
   )
-  expect(planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' }))).toContain(
-    'SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid>? AND rowid<?)',
-  )
+  expect(
+    planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' })),
+  ).toContain('SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid>? AND rowid<?)')
 })
 
 /** What the stores prepare when they are made. */
@@ -112,15 +130,34 @@ function preparedStatements(): string[] {
 }
 
 function listStatements(): string[] {
-  const messageFilters = [{}, { status: 'pending' }, { status: 'responded' }, { state: 'queued' }, { state: 'responded' }] as const
-  const places = [{}, { order: 'asc' }, { sessionId: 's' }, { sessionId: 's', order: 'asc' }] as const
+  const messageFilters = [
+    {},
+    { status: 'pending' },
+    { status: 'responded' },
+    { state: 'queued' },
+    { state: 'responded' },
+  ] as const
+  const places = [
+    {},
+    { order: 'asc' },
+    { sessionId: 's' },
+    { sessionId: 's', order: 'asc' },
+  ] as const
   const messages = messageFilters.flatMap((filter) =>
     places.map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
   )
-  const deliveryFilters = [{}, { status: 'pending' }, { status: 'delivered' }, { status: 'cancelled' }, { event: 'agent.error' }] as const
+  const deliveryFilters = [
+    {},
+    { status: 'pending' },
+    { status: 'delivered' },
+    { status: 'cancelled' },
+    { event: 'agent.error' },
+  ] as const
   const deliveries = deliveryFilters.flatMap((filter) =>
     [{}, { webhookId: 'w' }].flatMap((webhook) =>
-      [deliveryListSql, lastLookedAtSql].map((sqlOf) => sqlOf({ projectId: '', ...filter, ...webhook })),
+      [deliveryListSql, lastLookedAtSql].map((sqlOf) =>
+        sqlOf({ projectId: '', ...filter, ...webhook }),
+      ),
     ),
   )
   return [...messages, ...deliveries]

@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3'
-import type { AfterAttempt, AttemptRecord, DeliveryStatus, RecordedAttempt } from '@org/agent-messaging-core'
+import type {
+  AfterAttempt,
+  AttemptRecord,
+  DeliveryStatus,
+  RecordedAttempt,
+} from '@org/agent-messaging-core'
 import type { FanOut } from './fan-out.js'
 import { headerWriter } from './kept-headers.js'
 import { judgements } from './judgement.js'
@@ -30,10 +35,18 @@ type UpdatedColumns = [
   attemptNumber: number,
   deliverySeq: number,
 ]
-type Columns = { readonly dueAt: number | null; readonly finishedAt: number | null; readonly step: number | null }
+type Columns = {
+  readonly dueAt: number | null
+  readonly finishedAt: number | null
+  readonly step: number | null
+}
 
 /** `DeliveryStore.recordAttempt`, within a transaction. */
-export function attemptRecords(db: Database, fanOut: FanOut, webhooks: WebhookRows): (record: AttemptRecord) => RecordedAttempt {
+export function attemptRecords(
+  db: Database,
+  fanOut: FanOut,
+  webhooks: WebhookRows,
+): (record: AttemptRecord) => RecordedAttempt {
   const judged = judgements(db, fanOut, webhooks)
   const claimOf = db.prepare<[string], Claim>(
     'select seq, webhook_seq as webhookSeq, state, is_claimed as isClaimed, lease, attempt_count as attemptCount from deliveries where id = ?',
@@ -55,7 +68,15 @@ export function attemptRecords(db: Database, fanOut: FanOut, webhooks: WebhookRo
     const attemptNumber = claim.attemptCount + 1
     const { headerNamesSeq, headerValues } = columnsOfHeaders(record.attempt.requestHeaders)
     const { step, dueAt, finishedAt } = columnsOf(record.state)
-    insert.run(claim.seq, attemptNumber, startedAt, durationMs, outcome, headerNamesSeq, headerValues)
+    insert.run(
+      claim.seq,
+      attemptNumber,
+      startedAt,
+      durationMs,
+      outcome,
+      headerNamesSeq,
+      headerValues,
+    )
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
     const webhook = record.judge && judged(claim.webhookSeq, record.judge)
     return { kind: 'recorded', ...(webhook && { webhook }) }
@@ -64,7 +85,10 @@ export function attemptRecords(db: Database, fanOut: FanOut, webhooks: WebhookRo
 
 /** What a receiver took is delivered, whoever learns it; anything else only the holder of the claim may say. */
 function counts({ token, attempt }: AttemptRecord, { state, isClaimed, lease }: Claim): boolean {
-  return state === 'pending' && (attempt.outcome.kind === 'accepted' || (isClaimed === 1 && lease === token))
+  return (
+    state === 'pending' &&
+    (attempt.outcome.kind === 'accepted' || (isClaimed === 1 && lease === token))
+  )
 }
 
 function columnsOf(state: AfterAttempt): Columns {

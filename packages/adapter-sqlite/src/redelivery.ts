@@ -1,11 +1,26 @@
-import { decideRedelivery, type Instant, type PageOf, type RedeliverFilter, type Redelivered } from '@org/agent-messaging-core'
+import {
+  decideRedelivery,
+  type Instant,
+  type PageOf,
+  type RedeliverFilter,
+  type Redelivered,
+} from '@org/agent-messaging-core'
 import type { Database } from 'better-sqlite3'
 import { deliveryList } from './delivery-list.js'
 import { probeReadiness, probeRelease } from './probe-readiness.js'
 import type { WebhookRows } from './webhook-rows.js'
 
-type Columns = { readonly id: string; readonly step: number; readonly dueAt: Instant; readonly resumeAt: Instant | null }
-type Cancellation = { readonly projectId: string; readonly deliveryId: string; readonly now: Instant }
+type Columns = {
+  readonly id: string
+  readonly step: number
+  readonly dueAt: Instant
+  readonly resumeAt: Instant | null
+}
+type Cancellation = {
+  readonly projectId: string
+  readonly deliveryId: string
+  readonly now: Instant
+}
 type Redelivery = {
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Redelivered
   /** Whether it was open. */
@@ -29,10 +44,17 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
   return {
     redeliver: (filter, page, now) => {
       const { data, nextCursor } = list({ ...filter, isOfLivingWebhook: true }, page)
-      for (const webhookId of new Set(data.map((delivery) => delivery.webhookId))) ready(webhookId, now)
+      for (const webhookId of new Set(data.map((delivery) => delivery.webhookId)))
+        ready(webhookId, now)
       const changed = data.filter(({ id, state }) => {
         const next = decideRedelivery(state, now)
-        if (next) makeDue.run({ id, step: next.step, dueAt: next.nextAttemptAt, resumeAt: next.resumeAt ?? null })
+        if (next)
+          makeDue.run({
+            id,
+            step: next.step,
+            dueAt: next.nextAttemptAt,
+            resumeAt: next.resumeAt ?? null,
+          })
         return next !== undefined
       })
       return { count: changed.length, nextCursor }

@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { aProject } from '@org/agent-messaging-core/testing'
@@ -9,14 +18,17 @@ import { backupSqlite, openSqliteStorage, restoreSqlite, type SqliteStorage } fr
 
 let directory: string
 const file = (name: string): string => path.join(directory, name)
-const restore = (from = 'copy.db') => restoreSqlite({ from: file(from), path: file('service.db'), suffix: '.old' })
+const restore = (from = 'copy.db') =>
+  restoreSqlite({ from: file(from), path: file('service.db'), suffix: '.old' })
 beforeEach(() => {
   directory = mkdtempSync(path.join(tmpdir(), 'restore-'))
 })
 afterEach(() => rmSync(directory, { recursive: true }))
 
 const projectsOf = async (storage: SqliteStorage): Promise<readonly string[]> =>
-  (await storage.credentials.listProjects({ limit: 10 }))._unsafeUnwrap().data.map(({ name }) => name)
+  (await storage.credentials.listProjects({ limit: 10 }))
+    ._unsafeUnwrap()
+    .data.map(({ name }) => name)
 
 async function projectsIn(name: string): Promise<readonly string[]> {
   const storage = openSqliteStorage({ path: file(name) })
@@ -36,9 +48,17 @@ it('puts a copy in place, and keeps what was there with the log that a killed pr
   await make('service.db', 'after')
   writeFileSync(file('service.db-wal'), '')
   expect(await restore()).toEqual({ bytes: expect.any(Number), keptAs: file('service.db.old') })
-  expect(readdirSync(directory).filter((name) => name.includes('.old'))).toEqual(['service.db.old', 'service.db.old-wal'])
-  expect(readdirSync(directory).filter((name) => /service\.db-(wal|shm)$|restored/.test(name))).toEqual([])
-  expect([await projectsIn('service.db'), await projectsIn('service.db.old')]).toEqual([['before'], ['after']])
+  expect(readdirSync(directory).filter((name) => name.includes('.old'))).toEqual([
+    'service.db.old',
+    'service.db.old-wal',
+  ])
+  expect(
+    readdirSync(directory).filter((name) => /service\.db-(wal|shm)$|restored/.test(name)),
+  ).toEqual([])
+  expect([await projectsIn('service.db'), await projectsIn('service.db.old')]).toEqual([
+    ['before'],
+    ['after'],
+  ])
   expect(existsSync(file('copy.db'))).toBe(true)
 })
 
@@ -50,14 +70,19 @@ it('gives the copy the mode of what it replaces', async () => {
   expect(statSync(file('service.db')).mode & 0o777).toBe(0o640)
 })
 
-it('leaves to its owner what root has restored, and the lock beside it', needs('root'), async () => {
-  await make('copy.db', 'before')
-  await make('service.db', 'after')
-  rmSync(file('service.db-lock'))
-  chownSync(file('service.db'), 65_534, 65_533)
-  await restore()
-  for (const name of ['service.db', 'service.db-lock']) expect(statSync(file(name)), name).toMatchObject({ uid: 65_534, gid: 65_533 })
-})
+it(
+  'leaves to its owner what root has restored, and the lock beside it',
+  needs('root'),
+  async () => {
+    await make('copy.db', 'before')
+    await make('service.db', 'after')
+    rmSync(file('service.db-lock'))
+    chownSync(file('service.db'), 65_534, 65_533)
+    await restore()
+    for (const name of ['service.db', 'service.db-lock'])
+      expect(statSync(file(name)), name).toMatchObject({ uid: 65_534, gid: 65_533 })
+  },
+)
 
 it('needs no file to replace, but a log without its file is not left to the copy', async () => {
   await make('copy.db', 'before')
@@ -71,7 +96,9 @@ it('refuses while anybody has the file open, and the file stays', async () => {
   await make('service.db', 'after')
   await backupSqlite({ path: file('service.db'), to: file('copy.db') })
   const storage = openSqliteStorage({ path: file('service.db') })
-  await expect(restore()).rejects.toThrow(/service\.db is in use by another process; stop that one first\.$/)
+  await expect(restore()).rejects.toThrow(
+    /service\.db is in use by another process; stop that one first\.$/,
+  )
   expect(await projectsOf(storage)).toEqual(['after'])
   await storage.close()
   await expect(restore()).resolves.toBeDefined()
@@ -79,7 +106,11 @@ it('refuses while anybody has the file open, and the file stays', async () => {
 
 it.each([
   ['a copy that is not there', () => undefined, /copy\.db: there is no such file/],
-  ['what is no database', () => writeFileSync(file('copy.db'), 'x'.repeat(10_000)), /copy\.db: is not a SQLite database/],
+  [
+    'what is no database',
+    () => writeFileSync(file('copy.db'), 'x'.repeat(10_000)),
+    /copy\.db: is not a SQLite database/,
+  ],
   ['an empty copy', () => writeFileSync(file('copy.db'), ''), /copy\.db: there is nothing in it/],
   [
     "another application's",
@@ -98,7 +129,12 @@ it('leaves all as it was when it is ended', async () => {
   await make('service.db', 'after')
   await backupSqlite({ path: file('service.db'), to: file('copy.db') })
   const before = readdirSync(directory)
-  const work = restoreSqlite({ from: file('copy.db'), path: file('service.db'), suffix: '.old', signal: AbortSignal.abort('enough') })
+  const work = restoreSqlite({
+    from: file('copy.db'),
+    path: file('service.db'),
+    suffix: '.old',
+    signal: AbortSignal.abort('enough'),
+  })
   await expect(work).rejects.toBe('enough')
   expect([readdirSync(directory), await projectsIn('service.db')]).toEqual([before, ['after']])
 })

@@ -27,7 +27,12 @@ export type Restored = { readonly bytes: number; readonly keptAs: string | undef
  * Puts a copy that was checked whole in the place of a file that nobody has open. A log that a killed process left beside the file
  * goes away with it: SQLite would replay it into the copy. Rejects with a `SqliteOpenError`, and then nothing was replaced.
  */
-export async function restoreSqlite({ from, path: file, suffix, signal }: RestoreOptions): Promise<Restored> {
+export async function restoreSqlite({
+  from,
+  path: file,
+  suffix,
+  signal,
+}: RestoreOptions): Promise<Restored> {
   try {
     const place = trueName(file)
     await whileAlone(place, () => undefined) // before all the copying
@@ -52,7 +57,8 @@ function requireOurData(draft: string, from: string): void {
   const db = new Database(draft, { readonly: true })
   try {
     requireOurs(db, from)
-    if (db.pragma('user_version', { simple: true }) === 0) throw new SqliteOpenError(`${from}: there is nothing in it.`)
+    if (db.pragma('user_version', { simple: true }) === 0)
+      throw new SqliteOpenError(`${from}: there is nothing in it.`)
   } finally {
     db.close()
   }

@@ -1,9 +1,19 @@
 import type { Database } from 'better-sqlite3'
-import { newestThatFit, type ExecutionPrincipal, type HistoryOf, type Turn } from '@org/agent-messaging-core'
+import {
+  newestThatFit,
+  type ExecutionPrincipal,
+  type HistoryOf,
+  type Turn,
+} from '@org/agent-messaging-core'
 import { atMost } from './statements.js'
 
 type Place = { readonly sessionSeq: number; readonly position: number }
-type PastRow = { readonly messageId: string; readonly message: string; readonly response: string | null; readonly principal: string }
+type PastRow = {
+  readonly messageId: string
+  readonly message: string
+  readonly response: string | null
+  readonly principal: string
+}
 
 /** So many messages without an answer may stand before the first one with one. */
 const ROWS_AT_MOST = 5_000
@@ -20,8 +30,12 @@ export function sessionHistory(db: Database): (query: HistoryOf) => Turn[] {
   function* answeredBefore(messageId: string): Generator<Turn> {
     const place = placeOf.get(messageId)
     if (!place) return
-    for (const { principal, response, ...row } of before.iterate({ ...place, rows: ROWS_AT_MOST })) {
-      if (response !== null) yield { ...row, response, executionPrincipal: JSON.parse(principal) as ExecutionPrincipal }
+    for (const { principal, response, ...row } of before.iterate({
+      ...place,
+      rows: ROWS_AT_MOST,
+    })) {
+      if (response !== null)
+        yield { ...row, response, executionPrincipal: JSON.parse(principal) as ExecutionPrincipal }
     }
   }
 

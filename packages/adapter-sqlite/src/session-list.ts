@@ -6,7 +6,9 @@ import { atMost } from './statements.js'
 const FIRST = '~'
 
 /** `MessageStore.listSessions`. Ids of messages grow with time, so those of the newest ones order the sessions. */
-export function sessionList(db: Database): (agent: SessionsOf, page: PageOf) => Page<SessionSummary> {
+export function sessionList(
+  db: Database,
+): (agent: SessionsOf, page: PageOf) => Page<SessionSummary> {
   const select = db.prepare<[SessionsOf & { before: string; rows: number }], SessionSummary>(`
     select s.session_id as sessionId, s.open_count as openCount, s.last_message_id as lastMessageId, s.last_message_at as lastMessageAt
     from sessions s join agents a on a.id = s.agent_id

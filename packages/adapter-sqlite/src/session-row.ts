@@ -23,7 +23,13 @@ type Enqueue = {
 
 /** On the path of every send: values by their places cost a third of values by their names. */
 type EnqueueValues = [string, string, Instant, 0 | 1, string, Instant, number]
-type PlaceValues = [sessionSeq: number, position: number, lease: number, sessionState: string | null, isHead: 0 | 1]
+type PlaceValues = [
+  sessionSeq: number,
+  position: number,
+  lease: number,
+  sessionState: string | null,
+  isHead: 0 | 1,
+]
 
 export type SessionRows = {
   /** The next place in the session, under a lease if `claimUntil` is given and it is the head's; undefined when the session is full. */
@@ -31,7 +37,10 @@ export type SessionRows = {
   /** Sessions of the agent whose head may be claimed, the longest due first. */
   due(agentId: string, now: Instant, limit: number): number[]
   /** A new lease on the head, which supersedes the older ones; gives its token and what the session remembers. */
-  claim(sessionSeq: number, until: Instant): { readonly token: number; readonly sessionState: string | null }
+  claim(
+    sessionSeq: number,
+    until: Instant,
+  ): { readonly token: number; readonly sessionState: string | null }
   /** Nobody else may claim the head until then. The token stays as it is. */
   holdUntil(sessionSeq: number, until: Instant): void
   /** The head is final: the next one may be claimed from now on. Gives whether there is a next one. */
@@ -41,7 +50,10 @@ export type SessionRows = {
   remember(sessionSeq: number, sessionState: string): void
   hasOpen(agentId: string): boolean
   /** The session, if there is one, and how many of its messages are open. */
-  find(agentId: string, sessionId: string): { readonly seq: number; readonly openCount: number } | undefined
+  find(
+    agentId: string,
+    sessionId: string,
+  ): { readonly seq: number; readonly openCount: number } | undefined
   /** Of somebody in it nothing is kept any more, nor what was remembered, which may be of them. A session without messages is gone. */
   forget(sessionSeq: number): void
   /** Hands the session over to an owner that is no agent; whoever comes under its old name begins a new one. Gives that owner. */
@@ -95,8 +107,12 @@ export function sessionRows(db: Database): SessionRows {
     )
     .pluck()
   const remember = db.prepare<[string, number]>('update sessions set state = ? where seq = ?')
-  const open = db.prepare<[string]>('select 1 from sessions where agent_id = ? and due_at is not null limit 1')
-  const forgo = db.prepare<[number]>('update sessions set open_count = open_count - 1 where seq = ?')
+  const open = db.prepare<[string]>(
+    'select 1 from sessions where agent_id = ? and due_at is not null limit 1',
+  )
+  const forgo = db.prepare<[number]>(
+    'update sessions set open_count = open_count - 1 where seq = ?',
+  )
   const find = db.prepare<[string, string], { seq: number; openCount: number }>(
     'select seq, open_count as openCount from sessions where agent_id = ? and session_id = ?',
   )
@@ -105,11 +121,21 @@ export function sessionRows(db: Database): SessionRows {
   )
   const forgetState = db.prepare<[number]>('update sessions set state = null where seq = ?')
   const renewLast = db.prepare<[number]>(renewLastSql('= ?'))
-  const disown = db.prepare<[string, number]>('update sessions set agent_id = ?, due_at = null where seq = ?')
+  const disown = db.prepare<[string, number]>(
+    'update sessions set agent_id = ?, due_at = null where seq = ?',
+  )
 
   return {
     enqueue: ({ agentId, sessionId, messageId, createdAt, now, claimUntil, maxQueued }) => {
-      const place = enqueue.get(agentId, sessionId, claimUntil ?? now, claimUntil === null ? 0 : 1, messageId, createdAt, maxQueued)
+      const place = enqueue.get(
+        agentId,
+        sessionId,
+        claimUntil ?? now,
+        claimUntil === null ? 0 : 1,
+        messageId,
+        createdAt,
+        maxQueued,
+      )
       if (!place) return undefined
       const [sessionSeq, position, lease, sessionState, isHead] = place
       return { sessionSeq, position, lease, sessionState, isHead: isHead === 1 }

@@ -19,7 +19,17 @@ export type TablesOptions<T> = {
 }
 
 const IN_ORDER = [
-  ...['settings', 'projects', 'api_keys', 'agents', 'sessions', 'messages', 'erasures', 'webhooks', 'subscriptions'],
+  ...[
+    'settings',
+    'projects',
+    'api_keys',
+    'agents',
+    'sessions',
+    'messages',
+    'erasures',
+    'webhooks',
+    'subscriptions',
+  ],
   ...['events', 'deliveries', 'header_names', 'attempts'],
 ]
 
@@ -47,7 +57,9 @@ export async function readSqliteTables<T>({ path, work }: TablesOptions<T>): Pro
 function tableOf(db: Database.Database, name: string): SqliteTable {
   const columns = columnsOf(db, name)
   const values = columns.map((column) => VALUES[`${name}.${column}`] ?? column)
-  const read = db.prepare<[], (string | number | null)[]>(`select ${values.join(', ')} from ${name}`).raw()
+  const read = db
+    .prepare<[], (string | number | null)[]>(`select ${values.join(', ')} from ${name}`)
+    .raw()
   return {
     ...{ name, columns },
     count: db.prepare<[], number>(`select count(*) from ${name}`).pluck().get() ?? 0,

@@ -14,7 +14,9 @@ const MOST_KEYS = 10_000
  * `data_version` differs once another connection has committed anything at all, be it of another process. Within a transaction that is asked
  * each time, so nothing is behind. Elsewhere once for all that is read in one turn of the event loop: to ask takes a lock of the file.
  */
-export function versionedCache<Key extends string | number, T>(db: Database): VersionedCache<Key, T> {
+export function versionedCache<Key extends string | number, T>(
+  db: Database,
+): VersionedCache<Key, T> {
   const version = db.prepare<[], number>('pragma data_version').pluck()
   const kept = new Map<Key, T & {}>()
   let keptAt: number | undefined

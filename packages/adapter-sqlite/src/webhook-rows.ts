@@ -18,18 +18,22 @@ export type WebhookRows = {
 export function webhookRows(db: Database): WebhookRows {
   const one = db.prepare<[number], WebhookRow>(`${selectWebhook} where w.seq = ?`)
   const wanting = db
-    .prepare<[string, EventName], number>("select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)")
+    .prepare<[string, EventName], number>(
+      "select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)",
+    )
     .pluck()
   const webhooks = versionedCache<number, Webhook>(db)
   const receivers = versionedCache<string, readonly Receiver[]>(db)
 
-  const bySeq = (seq: number): Webhook => webhooks.get(seq, () => toWebhook(one.get(seq) as WebhookRow))
+  const bySeq = (seq: number): Webhook =>
+    webhooks.get(seq, () => toWebhook(one.get(seq) as WebhookRow))
   const subscribed = (projectId: string, event: EventName): Receiver[] =>
     wanting.all(projectId, event).map((seq) => ({ seq, webhook: bySeq(seq) }))
 
   return {
     bySeq,
-    subscribed: (projectId, event) => receivers.get(`${projectId} ${event}`, () => subscribed(projectId, event)),
+    subscribed: (projectId, event) =>
+      receivers.get(`${projectId} ${event}`, () => subscribed(projectId, event)),
     changed: () => {
       webhooks.clear()
       receivers.clear()

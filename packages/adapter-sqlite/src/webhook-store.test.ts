@@ -12,7 +12,11 @@ it('of a deleted webhook nothing is kept that may be secret, its URL neither', a
   const file = path.join(folder, 'service.db')
   const storage = openSqliteStorage({ path: file })
   const project = aProject()
-  const webhook = aWebhook({ projectId: project.id, url: 'https://chat.example/hooks/canary', description: 'canary' })
+  const webhook = aWebhook({
+    projectId: project.id,
+    url: 'https://chat.example/hooks/canary',
+    description: 'canary',
+  })
   await storage.credentials.createProject(project)
   await storage.webhooks.create(webhook, 1)
   await storage.webhooks.delete(project.id, webhook.id)
@@ -20,6 +24,8 @@ it('of a deleted webhook nothing is kept that may be secret, its URL neither', a
   const db = new Database(file, { readonly: true })
   const kept = db.prepare('select * from webhooks').all()
   db.close()
-  expect(kept).toEqual([expect.objectContaining({ id: webhook.id, is_deleted: 1, url: '', secret: '' })])
+  expect(kept).toEqual([
+    expect.objectContaining({ id: webhook.id, is_deleted: 1, url: '', secret: '' }),
+  ])
   expect(JSON.stringify(kept)).not.toContain('canary')
 })

@@ -12,15 +12,31 @@ import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
 import { resealRows } from './reseal.js'
 import { atMost } from './statements.js'
-import { selectWebhook, toWebhook, updateWebhookSql, webhookColumns, type WebhookRow } from './webhook-row.js'
+import {
+  selectWebhook,
+  toWebhook,
+  updateWebhookSql,
+  webhookColumns,
+  type WebhookRow,
+} from './webhook-row.js'
 import type { WebhookRows } from './webhook-rows.js'
 
 type Columns = ReturnType<typeof webhookColumns>
 
-export function webhookStore(db: Database, { read, write: commit }: Committer, webhooks: WebhookRows): WebhookStore {
-  const one = db.prepare<[string, string], WebhookRow>(`${selectWebhook} where w.id = ? and w.project_id = ? and w.is_deleted = 0`)
+export function webhookStore(
+  db: Database,
+  { read, write: commit }: Committer,
+  webhooks: WebhookRows,
+): WebhookStore {
+  const one = db.prepare<[string, string], WebhookRow>(
+    `${selectWebhook} where w.id = ? and w.project_id = ? and w.is_deleted = 0`,
+  )
   const exists = db.prepare<[string]>('select 1 from webhooks where id = ?')
-  const count = db.prepare<[string], number>('select count(*) from webhooks where project_id = ? and is_deleted = 0').pluck()
+  const count = db
+    .prepare<[string], number>(
+      'select count(*) from webhooks where project_id = ? and is_deleted = 0',
+    )
+    .pluck()
   const start = pageStart(db, 'webhooks')
   const list = db.prepare<[string, number, number], WebhookRow>(
     `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc ${atMost('?')}`,
@@ -40,7 +56,9 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
   const erase = db.prepare<[number]>(`
     update webhooks set url = '', description = null, secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = 1
     where seq = ?`)
-  const unsubscribe = db.prepare<[string, number]>('delete from subscriptions where project_id = ? and webhook_seq = ?')
+  const unsubscribe = db.prepare<[string, number]>(
+    'delete from subscriptions where project_id = ? and webhook_seq = ?',
+  )
   const subscribe = db.prepare<[string, string, string]>(
     'insert into subscriptions (project_id, event, webhook_seq) select ?, ?, seq from webhooks where id = ?',
   )
@@ -75,11 +93,20 @@ export function webhookStore(db: Database, { read, write: commit }: Committer, w
     return changed
   }
 
-  function rotateSecret(projectId: string, id: string, { secret, previousUntil, updatedAt }: SecretRotation): Webhook | undefined {
+  function rotateSecret(
+    projectId: string,
+    id: string,
+    { secret, previousUntil, updatedAt }: SecretRotation,
+  ): Webhook | undefined {
     const row = one.get(id, projectId)
     if (!row) return undefined
     const webhook = toWebhook(row)
-    const rotated = { ...webhook, secret, previousSecret: { secret: webhook.secret, until: previousUntil }, updatedAt }
+    const rotated = {
+      ...webhook,
+      secret,
+      previousSecret: { secret: webhook.secret, until: previousUntil },
+      updatedAt,
+    }
     update.run(webhookColumns(rotated))
     return rotated
   }

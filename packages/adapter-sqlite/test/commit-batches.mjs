@@ -4,7 +4,10 @@ import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 const [path, batches, size] = process.argv.slice(2)
 const storage = openSqliteStorage({ path })
 for (let batch = 0; batch < Number(batches); batch++) {
-  const writes = Array.from({ length: Number(size) }, (_, n) => storage.credentials.initSetting(`${batch} ${n}`, 'x'))
-  for (const written of await Promise.all(writes)) if (written.isErr()) throw new Error(written.error.reason)
+  const writes = Array.from({ length: Number(size) }, (_, n) =>
+    storage.credentials.initSetting(`${batch} ${n}`, 'x'),
+  )
+  for (const written of await Promise.all(writes))
+    if (written.isErr()) throw new Error(written.error.reason)
 }
 process.exit() // without closing: the checkpoint of a close would sync too

@@ -1,6 +1,13 @@
 import { symlinkSync } from 'node:fs'
 import type { Agent } from '@org/agent-messaging-core'
-import { anAgent, anEvent, aWebhook, BUILT_AT, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import {
+  anAgent,
+  anEvent,
+  aWebhook,
+  BUILT_AT,
+  fakeIds,
+  newMessage,
+} from '@org/agent-messaging-core/testing'
 import { expect, it } from 'vitest'
 import { openSqliteStorage, type SqliteStorage } from '../src/index.js'
 import { kill, report, start } from './process.js'
@@ -27,7 +34,11 @@ async function storageWithWork(path: string): Promise<{ agent: Agent; messages: 
 
 async function claimAll(storage: SqliteStorage, agent: Agent, now = NOW) {
   const until = now + HOUR
-  const messages = await storage.messages.claimRunnable({ lanes: [{ agentId: agent.id, free: 100 }], now, until })
+  const messages = await storage.messages.claimRunnable({
+    lanes: [{ agentId: agent.id, free: 100 }],
+    now,
+    until,
+  })
   const deliveries = await storage.deliveries.claimDue({
     now,
     until,
@@ -44,13 +55,19 @@ it('what a killed process had claimed is due at once when the file is opened nex
   const path = tempFile()
   const { agent, messages } = await storageWithWork(path)
   const holder = start(HOLDER, path, agent.id, NOW, NOW + HOUR)
-  expect(await report(holder)).toMatchObject({ alone: true, messages, deliveries: [expect.any(String)] })
+  expect(await report(holder)).toMatchObject({
+    alone: true,
+    messages,
+    deliveries: [expect.any(String)],
+  })
   await kill(holder)
 
   const storage = openSqliteStorage({ path })
   expect(storage.alone).toBe(true)
   const claimed = await claimAll(storage, agent)
-  expect(claimed.messages).toMatchObject(messages.map((id) => ({ message: { id, attempt: 2 }, lost: 'running' })))
+  expect(claimed.messages).toMatchObject(
+    messages.map((id) => ({ message: { id, attempt: 2 }, lost: 'running' })),
+  )
   expect(claimed.deliveries).toMatchObject([{ lease: { token: 2 } }])
   await storage.close()
 })
@@ -60,15 +77,24 @@ it('a probe that a killed process had claimed is made anew at once, and no circu
   const { agent } = await storageWithWork(path)
   const storage = openSqliteStorage({ path })
   const [probed] = (await storage.webhooks.list(agent.projectId, { limit: 1 }))._unsafeUnwrap().data
-  const health = { consecutiveFailures: 5, circuit: { kind: 'open', until: NOW, trips: 1 } } as const
+  const health = {
+    consecutiveFailures: 5,
+    circuit: { kind: 'open', until: NOW, trips: 1 },
+  } as const
   await storage.webhooks.update(agent.projectId, probed?.id ?? '', { health, updatedAt: NOW })
-  const open = aWebhook({ health: { ...health, circuit: { ...health.circuit, until: NOW + HOUR } } })
+  const open = aWebhook({
+    health: { ...health, circuit: { ...health.circuit, until: NOW + HOUR } },
+  })
   await storage.webhooks.create(open, 2)
-  expect((await claimAll(storage, agent)).deliveries).toMatchObject([{ webhook: { health: { circuit: { until: NOW + HOUR } } } }])
+  expect((await claimAll(storage, agent)).deliveries).toMatchObject([
+    { webhook: { health: { circuit: { until: NOW + HOUR } } } },
+  ])
   await storage.close()
 
   const reopened = openSqliteStorage({ path })
-  expect((await claimAll(reopened, agent)).deliveries).toMatchObject([{ webhook: { id: probed?.id }, lease: { token: 2 } }])
+  expect((await claimAll(reopened, agent)).deliveries).toMatchObject([
+    { webhook: { id: probed?.id }, lease: { token: 2 } },
+  ])
   expect((await reopened.webhooks.get(agent.projectId, open.id))._unsafeUnwrap()).toEqual(open)
   await reopened.close()
 })
@@ -107,19 +133,37 @@ it('leaves what nobody works on as it is: deferred runs and backoffs', async () 
   const path = tempFile()
   const { agent } = await storageWithWork(path)
   const storage = openSqliteStorage({ path })
-  const [deferred, retried, running] = (await claimAll(storage, agent)).messages.map(({ message, lease }) => ({
-    messageId: message.id,
-    token: lease.token,
-  }))
+  const [deferred, retried, running] = (await claimAll(storage, agent)).messages.map(
+    ({ message, lease }) => ({
+      messageId: message.id,
+      token: lease.token,
+    }),
+  )
   if (!deferred || !retried || !running) throw new Error('three were to be claimed')
-  await storage.messages.defer({ ...deferred, state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + HOUR } })
-  await storage.messages.recordRun({ ...retried, state: { kind: 'queued', notBefore: NOW + HOUR }, now: NOW })
+  await storage.messages.defer({
+    ...deferred,
+    state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + HOUR },
+  })
+  await storage.messages.recordRun({
+    ...retried,
+    state: { kind: 'queued', notBefore: NOW + HOUR },
+    now: NOW,
+  })
   await storage.close()
 
   const reopened = openSqliteStorage({ path })
-  expect((await claimAll(reopened, agent)).messages).toMatchObject([{ message: { id: running.messageId } }])
-  const answered = { kind: 'responded', response: 'late', respondedAt: NOW, responseTimeMs: 1 } as const
-  expect((await reopened.messages.recordRun({ ...deferred, state: answered, now: NOW }))._unsafeUnwrap()).toMatchObject({
+  expect((await claimAll(reopened, agent)).messages).toMatchObject([
+    { message: { id: running.messageId } },
+  ])
+  const answered = {
+    kind: 'responded',
+    response: 'late',
+    respondedAt: NOW,
+    responseTimeMs: 1,
+  } as const
+  expect(
+    (await reopened.messages.recordRun({ ...deferred, state: answered, now: NOW }))._unsafeUnwrap(),
+  ).toMatchObject({
     kind: 'recorded',
   })
   await reopened.close()

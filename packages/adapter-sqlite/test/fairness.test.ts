@@ -1,7 +1,20 @@
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
-import { createService, type ClaimedDelivery, type Storage, type Webhook } from '@org/agent-messaging-core'
-import { anAgent, anEvent, aProject, aWebhook, BUILT_AT, fakePlatform, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import {
+  createService,
+  type ClaimedDelivery,
+  type Storage,
+  type Webhook,
+} from '@org/agent-messaging-core'
+import {
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  BUILT_AT,
+  fakePlatform,
+  PROJECT_ID,
+} from '@org/agent-messaging-core/testing'
 import { createCommitter } from '../src/committer.js'
 import { openConnection } from '../src/connection.js'
 import { migrate } from '../src/migrate.js'
@@ -11,7 +24,15 @@ import { storesOf } from '../src/open.js'
 const BACKLOG = 100_000
 const NOW = BUILT_AT
 const LATER = NOW + 3_600_000
-const all = { now: LATER, until: LATER + 30_000, limit: 256, perWebhook: 8, perProject: 64, retries: 192, except: new Set<string>() }
+const all = {
+  now: LATER,
+  until: LATER + 30_000,
+  limit: 256,
+  perWebhook: 8,
+  perProject: 64,
+  retries: 192,
+  except: new Set<string>(),
+}
 
 type Lab = {
   readonly db: Database
@@ -55,9 +76,16 @@ function countRows(db: Database, count: (rows: number) => void): Database {
 }
 
 /** So many deliveries of one webhook, all of them due, after so many attempts. */
-function pileUp({ db }: Pick<Lab, 'db'>, webhook: Webhook, times: number, attemptCount: number): void {
+function pileUp(
+  { db }: Pick<Lab, 'db'>,
+  webhook: Webhook,
+  times: number,
+  attemptCount: number,
+): void {
   const event = anEvent({ id: '', projectId: PROJECT_ID })
-  db.exec(`insert into events (id, name, body, created_at) values ('${event.id}', 'agent.started', '{}', ${NOW})`)
+  db.exec(
+    `insert into events (id, name, body, created_at) values ('${event.id}', 'agent.started', '{}', ${NOW})`,
+  )
   db.exec(`
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${times})
     insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
@@ -71,35 +99,43 @@ async function register({ storage }: Lab, webhook: Partial<Webhook> = {}): Promi
   return made
 }
 
-async function claim({ storage, rows }: Lab, query = {}): Promise<{ claimed: ClaimedDelivery[]; rows: number }> {
+async function claim(
+  { storage, rows }: Lab,
+  query = {},
+): Promise<{ claimed: ClaimedDelivery[]; rows: number }> {
   const before = rows()
   const claimed = (await storage.deliveries.claimDue({ ...all, ...query }))._unsafeUnwrap()
   return { claimed, rows: rows() - before }
 }
 
-const open = { health: { consecutiveFailures: 9, circuit: { kind: 'open', until: LATER + 1, trips: 1 } } } as const
+const open = {
+  health: { consecutiveFailures: 9, circuit: { kind: 'open', until: LATER + 1, trips: 1 } },
+} as const
 const except = (webhook: Webhook) => ({ except: new Set([webhook.id]) })
 
 it.for([
   ['whose circuit is open', open, () => ({})],
   ['that is disabled', { status: { kind: 'disabled', reason: 'failing', at: NOW } }, () => ({})],
   ['of which this process holds enough', {}, except],
-] as const)('a backlog of 100,000 for a receiver %s costs a claim for the others what one of ten does', async ([, state, query]) => {
-  const costs = []
-  for (const backlog of [10, BACKLOG]) {
-    const lab = await openLab()
-    const dead = await register(lab, state)
-    const living = await register(lab)
-    pileUp(lab, dead, backlog, 0)
-    pileUp(lab, living, 3, 0)
-    const { claimed, rows } = await claim(lab, query(dead))
-    expect(claimed.map(({ webhook }) => webhook.id)).toEqual([living.id, living.id, living.id])
-    costs.push(rows)
-    await lab.storage.close()
-  }
-  expect(costs[1]).toBe(costs[0])
-  expect(costs[1]).toBeLessThan(30)
-})
+] as const)(
+  'a backlog of 100,000 for a receiver %s costs a claim for the others what one of ten does',
+  async ([, state, query]) => {
+    const costs = []
+    for (const backlog of [10, BACKLOG]) {
+      const lab = await openLab()
+      const dead = await register(lab, state)
+      const living = await register(lab)
+      pileUp(lab, dead, backlog, 0)
+      pileUp(lab, living, 3, 0)
+      const { claimed, rows } = await claim(lab, query(dead))
+      expect(claimed.map(({ webhook }) => webhook.id)).toEqual([living.id, living.id, living.id])
+      costs.push(rows)
+      await lab.storage.close()
+    }
+    expect(costs[1]).toBe(costs[0])
+    expect(costs[1]).toBeLessThan(30)
+  },
+)
 
 it('of a receiver with a backlog of 100,000 no more is read than may be taken', async () => {
   const lab = await openLab()
@@ -125,15 +161,25 @@ it('a first attempt is found behind 100,000 retries of the same receiver that ar
 
 it('others get their events at once while 100,000 deliveries wait for a receiver that hangs', async () => {
   const lab = await openLab()
-  const { clock, sender, ...platform } = fakePlatform({ handler: ({ message }) => ({ kind: 'answered', response: message }) })
+  const { clock, sender, ...platform } = fakePlatform({
+    handler: ({ message }) => ({ kind: 'answered', response: message }),
+  })
   const asked: string[] = []
   const send: typeof sender.send = (request) => {
     asked.push(request.url)
-    return request.url === 'https://hangs.example' ? new Promise(() => undefined) : sender.send(request)
+    return request.url === 'https://hangs.example'
+      ? new Promise(() => undefined)
+      : sender.send(request)
   }
-  const service = createService({ ...platform, clock, sender: { ...sender, send }, storage: lab.storage })
+  const service = createService({
+    ...platform,
+    clock,
+    sender: { ...sender, send },
+    storage: lab.storage,
+  })
   const webhookTo = async (url: string, event: 'agent.error' | 'message.responded') =>
-    (await service.webhooks.create({ projectId: PROJECT_ID, url, events: [event] }))._unsafeUnwrap().webhook
+    (await service.webhooks.create({ projectId: PROJECT_ID, url, events: [event] }))._unsafeUnwrap()
+      .webhook
   pileUp(lab, await webhookTo('https://hangs.example', 'agent.error'), BACKLOG, 0)
   await webhookTo('https://lives.example', 'message.responded')
   await lab.storage.agents.create(anAgent({ name: 'bot' }), 1_000)
@@ -142,8 +188,16 @@ it('others get their events at once while 100,000 deliveries wait for a receiver
 
   const countOf = (url: string) => asked.filter((one) => one === url).length
   for (let n = 1; n <= 20; n++) {
-    const sent = service.messages.send({ projectId: PROJECT_ID, agent: 'bot', sessionId: `s${n}`, message: 'hi' })
-    await clock.until(() => ioTurn().then(() => countOf('https://lives.example') === n), { stepMs: 1, maxMs: 100 })
+    const sent = service.messages.send({
+      projectId: PROJECT_ID,
+      agent: 'bot',
+      sessionId: `s${n}`,
+      message: 'hi',
+    })
+    await clock.until(() => ioTurn().then(() => countOf('https://lives.example') === n), {
+      stepMs: 1,
+      maxMs: 100,
+    })
     expect((await sent).isOk()).toBe(true)
   }
   expect(countOf('https://hangs.example')).toBe(8)

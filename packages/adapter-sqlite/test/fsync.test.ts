@@ -27,12 +27,16 @@ function syncsOf(path: string, size: number): number {
   return readFileSync(trace, 'utf8').match(/ (?:fsync|fdatasync)\(/g)?.length ?? 0
 }
 
-it('G1: every commit of a reopened file is synced to the disk, and concurrent writes share one', needs('strace'), async () => {
-  const path = tempFile()
-  await openSqliteStorage({ path }).close() // now it is in WAL mode, in which the driver would open it with synchronous=NORMAL
-  const alone = syncsOf(path, 1)
-  expect(alone).toBeGreaterThanOrEqual(BATCHES)
-  const together = syncsOf(path, 50)
-  expect(together).toBeGreaterThanOrEqual(BATCHES)
-  expect(together).toBeLessThan(BATCHES * 50)
-})
+it(
+  'G1: every commit of a reopened file is synced to the disk, and concurrent writes share one',
+  needs('strace'),
+  async () => {
+    const path = tempFile()
+    await openSqliteStorage({ path }).close() // now it is in WAL mode, in which the driver would open it with synchronous=NORMAL
+    const alone = syncsOf(path, 1)
+    expect(alone).toBeGreaterThanOrEqual(BATCHES)
+    const together = syncsOf(path, 50)
+    expect(together).toBeGreaterThanOrEqual(BATCHES)
+    expect(together).toBeLessThan(BATCHES * 50)
+  },
+)

@@ -3,5 +3,9 @@ import { sqlitePacemaker } from '@org/agent-messaging-sqlite'
 
 const [path] = process.argv.slice(2)
 const pacemaker = sqlitePacemaker({ path, leaseMs: 3_600_000 })
-pacemaker.hold({ messageId: '01890000-0000-7000-8000-00000000000a', token: 1, until: Number.MAX_SAFE_INTEGER })
+pacemaker.hold({
+  messageId: '01890000-0000-7000-8000-00000000000a',
+  token: 1,
+  until: Number.MAX_SAFE_INTEGER,
+})
 process.disconnect()

@@ -8,15 +8,31 @@ import { tempFile } from './temp-file.js'
 
 const BACK_UP_AND_RESTORE = fileURLToPath(new URL('./back-up-and-restore.mjs', import.meta.url))
 /** As on exFAT, and over some networks. */
-const WITHOUT_LINKS = ['-f', '-o', '/dev/null', '-e', 'trace=link,linkat', '-e', 'inject=link,linkat:error=EPERM']
+const WITHOUT_LINKS = [
+  '-f',
+  '-o',
+  '/dev/null',
+  '-e',
+  'trace=link,linkat',
+  '-e',
+  'inject=link,linkat:error=EPERM',
+]
 
-it('backs up and restores where a file has one name only, and replaces nothing there either', needs('strace'), async () => {
-  const [path, copy, taken] = [tempFile(), tempFile('copy.db'), tempFile('taken.db')]
-  await openSqliteStorage({ path }).close()
-  writeFileSync(taken, 'mine')
-  const said = execFileSync('strace', [...WITHOUT_LINKS, process.execPath, BACK_UP_AND_RESTORE, path, copy, taken], { encoding: 'utf8' })
-  expect(said).toBe(`${taken} is there already; name another file.`)
-  expect(readFileSync(taken, 'utf8')).toBe('mine')
-  for (const file of [path, copy, `${path}.old`]) expect(findSqliteDamage(file)).toBeUndefined()
-  expect(statSync(`${path}.old`).mode & 0o777).toBe(0o600)
-})
+it(
+  'backs up and restores where a file has one name only, and replaces nothing there either',
+  needs('strace'),
+  async () => {
+    const [path, copy, taken] = [tempFile(), tempFile('copy.db'), tempFile('taken.db')]
+    await openSqliteStorage({ path }).close()
+    writeFileSync(taken, 'mine')
+    const said = execFileSync(
+      'strace',
+      [...WITHOUT_LINKS, process.execPath, BACK_UP_AND_RESTORE, path, copy, taken],
+      { encoding: 'utf8' },
+    )
+    expect(said).toBe(`${taken} is there already; name another file.`)
+    expect(readFileSync(taken, 'utf8')).toBe('mine')
+    for (const file of [path, copy, `${path}.old`]) expect(findSqliteDamage(file)).toBeUndefined()
+    expect(statSync(`${path}.old`).mode & 0o777).toBe(0o600)
+  },
+)

@@ -2,7 +2,11 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
 
-export type Report = { readonly alone: boolean; readonly messages: string[]; readonly deliveries: string[] }
+export type Report = {
+  readonly alone: boolean
+  readonly messages: string[]
+  readonly deliveries: string[]
+}
 
 /** Starts a program, on the built package: Node takes no TypeScript. It is dead by the end of the test. */
 export function start(program: URL, ...args: (string | number)[]): ChildProcess {
@@ -13,7 +17,9 @@ export function start(program: URL, ...args: (string | number)[]): ChildProcess 
 
 /** What the program says first. */
 export async function report(child: ChildProcess): Promise<Report> {
-  const exit = once(child, 'exit').then(([code, signal]) => Promise.reject(new Error(`ended without a word: ${code ?? signal}`)))
+  const exit = once(child, 'exit').then(([code, signal]) =>
+    Promise.reject(new Error(`ended without a word: ${code ?? signal}`)),
+  )
   const [message] = await Promise.race([once(child, 'message'), exit])
   return message as Report
 }

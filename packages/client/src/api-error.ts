@@ -20,7 +20,11 @@ export class ApiError extends Error {
   }
 }
 
-type ErrorBody = { readonly code: string; readonly message: string; readonly issues?: ApiError['issues'] }
+type ErrorBody = {
+  readonly code: string
+  readonly message: string
+  readonly issues?: ApiError['issues']
+}
 
 function errorIn(answer: string): ErrorBody | undefined {
   try {

@@ -7,8 +7,28 @@ import type * as webhooks from './webhooks/index.js'
 
 /** What browsers, Workers, Deno and Bun have too; nothing of Node. */
 const WEB = {
-  ...{ AbortController, AbortSignal, ArrayBuffer, Uint8Array, Headers, Request, Response, TextDecoder, TextDecoderStream, TextEncoder },
-  ...{ TransformStream, ReadableStream, URLSearchParams, atob, btoa, clearTimeout, crypto, setTimeout },
+  ...{
+    AbortController,
+    AbortSignal,
+    ArrayBuffer,
+    Uint8Array,
+    Headers,
+    Request,
+    Response,
+    TextDecoder,
+    TextDecoderStream,
+    TextEncoder,
+  },
+  ...{
+    TransformStream,
+    ReadableStream,
+    URLSearchParams,
+    atob,
+    btoa,
+    clearTimeout,
+    crypto,
+    setTimeout,
+  },
 }
 
 /** An entry with all it imports, as a bundler makes it for browsers. */
@@ -19,7 +39,11 @@ async function bundled(entry: string): Promise<string> {
       build: {
         write: false,
         minify: true,
-        lib: { entry: fileURLToPath(new URL(entry, import.meta.url)), formats: ['iife'], name: 'bundle' },
+        lib: {
+          entry: fileURLToPath(new URL(entry, import.meta.url)),
+          formats: ['iife'],
+          name: 'bundle',
+        },
       },
     }),
   ].flat()
@@ -43,27 +67,52 @@ describe('where there is no Node', () => {
   it('the client sends and follows a stream', async () => {
     const fetch = async (url: string): Promise<Response> =>
       url.endsWith('/stream')
-        ? new Response('event: message\ndata: {"messageId":"m","state":"responded","response":"Hi"}\n\n', {
-            headers: { 'content-type': 'text/event-stream' },
-          })
+        ? new Response(
+            'event: message\ndata: {"messageId":"m","state":"responded","response":"Hi"}\n\n',
+            {
+              headers: { 'content-type': 'text/event-stream' },
+            },
+          )
         : new Response('{"messageId":"m","status":"pending"}', { status: 202 })
     const { createClient } = await load<typeof main>('./index.ts', { fetch })
-    const client = createClient({ baseUrl: 'https://messages.example', apiKey: 'k', fetch: fetch as typeof globalThis.fetch })
-    expect(await client.messages.send('echo', { sessionId: 's', message: 'Hello' })).toEqual({ messageId: 'm', status: 'pending' })
+    const client = createClient({
+      baseUrl: 'https://messages.example',
+      apiKey: 'k',
+      fetch: fetch as typeof globalThis.fetch,
+    })
+    expect(await client.messages.send('echo', { sessionId: 's', message: 'Hello' })).toEqual({
+      messageId: 'm',
+      status: 'pending',
+    })
     const told = []
     for await (const event of client.messages.stream('echo', 'm')) told.push(event)
-    expect(told).toEqual([{ event: 'message', message: { messageId: 'm', state: 'responded', response: 'Hi' } }])
+    expect(told).toEqual([
+      { event: 'message', message: { messageId: 'm', state: 'responded', response: 'Hi' } },
+    ])
   })
 
   it('the receiver verifies and answers', async () => {
     const { signTestEvent, webhookHandler } = await load<typeof webhooks>('./webhooks/index.ts')
     const secret = `whsec_${btoa('x'.repeat(32))}`
-    const event = { event: 'webhook.test', id: 'e', createdAt: '2030-01-01T00:00:00.000Z', data: { webhookId: 'w' } } as const
+    const event = {
+      event: 'webhook.test',
+      id: 'e',
+      createdAt: '2030-01-01T00:00:00.000Z',
+      data: { webhookId: 'w' },
+    } as const
     const seen: string[] = []
-    const handle = webhookHandler({ secret, on: { 'webhook.test': ({ data }) => seen.push(data.webhookId) } })
+    const handle = webhookHandler({
+      secret,
+      on: { 'webhook.test': ({ data }) => seen.push(data.webhookId) },
+    })
     const signed = await signTestEvent(event, secret)
-    expect((await handle(new Request('https://r.example', { method: 'POST', ...signed }))).status).toBe(200)
-    expect((await handle(new Request('https://r.example', { method: 'POST', ...signed, body: '{}' }))).status).toBe(401)
+    expect(
+      (await handle(new Request('https://r.example', { method: 'POST', ...signed }))).status,
+    ).toBe(200)
+    expect(
+      (await handle(new Request('https://r.example', { method: 'POST', ...signed, body: '{}' })))
+        .status,
+    ).toBe(401)
     expect(seen).toEqual(['w'])
   })
 })

@@ -47,10 +47,14 @@ export const step = (text: string): string => `/${encodeURIComponent(text)}`
 export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): Http {
   const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
   if (!apiKey)
-    throw new Error('There is no API key: give `apiKey` the amk_… of your project (`npm start` prints one, and keeps it in data/api-key)')
+    throw new Error(
+      'There is no API key: give `apiKey` the amk_… of your project (`npm start` prints one, and keeps it in data/api-key)',
+    )
   // A request to nowhere would be repeated as one whose connection failed.
   if (!BASE_URL.test(baseUrl))
-    throw new Error('There is no base URL: give `baseUrl` where the service is, such as https://messages.example')
+    throw new Error(
+      'There is no base URL: give `baseUrl` where the service is, such as https://messages.example',
+    )
   const base = baseUrl.replace(/\/+$/, '')
 
   function send({ method, path, query, body, headers, signal }: Call): Promise<Response> {
@@ -70,7 +74,10 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
 
   /** What `take` makes of the answer. One that breaks off while it is taken counts as none. */
   async function ask<T>(call: Call, take: (answer: Response) => T | Promise<T>): Promise<T> {
-    if (DOT_SEGMENT.test(call.path)) throw new TypeError(`${call.path} would lead elsewhere: neither "." nor ".." can stand in a path`)
+    if (DOT_SEGMENT.test(call.path))
+      throw new TypeError(
+        `${call.path} would lead elsewhere: neither "." nor ".." can stand in a path`,
+      )
     const tries = call.method === 'GET' || call.mayRepeat ? retries : 0
     for (let attempt = 0; ; attempt++) {
       const tried = await send(call)
@@ -93,7 +100,10 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
     open: (call) => ask(call, (answer) => answer),
     pause: (signal) => rest(FIRST_PAUSE_MS, signal),
     json: async <T>(call: Call) => {
-      const { answer, text } = await ask(call, async (answer) => ({ answer, text: await answer.text() }))
+      const { answer, text } = await ask(call, async (answer) => ({
+        answer,
+        text: await answer.text(),
+      }))
       if (answer.status === 204) return undefined as T
       try {
         return JSON.parse(text) as T
@@ -104,10 +114,12 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
   }
 }
 
-const refused = ({ status, headers }: Response, text: string): ApiError => new ApiError(status, text, headers.get('x-request-id'))
+const refused = ({ status, headers }: Response, text: string): ApiError =>
+  new ApiError(status, text, headers.get('x-request-id'))
 
 /** Browsers do not tell the status of one, nor where it leads. */
-const isRedirect = ({ status, type }: Response): boolean => type === 'opaqueredirect' || (status >= 300 && status < 400)
+const isRedirect = ({ status, type }: Response): boolean =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400)
 const leadsTo = ({ headers }: Response): string =>
   `a redirect to ${headers.get('location') ?? 'somewhere else'}, and the service sends none: is \`baseUrl\` its own address?`
 
@@ -119,11 +131,14 @@ function pauseAfter({ status, headers }: Response, attempt: number): number | un
   return Math.max(Number.isFinite(asked) ? asked : 0, backoff(attempt))
 }
 
-const backoff = (attempt: number): number => Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
+const backoff = (attempt: number): number =>
+  Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
 
 function queryOf(query: object = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }
 
 /** Rejects with the signal's reason when it aborts. */

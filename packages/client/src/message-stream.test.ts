@@ -5,8 +5,12 @@ import { streamOf, type StreamEvent } from './message-stream.js'
 
 const STATE = 'event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n'
 const CHUNK = 'event: chunk\nid: 1.2\ndata: {"attempt":1,"offset":0,"text":"Hi"}\n\n'
-const END = 'event: message\nid: 1.responded\ndata: {"messageId":"m","state":"responded","response":"Hi"}\n\n'
-const message = { event: 'message', message: { messageId: 'm', state: 'responded', response: 'Hi' } }
+const END =
+  'event: message\nid: 1.responded\ndata: {"messageId":"m","state":"responded","response":"Hi"}\n\n'
+const message = {
+  event: 'message',
+  message: { messageId: 'm', state: 'responded', response: 'Hi' },
+}
 
 /** The pieces of a body, and whether it ends behind them; or that there is nothing more to come. */
 type Body = { readonly pieces: readonly string[]; readonly ends: boolean } | 204
@@ -33,7 +37,10 @@ function service(bodies: readonly Body[], type = 'text/event-stream') {
     })
     return new Response(body, { headers: { 'content-type': type } })
   }
-  const http = createHttp({ baseUrl: 'https://messages.example', apiKey: 'k', fetch }, async () => void pauses++)
+  const http = createHttp(
+    { baseUrl: 'https://messages.example', apiKey: 'k', fetch },
+    async () => void pauses++,
+  )
   async function all(silenceMs?: number): Promise<StreamEvent[]> {
     const events: StreamEvent[] = []
     for await (const event of streamOf(http, '/stream', undefined, silenceMs)) events.push(event)
@@ -68,7 +75,9 @@ it('ends where there is nothing behind what it has seen', async () => {
 })
 
 it('passes over events that it does not know, of a later version of the service', async () => {
-  const { all } = service([{ pieces: ['event: thought\nid: 1.1\ndata: {"text":"hm"}\n\n', END], ends: true }])
+  const { all } = service([
+    { pieces: ['event: thought\nid: 1.1\ndata: {"text":"hm"}\n\n', END], ends: true },
+  ])
   expect(await all()).toEqual([message])
 })
 
@@ -94,7 +103,11 @@ it('is no stream, and not asked for again and again, when a page is in its place
   const { all, asked } = service([{ pieces: ['<html>sign in'], ends: true }], 'text/html')
   const reading = all()
   await expect(reading).rejects.toThrow(ApiError)
-  await expect(reading).rejects.toMatchObject({ status: 200, code: 'UNKNOWN', message: 'HTTP 200: <html>sign in' })
+  await expect(reading).rejects.toMatchObject({
+    status: 200,
+    code: 'UNKNOWN',
+    message: 'HTTP 200: <html>sign in',
+  })
   expect(asked).toHaveLength(1)
 })
 

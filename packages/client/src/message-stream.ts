@@ -8,7 +8,12 @@ export type StreamEvent =
   /** Pieces of an earlier attempt than this one's count no more. */
   | { readonly event: 'state'; readonly state: MessageState; readonly attempt: number }
   /** `offset` counts the UTF-16 units before it in this attempt: behind the last piece, unless some were lost. */
-  | { readonly event: 'chunk'; readonly attempt: number; readonly offset: number; readonly text: string }
+  | {
+      readonly event: 'chunk'
+      readonly attempt: number
+      readonly offset: number
+      readonly text: string
+    }
   | { readonly event: 'message'; readonly message: Message }
 
 /** Three heartbeats of the service: a connection on which nothing comes for so long is no more, though nobody said so. */
@@ -52,7 +57,9 @@ const EVENT_STREAM = /^text\/event-stream\s*(?:;|$)/i
 
 /** Ends, and does not throw, when the connection breaks or is silent: the next one goes on. */
 async function* eventsIn(body: ReadableStream<Uint8Array>, signal: AbortSignal, silenceMs: number) {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader()
   const events: EventSourceMessage[] = []
   const parser = createParser({ onEvent: (event) => void events.push(event) })
   try {

@@ -42,14 +42,32 @@ const LONGEST_WAIT_SECONDS = 25
 export function messagesOf(http: Http) {
   const path = (agent: string, rest = ''): string => `/v1/agents${step(agent)}/messages${rest}`
 
-  async function send(agent: string, message: NewMessage, options: SendOptions = {}): Promise<Sent> {
+  async function send(
+    agent: string,
+    message: NewMessage,
+    options: SendOptions = {},
+  ): Promise<Sent> {
     const { idempotencyKey = crypto.randomUUID(), waitSeconds, signal } = options
-    const prefer = waitSeconds === undefined ? {} : { prefer: waitSeconds === 0 ? 'respond-async' : `wait=${waitSeconds}` }
+    const prefer =
+      waitSeconds === undefined
+        ? {}
+        : { prefer: waitSeconds === 0 ? 'respond-async' : `wait=${waitSeconds}` }
     const headers = { 'idempotency-key': idempotencyKey, ...prefer }
-    return http.json({ method: 'POST', path: path(agent), body: message, headers, signal, mayRepeat: true })
+    return http.json({
+      method: 'POST',
+      path: path(agent),
+      body: message,
+      headers,
+      signal,
+      mayRepeat: true,
+    })
   }
 
-  function get(agent: string, messageId: string, options: Pick<SendOptions, 'waitSeconds' | 'signal'> = {}): Promise<Message> {
+  function get(
+    agent: string,
+    messageId: string,
+    options: Pick<SendOptions, 'waitSeconds' | 'signal'> = {},
+  ): Promise<Message> {
     const { waitSeconds, signal } = options
     const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` }
     return http.json({ method: 'GET', path: path(agent, step(messageId)), headers, signal })
@@ -64,12 +82,22 @@ export function messagesOf(http: Http) {
      * Sends and waits until the message is final, in long polls. Rejects with `NotCompletedError` when that takes too long, or the service
      * is gone before; with a `TimeoutError` when the message was not even accepted in time.
      */
-    complete: async (agent: string, message: NewMessage, options: CompleteOptions = {}): Promise<Message> => {
+    complete: async (
+      agent: string,
+      message: NewMessage,
+      options: CompleteOptions = {},
+    ): Promise<Message> => {
       const { timeoutMs = COMPLETE_TIMEOUT_MS, signal, ...sending } = options
       const end = Date.now() + timeoutMs
-      const over = AbortSignal.timeout(Math.max(0, Math.min(timeoutMs + LAST_WORD_MS, LONGEST_TIMER_MS)))
+      const over = AbortSignal.timeout(
+        Math.max(0, Math.min(timeoutMs + LAST_WORD_MS, LONGEST_TIMER_MS)),
+      )
       const ends = signal ? AbortSignal.any([signal, over]) : over
-      const { messageId } = await send(agent, message, { ...sending, signal: ends, waitSeconds: waitUntil(end) })
+      const { messageId } = await send(agent, message, {
+        ...sending,
+        signal: ends,
+        waitSeconds: waitUntil(end),
+      })
       try {
         for (;;) {
           const found = await get(agent, messageId, { signal: ends, waitSeconds: waitUntil(end) })
@@ -80,7 +108,10 @@ export function messagesOf(http: Http) {
         }
       } catch (error) {
         if (signal?.aborted || isRefusal(error)) throw error
-        if (!over.aborted) throw new NotCompletedError(messageId, 'yet, and the connection is lost', { cause: error })
+        if (!over.aborted)
+          throw new NotCompletedError(messageId, 'yet, and the connection is lost', {
+            cause: error,
+          })
       }
       throw new NotCompletedError(messageId, `after ${timeoutMs} ms`)
     },
@@ -95,17 +126,28 @@ export function messagesOf(http: Http) {
       } = {},
     ): AsyncGenerator<Message, void, undefined> => rowsOf(http, path(agent), filter),
     /** The message as it comes about, piece by piece where the agent answers so. Stopping to iterate changes nothing for it. */
-    stream: (agent: string, messageId: string, options: Pick<SendOptions, 'signal'> = {}): AsyncGenerator<StreamEvent, void, undefined> =>
+    stream: (
+      agent: string,
+      messageId: string,
+      options: Pick<SendOptions, 'signal'> = {},
+    ): AsyncGenerator<StreamEvent, void, undefined> =>
       streamOf(http, path(agent, `${step(messageId)}/stream`), options.signal),
     cancel: (agent: string, messageId: string): Promise<Message> =>
-      http.json({ method: 'POST', path: path(agent, `${step(messageId)}/cancel`), mayRepeat: true }),
+      http.json({
+        method: 'POST',
+        path: path(agent, `${step(messageId)}/cancel`),
+        mayRepeat: true,
+      }),
     retry: (agent: string, messageId: string): Promise<Message> =>
       http.json({ method: 'POST', path: path(agent, `${step(messageId)}/retry`) }),
   }
 }
 
 /** What the service itself says of the message. A connection that fails, or a proxy without its service, tells nothing of it. */
-const isRefusal = (error: unknown): boolean => error instanceof ApiError && error.status < 500 && error.status !== 429
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ApiError && error.status < 500 && error.status !== 429
 
-const waitUntil = (end: number): number => Math.max(0, Math.min(LONGEST_WAIT_SECONDS, Math.ceil((end - Date.now()) / 1000)))
-const isFinal = (state: MessageState): boolean => state === 'responded' || state === 'failed' || state === 'cancelled'
+const waitUntil = (end: number): number =>
+  Math.max(0, Math.min(LONGEST_WAIT_SECONDS, Math.ceil((end - Date.now()) / 1000)))
+const isFinal = (state: MessageState): boolean =>
+  state === 'responded' || state === 'failed' || state === 'cancelled'

@@ -5,9 +5,17 @@ type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null
 const PAGE_SIZE = 100
 
 /** Every row of a list, in the order of the service, a page at a time as they are asked for. */
-export async function* rowsOf<T>(http: Http, path: string, query: object = {}): AsyncGenerator<T, void, undefined> {
+export async function* rowsOf<T>(
+  http: Http,
+  path: string,
+  query: object = {},
+): AsyncGenerator<T, void, undefined> {
   for (let cursor: string | undefined; ;) {
-    const page: Page<T> = await http.json({ method: 'GET', path, query: { limit: PAGE_SIZE, ...query, cursor } })
+    const page: Page<T> = await http.json({
+      method: 'GET',
+      path,
+      query: { limit: PAGE_SIZE, ...query, cursor },
+    })
     yield* page.data
     if (page.nextCursor === null) return
     cursor = page.nextCursor

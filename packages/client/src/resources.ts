@@ -42,7 +42,11 @@ export type Session = {
 }
 
 /** Numbers of what was done on behalf of one end user. `openMessages` are not final. */
-export type PrincipalTraces = { readonly messages: number; readonly openMessages: number; readonly deliveries: number }
+export type PrincipalTraces = {
+  readonly messages: number
+  readonly openMessages: number
+  readonly deliveries: number
+}
 
 export type Agent = {
   readonly id: string
@@ -63,7 +67,17 @@ export type Agent = {
   readonly updatedAt: string
 }
 export type NewAgent = Pick<Agent, 'name' | 'runtime'> &
-  Partial<Pick<Agent, 'defaultExecutionPrincipal' | 'desiredState' | 'concurrency' | 'maxAttempts' | 'maxQueued' | 'onBusy'>>
+  Partial<
+    Pick<
+      Agent,
+      | 'defaultExecutionPrincipal'
+      | 'desiredState'
+      | 'concurrency'
+      | 'maxAttempts'
+      | 'maxQueued'
+      | 'onBusy'
+    >
+  >
 /** What is wanted of it is changed by `start` and `stop`. */
 export type AgentChange = Partial<Omit<NewAgent, 'desiredState'>>
 /** `signingSecret`: of a runtime whose requests are signed, shown this once. */
@@ -132,7 +146,10 @@ export type DeliveryAttempt = {
   readonly error?: string
   readonly detail?: string
 }
-export type DeliveryDetail = Delivery & { readonly body: string; readonly attempts: readonly DeliveryAttempt[] }
+export type DeliveryDetail = Delivery & {
+  readonly body: string
+  readonly attempts: readonly DeliveryAttempt[]
+}
 export type DeliveryFilter = {
   readonly webhookId?: string
   readonly event?: string

@@ -45,7 +45,8 @@ document.addEventListener('htmx:responseError', notRenewed)
 document.addEventListener('htmx:afterSwap', () => stale.remove())
 
 // A renewed conversation is not read out as a whole, but the answer that came is.
-const answers = () => [...document.querySelectorAll('.answered .said')].map((answer) => answer.textContent)
+const answers = () =>
+  [...document.querySelectorAll('.answered .said')].map((answer) => answer.textContent)
 let heard = answers().length
 
 document.addEventListener('htmx:afterSettle', () => {

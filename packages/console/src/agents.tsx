@@ -43,7 +43,13 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
     })
 }
 
-const AgentTable = ({ agents, now }: { readonly agents: readonly Agent[]; readonly now: Instant }) => (
+const AgentTable = ({
+  agents,
+  now,
+}: {
+  readonly agents: readonly Agent[]
+  readonly now: Instant
+}) => (
   <div class="scroll card flush" role="region" aria-label="Agents" tabindex={0}>
     <table>
       <thead>
@@ -71,7 +77,16 @@ const AgentTable = ({ agents, now }: { readonly agents: readonly Agent[]; readon
 )
 
 function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant }) {
-  const { id, name, state, runtime, desiredState, concurrency, defaultExecutionPrincipal: principal, createdAt } = agent
+  const {
+    id,
+    name,
+    state,
+    runtime,
+    desiredState,
+    concurrency,
+    defaultExecutionPrincipal: principal,
+    createdAt,
+  } = agent
   const action = desiredState === 'running' && !isGivenUp(agent) ? 'stop' : 'start'
   return (
     <tr>
@@ -101,7 +116,11 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
       <td class="actions">
         <form method="post" action={`${BASE}/agents/${id}/${action}`}>
           <button id={`${action}-${id}`}>{action === 'start' ? 'Start' : 'Stop'}</button>
-          <a class="button quiet" href={`${BASE}/agents/${id}/delete`} aria-label={`Delete ${name}`}>
+          <a
+            class="button quiet"
+            href={`${BASE}/agents/${id}/delete`}
+            aria-label={`Delete ${name}`}
+          >
             Delete
           </a>
         </form>
@@ -111,16 +130,24 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
 }
 
 /** In error, and not tried again by itself. */
-const isGivenUp = ({ state }: Agent): boolean => state.kind === 'error' && state.retryAt === undefined
+const isGivenUp = ({ state }: Agent): boolean =>
+  state.kind === 'error' && state.retryAt === undefined
 
-function LastError({ state, now }: { readonly state: Extract<Agent['state'], { kind: 'error' }>; readonly now: Instant }) {
+function LastError({
+  state,
+  now,
+}: {
+  readonly state: Extract<Agent['state'], { kind: 'error' }>
+  readonly now: Instant
+}) {
   return (
     <>
       <code>{state.lastError.code}</code> {state.lastError.message}
       {state.retryAt === undefined ? null : (
         <>
           <br />
-          {state.failures} {state.failures === 1 ? 'failure' : 'failures in a row'}; tried again <Time at={state.retryAt} now={now} />
+          {state.failures} {state.failures === 1 ? 'failure' : 'failures in a row'}; tried again{' '}
+          <Time at={state.retryAt} now={now} />
         </>
       )}
     </>

@@ -11,21 +11,30 @@ type Asset = { readonly type: string; readonly text: string }
 const assets: Readonly<Record<string, Asset>> = {
   'console.css': { type: 'text/css', text: own('console.css') },
   'console.js': { type: 'text/javascript', text: own('console.js') },
-  'htmx.js': { type: 'text/javascript', text: readFileSync(createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js'), 'utf8') },
+  'htmx.js': {
+    type: 'text/javascript',
+    text: readFileSync(createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js'), 'utf8'),
+  },
   'icon.svg': { type: 'image/svg+xml', text: own('icon.svg') },
 }
 
-const digestOf = ({ text }: Asset): string => createHash('sha256').update(text).digest('base64url').slice(0, 12)
+const digestOf = ({ text }: Asset): string =>
+  createHash('sha256').update(text).digest('base64url').slice(0, 12)
 
 /** The address of an asset; another one for other contents, so that browsers may keep what they have for good. */
 export const assetUrl = Object.fromEntries(
-  Object.entries(assets).map(([name, asset]) => [name, `${BASE}/assets/${name}?v=${digestOf(asset)}`]),
+  Object.entries(assets).map(([name, asset]) => [
+    name,
+    `${BASE}/assets/${name}?v=${digestOf(asset)}`,
+  ]),
 )
 
 /** All that the pages load, from this server: open to everybody, since there is nothing in it. */
 export const assetRoutes = (): Hono<Env> =>
   new Hono<Env>().get(`${BASE}/assets/:name`, (c) => {
-    const asset = Object.hasOwn(assets, c.req.param('name')) ? assets[c.req.param('name')] : undefined
+    const asset = Object.hasOwn(assets, c.req.param('name'))
+      ? assets[c.req.param('name')]
+      : undefined
     if (!asset) return c.notFound()
     c.header('Content-Type', `${asset.type}; charset=utf-8`)
     c.header('Cache-Control', 'public, max-age=31536000, immutable')

@@ -14,7 +14,8 @@ const DELAYS_MS = [0, 1_000, 5_000, 20_000]
 export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
   const routes = new Hono<Env>()
   if (!catcher) return routes
-  const urlOf = (projectId: string, ownUrl: string): string => `${publicUrl() ?? new URL(ownUrl).origin}${catcher.pathOf(projectId)}`
+  const urlOf = (projectId: string, ownUrl: string): string =>
+    `${publicUrl() ?? new URL(ownUrl).origin}${catcher.pathOf(projectId)}`
   return routes
     .use(`${BASE}/catcher/*`, need('project:webhooks'))
 
@@ -22,7 +23,8 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
       const { projectId } = c.get('apiKey')
       const url = urlOf(projectId, c.req.url)
       const webhooks = await service.webhooks.list(projectId, { limit: 100 })
-      if (webhooks.isErr()) return showProblem(c, problemStatus(webhooks.error), problemText(webhooks.error))
+      if (webhooks.isErr())
+        return showProblem(c, problemStatus(webhooks.error), problemText(webhooks.error))
       const isRegistered = webhooks.value.data.some((webhook) => webhook.url === url)
       return show(
         c,
@@ -40,7 +42,12 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
     .post(`${BASE}/catcher/register`, async (c) => {
       const { projectId } = c.get('apiKey')
       const made = await service.webhooks.create({
-        ...{ projectId, url: urlOf(projectId, c.req.url), events: ['*'], description: 'The catcher of the console' },
+        ...{
+          projectId,
+          url: urlOf(projectId, c.req.url),
+          events: ['*'],
+          description: 'The catcher of the console',
+        },
         secret: catcher.secretOf(projectId),
       })
       if (made.isErr()) return showProblem(c, problemStatus(made.error), problemText(made.error))
@@ -76,14 +83,21 @@ function CatcherPage({ url, isRegistered, caught, answering, now }: CatcherPageP
   return (
     <>
       <h1>Catcher</h1>
-      <p class="muted">A receiver of our own: it shows what it gets, checks the signatures, and answers as you like.</p>
+      <p class="muted">
+        A receiver of our own: it shows what it gets, checks the signatures, and answers as you
+        like.
+      </p>
       <p class="secret">
         <code>{url}</code>
         <CopyButton text={url} what="the URL" />
       </p>
       <div class="columns">
         <div {...refreshed('live', 2_000, `${BASE}/catcher`)}>
-          {caught.length === 0 ? <NothingCaught isRegistered={isRegistered} /> : caught.map((one) => <CaughtOne caught={one} now={now} />)}
+          {caught.length === 0 ? (
+            <NothingCaught isRegistered={isRegistered} />
+          ) : (
+            caught.map((one) => <CaughtOne caught={one} now={now} />)
+          )}
         </div>
         <section class="card" aria-labelledby="answer">
           <h2 id="answer">What it answers</h2>
@@ -110,7 +124,8 @@ const NothingCaught = ({ isRegistered }: { readonly isRegistered: boolean }) => 
   <Empty title="Nothing caught yet">
     {isRegistered ? (
       <p>
-        It is registered for every event. <a href={`${BASE}/sessions`}>Send a message</a>, and its answer shows here.
+        It is registered for every event. <a href={`${BASE}/sessions`}>Send a message</a>, and its
+        answer shows here.
       </p>
     ) : (
       <>
@@ -127,13 +142,22 @@ const verdicts: Readonly<Record<Verdict, { readonly tone: Tone; readonly words: 
   unsigned: { tone: 'idle', words: 'not signed' },
 }
 
-function CaughtOne({ caught: { at, event, deliveryId, verdict, status, body }, now }: { readonly caught: Caught; readonly now: Instant }) {
+function CaughtOne({
+  caught: { at, event, deliveryId, verdict, status, body },
+  now,
+}: {
+  readonly caught: Caught
+  readonly now: Instant
+}) {
   const { tone, words } = verdicts[verdict]
   return (
     <article class="card caught" aria-label={event}>
       <p>
-        <code>{event}</code> <Status tone={tone}>{words}</Status> <span class="muted">answered {status}</span> <Time at={at} now={now} />{' '}
-        {deliveryId === '' ? null : <Id id={deliveryId} href={`${BASE}/deliveries/${deliveryId}`} />}
+        <code>{event}</code> <Status tone={tone}>{words}</Status>{' '}
+        <span class="muted">answered {status}</span> <Time at={at} now={now} />{' '}
+        {deliveryId === '' ? null : (
+          <Id id={deliveryId} href={`${BASE}/deliveries/${deliveryId}`} />
+        )}
       </p>
       <pre tabindex={0}>{indented(body)}</pre>
     </article>
@@ -157,7 +181,9 @@ const AnswerForm = ({ answering }: { readonly answering: Answering }) => (
       <select id="delayMs" name="delayMs">
         {DELAYS_MS.map((delayMs) => (
           <option value={delayMs} selected={delayMs === answering.delayMs}>
-            {delayMs === 0 ? 'no delay' : `${delayMs / 1_000} s${delayMs > 15_000 ? ' (longer than an attempt may take)' : ''}`}
+            {delayMs === 0
+              ? 'no delay'
+              : `${delayMs / 1_000} s${delayMs > 15_000 ? ' (longer than an attempt may take)' : ''}`}
           </option>
         ))}
       </select>

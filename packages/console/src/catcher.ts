@@ -1,4 +1,9 @@
-import { signatureHeaders, type Crypto, type Instant, type MessagingService } from '@org/agent-messaging-core'
+import {
+  signatureHeaders,
+  type Crypto,
+  type Instant,
+  type MessagingService,
+} from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { BASE, type Env } from './options.js'
@@ -45,8 +50,10 @@ export function createCatcher({ service, crypto }: Options): Catcher {
   const answers = new Map<string, Answering>()
   const secretOf = (projectId: string): string =>
     `whsec_${Buffer.from(crypto.mac('console/catcher', projectId), 'base64url').toString('base64')}`
-  const answering = (projectId: string): Answering => answers.get(projectId) ?? { status: 200, delayMs: 0 }
-  const pathOf = (projectId: string): string => `${BASE}/catch/${projectId}-${crypto.mac('console/catcher-path', projectId).slice(0, 16)}`
+  const answering = (projectId: string): Answering =>
+    answers.get(projectId) ?? { status: 200, delayMs: 0 }
+  const pathOf = (projectId: string): string =>
+    `${BASE}/catch/${projectId}-${crypto.mac('console/catcher-path', projectId).slice(0, 16)}`
 
   function keep(projectId: string, one: Caught): void {
     const kept = caught.get(projectId) ?? []
@@ -56,16 +63,33 @@ export function createCatcher({ service, crypto }: Options): Catcher {
   }
 
   // The end of the path is made of the master key: nobody fills the memory of a project whose address was not given to them.
-  const routes = new Hono<Env>().post(`${BASE}/catch/:place`, bodyLimit({ maxSize: MAX_BODY_BYTES }), async (c) => {
-    const projectId = c.req.param('place').slice(0, UUID_LENGTH)
-    if (!crypto.equal(pathOf(projectId), c.req.path)) return c.notFound()
-    const body = await c.req.text()
-    const { status, delayMs } = answering(projectId)
-    const { verdict, event, deliveryId } = judge(crypto, service.policy.headerPrefix, c.req.raw.headers, body, secretOf(projectId))
-    keep(projectId, { at: service.now(), event, deliveryId, verdict, status, body: beginningOf(body) })
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
-    return c.body(null, status as 200)
-  })
+  const routes = new Hono<Env>().post(
+    `${BASE}/catch/:place`,
+    bodyLimit({ maxSize: MAX_BODY_BYTES }),
+    async (c) => {
+      const projectId = c.req.param('place').slice(0, UUID_LENGTH)
+      if (!crypto.equal(pathOf(projectId), c.req.path)) return c.notFound()
+      const body = await c.req.text()
+      const { status, delayMs } = answering(projectId)
+      const { verdict, event, deliveryId } = judge(
+        crypto,
+        service.policy.headerPrefix,
+        c.req.raw.headers,
+        body,
+        secretOf(projectId),
+      )
+      keep(projectId, {
+        at: service.now(),
+        event,
+        deliveryId,
+        verdict,
+        status,
+        body: beginningOf(body),
+      })
+      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+      return c.body(null, status as 200)
+    },
+  )
 
   return {
     routes,
@@ -82,17 +106,31 @@ const UUID_LENGTH = 36
 const beginningOf = (body: string): string => Buffer.from(body.slice(0, KEPT_LENGTH)).toString()
 
 /** Makes both signatures anew, over the body as it came, and compares: what any receiver should do. */
-function judge(crypto: Crypto, headerPrefix: string, headers: Headers, body: string, secret: string) {
+function judge(
+  crypto: Crypto,
+  headerPrefix: string,
+  headers: Headers,
+  body: string,
+  secret: string,
+) {
   const given = (name: string): string => headers.get(name) ?? ''
   const id = given('webhook-id')
   const event = given(`${headerPrefix}-Event`)
   const at = Number(given('webhook-timestamp')) * 1_000
-  const expected = signatureHeaders(crypto.hmacSha256, { id, event, body, secret, at, headerPrefix })
+  const expected = signatureHeaders(crypto.hmacSha256, {
+    id,
+    event,
+    body,
+    secret,
+    at,
+    headerPrefix,
+  })
   const own = `${headerPrefix}-Signature`
   const isSigned = given(own) !== '' || given('webhook-signature') !== ''
   const standard = given('webhook-signature').split(' ')
   const isGood =
-    crypto.equal(given(own), expected[own] ?? '') && standard.some((one) => crypto.equal(one, expected['webhook-signature'] ?? ''))
+    crypto.equal(given(own), expected[own] ?? '') &&
+    standard.some((one) => crypto.equal(one, expected['webhook-signature'] ?? ''))
   const verdict: Verdict = isSigned ? (isGood ? 'valid' : 'wrong') : 'unsigned'
   return { verdict, event: event || '(none)', deliveryId: id }
 }

@@ -1,7 +1,11 @@
 import type { Instant } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core'
 
-export type Series = { readonly name: string; readonly tone: 'good' | 'bad' | 'busy'; readonly values: readonly number[] }
+export type Series = {
+  readonly name: string
+  readonly tone: 'good' | 'bad' | 'busy'
+  readonly values: readonly number[]
+}
 type ChartProps = {
   readonly title: string
   readonly series: readonly Series[]
@@ -31,7 +35,9 @@ export function Chart({ title, series, at, most, unit = '' }: ChartProps) {
           {series.map(({ name, tone, values }) => (
             <li class={tone}>
               {name}
-              {unit === '' && <b>{values.reduce((sum, value) => sum + value, 0).toLocaleString('en')}</b>}
+              {unit === '' && (
+                <b>{values.reduce((sum, value) => sum + value, 0).toLocaleString('en')}</b>
+              )}
             </li>
           ))}
         </ul>
@@ -67,7 +73,9 @@ function Bars({
   readonly length: number
   readonly top: number
 }) {
-  const words = series.map(({ name, values }) => `${name} at most ${Math.max(0, ...values)}`).join(', ')
+  const words = series
+    .map(({ name, values }) => `${name} at most ${Math.max(0, ...values)}`)
+    .join(', ')
   return (
     <svg
       viewBox={`0 0 ${length} ${HEIGHT}`}
@@ -89,11 +97,24 @@ function stacked(series: readonly Series[], i: number, top: number) {
     // A single failure among thousands is to be seen all the same.
     const height = Math.max(1.5, (value / top) * HEIGHT)
     y -= height
-    return <rect class={tone} x={(i + GAP / 2).toFixed(2)} y={y.toFixed(2)} width={(1 - GAP).toFixed(2)} height={height.toFixed(2)} />
+    return (
+      <rect
+        class={tone}
+        x={(i + GAP / 2).toFixed(2)}
+        y={y.toFixed(2)}
+        width={(1 - GAP).toFixed(2)}
+        height={height.toFixed(2)}
+      />
+    )
   })
 }
 
-function NumberTable({ title, series, at, unit }: Required<Pick<ChartProps, 'title' | 'series' | 'at' | 'unit'>>) {
+function NumberTable({
+  title,
+  series,
+  at,
+  unit,
+}: Required<Pick<ChartProps, 'title' | 'series' | 'at' | 'unit'>>) {
   const all = sums(series, at.length)
   const rows = at.map((start, i) => ({ start, i })).filter(({ i }) => (all[i] ?? 0) > 0)
   if (rows.length === 0) return <p class="muted">Nothing in this time.</p>
@@ -130,13 +151,21 @@ function NumberTable({ title, series, at, unit }: Required<Pick<ChartProps, 'tit
 }
 
 /** A webhook's attempts, small enough for a row of a table. */
-export function Sparkline({ good, bad }: { readonly good: readonly number[]; readonly bad: readonly number[] }) {
+export function Sparkline({
+  good,
+  bad,
+}: {
+  readonly good: readonly number[]
+  readonly bad: readonly number[]
+}) {
   const series: readonly Series[] = [
     { name: 'accepted', tone: 'good', values: good },
     { name: 'failed', tone: 'bad', values: bad },
   ]
   const top = Math.max(1, ...sums(series, good.length))
-  const [accepted = 0, failed = 0] = series.map(({ values }) => values.reduce((sum, value) => sum + value, 0))
+  const [accepted = 0, failed = 0] = series.map(({ values }) =>
+    values.reduce((sum, value) => sum + value, 0),
+  )
   return (
     <svg
       class="spark"

@@ -1,6 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createService, defaultLimits, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import {
+  createService,
+  defaultLimits,
+  PERMISSIONS,
+  type Permission,
+} from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { createConsole, isConsolePath } from './console.js'
@@ -8,24 +13,42 @@ import { createConsole, isConsolePath } from './console.js'
 const ORIGIN = 'http://127.0.0.1:3000'
 const HOUR = 3_600_000
 
-async function scene({ permissions = PERMISSIONS, publicUrl }: { permissions?: readonly Permission[]; publicUrl?: string } = {}) {
+async function scene({
+  permissions = PERMISSIONS,
+  publicUrl,
+}: { permissions?: readonly Permission[]; publicUrl?: string } = {}) {
   const platform = fakePlatform({
-    handler: ({ message }) => (message === 'never' ? new Promise(() => undefined) : { kind: 'answered', response: message }),
+    handler: ({ message }) =>
+      message === 'never' ? new Promise(() => undefined) : { kind: 'answered', response: message },
   })
   const service = createService(platform)
   await service.start()
   const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
-  const { key, apiKey } = (await service.keys.create({ projectId, name: 'mine', permissions }))._unsafeUnwrap()
-  await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+  const { key, apiKey } = (
+    await service.keys.create({ projectId, name: 'mine', permissions })
+  )._unsafeUnwrap()
+  await service.agents.create({
+    projectId,
+    name: 'bot',
+    runtime: { kind: 'fake' },
+    desiredState: 'running',
+  })
   const thrown: unknown[] = []
   const pages = createConsole({
     ...{ service, crypto: platform.crypto, catcher: true, onError: (error) => thrown.push(error) },
     publicUrl: () => publicUrl,
   })
 
-  const get = async (path: string, cookie = ''): Promise<Response> => pages.fetch(new Request(ORIGIN + path, { headers: { cookie } }))
-  const post = async (path: string, form: Record<string, string>, headers: Record<string, string> = { origin: ORIGIN }) =>
-    pages.fetch(new Request(ORIGIN + path, { method: 'POST', headers, body: new URLSearchParams(form) }))
+  const get = async (path: string, cookie = ''): Promise<Response> =>
+    pages.fetch(new Request(ORIGIN + path, { headers: { cookie } }))
+  const post = async (
+    path: string,
+    form: Record<string, string>,
+    headers: Record<string, string> = { origin: ORIGIN },
+  ) =>
+    pages.fetch(
+      new Request(ORIGIN + path, { method: 'POST', headers, body: new URLSearchParams(form) }),
+    )
   async function signIn(): Promise<string> {
     const answer = await post('/console/sign-in', { key })
     return cookieOf(answer)
@@ -54,26 +77,34 @@ describe('signing in', () => {
     expect(answer.headers.get('set-cookie')).toContain('; Secure')
   })
 
-  it.each(['', 'amk_wrong', 'no-such-key-at-all-anywhere'])('refuses %j with no cookie', async (key) => {
-    const { post } = await scene()
-    const answer = await post('/console/sign-in', { key })
-    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null])
-    expect(await answer.text()).toContain('This is not a valid API key')
-  })
+  it.each(['', 'amk_wrong', 'no-such-key-at-all-anywhere'])(
+    'refuses %j with no cookie',
+    async (key) => {
+      const { post } = await scene()
+      const answer = await post('/console/sign-in', { key })
+      expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null])
+      expect(await answer.text()).toContain('This is not a valid API key')
+    },
+  )
 
   it('leads to where one wanted to go after a key that was mistyped, too', async () => {
     const { post } = await scene()
-    const page = await (await post('/console/sign-in', { key: 'amk_wrong', to: '/console/agents?x=1' })).text()
+    const page = await (
+      await post('/console/sign-in', { key: 'amk_wrong', to: '/console/agents?x=1' })
+    ).text()
     expect(page).toContain('name="to" value="/console/agents?x=1"')
   })
 
-  it.each(['https://evil.example', '//evil.example', '/v1/agents', '/consoles', 'javascript:alert(1)'])(
-    'does not lead on to %s',
-    async (to) => {
-      const { post, key } = await scene()
-      expect((await post('/console/sign-in', { key, to })).headers.get('location')).toBe('/console')
-    },
-  )
+  it.each([
+    'https://evil.example',
+    '//evil.example',
+    '/v1/agents',
+    '/consoles',
+    'javascript:alert(1)',
+  ])('does not lead on to %s', async (to) => {
+    const { post, key } = await scene()
+    expect((await post('/console/sign-in', { key, to })).headers.get('location')).toBe('/console')
+  })
 
   it('says that it cannot be done while the storage is away', async () => {
     const { post, get, key, storage, signIn } = await scene()
@@ -122,7 +153,10 @@ describe('the link that signs in', () => {
 
 describe('a session', () => {
   const isOver = async (answer: Response): Promise<void> => {
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/sign-in?to=%2Fconsole%2Fagents'])
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      303,
+      '/console/sign-in?to=%2Fconsole%2Fagents',
+    ])
   }
 
   it('ends with its key', async () => {
@@ -147,15 +181,21 @@ describe('a session', () => {
     const headers = { origin: ORIGIN, referer: `${ORIGIN}/console/agents?cursor=1&notice=started` }
     const answer = await post('/console/agents/bot/stop', {}, headers)
     const signIn = answer.headers.get('location') ?? ''
-    expect([answer.status, signIn]).toEqual([303, '/console/sign-in?notice=undone&to=%2Fconsole%2Fagents%3Fcursor%3D1'])
+    expect([answer.status, signIn]).toEqual([
+      303,
+      '/console/sign-in?notice=undone&to=%2Fconsole%2Fagents%3Fcursor%3D1',
+    ])
     expect(await (await get(signIn)).text()).toContain('nothing was done')
-    expect((await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap().desiredState).toBe('running')
+    expect(
+      (await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap().desiredState,
+    ).toBe('running')
   })
 
   it('is none of a cookie that was made up or altered', async () => {
     const { get, signIn } = await scene()
     const cookie = await signIn()
-    for (const forged of ['', 'agent_messaging_console=x', `${cookie.slice(0, -4)}AAAA`]) await isOver(await get('/console/agents', forged))
+    for (const forged of ['', 'agent_messaging_console=x', `${cookie.slice(0, -4)}AAAA`])
+      await isOver(await get('/console/agents', forged))
   })
 
   it('ends by signing out, for a copy of its cookie too and in every process, while others go on', async () => {
@@ -163,10 +203,14 @@ describe('a session', () => {
     const [cookie, other] = [await signIn(), await signIn()]
     const answer = await post('/console/sign-out', {}, { origin: ORIGIN, cookie })
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/sign-in'])
-    expect(answer.headers.get('set-cookie')).toMatch(/^agent_messaging_console=; Max-Age=0; Path=\/console/)
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^agent_messaging_console=; Max-Age=0; Path=\/console/,
+    )
     await isOver(await get('/console/agents', cookie))
     const elsewhere = createConsole({ service, crypto })
-    await isOver(await elsewhere.fetch(new Request(`${ORIGIN}/console/agents`, { headers: { cookie } })))
+    await isOver(
+      await elsewhere.fetch(new Request(`${ORIGIN}/console/agents`, { headers: { cookie } })),
+    )
     expect((await get('/console/agents', other)).status).toBe(200)
     expect((await post('/console/sign-out', {})).status).toBe(303)
   })
@@ -176,13 +220,18 @@ describe('a session', () => {
     const cookie = await signIn()
     storage.fail('credentials.endSignIn')
     const answer = await post('/console/sign-out', {}, { origin: ORIGIN, cookie })
-    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([503, expect.stringContaining('Max-Age=0')])
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([
+      503,
+      expect.stringContaining('Max-Age=0'),
+    ])
     expect(await answer.text()).toContain('signed out in this browser')
   })
 
   it('has htmx leave the page as a whole when it is over', async () => {
     const { pages } = await scene()
-    const answer = await pages.fetch(new Request(`${ORIGIN}/console/agents`, { headers: { 'hx-request': 'true' } }))
+    const answer = await pages.fetch(
+      new Request(`${ORIGIN}/console/agents`, { headers: { 'hx-request': 'true' } }),
+    )
     expect(answer.headers.get('hx-redirect')).toBe('/console/sign-in?to=%2Fconsole%2Fagents')
   })
 })
@@ -200,7 +249,9 @@ describe('what a key may not', () => {
     ['/console/sessions/bot/erase?session=s', 'project:message'],
     ['/console/catcher', 'project:webhooks'],
   ])('%s does not show without %s', async (path, permission) => {
-    const { get, signIn } = await scene({ permissions: PERMISSIONS.filter((one) => one !== permission) })
+    const { get, signIn } = await scene({
+      permissions: PERMISSIONS.filter((one) => one !== permission),
+    })
     const answer = await get(path, await signIn())
     expect(answer.status).toBe(403)
     expect(await answer.text()).toContain(`lacks the permission ${permission}`)
@@ -217,7 +268,9 @@ describe('what a key may not', () => {
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
   ])('POST %s does not work without %s', async (path, permission) => {
-    const { post, signIn } = await scene({ permissions: PERMISSIONS.filter((one) => one !== permission) })
+    const { post, signIn } = await scene({
+      permissions: PERMISSIONS.filter((one) => one !== permission),
+    })
     expect((await post(path, {}, { origin: ORIGIN, cookie: await signIn() })).status).toBe(403)
   })
 
@@ -230,7 +283,13 @@ describe('what a key may not', () => {
       const { get, signIn, service, projectId } = await scene({
         permissions: PERMISSIONS.filter((one) => (one === permission) === isThere),
       })
-      ;(await service.webhooks.create({ projectId, url: 'https://mine.example/hook', events: ['*'] }))._unsafeUnwrap()
+      ;(
+        await service.webhooks.create({
+          projectId,
+          url: 'https://mine.example/hook',
+          events: ['*'],
+        })
+      )._unsafeUnwrap()
       const page = await (await get('/console', await signIn())).text()
       expect(words.map((word) => page.includes(word))).toEqual(words.map(() => isThere))
     }
@@ -239,13 +298,23 @@ describe('what a key may not', () => {
   it('another project is not there', async () => {
     const { get, post, signIn, service } = await scene()
     const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
-    const { agent } = (await service.agents.create({ projectId, name: 'theirs', runtime: { kind: 'fake' } }))._unsafeUnwrap()
-    const made = await service.webhooks.create({ projectId, url: 'https://theirs.example/hook', events: ['*'] })
+    const { agent } = (
+      await service.agents.create({ projectId, name: 'theirs', runtime: { kind: 'fake' } })
+    )._unsafeUnwrap()
+    const made = await service.webhooks.create({
+      projectId,
+      url: 'https://theirs.example/hook',
+      events: ['*'],
+    })
     const cookie = await signIn()
     const { webhook } = made._unsafeUnwrap()
     expect((await get(`/console/webhooks/${webhook.id}`, cookie)).status).toBe(404)
-    expect((await post(`/console/webhooks/${webhook.id}/pause`, {}, { origin: ORIGIN, cookie })).status).toBe(404)
-    expect((await post(`/console/agents/${agent.id}/start`, {}, { origin: ORIGIN, cookie })).status).toBe(404)
+    expect(
+      (await post(`/console/webhooks/${webhook.id}/pause`, {}, { origin: ORIGIN, cookie })).status,
+    ).toBe(404)
+    expect(
+      (await post(`/console/agents/${agent.id}/start`, {}, { origin: ORIGIN, cookie })).status,
+    ).toBe(404)
     for (const path of [
       `webhooks/${webhook.id}/delete`,
       `webhooks/${webhook.id}/edit`,
@@ -264,7 +333,15 @@ describe('what a key may not', () => {
 describe('a key that may send messages and no more', () => {
   const only = { permissions: ['project:message'] } as const
   const send = async ({ service, projectId, clock }: Awaited<ReturnType<typeof scene>>) => {
-    ;(await service.messages.send({ projectId, agent: 'bot', sessionId: 'first', message: 'hello', waitMs: 0 }))._unsafeUnwrap()
+    ;(
+      await service.messages.send({
+        projectId,
+        agent: 'bot',
+        sessionId: 'first',
+        message: 'hello',
+        waitMs: 0,
+      })
+    )._unsafeUnwrap()
     await clock.advance(100)
   }
 
@@ -275,13 +352,17 @@ describe('a key that may send messages and no more', () => {
     const page = await (await made.get('/console/sessions', cookie)).text()
     expect(page).toContain('With which agent?')
     expect(page).not.toContain('bot')
-    expect(await (await made.get('/console/sessions?agent=bot', cookie)).text()).toContain('/console/sessions/bot?session=first')
+    expect(await (await made.get('/console/sessions?agent=bot', cookie)).text()).toContain(
+      '/console/sessions/bot?session=first',
+    )
   })
 
   it('does not learn the name of an agent that it knows by its id', async () => {
     const made = await scene(only)
     await send(made)
-    const { id } = (await made.service.agents.get({ projectId: made.projectId, agent: 'bot' }))._unsafeUnwrap()
+    const { id } = (
+      await made.service.agents.get({ projectId: made.projectId, agent: 'bot' })
+    )._unsafeUnwrap()
     const cookie = await made.signIn()
     for (const path of [`?agent=${id}`, `/${id}?session=first`, `/${id}/erase?session=first`]) {
       const page = await made.get(`/console/sessions${path}`, cookie)
@@ -303,8 +384,12 @@ describe('requests from other sites', () => {
     const cookie = await signIn()
     const answer = await post('/console/agents/bot/stop', {}, { ...headers, cookie })
     expect(answer.status).toBe(403)
-    expect((await post('/console/agents/bot/delete', { name: 'bot' }, { ...headers, cookie })).status).toBe(403)
-    expect((await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap().desiredState).toBe('running')
+    expect(
+      (await post('/console/agents/bot/delete', { name: 'bot' }, { ...headers, cookie })).status,
+    ).toBe(403)
+    expect(
+      (await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap().desiredState,
+    ).toBe('running')
   })
 
   it.each<[string, Record<string, string>]>([
@@ -312,7 +397,9 @@ describe('requests from other sites', () => {
     ['what the browser calls same-origin', { 'sec-fetch-site': 'same-origin' }],
   ])('are told from ours by %s', async (_, headers) => {
     const { post, signIn } = await scene()
-    expect((await post('/console/agents/bot/stop', {}, { ...headers, cookie: await signIn() })).status).toBe(303)
+    expect(
+      (await post('/console/agents/bot/stop', {}, { ...headers, cookie: await signIn() })).status,
+    ).toBe(303)
   })
 })
 
@@ -340,11 +427,16 @@ describe('answers', () => {
   it('bring assets under an address that changes with them', async () => {
     const { get } = await scene()
     const page = await (await get('/console/sign-in')).text()
-    const addresses = [...page.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(([, address = '']) => address)
+    const addresses = [...page.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(
+      ([, address = '']) => address,
+    )
     expect(addresses).toHaveLength(4)
     for (const address of addresses) {
       const asset = await get(address)
-      expect([asset.status, asset.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+      expect([asset.status, asset.headers.get('cache-control')]).toEqual([
+        200,
+        'public, max-age=31536000, immutable',
+      ])
     }
     expect((await get('/console/assets/__proto__')).status).toBe(404)
   })
@@ -353,9 +445,16 @@ describe('answers', () => {
     const { get, post, signIn, clock } = await scene()
     const cookie = await signIn()
     const evil = '<script>alert(1)</script>"\''
-    await post(`/console/sessions/bot?session=${encodeURIComponent(evil)}`, { message: evil }, { origin: ORIGIN, cookie })
+    await post(
+      `/console/sessions/bot?session=${encodeURIComponent(evil)}`,
+      { message: evil },
+      { origin: ORIGIN, cookie },
+    )
     await clock.advance(100)
-    for (const path of ['/console/sessions', `/console/sessions/bot?session=${encodeURIComponent(evil)}`]) {
+    for (const path of [
+      '/console/sessions',
+      `/console/sessions/bot?session=${encodeURIComponent(evil)}`,
+    ]) {
       const page = await (await get(path, cookie)).text()
       expect(page).toContain('&lt;script&gt;alert(1)')
       expect(page).not.toContain('<script>alert')
@@ -389,7 +488,13 @@ describe('answers', () => {
       'range=__proto__',
       'notice=__proto__',
     ]) {
-      for (const path of ['/console', '/console/deliveries', '/console/agents', '/console/webhooks', '/console/sessions']) {
+      for (const path of [
+        '/console',
+        '/console/deliveries',
+        '/console/agents',
+        '/console/webhooks',
+        '/console/sessions',
+      ]) {
         expect((await get(`${path}?${query}`, cookie)).status).toBe(200)
       }
     }
@@ -399,7 +504,9 @@ describe('answers', () => {
   it('are 400 for a form that is none', async () => {
     const { post, pages, thrown } = await scene()
     const headers = { origin: ORIGIN, 'content-type': 'multipart/form-data; boundary=x' }
-    const answer = await pages.fetch(new Request(`${ORIGIN}/console/sign-in`, { method: 'POST', headers, body: 'garbage' }))
+    const answer = await pages.fetch(
+      new Request(`${ORIGIN}/console/sign-in`, { method: 'POST', headers, body: 'garbage' }),
+    )
     expect([answer.status, thrown]).toEqual([400, []])
     expect((await post('/console/sign-in', { key: 'x'.repeat(1_100_000) })).status).toBe(413)
   })
@@ -407,8 +514,13 @@ describe('answers', () => {
   it('ask the storage for no odd text: one may refuse it', async () => {
     const { post, signIn, service } = await scene()
     const asked = vi.spyOn(service.agents, 'stop')
-    expect((await post('/console/agents/a%00b/stop', {}, { origin: ORIGIN, cookie: await signIn() })).status).toBe(404)
-    expect(asked).toHaveBeenCalledWith(expect.objectContaining({ agent: '00000000-0000-0000-0000-000000000000' }))
+    expect(
+      (await post('/console/agents/a%00b/stop', {}, { origin: ORIGIN, cookie: await signIn() }))
+        .status,
+    ).toBe(404)
+    expect(asked).toHaveBeenCalledWith(
+      expect.objectContaining({ agent: '00000000-0000-0000-0000-000000000000' }),
+    )
   })
 
   it.each(['/console/sign-in', '/console/agents/bot/stop', '/console/catch/anywhere'])(
@@ -418,7 +530,12 @@ describe('answers', () => {
       const left = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
       const headers = { origin: ORIGIN, 'content-type': 'application/x-www-form-urlencoded' }
       const body = new ReadableStream({ start: (form) => form.error(left) })
-      const request = new Request(ORIGIN + path, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+      const request = new Request(ORIGIN + path, {
+        method: 'POST',
+        headers,
+        body,
+        duplex: 'half',
+      } as RequestInit)
       expect([(await pages.fetch(request)).status, thrown]).toEqual([400, []])
     },
   )
@@ -427,11 +544,20 @@ describe('answers', () => {
     const { post, signIn } = await scene()
     const headers = { origin: ORIGIN, cookie: await signIn() }
     const send = (length: number) =>
-      post('/console/sessions?agent=bot', { agent: 'bot', sessionId: 's', message: '中'.repeat(length) }, headers)
+      post(
+        '/console/sessions?agent=bot',
+        { agent: 'bot', sessionId: 's', message: '中'.repeat(length) },
+        headers,
+      )
     expect((await send(defaultLimits.messageLength)).status).toBe(303)
-    expect(await (await send(100_000)).text()).toContain('message must have at most 65536 characters')
+    expect(await (await send(100_000)).text()).toContain(
+      'message must have at most 65536 characters',
+    )
     const refused = await send(1_000_000)
-    expect([refused.status, (await refused.text()).includes('The form is too large')]).toEqual([413, true])
+    expect([refused.status, (await refused.text()).includes('The form is too large')]).toEqual([
+      413,
+      true,
+    ])
   })
 
   it('are 503 while the storage is away', async () => {
@@ -452,12 +578,22 @@ describe('answers', () => {
 it('the overview says what it counts, and of more than a hundred deliveries that wait no more than it knows', async () => {
   const { get, signIn, service, projectId, clock } = await scene()
   const { webhook } = (
-    await service.webhooks.create({ projectId, url: 'https://mine.example/hook', events: ['message.responded'] })
+    await service.webhooks.create({
+      projectId,
+      url: 'https://mine.example/hook',
+      events: ['message.responded'],
+    })
   )._unsafeUnwrap()
   await service.webhooks.disable({ projectId, webhookId: webhook.id })
   async function send(count: number): Promise<void> {
     for (let i = 0; i < count; i++)
-      await service.messages.send({ projectId, agent: 'bot', sessionId: `s${i}`, message: 'hello', waitMs: 0 })
+      await service.messages.send({
+        projectId,
+        agent: 'bot',
+        sessionId: `s${i}`,
+        message: 'hello',
+        waitMs: 0,
+      })
     await clock.advance(HOUR / 30)
   }
   const cookie = await signIn()
@@ -472,7 +608,12 @@ it('the overview says what it counts, and of more than a hundred deliveries that
 describe('with more agents than fit beside each other', () => {
   async function crowd() {
     const all = await scene()
-    for (let i = 0; i < 100; i++) await all.service.agents.create({ projectId: all.projectId, name: `a${i}`, runtime: { kind: 'fake' } })
+    for (let i = 0; i < 100; i++)
+      await all.service.agents.create({
+        projectId: all.projectId,
+        name: `a${i}`,
+        runtime: { kind: 'fake' },
+      })
     const cookie = await all.signIn()
     return async (path: string) => (await all.get(path, cookie)).text()
   }
@@ -495,9 +636,19 @@ it('suggests the name of a first session, and of none when there are some', asyn
   const { get, signIn, service, projectId, clock } = await scene()
   const cookie = await signIn()
   const suggested = async () =>
-    /id="sessionId"[^>]* value="([^"]*)"/.exec(await (await get('/console/sessions?agent=bot', cookie)).text())?.[1]
+    /id="sessionId"[^>]* value="([^"]*)"/.exec(
+      await (await get('/console/sessions?agent=bot', cookie)).text(),
+    )?.[1]
   expect(await suggested()).toBe('first')
-  ;(await service.messages.send({ projectId, agent: 'bot', sessionId: 'first', message: 'hello', waitMs: 0 }))._unsafeUnwrap()
+  ;(
+    await service.messages.send({
+      projectId,
+      agent: 'bot',
+      sessionId: 'first',
+      message: 'hello',
+      waitMs: 0,
+    })
+  )._unsafeUnwrap()
   await clock.advance(100)
   expect(await suggested()).toBe('')
 })
@@ -515,7 +666,10 @@ describe('deleting an agent', () => {
       expect([answer.status, await isThere(made)]).toEqual([400, true])
     }
     const answer = await made.post(path, { name: ' bot ' }, headers)
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/agents?notice=agentDeleted'])
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      303,
+      '/console/agents?notice=agentDeleted',
+    ])
     expect(await isThere(made)).toBe(false)
   })
 
@@ -523,7 +677,13 @@ describe('deleting an agent', () => {
     const made = await scene()
     const headers = { origin: ORIGIN, cookie: await made.signIn() }
     ;(
-      await made.service.messages.send({ projectId: made.projectId, agent: 'bot', sessionId: 's', message: 'never', waitMs: 0 })
+      await made.service.messages.send({
+        projectId: made.projectId,
+        agent: 'bot',
+        sessionId: 's',
+        message: 'never',
+        waitMs: 0,
+      })
     )._unsafeUnwrap()
     const answer = await made.post(path, { name: 'bot' }, headers)
     expect([answer.status, await isThere(made)]).toEqual([400, true])
@@ -538,20 +698,28 @@ describe('erasing a session', () => {
   async function withSession(message: string) {
     const made = await scene()
     const { service, projectId, clock } = made
-    ;(await service.messages.send({ projectId, agent: 'bot', sessionId: 'a/b', message, waitMs: 0 }))._unsafeUnwrap()
+    ;(
+      await service.messages.send({ projectId, agent: 'bot', sessionId: 'a/b', message, waitMs: 0 })
+    )._unsafeUnwrap()
     await clock.advance(100)
     const headers = { origin: ORIGIN, cookie: await made.signIn() }
     const erase = (form: Record<string, string> = {}) => made.post(path, form, headers)
-    const sessions = async () => (await service.sessions.list({ projectId, agent: 'bot', page: { limit: 9 } }))._unsafeUnwrap().data.length
+    const sessions = async () =>
+      (await service.sessions.list({ projectId, agent: 'bot', page: { limit: 9 } }))._unsafeUnwrap()
+        .data.length
     return { ...made, erase, sessions, cookie: headers.cookie }
   }
 
   it('is asked for on a page that the conversation leads to', async () => {
     const { get, erase, sessions, cookie } = await withSession('hello')
-    expect(await (await get('/console/sessions/bot?session=a%2Fb', cookie)).text()).toContain(`href="${path}"`)
+    expect(await (await get('/console/sessions/bot?session=a%2Fb', cookie)).text()).toContain(
+      `href="${path}"`,
+    )
     expect(await (await get(path, cookie)).text()).toContain(`action="${path}"`)
     expect(await sessions()).toBe(1)
-    expect((await erase()).headers.get('location')).toBe('/console/sessions?agent=bot&notice=sessionErased')
+    expect((await erase()).headers.get('location')).toBe(
+      '/console/sessions?agent=bot&notice=sessionErased',
+    )
     expect(await sessions()).toBe(0)
     expect((await erase()).status).toBe(404)
   })
@@ -559,7 +727,11 @@ describe('erasing a session', () => {
   it('takes one word more while messages of it are open', async () => {
     const { erase, sessions } = await withSession('never')
     const refused = await erase()
-    expect([refused.status, await refused.text(), await sessions()]).toEqual([400, expect.stringContaining('name="force"'), 1])
+    expect([refused.status, await refused.text(), await sessions()]).toEqual([
+      400,
+      expect.stringContaining('name="force"'),
+      1,
+    ])
     expect((await erase({ force: 'yes' })).status).toBe(303)
     expect(await sessions()).toBe(0)
   })
@@ -568,17 +740,34 @@ describe('erasing a session', () => {
 it('changes a webhook, and nothing of it that the form does not show', async () => {
   const { get, post, signIn, service, projectId } = await scene()
   const headers = { 'x-api-key': 'k' }
-  const made = await service.webhooks.create({ projectId, url: 'https://mine.example/old', events: ['*'], description: 'mine', headers })
+  const made = await service.webhooks.create({
+    projectId,
+    url: 'https://mine.example/old',
+    events: ['*'],
+    description: 'mine',
+    headers,
+  })
   const ref = { projectId, webhookId: made._unsafeUnwrap().webhook.id }
   const cookie = await signIn()
   const path = `/console/webhooks/${ref.webhookId}/edit`
   const form = await (await get(path, cookie)).text()
-  for (const value of ['https://mine.example/old', 'mine']) expect(form).toContain(`value="${value}"`)
+  for (const value of ['https://mine.example/old', 'mine'])
+    expect(form).toContain(`value="${value}"`)
   const edit = (fields: Record<string, string>) => post(path, fields, { origin: ORIGIN, cookie })
   const wrong = await edit({ url: 'https://mine.example/typed' })
-  expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringMatching(/events must [^]*mine\.example\/typed/)])
-  const right = await edit({ url: 'https://mine.example/new', events: 'agent.error', description: ' ', disableOnGone: 'yes' })
-  expect(right.headers.get('location')).toBe(`/console/webhooks/${ref.webhookId}?notice=webhookChanged`)
+  expect([wrong.status, await wrong.text()]).toEqual([
+    400,
+    expect.stringMatching(/events must [^]*mine\.example\/typed/),
+  ])
+  const right = await edit({
+    url: 'https://mine.example/new',
+    events: 'agent.error',
+    description: ' ',
+    disableOnGone: 'yes',
+  })
+  expect(right.headers.get('location')).toBe(
+    `/console/webhooks/${ref.webhookId}?notice=webhookChanged`,
+  )
   const changed = (await service.webhooks.get(ref))._unsafeUnwrap()
   expect(changed).toMatchObject({
     url: 'https://mine.example/new',
@@ -590,7 +779,10 @@ it('changes a webhook, and nothing of it that the form does not show', async () 
 
   const elsewhere = { url: 'https://theirs.example/', events: '*' }
   const refused = await edit(elsewhere)
-  expect([refused.status, await refused.text()]).toEqual([400, expect.stringMatching(/headers must be given anew[^]*name="dropHeaders"/)])
+  expect([refused.status, await refused.text()]).toEqual([
+    400,
+    expect.stringMatching(/headers must be given anew[^]*name="dropHeaders"/),
+  ])
   expect(form).not.toContain('dropHeaders')
   expect((await edit({ ...elsewhere, dropHeaders: 'yes' })).status).toBe(303)
   const moved = (await service.webhooks.get(ref))._unsafeUnwrap()
@@ -599,35 +791,55 @@ it('changes a webhook, and nothing of it that the form does not show', async () 
 
 it('deletes a webhook', async () => {
   const { get, post, signIn, service, projectId } = await scene()
-  const made = await service.webhooks.create({ projectId, url: 'https://mine.example/hook', events: ['*'] })
+  const made = await service.webhooks.create({
+    projectId,
+    url: 'https://mine.example/hook',
+    events: ['*'],
+  })
   const ref = { projectId, webhookId: made._unsafeUnwrap().webhook.id }
   const cookie = await signIn()
   const path = `/console/webhooks/${ref.webhookId}/delete`
   expect(await (await get(path, cookie)).text()).toContain('https://mine.example/hook')
   expect((await service.webhooks.get(ref)).isOk()).toBe(true)
-  expect((await post(path, {}, { origin: ORIGIN, cookie })).headers.get('location')).toBe('/console/webhooks?notice=webhookDeleted')
+  expect((await post(path, {}, { origin: ORIGIN, cookie })).headers.get('location')).toBe(
+    '/console/webhooks?notice=webhookDeleted',
+  )
   expect((await service.webhooks.get(ref)).isErr()).toBe(true)
 })
 
 describe('recovering', () => {
   async function withDelivered(count: number) {
     const made = await scene()
-    const created = await made.service.webhooks.create({ projectId: made.projectId, url: 'https://mine.example/hook', events: ['*'] })
+    const created = await made.service.webhooks.create({
+      projectId: made.projectId,
+      url: 'https://mine.example/hook',
+      events: ['*'],
+    })
     const ref = { projectId: made.projectId, webhookId: created._unsafeUnwrap().webhook.id }
     for (let i = 0; i < count; i++) (await made.service.webhooks.sendTestEvent(ref))._unsafeUnwrap()
     await made.clock.advance(1_000)
-    return { ...made, path: `/console/webhooks/${ref.webhookId}/recover`, cookie: await made.signIn() }
+    return {
+      ...made,
+      path: `/console/webhooks/${ref.webhookId}/recover`,
+      cookie: await made.signIn(),
+    }
   }
   const hidden = (page: string): Record<string, string> =>
     Object.fromEntries(
-      [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]),
+      [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)].map(
+        ([, name = '', value = '']) => [name, value],
+      ),
     )
 
   it('counts first, in whatever way it was asked for, and sends nothing yet', async () => {
     const { get, path, cookie, sender } = await withDelivered(3)
     const sent = sender.requests.length
-    expect(await (await get(`${path}?status=delivered&event=webhook.test`, cookie)).text()).toContain('3 deliveries match')
-    expect(await (await get(`${path}?status=delivered&to=2001-01-01T00:00`, cookie)).text()).toContain('No delivery matches')
+    expect(
+      await (await get(`${path}?status=delivered&event=webhook.test`, cookie)).text(),
+    ).toContain('3 deliveries match')
+    expect(
+      await (await get(`${path}?status=delivered&to=2001-01-01T00:00`, cookie)).text(),
+    ).toContain('No delivery matches')
     expect(await (await get(path, cookie)).text()).toContain('Status exhausted.')
     expect(sender.requests).toHaveLength(sent)
   })
@@ -642,7 +854,9 @@ describe('recovering', () => {
       setImmediate(() => turn++)
       return list(filter, { ...page, limit: 1 })
     })
-    expect(await (await get(`${path}?status=delivered`, cookie)).text()).toContain('3 deliveries match')
+    expect(await (await get(`${path}?status=delivered`, cookie)).text()).toContain(
+      '3 deliveries match',
+    )
     expect(turns).toEqual([0, 1, 2])
   })
 
@@ -665,23 +879,34 @@ describe('recovering', () => {
 })
 
 describe('the conversation of a session', () => {
-  it.each(['..', '.', 'a/b', '../../webhooks', '100%', '%2F', '?x=1&y#z', "it's (1)!*", 'ü 漢', '+'])(
-    '%s is reached by its link',
-    async (sessionId) => {
-      const { get, post, signIn, clock, key } = await scene()
-      const headers = { origin: ORIGIN, cookie: await signIn() }
-      await post('/console/sessions', { agent: 'bot', sessionId, message: 'hello' }, headers)
-      await clock.advance(100)
-      const list = await (await get('/console/sessions', headers.cookie)).text()
-      const [, link = ''] = /href="(\/console\/sessions\/bot[^"]*)"/.exec(list) ?? []
-      // As a browser reads the link.
-      const { pathname, search } = new URL(link.replaceAll('&amp;', '&'), ORIGIN)
-      expect((await get(pathname + search, headers.cookie)).status).toBe(200)
-      const signedOut = await get(pathname + search)
-      const form = { key, to: new URL(signedOut.headers.get('location') ?? '', ORIGIN).searchParams.get('to') ?? '' }
-      expect((await post('/console/sign-in', form)).headers.get('location')).toBe(pathname + search)
-    },
-  )
+  it.each([
+    '..',
+    '.',
+    'a/b',
+    '../../webhooks',
+    '100%',
+    '%2F',
+    '?x=1&y#z',
+    "it's (1)!*",
+    'ü 漢',
+    '+',
+  ])('%s is reached by its link', async (sessionId) => {
+    const { get, post, signIn, clock, key } = await scene()
+    const headers = { origin: ORIGIN, cookie: await signIn() }
+    await post('/console/sessions', { agent: 'bot', sessionId, message: 'hello' }, headers)
+    await clock.advance(100)
+    const list = await (await get('/console/sessions', headers.cookie)).text()
+    const [, link = ''] = /href="(\/console\/sessions\/bot[^"]*)"/.exec(list) ?? []
+    // As a browser reads the link.
+    const { pathname, search } = new URL(link.replaceAll('&amp;', '&'), ORIGIN)
+    expect((await get(pathname + search, headers.cookie)).status).toBe(200)
+    const signedOut = await get(pathname + search)
+    const form = {
+      key,
+      to: new URL(signedOut.headers.get('location') ?? '', ORIGIN).searchParams.get('to') ?? '',
+    }
+    expect((await post('/console/sign-in', form)).headers.get('location')).toBe(pathname + search)
+  })
 })
 
 describe('the catcher', () => {
@@ -692,7 +917,9 @@ describe('the catcher', () => {
 
   it('takes what comes without a session, and calls what is not signed so', async () => {
     const made = await scene()
-    const answer = await made.pages.fetch(new Request(ORIGIN + (await place(made)), { method: 'POST', body: '<b>{}</b>' }))
+    const answer = await made.pages.fetch(
+      new Request(ORIGIN + (await place(made)), { method: 'POST', body: '<b>{}</b>' }),
+    )
     expect(answer.status).toBe(200)
     const page = await (await made.get('/console/catcher', await made.signIn())).text()
     expect(page).toContain('not signed')
@@ -701,15 +928,25 @@ describe('the catcher', () => {
 
   it('calls a signature of another secret wrong', async () => {
     const made = await scene()
-    const headers = { 'X-Service-Signature': 'sha256=00', 'webhook-id': 'x', 'webhook-timestamp': '1', 'webhook-signature': 'v1,AAAA' }
-    await made.pages.fetch(new Request(ORIGIN + (await place(made)), { method: 'POST', headers, body: '{}' }))
-    expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain('signature wrong')
+    const headers = {
+      'X-Service-Signature': 'sha256=00',
+      'webhook-id': 'x',
+      'webhook-timestamp': '1',
+      'webhook-signature': 'v1,AAAA',
+    }
+    await made.pages.fetch(
+      new Request(ORIGIN + (await place(made)), { method: 'POST', headers, body: '{}' }),
+    )
+    expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain(
+      'signature wrong',
+    )
   })
 
   it('keeps the newest fifty', async () => {
     const made = await scene()
     const path = await place(made)
-    for (let i = 0; i < 52; i++) await made.pages.fetch(new Request(ORIGIN + path, { method: 'POST', body: `{"n":${i}}` }))
+    for (let i = 0; i < 52; i++)
+      await made.pages.fetch(new Request(ORIGIN + path, { method: 'POST', body: `{"n":${i}}` }))
     const page = await (await made.get('/console/catcher', await made.signIn())).text()
     expect(page.match(/class="card caught"/g)).toHaveLength(50)
     expect(page).not.toContain('&quot;n&quot;: 1\n')
@@ -723,16 +960,22 @@ describe('the catcher', () => {
     const body = 'x'.repeat(300_000)
     collect()
     const before = process.memoryUsage().heapUsed
-    for (let i = 0; i < 30; i++) await made.pages.fetch(new Request(ORIGIN + path, { method: 'POST', body }))
+    for (let i = 0; i < 30; i++)
+      await made.pages.fetch(new Request(ORIGIN + path, { method: 'POST', body }))
     collect()
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000)
-    expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain('x'.repeat(16_384))
+    expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain(
+      'x'.repeat(16_384),
+    )
   })
 
   it('is at no other address', async () => {
     const made = await scene()
     const guess = (await place(made)).slice(0, -3)
-    expect((await made.pages.fetch(new Request(`${ORIGIN}${guess}abc`, { method: 'POST', body: '{}' }))).status).toBe(404)
+    expect(
+      (await made.pages.fetch(new Request(`${ORIGIN}${guess}abc`, { method: 'POST', body: '{}' })))
+        .status,
+    ).toBe(404)
   })
 
   it('takes the longest event there is, and refuses what is larger', async () => {
@@ -740,7 +983,11 @@ describe('the catcher', () => {
     const path = await place(made)
     const send = async (length: number): Promise<number> => {
       const headers = { 'content-length': String(length) }
-      return (await made.pages.fetch(new Request(ORIGIN + path, { method: 'POST', body: 'x'.repeat(length), headers }))).status
+      return (
+        await made.pages.fetch(
+          new Request(ORIGIN + path, { method: 'POST', body: 'x'.repeat(length), headers }),
+        )
+      ).status
     }
     expect([await send(6_500_000), await send(9_000_000)]).toEqual([200, 413])
   })

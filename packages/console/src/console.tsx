@@ -31,7 +31,13 @@ const MAX_BODY_BYTES = 1024 * 1024
 
 /** Nothing but what this server serves is loaded, run or sent anywhere; nobody frames it. */
 const policy = {
-  ...{ defaultSrc: ["'none'"], scriptSrc: ["'self'"], styleSrc: ["'self'"], imgSrc: ["'self'"], connectSrc: ["'self'"] },
+  ...{
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'"],
+    connectSrc: ["'self'"],
+  },
   ...{ formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
 }
 
@@ -42,7 +48,12 @@ const policy = {
 export function createConsole(options: ConsoleOptions): Console {
   const { publicUrl = () => undefined, catcher, ...rest } = options
   const links = signInLinks(options)
-  const d: ConsoleDeps = { ...rest, publicUrl, links, catcher: catcher ? createCatcher(options) : undefined }
+  const d: ConsoleDeps = {
+    ...rest,
+    publicUrl,
+    links,
+    catcher: catcher ? createCatcher(options) : undefined,
+  }
   const app = new Hono<Env>()
   app.onError((error, c) => {
     if ('getResponse' in error) return error.getResponse()
@@ -53,20 +64,36 @@ export function createConsole(options: ConsoleOptions): Console {
   app.notFound((c) => {
     const { pathname, search } = new URL(c.req.url)
     const withoutSlash = pathname.replace(/\/+$/, '')
-    return withoutSlash === pathname ? showProblem(c, 404, 'There is nothing at this address') : c.redirect(withoutSlash + search)
+    return withoutSlash === pathname
+      ? showProblem(c, 404, 'There is nothing at this address')
+      : c.redirect(withoutSlash + search)
   })
   // Receivers are called by the service, without a session: theirs is before everything that a page needs.
   if (d.catcher) app.route('/', d.catcher.routes)
   app.use(
-    secureHeaders({ contentSecurityPolicy: policy, referrerPolicy: 'same-origin', xFrameOptions: 'DENY', strictTransportSecurity: false }),
+    secureHeaders({
+      contentSecurityPolicy: policy,
+      referrerPolicy: 'same-origin',
+      xFrameOptions: 'DENY',
+      strictTransportSecurity: false,
+    }),
   )
   app.use(async (c, next) => {
     c.set('hasCatcher', d.catcher !== undefined)
     await next()
     if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store')
   })
-  app.use(csrf({ origin: (origin, c) => [new URL(c.req.url).origin, originOf(publicUrl())].includes(origin) }))
-  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => showProblem(c, 413, 'The form is too large') }))
+  app.use(
+    csrf({
+      origin: (origin, c) => [new URL(c.req.url).origin, originOf(publicUrl())].includes(origin),
+    }),
+  )
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (c) => showProblem(c, 413, 'The form is too large'),
+    }),
+  )
   app.use(async (c, next) => {
     try {
       await c.req.parseBody()
@@ -94,7 +121,8 @@ export function createConsole(options: ConsoleOptions): Console {
 /** Who sent the request has gone in the middle of it: that is nobody's defect, and anybody may do it. */
 const hasLeft = (error: Error): boolean => 'code' in error && error.code === 'ECONNRESET'
 
-const originOf = (url: string | undefined): string | undefined => (url === undefined ? undefined : new URL(url).origin)
+const originOf = (url: string | undefined): string | undefined =>
+  url === undefined ? undefined : new URL(url).origin
 
 /** Whether a path is the console's. */
 export const isConsolePath = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`)

@@ -15,9 +15,12 @@ import { messageTones } from './wording.js'
 const MESSAGES = 50
 
 /** In the query, for a session may be called `..` or hold a slash: browsers and proxies change such paths. */
-const withSession = (path: string, sessionId: string): string => `${path}?${new URLSearchParams({ session: sessionId }).toString()}`
-export const sessionPath = (agent: string, sessionId: string): string => withSession(`${BASE}/sessions/${agent}`, sessionId)
-export const erasePath = (agent: string, sessionId: string): string => withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
+const withSession = (path: string, sessionId: string): string =>
+  `${path}?${new URLSearchParams({ session: sessionId }).toString()}`
+export const sessionPath = (agent: string, sessionId: string): string =>
+  withSession(`${BASE}/sessions/${agent}`, sessionId)
+export const erasePath = (agent: string, sessionId: string): string =>
+  withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
 
 /** A conversation, its newest messages last, with a form to go on with it. */
 export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draft?: Draft) {
@@ -32,7 +35,8 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
   })
   if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
   const { agent, messages } = found.value
-  if (messages.data.length === 0) return showProblem(c, 404, problemText({ kind: 'session_not_found' }))
+  if (messages.data.length === 0)
+    return showProblem(c, 404, problemText({ kind: 'session_not_found' }))
   const isOpen = messages.data.some(({ state }) => !isFinal(state))
   return show(
     c,
@@ -50,7 +54,12 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
         </a>
       </div>
       <Next c={c} cursor={messages.nextCursor} words="Earlier" />
-      <div role="group" aria-label="Conversation" class="conversation talk" {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}>
+      <div
+        role="group"
+        aria-label="Conversation"
+        class="conversation talk"
+        {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}
+      >
         {messages.data.toReversed().map((message) => (
           <Exchange agent={agent} message={message} now={service.now()} />
         ))}
@@ -65,7 +74,15 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
 }
 
 /** A message and what was answered: who said it, on whose behalf, and what came with it. */
-function Exchange({ agent, message, now }: { readonly agent: Agent; readonly message: Message; readonly now: Instant }) {
+function Exchange({
+  agent,
+  message,
+  now,
+}: {
+  readonly agent: Agent
+  readonly message: Message
+  readonly now: Instant
+}) {
   const { id, state, metadata, executionPrincipal: principal, attempt, createdAt } = message
   return (
     <article class="exchange" aria-label={`Message of ${toIso(createdAt)}`}>
@@ -109,7 +126,13 @@ function Exchange({ agent, message, now }: { readonly agent: Agent; readonly mes
   )
 }
 
-function MessageActions({ agent, message: { id, state } }: { readonly agent: Agent; readonly message: Message }) {
+function MessageActions({
+  agent,
+  message: { id, state },
+}: {
+  readonly agent: Agent
+  readonly message: Message
+}) {
   const action = isRetryable(state) ? 'retry' : isFinal(state) ? undefined : 'cancel'
   if (action === undefined) return null
   return (

@@ -17,8 +17,14 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
   const mayManageAgents = need('project:agents')
   const mayManageWebhooks = need('project:webhooks')
   const maySend = need('project:message')
-  const agentRefIn = (c: Context<Env>) => ({ projectId: c.get('apiKey').projectId, agent: agentIn(c.req.param('agent') ?? '') })
-  const webhookRefIn = (c: Context<Env>) => ({ projectId: c.get('apiKey').projectId, webhookId: idIn(c.req.param('id') ?? '') })
+  const agentRefIn = (c: Context<Env>) => ({
+    projectId: c.get('apiKey').projectId,
+    agent: agentIn(c.req.param('agent') ?? ''),
+  })
+  const webhookRefIn = (c: Context<Env>) => ({
+    projectId: c.get('apiKey').projectId,
+    webhookId: idIn(c.req.param('id') ?? ''),
+  })
   return new Hono<Env>()
     .get(`${BASE}/agents/:agent/delete`, mayManageAgents, async (c) => {
       const found = await service.agents.get(agentRefIn(c))
@@ -32,7 +38,8 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       const found = await service.agents.get(ref)
       if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
       const { name } = found.value
-      if (textIn(form, 'name').trim() !== name) return agentPage(c, found.value, { problem: `This is not its name, ${name}.` })
+      if (textIn(form, 'name').trim() !== name)
+        return agentPage(c, found.value, { problem: `This is not its name, ${name}.` })
       const done = await service.agents.delete({ ...ref, force: textIn(form, 'force') === 'yes' })
       if (done.isOk()) return c.redirect(`${BASE}/agents?notice=agentDeleted`, 303)
       const problem = problemText(done.error)
@@ -51,10 +58,16 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       const form = await c.req.parseBody()
       const ref = agentRefIn(c)
       const sessionId = sessionIn(c)
-      const done = await service.sessions.erase({ ...ref, sessionId, force: textIn(form, 'force') === 'yes' })
-      if (done.isOk()) return c.redirect(`${BASE}/sessions?agent=${ref.agent}&notice=sessionErased`, 303)
+      const done = await service.sessions.erase({
+        ...ref,
+        sessionId,
+        force: textIn(form, 'force') === 'yes',
+      })
+      if (done.isOk())
+        return c.redirect(`${BASE}/sessions?agent=${ref.agent}&notice=sessionErased`, 303)
       const problem = problemText(done.error)
-      if (done.error.kind !== 'session_busy') return showProblem(c, problemStatus(done.error), problem)
+      if (done.error.kind !== 'session_busy')
+        return showProblem(c, problemStatus(done.error), problem)
       return sessionPage(c, { name: ref.agent }, sessionId, problem)
     })
 
@@ -79,7 +92,10 @@ const agentPage = (c: Context<Env>, { id, name }: Agent, refused?: Refused) =>
     { title: `Delete ${name}`, section: 'Agents', status: refused ? 400 : 200 },
     <form method="post" action={`${BASE}/agents/${id}/delete`} class="narrow card stack">
       <h1>Delete the agent {name}?</h1>
-      <p>Its sessions and all of their messages go with it, for good. What webhooks were sent of it stays on record.</p>
+      <p>
+        Its sessions and all of their messages go with it, for good. What webhooks were sent of it
+        stays on record.
+      </p>
       <Problem text={refused?.problem} />
       <div>
         <label for="name">
@@ -101,7 +117,12 @@ const agentPage = (c: Context<Env>, { id, name }: Agent, refused?: Refused) =>
   )
 
 /** `problem`: messages of it are open. */
-const sessionPage = (c: Context<Env>, { name }: Pick<Agent, 'name'>, sessionId: string, problem?: string) =>
+const sessionPage = (
+  c: Context<Env>,
+  { name }: Pick<Agent, 'name'>,
+  sessionId: string,
+  problem?: string,
+) =>
   show(
     c,
     { title: 'Erase a session', section: 'Sessions', status: problem === undefined ? 200 : 400 },
@@ -109,8 +130,8 @@ const sessionPage = (c: Context<Env>, { name }: Pick<Agent, 'name'>, sessionId: 
       <h1>Erase this session?</h1>
       <p class="url">{sessionId}</p>
       <p>
-        Its messages and answers, and what {name} remembers of it, are gone for good. What webhooks were sent of it stays on record. A
-        message that is sent later begins it afresh.
+        Its messages and answers, and what {name} remembers of it, are gone for good. What webhooks
+        were sent of it stays on record. A message that is sent later begins it afresh.
       </p>
       <Problem text={problem} />
       {problem !== undefined && <Force verb="Erase" />}
@@ -133,8 +154,8 @@ const webhookPage = (c: Context<Env>, { id, url }: Webhook) =>
       <h1>Delete this webhook?</h1>
       <p class="url">{url}</p>
       <p>
-        It is sent nothing more, and what waits for it is cancelled. Its secret is gone for good; what it was sent stays on record. To stop
-        for a while, pause it.
+        It is sent nothing more, and what waits for it is cancelled. Its secret is gone for good;
+        what it was sent stays on record. To stop for a while, pause it.
       </p>
       <Choice yes="Delete the webhook" back={`${BASE}/webhooks/${id}`} />
     </form>,

@@ -1,10 +1,25 @@
-import type { DeliveryDetail, Instant, Page, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
+import type {
+  DeliveryDetail,
+  Instant,
+  Page,
+  Webhook,
+  WebhookDelivery,
+} from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { DeliveryPage } from './delivery-page.js'
 import { DeliveryTable, detailsOf } from './delivery-table.js'
-import { ANSWERS, deliveryFilter, EVENTS, fieldsOf, fieldTime, filterIn, STATUSES, type Filter } from './filter.js'
+import {
+  ANSWERS,
+  deliveryFilter,
+  EVENTS,
+  fieldsOf,
+  fieldTime,
+  filterIn,
+  STATUSES,
+  type Filter,
+} from './filter.js'
 import { show, showProblem } from './layout.js'
 import { BASE, type ConsoleDeps, type Env } from './options.js'
 import { Empty, Next, pathOf, refreshed } from './parts.js'
@@ -17,7 +32,10 @@ const WEBHOOKS = 100
 export const deliveryRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
-  const refIn = (c: Context<Env>) => ({ projectId: c.get('apiKey').projectId, deliveryId: idIn(c.req.param('id') ?? '') })
+  const refIn = (c: Context<Env>) => ({
+    projectId: c.get('apiKey').projectId,
+    deliveryId: idIn(c.req.param('id') ?? ''),
+  })
   return new Hono<Env>()
     .get(`${BASE}/deliveries`, mayManage, (c) => listPage(c, d))
 
@@ -26,20 +44,32 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
       const found = await safeTry(async function* () {
         const detail = yield* service.deliveries.get(ref)
         // It may be deleted: what it was sent stays on record.
-        const webhook = await service.webhooks.get({ projectId: ref.projectId, webhookId: detail.delivery.webhookId })
+        const webhook = await service.webhooks.get({
+          projectId: ref.projectId,
+          webhookId: detail.delivery.webhookId,
+        })
         return ok({ detail, webhook: webhook.unwrapOr(undefined) })
       })
       if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
       const title = `Delivery of ${found.value.detail.delivery.event}`
-      return show(c, { title, section: 'Deliveries' }, <DeliveryPage {...found.value} now={service.now()} path={pathOf(c)} />)
+      return show(
+        c,
+        { title, section: 'Deliveries' },
+        <DeliveryPage {...found.value} now={service.now()} path={pathOf(c)} />,
+      )
     })
 
     .post(`${BASE}/deliveries/:id/:action{redeliver|cancel}`, mayManage, async (c) => {
       const ref = refIn(c)
       const action = c.req.param('action')
-      const done = await (action === 'cancel' ? service.deliveries.cancel(ref) : service.deliveries.redeliver(ref))
+      const done = await (action === 'cancel'
+        ? service.deliveries.cancel(ref)
+        : service.deliveries.redeliver(ref))
       if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
-      return c.redirect(`${BASE}/deliveries/${ref.deliveryId}?notice=${action === 'cancel' ? 'cancelled' : 'redelivered'}`, 303)
+      return c.redirect(
+        `${BASE}/deliveries/${ref.deliveryId}?notice=${action === 'cancel' ? 'cancelled' : 'redelivered'}`,
+        303,
+      )
     })
 }
 
@@ -61,17 +91,35 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
       <h1>Deliveries</h1>
       <Filters filter={filter} webhooks={webhooks} />
       <div {...refreshed('live', 4_000, pathOf(c))}>
-        <Found details={details} webhooks={webhooks} now={service.now()} page={page} isFiltered={Object.values(filter).some(Boolean)} />
+        <Found
+          details={details}
+          webhooks={webhooks}
+          now={service.now()}
+          page={page}
+          isFiltered={Object.values(filter).some(Boolean)}
+        />
         <Next c={c} cursor={page.nextCursor} />
       </div>
-      {filter.webhook !== undefined && page.data.length > 0 && <RecoverAll filter={filter} webhook={filter.webhook} />}
+      {filter.webhook !== undefined && page.data.length > 0 && (
+        <RecoverAll filter={filter} webhook={filter.webhook} />
+      )}
     </>,
   )
 }
 
 /** A form that changes the address alone: what it finds can be bookmarked and sent to others. */
-function Filters({ filter, webhooks }: { readonly filter: Filter; readonly webhooks: readonly Webhook[] }) {
-  const pick = (name: keyof Filter, label: string, options: readonly (readonly [value: string, words: string])[]) => (
+function Filters({
+  filter,
+  webhooks,
+}: {
+  readonly filter: Filter
+  readonly webhooks: readonly Webhook[]
+}) {
+  const pick = (
+    name: keyof Filter,
+    label: string,
+    options: readonly (readonly [value: string, words: string])[],
+  ) => (
     <div>
       <label for={name}>{label}</label>
       <select id={name} name={name}>
@@ -136,7 +184,8 @@ function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
     ) : (
       <Empty title="No deliveries yet">
         <p>
-          Each event makes one for every webhook that is subscribed to it. <a href={`${BASE}/webhooks`}>Register a webhook</a>, then{' '}
+          Each event makes one for every webhook that is subscribed to it.{' '}
+          <a href={`${BASE}/webhooks`}>Register a webhook</a>, then{' '}
           <a href={`${BASE}/sessions`}>send a message</a>.
         </p>
       </Empty>
@@ -157,6 +206,8 @@ const RecoverAll = ({ filter, webhook }: { readonly filter: Filter; readonly web
     >
       Recover what matches
     </a>
-    <span class="muted">Says first how many are {filter.status ?? 'exhausted'}, then sends them again.</span>
+    <span class="muted">
+      Says first how many are {filter.status ?? 'exhausted'}, then sends them again.
+    </span>
   </p>
 )

@@ -38,7 +38,8 @@ export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) 
       <section class="card" aria-labelledby="body">
         <h2 id="body">Body</h2>
         <p class="muted small">
-          Indented here to be read. Each attempt sends the same bytes, without this white space, and the signatures are over those.
+          Indented here to be read. Each attempt sends the same bytes, without this white space, and
+          the signatures are over those.
         </p>
         <pre tabindex={0}>{indented(body)}</pre>
       </section>
@@ -63,14 +64,19 @@ function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'det
   )
 }
 
-function Facts({ detail: { delivery }, webhook, now }: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
+function Facts({
+  detail: { delivery },
+  webhook,
+  now,
+}: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
   const { id, eventId, state, createdAt } = delivery
   const { tone, words } = deliveryWords(state)
   return (
     <dl class="facts-list card">
       <dt>Status</dt>
       <dd>
-        <Status tone={tone}>{words}</Status> {state.kind === 'cancelled' && <span class="muted">{reasons[state.reason]}</span>}
+        <Status tone={tone}>{words}</Status>{' '}
+        {state.kind === 'cancelled' && <span class="muted">{reasons[state.reason]}</span>}
       </dd>
       <dt>Webhook</dt>
       <dd>
@@ -145,21 +151,28 @@ function Attempt({
 }
 
 /** What comes after the attempts that were made. */
-function Coming({ detail: { delivery, attempts }, webhook, now }: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
+function Coming({
+  detail: { delivery, attempts },
+  webhook,
+  now,
+}: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
   const { state } = delivery
   switch (state.kind) {
     case 'pending':
       return (
         <li class="busy">
           <p>
-            Attempt {attempts.length + 1}: <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
+            Attempt {attempts.length + 1}:{' '}
+            <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
           </p>
         </li>
       )
     case 'sending':
       return <li class="busy">Attempt {attempts.length + 1} is under way</li>
     case 'exhausted':
-      return <li class="bad">Given up: the schedule is at its end. Redelivering starts a fresh one.</li>
+      return (
+        <li class="bad">Given up: the schedule is at its end. Redelivering starts a fresh one.</li>
+      )
     default:
       return null
   }

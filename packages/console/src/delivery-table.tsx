@@ -1,4 +1,10 @@
-import type { DeliveryDetail, Instant, MessagingService, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
+import type {
+  DeliveryDetail,
+  Instant,
+  MessagingService,
+  Webhook,
+  WebhookDelivery,
+} from '@org/agent-messaging-core'
 import { err, ok, ResultAsync } from 'neverthrow'
 import { BASE } from './options.js'
 import { NextAttempt } from './next-attempt.js'
@@ -46,14 +52,22 @@ export function DeliveryTable({ details, webhooks, now, showsWebhook }: TablePro
       </thead>
       <tbody>
         {details.map((detail) => (
-          <DeliveryRow detail={detail} webhook={byId.get(detail.delivery.webhookId)} now={now} showsWebhook={showsWebhook} />
+          <DeliveryRow
+            detail={detail}
+            webhook={byId.get(detail.delivery.webhookId)}
+            now={now}
+            showsWebhook={showsWebhook}
+          />
         ))}
       </tbody>
     </table>
   )
 }
 
-type RowProps = Pick<TableProps, 'now' | 'showsWebhook'> & { readonly detail: DeliveryDetail; readonly webhook: Webhook | undefined }
+type RowProps = Pick<TableProps, 'now' | 'showsWebhook'> & {
+  readonly detail: DeliveryDetail
+  readonly webhook: Webhook | undefined
+}
 
 function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhook }: RowProps) {
   const { id, event, state, attemptCount, createdAt } = delivery
@@ -91,7 +105,11 @@ function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhoo
         <Time at={createdAt} now={now} />
       </td>
       <td class="nowrap" data-label="Next attempt">
-        {state.kind === 'pending' ? <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} /> : '–'}
+        {state.kind === 'pending' ? (
+          <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
+        ) : (
+          '–'
+        )}
       </td>
     </tr>
   )

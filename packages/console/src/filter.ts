@@ -26,9 +26,13 @@ const filterSchema = z.object({
 /** What an address or a form says of which deliveries are meant. */
 export type Filter = z.output<typeof filterSchema>
 
-export const filterIn = (fields: Readonly<Record<string, unknown>>): Filter => filterSchema.parse(fields)
+export const filterIn = (fields: Readonly<Record<string, unknown>>): Filter =>
+  filterSchema.parse(fields)
 
-export const deliveryFilter = (projectId: string, { status, webhook, event, answer, from, to }: Filter): DeliveryFilter => ({
+export const deliveryFilter = (
+  projectId: string,
+  { status, webhook, event, answer, from, to }: Filter,
+): DeliveryFilter => ({
   projectId,
   ...(status && { status }),
   ...(webhook !== undefined && { webhookId: webhook }),
@@ -40,9 +44,16 @@ export const deliveryFilter = (projectId: string, { status, webhook, event, answ
 
 /** The fields that say the same again, in a form or an address. */
 export function fieldsOf({ from, to, ...words }: Filter): Readonly<Record<string, string>> {
-  const fields = { ...words, from: from === undefined ? undefined : toIso(from), to: to === undefined ? undefined : toIso(to) }
-  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined))
+  const fields = {
+    ...words,
+    from: from === undefined ? undefined : toIso(from),
+    to: to === undefined ? undefined : toIso(to),
+  }
+  return Object.fromEntries(
+    Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined),
+  )
 }
 
 /** As a `datetime-local` field takes it. */
-export const fieldTime = (at: number | undefined): string => (at === undefined ? '' : new Date(at).toISOString().slice(0, 16))
+export const fieldTime = (at: number | undefined): string =>
+  at === undefined ? '' : new Date(at).toISOString().slice(0, 16)

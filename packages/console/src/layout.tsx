@@ -27,13 +27,24 @@ const CATCHER: Section = { name: 'Catcher', path: `${BASE}/catcher`, needs: 'pro
 
 /** What the key may open. */
 const sectionsFor = ({ permissions }: ApiKey, hasCatcher: boolean): readonly Section[] =>
-  [...SECTIONS, ...(hasCatcher ? [CATCHER] : [])].filter(({ needs }) => needs === undefined || permissions.includes(needs))
+  [...SECTIONS, ...(hasCatcher ? [CATCHER] : [])].filter(
+    ({ needs }) => needs === undefined || permissions.includes(needs),
+  )
 
 /** htmx may ask this server alone, evaluates nothing and brings no styles: that is what the content security policy allows. */
-const HTMX = JSON.stringify({ allowEval: false, includeIndicatorStyles: false, selfRequestsOnly: true, historyCacheSize: 0 })
+const HTMX = JSON.stringify({
+  allowEval: false,
+  includeIndicatorStyles: false,
+  selfRequestsOnly: true,
+  historyCacheSize: 0,
+})
 
 /** Answers with a whole page. */
-export function show(c: Context<Env>, { title, section, status = 200 }: Page, children: Child): Response | Promise<Response> {
+export function show(
+  c: Context<Env>,
+  { title, section, status = 200 }: Page,
+  children: Child,
+): Response | Promise<Response> {
   const theme = getCookie(c, 'agent_messaging_theme')
   const page = (
     <html lang="en" data-theme={theme === 'light' || theme === 'dark' ? theme : 'auto'}>
@@ -63,7 +74,11 @@ export function show(c: Context<Env>, { title, section, status = 200 }: Page, ch
   return c.html(html`<!doctype html>${page}`, status)
 }
 
-export const showProblem = (c: Context<Env>, status: NonNullable<Page['status']>, text: string): Response | Promise<Response> =>
+export const showProblem = (
+  c: Context<Env>,
+  status: NonNullable<Page['status']>,
+  text: string,
+): Response | Promise<Response> =>
   show(
     c,
     { title: text, status },
@@ -113,12 +128,19 @@ function Header({
       )}
       <div class="session">
         {apiKey && (
-          <span class="muted key" title={`Project ${apiKey.projectId}; ${apiKey.permissions.join(', ')}`}>
+          <span
+            class="muted key"
+            title={`Project ${apiKey.projectId}; ${apiKey.permissions.join(', ')}`}
+          >
             {apiKey.name}
           </span>
         )}
         <form method="post" action={`${BASE}/theme`}>
-          <input type="hidden" name="to" value={c.req.method === 'GET' ? pathname + search : BASE} />
+          <input
+            type="hidden"
+            name="to"
+            value={c.req.method === 'GET' ? pathname + search : BASE}
+          />
           <button
             class="quiet"
             name="theme"

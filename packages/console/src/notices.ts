@@ -10,7 +10,8 @@ const notices: Readonly<Record<string, string>> = {
   paused: 'The webhook is paused. What it would get is kept until it is enabled.',
   enabled: 'The webhook is enabled. What was kept is sent: one delivery first, then the rest.',
   finished: 'The old secret signs nothing any more.',
-  redelivered: 'The delivery is due now. Where the webhook is backing off, the one that waited longest goes first.',
+  redelivered:
+    'The delivery is due now. Where the webhook is backing off, the one that waited longest goes first.',
   cancelled: 'It is cancelled.',
   retried: 'The message is at the end of its session’s queue.',
   caught: 'The catcher is a webhook now: whatever happens is shown here.',

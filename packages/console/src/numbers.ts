@@ -29,37 +29,62 @@ export function numbersOf(
   const rate = at.map((_, i) => percent(failed[i] ?? 0, accepted[i] ?? 0))
   return {
     at,
-    messages: [seriesOf('responded', 'good', responded), seriesOf('failed', 'bad', ended), seriesOf('waiting', 'busy', open)],
+    messages: [
+      seriesOf('responded', 'good', responded),
+      seriesOf('failed', 'bad', ended),
+      seriesOf('waiting', 'busy', open),
+    ],
     attempts: [seriesOf('delivered', 'good', accepted), seriesOf('failed', 'bad', failed)],
     errorRate: [seriesOf('failed', 'bad', rate)],
     codes: codesOf(attempts),
     ofWebhook: (id: string) => ({
-      good: perBucket(attempts, ({ webhookId, statusCode }) => webhookId === id && isAccepted(statusCode)),
-      bad: perBucket(attempts, ({ webhookId, statusCode }) => webhookId === id && !isAccepted(statusCode)),
+      good: perBucket(
+        attempts,
+        ({ webhookId, statusCode }) => webhookId === id && isAccepted(statusCode),
+      ),
+      bad: perBucket(
+        attempts,
+        ({ webhookId, statusCode }) => webhookId === id && !isAccepted(statusCode),
+      ),
     }),
     total: {
       messages: total(responded) + total(ended) + total(open),
-      ...{ failedMessages: total(ended), unfinished: total(open), attempts: total(accepted) + total(failed), failed: total(failed) },
+      ...{
+        failedMessages: total(ended),
+        unfinished: total(open),
+        attempts: total(accepted) + total(failed),
+        failed: total(failed),
+      },
     },
   }
 }
 
 const OPEN: readonly string[] = ['queued', 'running', 'deferred']
 
-const seriesOf = (name: string, tone: Series['tone'], values: readonly number[]): Series => ({ name, tone, values })
+const seriesOf = (name: string, tone: Series['tone'], values: readonly number[]): Series => ({
+  name,
+  tone,
+  values,
+})
 
 const isAccepted = (statusCode: number): boolean => statusCode >= 200 && statusCode < 300
 
-const percent = (part: number, rest: number): number => (part === 0 ? 0 : Math.round((100 * part) / (part + rest)))
+const percent = (part: number, rest: number): number =>
+  part === 0 ? 0 : Math.round((100 * part) / (part + rest))
 
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
 
 /** The most frequent first. */
 function codesOf(attempts: Activity['attempts']) {
   const counts = new Map<number, number>()
-  for (const { statusCode, count } of attempts) counts.set(statusCode, (counts.get(statusCode) ?? 0) + count)
+  for (const { statusCode, count } of attempts)
+    counts.set(statusCode, (counts.get(statusCode) ?? 0) + count)
   return [...counts]
     .sort(([, a], [, b]) => b - a)
     .slice(0, 8)
-    .map(([code, count]) => ({ words: code === 0 ? 'not reached' : String(code), tone: isAccepted(code) ? 'good' : 'bad', count }))
+    .map(([code, count]) => ({
+      words: code === 0 ? 'not reached' : String(code),
+      tone: isAccepted(code) ? 'good' : 'bad',
+      count,
+    }))
 }

@@ -1,5 +1,12 @@
 import { defaultLimits } from '@org/agent-messaging-core'
-import type { Activity, Agent, Instant, Permission, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
+import type {
+  Activity,
+  Agent,
+  Instant,
+  Permission,
+  Webhook,
+  WebhookDelivery,
+} from '@org/agent-messaging-core'
 import { ok, okAsync, safeTry } from 'neverthrow'
 import { Hono } from 'hono'
 import { Chart, Sparkline } from './charts.js'
@@ -18,7 +25,8 @@ const RANGES = {
 } as const
 type Range = keyof typeof RANGES
 
-const isRange = (text: string | undefined): text is Range => text !== undefined && Object.hasOwn(RANGES, text)
+const isRange = (text: string | undefined): text is Range =>
+  text !== undefined && Object.hasOwn(RANGES, text)
 
 /** What the key may not see is empty here, and not shown. */
 type Seen = {
@@ -49,26 +57,49 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
     const range = isRange(asked) ? asked : '1h'
     const seen = await safeTry(async function* () {
       const activity = yield* service.activity({ projectId, ...RANGES[range] })
-      const agents = yield* may.seeAgents ? service.agents.list(projectId, { limit: AGENTS }) : NOTHING
-      const webhooks = yield* may.seeWebhooks ? service.webhooks.list(projectId, { limit: MOST }) : NOTHING
-      const open = yield* may.seeWebhooks ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MOST }) : NOTHING
-      return ok<Seen>({ may, activity, agents: agents.data, webhooks: webhooks.data, open: open.data })
+      const agents = yield* may.seeAgents
+        ? service.agents.list(projectId, { limit: AGENTS })
+        : NOTHING
+      const webhooks = yield* may.seeWebhooks
+        ? service.webhooks.list(projectId, { limit: MOST })
+        : NOTHING
+      const open = yield* may.seeWebhooks
+        ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MOST })
+        : NOTHING
+      return ok<Seen>({
+        may,
+        activity,
+        agents: agents.data,
+        webhooks: webhooks.data,
+        open: open.data,
+      })
     })
     if (seen.isErr()) return showProblem(c, problemStatus(seen.error), problemText(seen.error))
     return show(
       c,
       { title: 'Overview', section: 'Overview' },
-      <Overview seen={seen.value} range={range} path={pathOf(c)} origin={new URL(c.req.url).origin} />,
+      <Overview
+        seen={seen.value}
+        range={range}
+        path={pathOf(c)}
+        origin={new URL(c.req.url).origin}
+      />,
     )
   })
 
-type OverviewProps = { readonly seen: Seen; readonly range: Range; readonly path: string; readonly origin: string }
+type OverviewProps = {
+  readonly seen: Seen
+  readonly range: Range
+  readonly path: string
+  readonly origin: string
+}
 
 function Overview({ seen, range, path, origin }: OverviewProps) {
   const { may } = seen
   const newest = seen.activity.newest.toLocaleString('en')
   const numbers = numbersOf(seen.activity, RANGES[range])
-  const isNew = may.seeMessages && may.seeWebhooks && seen.webhooks.length === 0 && numbers.total.messages === 0
+  const isNew =
+    may.seeMessages && may.seeWebhooks && seen.webhooks.length === 0 && numbers.total.messages === 0
   return (
     <>
       <div class="heading">
@@ -89,21 +120,34 @@ function Overview({ seen, range, path, origin }: OverviewProps) {
           {may.seeWebhooks && (
             <>
               <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
-              <Chart title="Error rate of attempts" at={numbers.at} series={numbers.errorRate} most={100} unit=" %" />
+              <Chart
+                title="Error rate of attempts"
+                at={numbers.at}
+                series={numbers.errorRate}
+                most={100}
+                unit=" %"
+              />
               <StatusCodes codes={numbers.codes} newest={newest} />
             </>
           )}
         </div>
         <Webhooks webhooks={seen.webhooks} numbers={numbers} now={seen.activity.now} />
         <p class="muted small">
-          Counted are the newest {newest} messages of each agent, and attempts of the newest {newest} deliveries.
+          Counted are the newest {newest} messages of each agent, and attempts of the newest{' '}
+          {newest} deliveries.
         </p>
       </div>
     </>
   )
 }
 
-function Tiles({ seen: { may, agents, open, activity }, numbers: { total } }: { readonly seen: Seen; readonly numbers: Numbers }) {
+function Tiles({
+  seen: { may, agents, open, activity },
+  numbers: { total },
+}: {
+  readonly seen: Seen
+  readonly numbers: Numbers
+}) {
   return (
     <dl class="tiles">
       {may.seeMessages && <MessageTiles total={total} />}
@@ -117,7 +161,11 @@ type Total = Numbers['total']
 
 const MessageTiles = ({ total }: { readonly total: Total }) => (
   <>
-    <Tile name="Messages" value={total.messages} note={total.unfinished > 0 ? `${total.unfinished} not answered yet` : 'all done'} />
+    <Tile
+      name="Messages"
+      value={total.messages}
+      note={total.unfinished > 0 ? `${total.unfinished} not answered yet` : 'all done'}
+    />
     <Tile
       name="Failed messages"
       value={total.failedMessages}
@@ -127,16 +175,30 @@ const MessageTiles = ({ total }: { readonly total: Total }) => (
   </>
 )
 
-type DeliveryTilesProps = { readonly total: Total; readonly open: Seen['open']; readonly now: Instant }
+type DeliveryTilesProps = {
+  readonly total: Total
+  readonly open: Seen['open']
+  readonly now: Instant
+}
 
 function DeliveryTiles({ total, open, now }: DeliveryTilesProps) {
   const dueAt = open.flatMap(({ state }) => (state.kind === 'pending' ? [state.nextAttemptAt] : []))
   const oldest = Math.min(...dueAt)
-  const rate = total.attempts === 0 ? '–' : `${((100 * total.failed) / total.attempts).toFixed(1)} %`
+  const rate =
+    total.attempts === 0 ? '–' : `${((100 * total.failed) / total.attempts).toFixed(1)} %`
   return (
     <>
-      <Tile name="Delivery attempts" value={total.attempts} note={`${total.attempts - total.failed} accepted`} />
-      <Tile name="Error rate" value={rate} note={`${total.failed} failed`} tone={total.failed > 0 ? 'bad' : undefined} />
+      <Tile
+        name="Delivery attempts"
+        value={total.attempts}
+        note={`${total.attempts - total.failed} accepted`}
+      />
+      <Tile
+        name="Error rate"
+        value={rate}
+        note={`${total.failed} failed`}
+        tone={total.failed > 0 ? 'bad' : undefined}
+      />
       <Tile
         name="Backlog"
         value={open.length === MOST ? `${MOST}+` : open.length}
@@ -187,7 +249,13 @@ const Tile = ({ name, value, note, tone, href }: TileProps) => (
   </div>
 )
 
-function StatusCodes({ codes, newest }: { readonly codes: Numbers['codes']; readonly newest: string }) {
+function StatusCodes({
+  codes,
+  newest,
+}: {
+  readonly codes: Numbers['codes']
+  readonly newest: string
+}) {
   const most = Math.max(1, ...codes.map(({ count }) => count))
   const all = codes.reduce((sum, { count }) => sum + count, 0)
   return (
@@ -209,8 +277,18 @@ function StatusCodes({ codes, newest }: { readonly codes: Numbers['codes']; read
               <tr>
                 <th scope="row">{words}</th>
                 <td>
-                  <svg viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={`${Math.round((100 * count) / all)} %`}>
-                    <rect class={tone} width={Math.max(0.5, (100 * count) / most).toFixed(1)} height="10" rx="1" />
+                  <svg
+                    viewBox="0 0 100 10"
+                    preserveAspectRatio="none"
+                    role="img"
+                    aria-label={`${Math.round((100 * count) / all)} %`}
+                  >
+                    <rect
+                      class={tone}
+                      width={Math.max(0.5, (100 * count) / most).toFixed(1)}
+                      height="10"
+                      rx="1"
+                    />
                   </svg>
                 </td>
                 <td class="number">{count.toLocaleString('en')}</td>
@@ -223,7 +301,11 @@ function StatusCodes({ codes, newest }: { readonly codes: Numbers['codes']; read
   )
 }
 
-type WebhooksProps = { readonly webhooks: readonly Webhook[]; readonly numbers: Numbers; readonly now: Instant }
+type WebhooksProps = {
+  readonly webhooks: readonly Webhook[]
+  readonly numbers: Numbers
+  readonly now: Instant
+}
 
 function Webhooks({ webhooks, numbers, now }: WebhooksProps) {
   if (webhooks.length === 0) return null
@@ -280,13 +362,20 @@ function Webhooks({ webhooks, numbers, now }: WebhooksProps) {
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 
-function FirstSteps({ origin, agents }: { readonly origin: string; readonly agents: readonly Agent[] }) {
+function FirstSteps({
+  origin,
+  agents,
+}: {
+  readonly origin: string
+  readonly agents: readonly Agent[]
+}) {
   const agent = agents[0]?.name ?? 'echo'
   const body = JSON.stringify({ sessionId: 'first', message: 'Hello' })
   return (
     <Empty title="Nothing has happened here yet">
       <p>
-        Send a message <a href={`${BASE}/sessions`}>from a page</a>, or from a shell with your API key in <code>$KEY</code>:
+        Send a message <a href={`${BASE}/sessions`}>from a page</a>, or from a shell with your API
+        key in <code>$KEY</code>:
       </p>
       <Command
         text={`curl ${origin}/v1/agents/${agent}/messages \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`}

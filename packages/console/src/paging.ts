@@ -6,11 +6,15 @@ const LENGTH = 25
 /** The page that the address asks for; one with an odd cursor is the first. */
 export function pageOf(c: Context): PageOf {
   const cursor = c.req.query('cursor')
-  return { limit: LENGTH, ...(cursor !== undefined && isUuid(cursor) && { cursor: cursor.toLowerCase() }) }
+  return {
+    limit: LENGTH,
+    ...(cursor !== undefined && isUuid(cursor) && { cursor: cursor.toLowerCase() }),
+  }
 }
 
 /** What can be no id is looked up as the one that nothing has. */
-export const idIn = (segment: string): string => (isUuid(segment) ? segment.toLowerCase() : '00000000-0000-0000-0000-000000000000')
+export const idIn = (segment: string): string =>
+  isUuid(segment) ? segment.toLowerCase() : '00000000-0000-0000-0000-000000000000'
 
 /** An agent's name, or its id. */
 export const agentIn = (segment: string): string => (isAgentName(segment) ? segment : idIn(segment))

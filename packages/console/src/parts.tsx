@@ -29,12 +29,18 @@ export const relative = (at: Instant, now: Instant): string => {
 }
 
 /** How long something took, such as `85 ms`, `20.0 s`, `3 min`. */
-export const took = (ms: number): string => (ms < 1_000 ? `${ms} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms))
+export const took = (ms: number): string =>
+  ms < 1_000 ? `${ms} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
 
 /** How long something has been so. */
-export const lasting = (since: Instant, now: Instant): string => (now - since < 1_000 ? 'just now' : `for ${span(now - since)}`)
+export const lasting = (since: Instant, now: Instant): string =>
+  now - since < 1_000 ? 'just now' : `for ${span(now - since)}`
 
-type TimeProps = { readonly at: Instant; readonly now: Instant; readonly words?: (at: Instant, now: Instant) => string }
+type TimeProps = {
+  readonly at: Instant
+  readonly now: Instant
+  readonly words?: (at: Instant, now: Instant) => string
+}
 
 /** In words from now; exact on hovering, and for programs. */
 export const Time = ({ at, now, words = relative }: TimeProps) => (
@@ -61,7 +67,14 @@ const shortId = (id: string): string => `…${id.slice(-8)}`
 
 /** Hidden where there is no script: then there is nothing that could copy. */
 export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => (
-  <button type="button" class="copy" data-copy={text} hidden aria-label={`Copy ${what}`} title={`Copy ${what}`}>
+  <button
+    type="button"
+    class="copy"
+    data-copy={text}
+    hidden
+    aria-label={`Copy ${what}`}
+    title={`Copy ${what}`}
+  >
     <svg viewBox="0 0 16 16" width="13" height="13" aria-hidden="true">
       <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
       <path d="M10.5 3.5v-.5A1.5 1.5 0 0 0 9 1.5H3A1.5 1.5 0 0 0 1.5 3v6A1.5 1.5 0 0 0 3 10.5h.5" />
@@ -80,7 +93,13 @@ export const Command = ({ text }: { readonly text: string }) => (
 )
 
 /** Says what would be here, and what to do so that there is something. */
-export const Empty = ({ title, children }: { readonly title: string; readonly children: Child }) => (
+export const Empty = ({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children: Child
+}) => (
   <div class="empty">
     <h2>{title}</h2>
     {children}
@@ -88,7 +107,15 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
 )
 
 /** To the next page of a list, by its cursor. */
-export function Next({ c, cursor, words = 'Older' }: { readonly c: Context; readonly cursor: string | null; readonly words?: string }) {
+export function Next({
+  c,
+  cursor,
+  words = 'Older',
+}: {
+  readonly c: Context
+  readonly cursor: string | null
+  readonly words?: string
+}) {
   const url = new URL(c.req.url)
   const isFirst = !url.searchParams.has('cursor')
   url.searchParams.delete('notice')

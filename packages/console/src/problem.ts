@@ -1,7 +1,12 @@
 import type { Issue } from '@org/agent-messaging-core'
 
 /** An error of a use case, as far as a page needs to know it. */
-export type Problem = { readonly kind: string; readonly issues?: readonly Issue[]; readonly state?: string; readonly reason?: string }
+export type Problem = {
+  readonly kind: string
+  readonly issues?: readonly Issue[]
+  readonly state?: string
+  readonly reason?: string
+}
 
 const words: Readonly<Record<string, string>> = {
   agent_not_found: 'There is no such agent',

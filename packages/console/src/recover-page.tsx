@@ -16,7 +16,8 @@ function inWords({ status, event, answer, from, to }: Filter): string {
   return `${parts.filter(Boolean).join(', ')}${from === undefined && to === undefined ? '' : ' (UTC)'}.`
 }
 
-const deliveries = (count: number): string => `${shown(count)} ${count === 1 ? 'delivery' : 'deliveries'}`
+const deliveries = (count: number): string =>
+  `${shown(count)} ${count === 1 ? 'delivery' : 'deliveries'}`
 
 const Fields = ({ fields }: { readonly fields: Readonly<Record<string, string>> }) =>
   Object.entries(fields).map(([name, value]) => <input type="hidden" name={name} value={value} />)
@@ -24,7 +25,11 @@ const Fields = ({ fields }: { readonly fields: Readonly<Record<string, string>> 
 /** `isAll`: there are no more than these. */
 export type Matching = { readonly count: number; readonly isAll: boolean }
 
-type AskingProps = { readonly webhook: Webhook; readonly matching: Matching; readonly filter: Filter }
+type AskingProps = {
+  readonly webhook: Webhook
+  readonly matching: Matching
+  readonly filter: Filter
+}
 
 /** How many match, and whether to send them. */
 export function Asking({ webhook: { id, url }, matching: { count, isAll }, filter }: AskingProps) {
@@ -36,12 +41,18 @@ export function Asking({ webhook: { id, url }, matching: { count, isAll }, filte
       <p class="url">{url}</p>
       <p class="muted">{inWords(filter)}</p>
       <p class="big">
-        {count === 0 ? 'No delivery matches' : `${isAll ? '' : 'More than '}${deliveries(count)} ${count === 1 ? 'matches' : 'match'}`}
+        {count === 0
+          ? 'No delivery matches'
+          : `${isAll ? '' : 'More than '}${deliveries(count)} ${count === 1 ? 'matches' : 'match'}`}
       </p>
       {count > 0 && <p>They keep their ids and bodies, and go out no faster than usual.</p>}
       <Fields fields={{ ...fieldsOf(filter), total: isAll ? String(count) : '' }} />
       <p class="buttons">
-        {count > 0 && <button class="primary">{isAll ? `Send ${shown(count)} again` : 'Send them again'}</button>}
+        {count > 0 && (
+          <button class="primary">
+            {isAll ? `Send ${shown(count)} again` : 'Send them again'}
+          </button>
+        )}
         <a class="button" href={address}>
           {count > 0 ? 'Not now' : 'Go to the webhook'}
         </a>
@@ -76,8 +87,13 @@ export function Progress({ webhookId, filter, total, looked, count, nextCursor }
       {isOver ? (
         <Over count={count} total={total} address={address} />
       ) : (
-        <Going address={address} fields={{ ...fieldsOf(filter), ...counts({ total, looked, count }), cursor: nextCursor }}>
-          {total > 0 ? `${shown(done)} of ${shown(total)} looked at.` : `${shown(looked)} looked at so far; there are more.`}
+        <Going
+          address={address}
+          fields={{ ...fieldsOf(filter), ...counts({ total, looked, count }), cursor: nextCursor }}
+        >
+          {total > 0
+            ? `${shown(done)} of ${shown(total)} looked at.`
+            : `${shown(looked)} looked at so far; there are more.`}
         </Going>
       )}
     </div>
@@ -87,10 +103,16 @@ export function Progress({ webhookId, filter, total, looked, count, nextCursor }
 const counts = (numbers: Readonly<Record<string, number>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]))
 
-const Over = ({ count, total, address }: Pick<ProgressProps, 'count' | 'total'> & { readonly address: string }) => (
+const Over = ({
+  count,
+  total,
+  address,
+}: Pick<ProgressProps, 'count' | 'total'> & { readonly address: string }) => (
   <>
     <p class="muted">
-      {count < total ? `That was all. The other ${shown(total - count)} were on their way already, or changed meanwhile.` : 'That was all.'}
+      {count < total
+        ? `That was all. The other ${shown(total - count)} were on their way already, or changed meanwhile.`
+        : 'That was all.'}
     </p>
     <p>
       <a class="button" href={address}>
@@ -100,7 +122,11 @@ const Over = ({ count, total, address }: Pick<ProgressProps, 'count' | 'total'> 
   </>
 )
 
-type GoingProps = { readonly address: string; readonly fields: Readonly<Record<string, string>>; readonly children: string }
+type GoingProps = {
+  readonly address: string
+  readonly fields: Readonly<Record<string, string>>
+  readonly children: string
+}
 
 function Going({ address, fields, children }: GoingProps) {
   const goesOn = {

@@ -29,11 +29,24 @@ export const recoverRoutes = ({ service }: ConsoleDeps) => {
       const { projectId } = c.get('apiKey')
       const filter = recoverFilter(c.req.query())
       const found = await safeTry(async function* () {
-        const webhook = yield* service.webhooks.get({ projectId, webhookId: idIn(c.req.param('id')) })
-        return ok({ webhook, matching: yield* countMatching(service, { ...deliveryFilter(projectId, filter), webhookId: webhook.id }) })
+        const webhook = yield* service.webhooks.get({
+          projectId,
+          webhookId: idIn(c.req.param('id')),
+        })
+        return ok({
+          webhook,
+          matching: yield* countMatching(service, {
+            ...deliveryFilter(projectId, filter),
+            webhookId: webhook.id,
+          }),
+        })
       })
       if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
-      return show(c, { title: 'Recover', section: 'Webhooks' }, <Asking {...found.value} filter={filter} />)
+      return show(
+        c,
+        { title: 'Recover', section: 'Webhooks' },
+        <Asking {...found.value} filter={filter} />,
+      )
     })
 
     .post(`${BASE}/webhooks/:id/recover`, mayManage, async (c) => {

@@ -27,10 +27,18 @@ export async function sendFrom(
     metadata: textIn(form, 'metadata').trim(),
   }
   const metadata = parse(draft.metadata)
-  if (metadata === undefined) return { ...draft, problem: 'Metadata has to be a JSON object, such as {"channel": "web"}' }
+  if (metadata === undefined)
+    return { ...draft, problem: 'Metadata has to be a JSON object, such as {"channel": "web"}' }
   const sent = await service.messages.send({
-    ...{ ...to, message: draft.message, metadata: draft.metadata === '' ? undefined : metadata, waitMs: 0 },
-    ...(draft.endUserId !== '' && { executionPrincipal: { type: 'end_user', endUserId: draft.endUserId } }),
+    ...{
+      ...to,
+      message: draft.message,
+      metadata: draft.metadata === '' ? undefined : metadata,
+      waitMs: 0,
+    },
+    ...(draft.endUserId !== '' && {
+      executionPrincipal: { type: 'end_user', endUserId: draft.endUserId },
+    }),
   })
   return sent.isErr() ? { ...draft, problem: problemText(sent.error) } : draft
 }
@@ -45,7 +53,12 @@ function parse(text: string) {
 }
 
 /** `session`: where it is asked for, what to begin with. */
-type FormProps = { readonly action: string; readonly agent: Agent; readonly draft?: Draft | undefined; readonly session?: string }
+type FormProps = {
+  readonly action: string
+  readonly agent: Agent
+  readonly draft?: Draft | undefined
+  readonly session?: string
+}
 
 export function SendForm({ action, agent, draft, session }: FormProps) {
   const needsUser = agent.defaultExecutionPrincipal.type === 'end_user'
@@ -75,14 +88,29 @@ export function SendForm({ action, agent, draft, session }: FormProps) {
       </div>
       <div>
         <label for="endUserId">
-          On behalf of end user <span class="muted">{needsUser ? '(this agent acts for end users)' : '(empty: the service itself)'}</span>
+          On behalf of end user{' '}
+          <span class="muted">
+            {needsUser ? '(this agent acts for end users)' : '(empty: the service itself)'}
+          </span>
         </label>
-        <input id="endUserId" name="endUserId" required={needsUser} value={draft?.endUserId ?? ''} autocomplete="off" />
+        <input
+          id="endUserId"
+          name="endUserId"
+          required={needsUser}
+          value={draft?.endUserId ?? ''}
+          autocomplete="off"
+        />
       </div>
       <details open={draft !== undefined && draft.metadata !== ''}>
         <summary>Metadata</summary>
         <label for="metadata">A JSON object that goes along, into the webhooks too</label>
-        <textarea id="metadata" name="metadata" rows={3} placeholder={'{"channel": "web"}'} spellcheck={false}>
+        <textarea
+          id="metadata"
+          name="metadata"
+          rows={3}
+          placeholder={'{"channel": "web"}'}
+          spellcheck={false}
+        >
           {draft?.metadata ?? ''}
         </textarea>
       </details>

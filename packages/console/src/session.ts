@@ -23,7 +23,10 @@ export function beginSession(c: Context, { service, crypto, publicUrl }: Parts, 
   const id = Buffer.from(crypto.randomBytes(16)).toString('base64url')
   const session: Session = { id, key, until: service.now() + SESSION_MS }
   const sealed = crypto.seal(JSON.stringify(session), SEALED_FOR)
-  setCookie(c, NAME, Buffer.from(sealed).toString('base64url'), { ...cookieOptions(c, publicUrl()), maxAge: SESSION_MS / 1_000 })
+  setCookie(c, NAME, Buffer.from(sealed).toString('base64url'), {
+    ...cookieOptions(c, publicUrl()),
+    maxAge: SESSION_MS / 1_000,
+  })
 }
 
 /** For this browser by taking the cookie away, and for whoever has a copy of it by a note in the storage, which every process reads. */
@@ -39,12 +42,19 @@ export const forgetSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'
 }
 
 /** Whose session it is, if there is one that is not over, and its key still opens anything. */
-export function keyOfSession(c: Context, d: Parts): ReturnType<Parts['service']['keys']['authenticate']> {
+export function keyOfSession(
+  c: Context,
+  d: Parts,
+): ReturnType<Parts['service']['keys']['authenticate']> {
   const session = sessionIn(c, d)
   if (session === undefined) return errAsync({ kind: 'unauthorized' })
   return d.service.signIns
     .isOver(session)
-    .andThen((isOver) => (isOver ? errAsync({ kind: 'unauthorized' as const }) : d.service.keys.authenticate(session.key)))
+    .andThen((isOver) =>
+      isOver
+        ? errAsync({ kind: 'unauthorized' as const })
+        : d.service.keys.authenticate(session.key),
+    )
 }
 
 function sessionIn(c: Context, { crypto }: Pick<Parts, 'crypto'>): Session | undefined {

@@ -24,7 +24,11 @@ export const sessionRoutes = (d: ConsoleDeps) => {
     .post(`${BASE}/sessions`, maySend, async (c) => {
       const form = await c.req.parseBody()
       const agent = agentIn(textIn(form, 'agent'))
-      const sent = await sendFrom(d, { projectId: c.get('apiKey').projectId, agent, sessionId: textIn(form, 'sessionId') }, form)
+      const sent = await sendFrom(
+        d,
+        { projectId: c.get('apiKey').projectId, agent, sessionId: textIn(form, 'sessionId') },
+        form,
+      )
       if (sent.problem !== undefined) return sessionsPage(c, d, sent)
       return c.redirect(sessionPath(agent, sent.sessionId), 303)
     })
@@ -34,17 +38,30 @@ export const sessionRoutes = (d: ConsoleDeps) => {
     .post(`${BASE}/sessions/:agent`, maySend, async (c) => {
       const agent = agentIn(c.req.param('agent'))
       const sessionId = c.req.query('session') ?? ''
-      const sent = await sendFrom(d, { projectId: c.get('apiKey').projectId, agent, sessionId }, await c.req.parseBody())
+      const sent = await sendFrom(
+        d,
+        { projectId: c.get('apiKey').projectId, agent, sessionId },
+        await c.req.parseBody(),
+      )
       if (sent.problem !== undefined) return conversationPage(c, d, sent)
       return c.redirect(`${sessionPath(agent, sessionId)}#end`, 303)
     })
 
     .post(`${BASE}/messages/:agent/:message/:action{retry|cancel}`, maySend, async (c) => {
       const { agent, message, action } = c.req.param()
-      const ref = { projectId: c.get('apiKey').projectId, agent: agentIn(agent), messageId: idIn(message) }
-      const done = await (action === 'retry' ? d.service.messages.retry(ref) : d.service.messages.cancel(ref))
+      const ref = {
+        projectId: c.get('apiKey').projectId,
+        agent: agentIn(agent),
+        messageId: idIn(message),
+      }
+      const done = await (action === 'retry'
+        ? d.service.messages.retry(ref)
+        : d.service.messages.cancel(ref))
       if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
-      return c.redirect(`${sessionPath(ref.agent, done.value.sessionId)}&notice=${action === 'retry' ? 'retried' : 'cancelled'}`, 303)
+      return c.redirect(
+        `${sessionPath(ref.agent, done.value.sessionId)}&notice=${action === 'retry' ? 'retried' : 'cancelled'}`,
+        303,
+      )
     })
 }
 
@@ -55,7 +72,9 @@ type Seen = { readonly agents: readonly Agent[]; readonly chosen?: Chosen }
 const look = (c: Context<Env>, { service }: ConsoleDeps, called: string | undefined) =>
   safeTry(async function* () {
     const { projectId } = c.get('apiKey')
-    const { data: agents } = yield* maySeeAgents(c) ? service.agents.list(projectId, { limit: AGENTS }) : NOTHING
+    const { data: agents } = yield* maySeeAgents(c)
+      ? service.agents.list(projectId, { limit: AGENTS })
+      : NOTHING
     const wanted = called ?? agents[0]?.name
     if (wanted === undefined) return ok<Seen>({ agents })
     const agent = yield* service.agents
@@ -75,19 +94,33 @@ async function sessionsPage(c: Context<Env>, d: ConsoleDeps, draft?: Draft) {
   const isMissing = called !== undefined && !chosen
   return show(
     c,
-    { title: 'Sessions', section: 'Sessions', status: isMissing ? 404 : draft?.problem === undefined ? 200 : 400 },
+    {
+      title: 'Sessions',
+      section: 'Sessions',
+      status: isMissing ? 404 : draft?.problem === undefined ? 200 : 400,
+    },
     <>
       <div class="heading">
         <h1>Sessions</h1>
-        {(agents.length > 0 || !maySeeAgents(c)) && <AgentChoice agents={agents} chosen={chosen?.agent} called={called} />}
+        {(agents.length > 0 || !maySeeAgents(c)) && (
+          <AgentChoice agents={agents} chosen={chosen?.agent} called={called} />
+        )}
       </div>
       <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
-      {chosen ? <SessionsOf c={c} {...chosen} draft={draft} now={d.service.now()} /> : <NoAgent mayList={maySeeAgents(c)} />}
+      {chosen ? (
+        <SessionsOf c={c} {...chosen} draft={draft} now={d.service.now()} />
+      ) : (
+        <NoAgent mayList={maySeeAgents(c)} />
+      )}
     </>,
   )
 }
 
-type SessionsOfProps = Chosen & { readonly c: Context<Env>; readonly draft: Draft | undefined; readonly now: Instant }
+type SessionsOfProps = Chosen & {
+  readonly c: Context<Env>
+  readonly draft: Draft | undefined
+  readonly now: Instant
+}
 
 const SessionsOf = ({ c, agent, sessions, draft, now }: SessionsOfProps) => (
   <div class="columns">
@@ -111,23 +144,35 @@ const NoAgent = ({ mayList }: { readonly mayList: boolean }) =>
   mayList ? (
     <Empty title="No agent, no sessions">
       <p>
-        A session is a conversation with an agent. <a href={`${BASE}/agents`}>See which agents there are</a>.
+        A session is a conversation with an agent.{' '}
+        <a href={`${BASE}/agents`}>See which agents there are</a>.
       </p>
     </Empty>
   ) : (
     <Empty title="With which agent?">
       <p>
-        Your API key may talk to agents but not list them: for that it would need <code>project:agents</code>. Name the agent above, as in
-        the API.
+        Your API key may talk to agents but not list them: for that it would need{' '}
+        <code>project:agents</code>. Name the agent above, as in the API.
       </p>
     </Empty>
   )
 
-function SessionTable({ agent, sessions, now }: { readonly agent: Agent; readonly sessions: Page<SessionSummary>; readonly now: Instant }) {
+function SessionTable({
+  agent,
+  sessions,
+  now,
+}: {
+  readonly agent: Agent
+  readonly sessions: Page<SessionSummary>
+  readonly now: Instant
+}) {
   if (sessions.data.length === 0) {
     return (
       <Empty title="No sessions yet">
-        <p>A session is a conversation with an agent; its name is the caller’s choice. The first message to {agent.name} begins one.</p>
+        <p>
+          A session is a conversation with an agent; its name is the caller’s choice. The first
+          message to {agent.name} begins one.
+        </p>
       </Empty>
     )
   }
@@ -148,7 +193,11 @@ function SessionTable({ agent, sessions, now }: { readonly agent: Agent; readonl
                 <a href={sessionPath(agent.name, sessionId)}>{sessionId}</a>
               </th>
               <td data-label="State">
-                {openCount === 0 ? <Status tone="idle">idle</Status> : <Status tone="busy">{openCount} open</Status>}
+                {openCount === 0 ? (
+                  <Status tone="idle">idle</Status>
+                ) : (
+                  <Status tone="busy">{openCount} open</Status>
+                )}
               </td>
               <td data-label="Last message">
                 <Time at={lastMessageAt} now={now} />

@@ -11,7 +11,13 @@ export type SignInLinks = {
 
 const LINK_MS = 15 * 60_000
 
-export function signInLinks({ crypto, service }: { readonly crypto: Crypto; readonly service: MessagingService }): SignInLinks {
+export function signInLinks({
+  crypto,
+  service,
+}: {
+  readonly crypto: Crypto
+  readonly service: MessagingService
+}): SignInLinks {
   const links = new Map<string, { readonly key: string; readonly until: number }>()
   return {
     make(key) {

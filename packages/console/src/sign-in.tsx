@@ -13,7 +13,8 @@ const A_YEAR_S = 31_536_000
 const HALF_OUT =
   'You are signed out in this browser. The storage could not be reached, so a copy of the cookie, if there is one, is good until it ends by itself.'
 
-const LINK_IS_OVER = 'This link was used before, or is too old. Sign in with an API key, or restart the server for a new link.'
+const LINK_IS_OVER =
+  'This link was used before, or is too old. Sign in with an API key, or restart the server for a new link.'
 
 /** Signing in and out, and what needs no session. */
 export const signInRoutes = (d: ConsoleDeps) =>
@@ -37,19 +38,27 @@ export const signInRoutes = (d: ConsoleDeps) =>
       const key = d.links.use(c.req.query('code') ?? '')
       if (key !== undefined) beginSession(c, d, key)
       // Who opens the link again, in a browser that it has signed in, is where it leads to already.
-      else if ((await keyOfSession(c, d)).isErr()) return signInPage(c, { problem: LINK_IS_OVER, status: 401 })
+      else if ((await keyOfSession(c, d)).isErr())
+        return signInPage(c, { problem: LINK_IS_OVER, status: 401 })
       return c.redirect(BASE, 303)
     })
 
     .post(`${BASE}/sign-out`, async (c) => {
       const ended = await endSession(c, d)
-      return ended.isOk() ? c.redirect(`${BASE}/sign-in`, 303) : signInPage(c, { problem: HALF_OUT, status: 503 })
+      return ended.isOk()
+        ? c.redirect(`${BASE}/sign-in`, 303)
+        : signInPage(c, { problem: HALF_OUT, status: 503 })
     })
 
     .post(`${BASE}/theme`, async (c) => {
       const { theme, to } = await c.req.parseBody()
       const chosen = THEMES.find((one) => one === theme) ?? 'auto'
-      setCookie(c, 'agent_messaging_theme', chosen, { path: BASE, httpOnly: true, sameSite: 'Lax', maxAge: A_YEAR_S })
+      setCookie(c, 'agent_messaging_theme', chosen, {
+        path: BASE,
+        httpOnly: true,
+        sameSite: 'Lax',
+        maxAge: A_YEAR_S,
+      })
       return c.redirect(pathIn(to), 303)
     })
 
@@ -67,7 +76,8 @@ export const requireSession =
     const isForm = c.req.method !== 'GET'
     const signIn = `${BASE}/sign-in?${isForm ? 'notice=undone&' : ''}to=${encodeURIComponent(isForm ? pathBefore(c) : pathOf(c))}`
     // What htmx asked for is a part of a page: it has to leave the page as a whole.
-    if (c.req.header('hx-request') !== undefined) return c.body(null, 200, { 'HX-Redirect': signIn })
+    if (c.req.header('hx-request') !== undefined)
+      return c.body(null, 200, { 'HX-Redirect': signIn })
     return c.redirect(signIn, 303)
   }
 
@@ -77,7 +87,13 @@ export const need =
   (c, next) =>
     c.get('apiKey').permissions.includes(permission)
       ? next()
-      : Promise.resolve(showProblem(c, 403, `The API key that you are signed in with lacks the permission ${permission}`))
+      : Promise.resolve(
+          showProblem(
+            c,
+            403,
+            `The API key that you are signed in with lacks the permission ${permission}`,
+          ),
+        )
 
 type SignInPage = { readonly to?: unknown; readonly problem?: string; readonly status?: 401 | 503 }
 
@@ -88,7 +104,8 @@ function signInPage(c: Context<Env>, { to, problem, status }: SignInPage) {
     <form class="sign-in card" method="post" action={`${BASE}/sign-in`}>
       <h1>Sign in</h1>
       <p class="muted">
-        With an API key of your project. Its permissions decide what you can see and do here; revoking it ends the session.
+        With an API key of your project. Its permissions decide what you can see and do here;
+        revoking it ends the session.
       </p>
       {problem === undefined ? null : (
         <p class="problem" role="alert">
@@ -96,12 +113,21 @@ function signInPage(c: Context<Env>, { to, problem, status }: SignInPage) {
         </p>
       )}
       <label for="key">API key</label>
-      <input id="key" name="key" type="password" required autocomplete="off" spellcheck={false} placeholder="amk_…" autofocus />
+      <input
+        id="key"
+        name="key"
+        type="password"
+        required
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="amk_…"
+        autofocus
+      />
       <input type="hidden" name="to" value={pathIn(to)} />
       <button class="primary">Sign in</button>
       <p class="muted small">
-        No key at hand? <code>npm start</code> prints one, and a link that signs in once; elsewhere <code>agent-messaging keys create</code>{' '}
-        makes one.
+        No key at hand? <code>npm start</code> prints one, and a link that signs in once; elsewhere{' '}
+        <code>agent-messaging keys create</code> makes one.
       </p>
     </form>,
   )
@@ -122,4 +148,5 @@ function pathBefore(c: Context<Env>): string {
 }
 
 /** Where to go on: a path of the console, and nowhere else. */
-const pathIn = (to: unknown): string => (typeof to === 'string' && /^\/console(?:[/?][\w\-/?=&%.~:+*]*)?$/.test(to) ? to : BASE)
+const pathIn = (to: unknown): string =>
+  typeof to === 'string' && /^\/console(?:[/?][\w\-/?=&%.~:+*]*)?$/.test(to) ? to : BASE

@@ -3,17 +3,32 @@ import type { Child } from 'hono/jsx'
 import { textIn, type Form } from './form.js'
 import { Problem } from './parts.js'
 
-type Fields = { readonly url: string; readonly description: string; readonly events: readonly string[]; readonly disableOnGone: boolean }
+type Fields = {
+  readonly url: string
+  readonly description: string
+  readonly events: readonly string[]
+  readonly disableOnGone: boolean
+}
 
 /** What was filled in, and why it was not taken if it was not. `hasHeaders`: of its own, which the URL cannot take along. */
 export type WebhookDraft = Fields & { readonly problem?: string; readonly hasHeaders?: boolean }
 
-export const NEW_WEBHOOK: WebhookDraft = { url: '', description: '', events: ['*'], disableOnGone: false }
+export const NEW_WEBHOOK: WebhookDraft = {
+  url: '',
+  description: '',
+  events: ['*'],
+  disableOnGone: false,
+}
 
 export function fieldsIn(form: Form): Fields {
   const text = (name: string): string => textIn(form, name).trim()
   const events = [form['events'] ?? []].flat().map(String)
-  return { url: text('url'), description: text('description'), events, disableOnGone: text('disableOnGone') === 'yes' }
+  return {
+    url: text('url'),
+    description: text('description'),
+    events,
+    disableOnGone: text('disableOnGone') === 'yes',
+  }
 }
 
 /** Which events there are is the service's to say. */
@@ -36,7 +51,14 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
       <Problem text={draft.problem} />
       <div>
         <label for="url">URL</label>
-        <input id="url" name="url" type="url" required value={draft.url} placeholder="https://example.com/hooks" />
+        <input
+          id="url"
+          name="url"
+          type="url"
+          required
+          value={draft.url}
+          placeholder="https://example.com/hooks"
+        />
       </div>
       <div>
         <label for="description">
@@ -48,7 +70,12 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
         <legend>Events</legend>
         {['*', ...EVENT_NAMES].map((event) => (
           <label class="check">
-            <input type="checkbox" name="events" value={event} checked={draft.events.includes(event)} />
+            <input
+              type="checkbox"
+              name="events"
+              value={event}
+              checked={draft.events.includes(event)}
+            />
             {event === '*' ? 'All, those of later versions too' : <code>{event}</code>}
           </label>
         ))}

@@ -1,4 +1,9 @@
-import { EVENT_NAMES, type DeliveryDetail, type Instant, type Webhook } from '@org/agent-messaging-core'
+import {
+  EVENT_NAMES,
+  type DeliveryDetail,
+  type Instant,
+  type Webhook,
+} from '@org/agent-messaging-core'
 import { DeliveryTable } from './delivery-table.js'
 import { BASE } from './options.js'
 import { Empty, Id, refreshed, Status, Time } from './parts.js'
@@ -38,7 +43,10 @@ export function WebhookPage({ webhook, deliveries, now, path }: WebhookPageProps
   )
 }
 
-function Actions({ webhook: { id, status, previousSecret }, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
+function Actions({
+  webhook: { id, status, previousSecret },
+  now,
+}: Pick<WebhookPageProps, 'webhook' | 'now'>) {
   const isEnabled = status.kind === 'enabled'
   const inGrace = previousSecret !== undefined && previousSecret.until > now
   const post = (action: string, words: string, style = '') => (
@@ -48,7 +56,9 @@ function Actions({ webhook: { id, status, previousSecret }, now }: Pick<WebhookP
   )
   return (
     <div class="buttons">
-      {isEnabled ? post('test', 'Send a test event', 'primary') : post('enable', 'Enable', 'primary')}
+      {isEnabled
+        ? post('test', 'Send a test event', 'primary')
+        : post('enable', 'Enable', 'primary')}
       {isEnabled && post('pause', 'Pause')}
       <a class="button" href={`${BASE}/webhooks/${id}/edit`}>
         Edit
@@ -63,13 +73,25 @@ function Actions({ webhook: { id, status, previousSecret }, now }: Pick<WebhookP
 }
 
 function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
-  const { id, agentId, events, description, headers, disableOnGone, health, status, previousSecret, createdAt } = webhook
+  const {
+    id,
+    agentId,
+    events,
+    description,
+    headers,
+    disableOnGone,
+    health,
+    status,
+    previousSecret,
+    createdAt,
+  } = webhook
   const { tone, words, why } = healthOf(webhook, now)
   return (
     <dl class="facts-list card">
       <dt>Health</dt>
       <dd>
-        <Status tone={tone}>{words}</Status> {status.kind === 'disabled' && <Time at={status.at} now={now} />}
+        <Status tone={tone}>{words}</Status>{' '}
+        {status.kind === 'disabled' && <Time at={status.at} now={now} />}
         {why !== undefined && <div class="muted">{why}</div>}
       </dd>
       {description !== undefined && (
@@ -101,9 +123,21 @@ function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
         </>
       )}
       <dt>Last accepted</dt>
-      <dd>{health.lastSuccessAt === undefined ? 'never' : <Time at={health.lastSuccessAt} now={now} />}</dd>
+      <dd>
+        {health.lastSuccessAt === undefined ? (
+          'never'
+        ) : (
+          <Time at={health.lastSuccessAt} now={now} />
+        )}
+      </dd>
       <dt>Last failed</dt>
-      <dd>{health.lastFailureAt === undefined ? 'never' : <Time at={health.lastFailureAt} now={now} />}</dd>
+      <dd>
+        {health.lastFailureAt === undefined ? (
+          'never'
+        ) : (
+          <Time at={health.lastFailureAt} now={now} />
+        )}
+      </dd>
       {previousSecret && previousSecret.until > now && (
         <>
           <dt>Old secret</dt>
@@ -141,7 +175,9 @@ function Deliveries({ webhook, deliveries, now }: Omit<WebhookPageProps, 'path'>
 
 const RecoverForm = ({ webhookId }: { readonly webhookId: string }) => (
   <form method="get" action={`${BASE}/webhooks/${webhookId}/recover`} class="filters">
-    <p class="muted">Sends again what was given up, once the receiver is mended. First it says how many match.</p>
+    <p class="muted">
+      Sends again what was given up, once the receiver is mended. First it says how many match.
+    </p>
     <div>
       <label for="status">Status</label>
       <select id="status" name="status">

@@ -10,7 +10,13 @@ import { idIn, pageOf } from './paging.js'
 import { problemStatus, problemText } from './problem.js'
 import { need } from './sign-in.js'
 import { healthOf } from './wording.js'
-import { fieldsIn, NEW_WEBHOOK, settingsOf, WebhookForm, type WebhookDraft } from './webhook-form.js'
+import {
+  fieldsIn,
+  NEW_WEBHOOK,
+  settingsOf,
+  WebhookForm,
+  type WebhookDraft,
+} from './webhook-form.js'
 import { WebhookPage } from './webhook-page.js'
 
 const RECENT = 10
@@ -18,13 +24,19 @@ const RECENT = 10
 export const webhookRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
-  const refIn = (c: Context<Env>) => ({ projectId: c.get('apiKey').projectId, webhookId: idIn(c.req.param('id') ?? '') })
+  const refIn = (c: Context<Env>) => ({
+    projectId: c.get('apiKey').projectId,
+    webhookId: idIn(c.req.param('id') ?? ''),
+  })
   return new Hono<Env>()
     .get(`${BASE}/webhooks`, mayManage, (c) => listPage(c, d))
 
     .post(`${BASE}/webhooks`, mayManage, async (c) => {
       const fields = fieldsIn(await c.req.parseBody({ all: true }))
-      const created = await service.webhooks.create({ ...settingsOf(fields), projectId: c.get('apiKey').projectId })
+      const created = await service.webhooks.create({
+        ...settingsOf(fields),
+        projectId: c.get('apiKey').projectId,
+      })
       if (created.isErr()) return listPage(c, d, { ...fields, problem: problemText(created.error) })
       return secretPage(c, created.value.webhook, created.value.secret, 'The webhook is registered')
     })
@@ -38,13 +50,23 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       })
       if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
       const { webhook } = found.value
-      return show(c, { title: webhook.url, section: 'Webhooks' }, <WebhookPage {...found.value} now={service.now()} path={pathOf(c)} />)
+      return show(
+        c,
+        { title: webhook.url, section: 'Webhooks' },
+        <WebhookPage {...found.value} now={service.now()} path={pathOf(c)} />,
+      )
     })
 
     .post(`${BASE}/webhooks/:id/rotate`, mayManage, async (c) => {
       const rotated = await service.webhooks.rotateSecret(refIn(c))
-      if (rotated.isErr()) return showProblem(c, problemStatus(rotated.error), problemText(rotated.error))
-      return secretPage(c, rotated.value.webhook, rotated.value.secret, 'The webhook has a new secret')
+      if (rotated.isErr())
+        return showProblem(c, problemStatus(rotated.error), problemText(rotated.error))
+      return secretPage(
+        c,
+        rotated.value.webhook,
+        rotated.value.secret,
+        'The webhook has a new secret',
+      )
     })
 
     .post(`${BASE}/webhooks/:id/:action{test|pause|enable|finish}`, mayManage, async (c) => {
@@ -92,7 +114,13 @@ async function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, draf
   )
 }
 
-const WebhookTable = ({ webhooks, now }: { readonly webhooks: readonly Webhook[]; readonly now: Instant }) => (
+const WebhookTable = ({
+  webhooks,
+  now,
+}: {
+  readonly webhooks: readonly Webhook[]
+  readonly now: Instant
+}) => (
   <div class="scroll card flush" role="region" aria-label="Webhooks" tabindex={0}>
     <table>
       <thead>
@@ -113,14 +141,20 @@ const WebhookTable = ({ webhooks, now }: { readonly webhooks: readonly Webhook[]
                 <a href={`${BASE}/webhooks/${webhook.id}`} class="url">
                   {webhook.url}
                 </a>
-                {webhook.description !== undefined && <div class="muted small">{webhook.description}</div>}
+                {webhook.description !== undefined && (
+                  <div class="muted small">{webhook.description}</div>
+                )}
               </th>
               <td data-label="Health">
                 <Status tone={tone}>{words}</Status>
                 {why !== undefined && <div class="muted small">{why}</div>}
               </td>
-              <td data-label="Events">{webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}</td>
-              <td data-label="Last accepted">{lastSuccessAt === undefined ? '–' : <Time at={lastSuccessAt} now={now} />}</td>
+              <td data-label="Events">
+                {webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}
+              </td>
+              <td data-label="Last accepted">
+                {lastSuccessAt === undefined ? '–' : <Time at={lastSuccessAt} now={now} />}
+              </td>
             </tr>
           )
         })}
@@ -129,12 +163,22 @@ const WebhookTable = ({ webhooks, now }: { readonly webhooks: readonly Webhook[]
   </div>
 )
 
-const NoWebhooks = ({ hasCatcher, origin }: { readonly hasCatcher: boolean; readonly origin: string }) => (
+const NoWebhooks = ({
+  hasCatcher,
+  origin,
+}: {
+  readonly hasCatcher: boolean
+  readonly origin: string
+}) => (
   <Empty title="No webhooks yet">
-    <p>A webhook is a URL of yours that is told, signed and retried, of each answer and of what happens to agents.</p>
+    <p>
+      A webhook is a URL of yours that is told, signed and retried, of each answer and of what
+      happens to agents.
+    </p>
     {hasCatcher ? (
       <p>
-        No receiver at hand? <a href={`${BASE}/catcher`}>Use the catcher</a>: one of our own that shows what it gets.
+        No receiver at hand? <a href={`${BASE}/catcher`}>Use the catcher</a>: one of our own that
+        shows what it gets.
       </p>
     ) : null}
     <Command
@@ -151,8 +195,8 @@ const secretPage = (c: Context<Env>, webhook: Webhook, secret: string, title: st
     <div class="narrow card" data-address={`${BASE}/webhooks/${webhook.id}`}>
       <h1>{title}</h1>
       <p>
-        Deliveries to <span class="url">{webhook.url}</span> are signed with this secret. It is shown <strong>this once</strong>: copy it to
-        your receiver now.
+        Deliveries to <span class="url">{webhook.url}</span> are signed with this secret. It is
+        shown <strong>this once</strong>: copy it to your receiver now.
       </p>
       <p class="secret">
         <code id="secret">{secret}</code>
@@ -160,7 +204,8 @@ const secretPage = (c: Context<Env>, webhook: Webhook, secret: string, title: st
       </p>
       {webhook.previousSecret && (
         <p class="muted">
-          For a day deliveries are signed with the old secret too, so that your receiver can change over without losing any.
+          For a day deliveries are signed with the old secret too, so that your receiver can change
+          over without losing any.
         </p>
       )}
       <p>

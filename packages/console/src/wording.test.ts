@@ -13,5 +13,7 @@ it('says how long something has been so, from its first moment on', () => {
 })
 
 it('calls an attempt that was not answered what the filter and the overview call it, and says why', () => {
-  expect(outcomeWords({ kind: 'unreachable', error: 'address_blocked', detail: '' }).words).toBe('not reached: address blocked')
+  expect(outcomeWords({ kind: 'unreachable', error: 'address_blocked', detail: '' }).words).toBe(
+    'not reached: address blocked',
+  )
 })

@@ -38,8 +38,20 @@ export type {
   MessageStateKind,
   RunningMessage,
 } from './domain/message.js'
-export { decideAfterRun, defaultDispatchPolicy, errorOf, isFinal, isRetryable, statusOf } from './domain/message.js'
-export type { DefaultExecutionPrincipal, ExecutionPrincipal, Principal, PrincipalError } from './domain/principal.js'
+export {
+  decideAfterRun,
+  defaultDispatchPolicy,
+  errorOf,
+  isFinal,
+  isRetryable,
+  statusOf,
+} from './domain/message.js'
+export type {
+  DefaultExecutionPrincipal,
+  ExecutionPrincipal,
+  Principal,
+  PrincipalError,
+} from './domain/principal.js'
 export { endUserMark, resolvePrincipal } from './domain/principal.js'
 export type { FinishedRun, RunError, RunOutcome } from './domain/run.js'
 export { failedRun } from './domain/run.js'
@@ -49,10 +61,26 @@ export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
 export type { TraceContext } from './domain/trace.js'
 export type { DisabledReason, Webhook, WebhookChange } from './domain/webhook.js'
 export { changeWebhook, webhookSecretContext } from './domain/webhook.js'
-export type { Circuit, CircuitState, WebhookHealth, WebhookHealthPolicy } from './domain/webhook-health.js'
-export { circuitAt, decideWebhookHealth, defaultWebhookHealthPolicy } from './domain/webhook-health.js'
+export type {
+  Circuit,
+  CircuitState,
+  WebhookHealth,
+  WebhookHealthPolicy,
+} from './domain/webhook-health.js'
+export {
+  circuitAt,
+  decideWebhookHealth,
+  defaultWebhookHealthPolicy,
+} from './domain/webhook-health.js'
 export type { ActivityQuery, AttemptCount, MessageCount } from './ports/activity.js'
-export type { AgentRuntime, OnExit, ParsedOptions, RunningAgent, RunRequest, RuntimeAgent } from './ports/agent-runtime.js'
+export type {
+  AgentRuntime,
+  OnExit,
+  ParsedOptions,
+  RunningAgent,
+  RunRequest,
+  RuntimeAgent,
+} from './ports/agent-runtime.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from './ports/agent-store.js'
 export type { AttemptMaker, AttemptOrder, MadeAttempt } from './ports/attempt-maker.js'
 export type { CredentialStore, Project, SignIn } from './ports/credential-store.js'
@@ -96,7 +124,18 @@ export type {
 export type { Pacemaker } from './ports/pacemaker.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 export type { ResponseSignal } from './ports/response-signal.js'
-export type { Lease, Page, PageOf, PrincipalStep, Purge, ResealedRows, ResealStep, Storage, Stored, Unavailable } from './ports/storage.js'
+export type {
+  Lease,
+  Page,
+  PageOf,
+  PrincipalStep,
+  Purge,
+  ResealedRows,
+  ResealStep,
+  Storage,
+  Stored,
+  Unavailable,
+} from './ports/storage.js'
 export type { Fact, Telemetry } from './ports/telemetry.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { SecretRotation, WebhookStore } from './ports/webhook-store.js'
@@ -106,7 +145,13 @@ export { functionRuntime } from './runtimes/function-runtime.js'
 export type { MessagingService, ServiceOptions } from './service.js'
 export { createService, defaultPolicy } from './service.js'
 export type { AnswerError, AnswerInput } from './use-cases/answer-run.js'
-export type { AgentChanges, AgentSettings, CreateAgentError, CreateAgentInput, CreatedAgent } from './use-cases/create-agent.js'
+export type {
+  AgentChanges,
+  AgentSettings,
+  CreateAgentError,
+  CreateAgentInput,
+  CreatedAgent,
+} from './use-cases/create-agent.js'
 export type {
   AgentHealthPolicy,
   AttemptPolicy,
@@ -117,7 +162,12 @@ export type {
   StreamPolicy,
 } from './use-cases/deps.js'
 export type { Invalid, Issue } from './use-cases/invalid.js'
-export type { AgentRef, DeleteAgentInput, UpdateAgentError, UpdateAgentInput } from './use-cases/manage-agents.js'
+export type {
+  AgentRef,
+  DeleteAgentInput,
+  UpdateAgentError,
+  UpdateAgentInput,
+} from './use-cases/manage-agents.js'
 export type { CreatedKey, CreateKeyError, CreateKeyInput } from './use-cases/manage-credentials.js'
 export type {
   CreatedWebhook,
@@ -131,10 +181,22 @@ export type {
 export type { DeliveryRef, RecoverInput } from './use-cases/manage-deliveries.js'
 export type { Activity, ReadActivityInput } from './use-cases/read-activity.js'
 export type { Backlog } from './use-cases/read-backlog.js'
-export type { GetMessageError, GetMessageInput, ListMessagesInput } from './use-cases/read-messages.js'
-export type { CountPrincipalInput, ErasePrincipalInput, PrincipalTraces } from './use-cases/erase-principal.js'
+export type {
+  GetMessageError,
+  GetMessageInput,
+  ListMessagesInput,
+} from './use-cases/read-messages.js'
+export type {
+  CountPrincipalInput,
+  ErasePrincipalInput,
+  PrincipalTraces,
+} from './use-cases/erase-principal.js'
 export type { ResealedSecrets, ResealPlace } from './use-cases/reseal-secrets.js'
-export type { EraseSessionError, EraseSessionInput, ListSessionsInput } from './use-cases/manage-sessions.js'
+export type {
+  EraseSessionError,
+  EraseSessionInput,
+  ListSessionsInput,
+} from './use-cases/manage-sessions.js'
 export type { CancelMessageError, RetryMessageError } from './use-cases/change-messages.js'
 export type { StreamMessageError, StreamMessageInput } from './use-cases/stream-message.js'
 export type { AcceptStores, SendError, SendInput, Sent } from './use-cases/send-message.js'

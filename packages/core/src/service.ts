@@ -15,7 +15,14 @@ import { answerRun, isRunToken } from './use-cases/answer-run.js'
 import { cancelMessage, retryMessage } from './use-cases/change-messages.js'
 import { createAgent } from './use-cases/create-agent.js'
 import type { Deps, Platform, Policy } from './use-cases/deps.js'
-import { deleteAgent, getAgent, listAgents, startAgent, stopAgent, updateAgent } from './use-cases/manage-agents.js'
+import {
+  deleteAgent,
+  getAgent,
+  listAgents,
+  startAgent,
+  stopAgent,
+  updateAgent,
+} from './use-cases/manage-agents.js'
 import {
   authenticate,
   createKey,
@@ -26,7 +33,13 @@ import {
   listProjects,
   revokeKey,
 } from './use-cases/manage-credentials.js'
-import { cancelDelivery, getDelivery, listDeliveries, recoverDeliveries, redeliver } from './use-cases/manage-deliveries.js'
+import {
+  cancelDelivery,
+  getDelivery,
+  listDeliveries,
+  recoverDeliveries,
+  redeliver,
+} from './use-cases/manage-deliveries.js'
 import {
   createWebhook,
   deleteWebhook,
@@ -97,7 +110,13 @@ export const defaultPolicy: Policy = {
   agentHealth: { intervalMs: 30_000, recheckMs: 2_000, timeoutMs: 5_000, strikes: 3 },
   retry: defaultRetryPolicy,
   webhookHealth: defaultWebhookHealthPolicy,
-  deliver: { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 64, maxInFlightPerWebhook: 8, prefetch: 512 },
+  deliver: {
+    deadlineMs: 15_000,
+    leaseMs: 30_000,
+    maxInFlight: 64,
+    maxInFlightPerWebhook: 8,
+    prefetch: 512,
+  },
   retention: { deliveriesMs: 30 * DAY_MS, messagesMs: Infinity },
   disabledBacklog: { max: 10_000, maxAgeMs: 7 * DAY_MS },
   headerPrefix: 'X-Service',
@@ -156,7 +175,12 @@ export function createService(options: ServiceOptions) {
       recover: recoverDeliveries(d),
     },
     projects: { create: createProject(d), list: listProjects(d) },
-    keys: { create: createKey(d), list: listKeys(d), revoke: revokeKey(d), authenticate: authenticate(d) },
+    keys: {
+      create: createKey(d),
+      list: listKeys(d),
+      revoke: revokeKey(d),
+      authenticate: authenticate(d),
+    },
     secrets: { reseal: resealSecrets(d) },
     signIns: { end: endSignIn(d), isOver: isSignInOver(d) },
     policy: d.policy,
@@ -164,7 +188,11 @@ export function createService(options: ServiceOptions) {
     backlog: readBacklog(d),
     activity: readActivity(d),
     /** What this process has in hand: callers that wait, runs and attempts under way. */
-    load: () => ({ waitingCallers: d.waitingRoom.size, runs: d.dispatcher.running, attempts: d.deliveryWorker.inFlight }),
+    load: () => ({
+      waitingCallers: d.waitingRoom.size,
+      runs: d.dispatcher.running,
+      attempts: d.deliveryWorker.inFlight,
+    }),
     /** The time that everything here is judged by. */
     now: () => d.clock.now(),
     /** Starts the workers; resolves when the agents that should run have been looked at once. What was stopped stays stopped. */
@@ -205,7 +233,10 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
     attempts: options.attempts ?? attemptMaker({ ...options, policy }),
     runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
     signal: options.signal ?? localSignal(),
-    workSignal: options.workSignal ?? { announce: () => undefined, onAnnounced: () => () => undefined },
+    workSignal: options.workSignal ?? {
+      announce: () => undefined,
+      onAnnounced: () => () => undefined,
+    },
     pacemaker: options.pacemaker ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
     policy,
@@ -225,5 +256,7 @@ function assemble(options: ServiceOptions, over: AbortSignal): Deps {
 /** An attempt is begun only if its lease covers the whole of it. */
 function requireFittingLease({ deliver: { leaseMs, deadlineMs } }: Policy): void {
   if (leaseMs <= deadlineMs)
-    throw new RangeError(`policy.deliver.leaseMs is ${leaseMs}; it takes more than deadlineMs, which is ${deadlineMs}`)
+    throw new RangeError(
+      `policy.deliver.leaseMs is ${leaseMs}; it takes more than deadlineMs, which is ${deadlineMs}`,
+    )
 }

@@ -4,13 +4,20 @@ import { createService, defaultLimits, isUuid, type AgentChanges } from '@org/ag
 import { fakeCrypto, fakeRuntime } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
-const eventsOf = (deliveries: readonly { body: string }[]) => deliveries.map(({ body }) => (JSON.parse(body) as { event: string }).event)
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
+const eventsOf = (deliveries: readonly { body: string }[]) =>
+  deliveries.map(({ body }) => (JSON.parse(body) as { event: string }).event)
 
 describe('creating an agent', () => {
   it('leaves it stopped unless told otherwise', async () => {
     const { service, project } = await scene()
-    const created = await service.agents.create({ projectId: project.id, name: 'idle', runtime: { kind: 'fake' } })
+    const created = await service.agents.create({
+      projectId: project.id,
+      name: 'idle',
+      runtime: { kind: 'fake' },
+    })
     expect(created._unsafeUnwrap()).toMatchObject({
       agent: {
         name: 'idle',
@@ -22,8 +29,14 @@ describe('creating an agent', () => {
     })
   })
   it('refuses one more than a project may have', async () => {
-    const { service, project } = await scene({ policy: { limits: { ...defaultLimits, agentsPerProject: 1 } } })
-    const created = await service.agents.create({ projectId: project.id, name: 'second', runtime: { kind: 'fake' } })
+    const { service, project } = await scene({
+      policy: { limits: { ...defaultLimits, agentsPerProject: 1 } },
+    })
+    const created = await service.agents.create({
+      projectId: project.id,
+      name: 'second',
+      runtime: { kind: 'fake' },
+    })
     expect(created._unsafeUnwrapErr()).toEqual({ kind: 'too_many_agents' })
   })
   it('starts it when asked to, and shows that it runs', async () => {
@@ -34,7 +47,10 @@ describe('creating an agent', () => {
   it.each([
     ['name', { name: 'Not A Slug' }],
     ['runtime.kind', { runtime: { kind: 'python' } }],
-    ['runtime', { runtime: { kind: 'fake', deep: JSON.parse('['.repeat(20) + ']'.repeat(20)) as never } }],
+    [
+      'runtime',
+      { runtime: { kind: 'fake', deep: JSON.parse('['.repeat(20) + ']'.repeat(20)) as never } },
+    ],
     ['defaultExecutionPrincipal', { defaultExecutionPrincipal: { type: 'root' } as never }],
     ['concurrency', { concurrency: 0 }],
     ['concurrency', { concurrency: 1_001 }],
@@ -49,7 +65,10 @@ describe('creating an agent', () => {
   ])('refuses a bad %s', async (path, settings) => {
     const { service, project } = await scene()
     const input = { projectId: project.id, name: 'x', runtime: { kind: 'fake' }, ...settings }
-    expect((await service.agents.create(input))._unsafeUnwrapErr()).toMatchObject({ kind: 'invalid', issues: [{ path }] })
+    expect((await service.agents.create(input))._unsafeUnwrapErr()).toMatchObject({
+      kind: 'invalid',
+      issues: [{ path }],
+    })
   })
   it('refuses options that the runtime does not take, in its words', async () => {
     const fussy = fakeRuntime({ kind: 'fussy', parseOptions: async () => err('url must be https') })
@@ -73,7 +92,8 @@ describe('an agent whose runtime signs and has secrets', () => {
       kind: 'http',
       signsRequests: true,
       ...echo,
-      parseOptions: async ({ token, ...options }) => ok({ options, secrets: { token: token ?? '' } }),
+      parseOptions: async ({ token, ...options }) =>
+        ok({ options, secrets: { token: token ?? '' } }),
     })
 
   async function withSecrets() {
@@ -99,8 +119,15 @@ describe('an agent whose runtime signs and has secrets', () => {
   it('shows its signing secret once, hides the others, and hands both to the runtime', async () => {
     const { created, runtime, service, ref } = await withSecrets()
     expect(created.signingSecret).toMatch(/^whsec_/)
-    expect(created.agent.runtime).toEqual({ kind: 'http', options: { url: 'u' }, secrets: expect.any(String) as string })
-    expect(runtime.starts[0]?.secrets).toEqual({ token: 'hush', signingSecret: created.signingSecret })
+    expect(created.agent.runtime).toEqual({
+      kind: 'http',
+      options: { url: 'u' },
+      secrets: expect.any(String) as string,
+    })
+    expect(runtime.starts[0]?.secrets).toEqual({
+      token: 'hush',
+      signingSecret: created.signingSecret,
+    })
     expect((await service.agents.get(ref))._unsafeUnwrap()).not.toHaveProperty('signingSecret')
   })
   it('shows it though the storage goes away right after', async () => {
@@ -108,26 +135,49 @@ describe('an agent whose runtime signs and has secrets', () => {
     const signing = fakeRuntime({ kind: 'signing', signsRequests: true })
     const service = createService({ ...fakes, runtimes: [signing] })
     fakes.storage.fail('agents.get')
-    const input = { projectId: fakes.project.id, name: 'signed', runtime: { kind: 'signing' }, desiredState: 'running' } as const
+    const input = {
+      projectId: fakes.project.id,
+      name: 'signed',
+      runtime: { kind: 'signing' },
+      desiredState: 'running',
+    } as const
     expect((await service.agents.create(input))._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
   })
   it('keeps its signing secret when its options change, and gets one when its kind does', async () => {
     const { created, runtime, service, ref, crypto } = await withSecrets()
     await service.agents.stop(ref)
-    const same = (await service.agents.update({ ...ref, change: { runtime: { kind: 'http', url: 'v', token: 'new' } } }))._unsafeUnwrap()
+    const same = (
+      await service.agents.update({
+        ...ref,
+        change: { runtime: { kind: 'http', url: 'v', token: 'new' } },
+      })
+    )._unsafeUnwrap()
     expect(same).toMatchObject({ agent: { runtime: { options: { url: 'v' } } } })
     expect(same).not.toHaveProperty('signingSecret')
     await service.agents.start(ref)
-    expect(runtime.starts.at(-1)?.secrets).toEqual({ token: 'new', signingSecret: created.signingSecret })
+    expect(runtime.starts.at(-1)?.secrets).toEqual({
+      token: 'new',
+      signingSecret: created.signingSecret,
+    })
 
     const fakes = await scene()
     const both = createService({ ...fakes, crypto, runtimes: [fakes.runtime, secretive()] })
     await both.tick({ budgetMs: 0 })
     await both.agents.stop(fakes.ref)
-    const turned = await both.agents.update({ ...fakes.ref, change: { runtime: { kind: 'http', url: 'u' } } })
+    const turned = await both.agents.update({
+      ...fakes.ref,
+      change: { runtime: { kind: 'http', url: 'u' } },
+    })
     expect(turned._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
-    const lost = createService({ ...fakes, crypto: fakeCrypto('another key'), runtimes: [secretive()] })
-    const renewed = await lost.agents.update({ ...fakes.ref, change: { runtime: { kind: 'http', url: 'u' } } })
+    const lost = createService({
+      ...fakes,
+      crypto: fakeCrypto('another key'),
+      runtimes: [secretive()],
+    })
+    const renewed = await lost.agents.update({
+      ...fakes.ref,
+      change: { runtime: { kind: 'http', url: 'u' } },
+    })
     expect(renewed._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
     expect(renewed._unsafeUnwrap().signingSecret).not.toBe(turned._unsafeUnwrap().signingSecret)
   })
@@ -138,13 +188,20 @@ describe('an agent whose runtime signs and has secrets', () => {
     const input = { projectId: fakes.project.id, name: 'signed', runtime: { kind: 'one' } } as const
     const { signingSecret } = (await agents.create(input))._unsafeUnwrap()
     const change = { runtime: { kind: 'other' } }
-    const turned = (await agents.update({ projectId: fakes.project.id, agent: 'signed', change }))._unsafeUnwrap()
+    const turned = (
+      await agents.update({ projectId: fakes.project.id, agent: 'signed', change })
+    )._unsafeUnwrap()
     expect(turned.signingSecret).toMatch(/^whsec_/)
     expect(turned.signingSecret).not.toBe(signingSecret)
   })
   it('does not start under another master key, and says why', async () => {
     const fakes = await withSecrets()
-    const other = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key'), runtimes: [secretive()] })
+    const other = createService({
+      ...fakes,
+      storage: fakes.storage.reopen(),
+      crypto: fakeCrypto('another key'),
+      runtimes: [secretive()],
+    })
     await other.start()
     expect((await other.agents.get(fakes.ref))._unsafeUnwrap().state).toMatchObject({
       kind: 'error',
@@ -157,7 +214,8 @@ describe('starting and stopping', () => {
   it('is reported once for each change (S§6)', async () => {
     const { service, ref, hook, deliveries, clock } = await scene()
     await hook()
-    for (const action of ['stop', 'stop', 'start', 'start'] as const) await service.agents[action](ref)
+    for (const action of ['stop', 'stop', 'start', 'start'] as const)
+      await service.agents[action](ref)
     await clock.advance(5_000)
     expect(eventsOf(await deliveries())).toEqual(['agent.stopped', 'agent.started'])
   })
@@ -177,7 +235,11 @@ describe('starting and stopping', () => {
   })
   it('takes nothing more while it stops, though a slot gets free', async () => {
     const { service, ref, post, runtime, clock, state } = await scene({ agent: { concurrency: 2 } })
-    const [first, second, third] = [await post('1'), await post('2', { sessionId: 't' }), await post('3', { sessionId: 'u' })]
+    const [first, second, third] = [
+      await post('1'),
+      await post('2', { sessionId: 't' }),
+      await post('3', { sessionId: 'u' }),
+    ]
     const stopping = service.agents.stop(ref)
     await clock.advance(2_000)
     await stopping
@@ -204,7 +266,11 @@ describe('starting and stopping', () => {
     await clock.advance(5_000)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(runtime.starts).toHaveLength(1)
-    expect(eventsOf(await deliveries())).toEqual(['agent.started', 'message.responded', 'message.responded'])
+    expect(eventsOf(await deliveries())).toEqual([
+      'agent.started',
+      'message.responded',
+      'message.responded',
+    ])
   })
   it('can be reversed, and reversed again', async () => {
     const { service, ref, post, runtime, clock } = await scene()
@@ -234,10 +300,16 @@ describe('starting and stopping', () => {
   it('is only noted where no workers run, and done where they do', async () => {
     const { service, ref, another, runtime, clock } = await scene()
     const admin = another()
-    expect((await admin.agents.stop(ref))._unsafeUnwrap()).toMatchObject({ desiredState: 'stopped', state: { kind: 'running' } })
+    expect((await admin.agents.stop(ref))._unsafeUnwrap()).toMatchObject({
+      desiredState: 'stopped',
+      state: { kind: 'running' },
+    })
     await clock.advance(1_000)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
-    expect((await admin.agents.start(ref))._unsafeUnwrap()).toMatchObject({ desiredState: 'running', state: { kind: 'stopped' } })
+    expect((await admin.agents.start(ref))._unsafeUnwrap()).toMatchObject({
+      desiredState: 'running',
+      state: { kind: 'stopped' },
+    })
     await clock.advance(1_000)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(runtime.starts).toHaveLength(2)
@@ -252,7 +324,8 @@ describe('starting and stopping', () => {
     const { service, ref } = await scene()
     const nobody = { ...ref, agent: 'nobody' }
     const { start, stop, get, delete: remove } = service.agents
-    for (const action of [start, stop, get, remove]) expect((await action(nobody))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+    for (const action of [start, stop, get, remove])
+      expect((await action(nobody))._unsafeUnwrapErr().kind).toBe('agent_not_found')
   })
 })
 
@@ -308,7 +381,11 @@ describe('an agent that fails', () => {
     for (let n = 0; n < 12; n++) {
       runtime.exit(bot.id, 'it did not end a cancelled run', true)
       await clock.advance(0)
-      expect(await stateOf()).toMatchObject({ kind: 'error', failures: 0, lastError: { message: 'it did not end a cancelled run' } })
+      expect(await stateOf()).toMatchObject({
+        kind: 'error',
+        failures: 0,
+        lastError: { message: 'it did not end a cancelled run' },
+      })
       await clock.advance(1_000)
       expect(await stateOf()).toMatchObject({ kind: 'running' })
     }
@@ -340,7 +417,11 @@ describe('an agent that fails', () => {
     await post('never ends')
     runtime.exit(bot.id)
     await clock.advance(0)
-    await storage.agents.changeState({ agentId: bot.id, from: 'error', to: { kind: 'running', startedAt: clock.now() } }) // by another process
+    await storage.agents.changeState({
+      agentId: bot.id,
+      from: 'error',
+      to: { kind: 'running', startedAt: clock.now() },
+    }) // by another process
     await clock.advance(1_000)
     expect(runtime.starts).toHaveLength(2)
     const { id } = await post('waits', { sessionId: 'another' })
@@ -380,10 +461,17 @@ describe('the supervisor', () => {
     const stopping = service.agents.stop(ref)
     await clock.advance(5_000)
     await stopping
-    const other = { projectId: project.id, name: 'other', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const other = {
+      projectId: project.id,
+      name: 'other',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    } as const
     await another().agents.create(other)
     await clock.advance(5_000)
-    expect((await service.agents.get({ ...ref, agent: 'other' }))._unsafeUnwrap().state.kind).toBe('running')
+    expect((await service.agents.get({ ...ref, agent: 'other' }))._unsafeUnwrap().state.kind).toBe(
+      'running',
+    )
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopping')
   })
   it('does not undo by an old list what a look has done since', async () => {
@@ -392,7 +480,12 @@ describe('the supervisor', () => {
     const slowly = (change: Parameters<typeof changeState>[0]) =>
       ResultAsync.fromSafePromise(clock.sleep(1_500)).andThen(() => changeState(change))
     Object.assign(storage.agents, { changeState: slowly })
-    const creating = service.agents.create({ projectId: project.id, name: 'new', runtime: { kind: 'fake' }, desiredState: 'running' })
+    const creating = service.agents.create({
+      projectId: project.id,
+      name: 'new',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
     await clock.advance(3_000) // and meanwhile three ticks find it stopped or starting
     await creating
     expect((await post('x', { ...ref, agent: 'new' })).state.kind).toBe('running')
@@ -406,9 +499,16 @@ describe('the supervisor', () => {
         throw new TypeError('a bug')
       },
     })
-    const broken = { projectId: project.id, name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const broken = {
+      projectId: project.id,
+      name: 'broken',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    } as const
     expect((await service.agents.create(broken)).isOk()).toBe(true)
-    expect(telemetry.named('worker.failed')).toMatchObject([{ worker: 'supervisor', reason: 'TypeError: a bug' }])
+    expect(telemetry.named('worker.failed')).toMatchObject([
+      { worker: 'supervisor', reason: 'TypeError: a bug' },
+    ])
   })
   it('leaves kinds that it does not have to other processes', async () => {
     const fakes = await scene()
@@ -428,7 +528,10 @@ describe('the supervisor', () => {
     await elsewhere.agents.delete(ref)
     await clock.advance(1_000)
     expect(runtime.starts.length).toBeGreaterThan(1)
-    expect((await service.messages.send({ ...ref, sessionId: 's', message: 'x' }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+    expect(
+      (await service.messages.send({ ...ref, sessionId: 's', message: 'x' }))._unsafeUnwrapErr()
+        .kind,
+    ).toBe('agent_not_found')
   })
   it('goes on when the storage was away, and when its own work throws', async () => {
     const { service, storage, clock, telemetry, another, ref } = await scene()
@@ -442,7 +545,9 @@ describe('the supervisor', () => {
       },
     })
     await clock.advance(1_000)
-    expect(telemetry.named('worker.failed')).toMatchObject([{ worker: 'supervisor', reason: 'TypeError: a bug' }])
+    expect(telemetry.named('worker.failed')).toMatchObject([
+      { worker: 'supervisor', reason: 'TypeError: a bug' },
+    ])
     Object.assign(storage.agents, { listActive })
     await another().agents.stop(ref)
     await clock.advance(1_000)
@@ -453,7 +558,8 @@ describe('the supervisor', () => {
     const { get } = storage.agents
     let calls = 0
     Object.assign(storage.agents, {
-      get: (...args: Parameters<typeof get>) => (++calls === 2 ? errAsync({ kind: 'unavailable', reason: 'x' }) : get(...args)),
+      get: (...args: Parameters<typeof get>) =>
+        ++calls === 2 ? errAsync({ kind: 'unavailable', reason: 'x' }) : get(...args),
     })
     expect((await service.agents.stop(ref))._unsafeUnwrap().desiredState).toBe('stopped')
   })
@@ -462,15 +568,23 @@ describe('the supervisor', () => {
 describe('changing an agent', () => {
   it('holds for the next message', async () => {
     const { service, ref, send } = await scene(echo)
-    const change = { name: 'robot', defaultExecutionPrincipal: { type: 'end_user' }, concurrency: 1, maxAttempts: undefined } as const
+    const change = {
+      name: 'robot',
+      defaultExecutionPrincipal: { type: 'end_user' },
+      concurrency: 1,
+      maxAttempts: undefined,
+    } as const
     const { agent } = (await service.agents.update({ ...ref, change }))._unsafeUnwrap()
     expect(agent).toMatchObject({ name: 'robot', concurrency: 1, maxAttempts: 3 })
-    expect((await send('hi', { agent: 'robot' }))._unsafeUnwrapErr().kind).toBe('end_user_id_required')
+    expect((await send('hi', { agent: 'robot' }))._unsafeUnwrapErr().kind).toBe(
+      'end_user_id_required',
+    )
   })
   it('refuses what is bad, taken, missing or running', async () => {
     const { service, ref, project, storage } = await scene()
     await service.agents.create({ projectId: project.id, name: 'other', runtime: { kind: 'fake' } })
-    const kindOf = async (change: object, agent = 'bot') => (await service.agents.update({ ...ref, agent, change }))._unsafeUnwrapErr().kind
+    const kindOf = async (change: object, agent = 'bot') =>
+      (await service.agents.update({ ...ref, agent, change }))._unsafeUnwrapErr().kind
     expect(await kindOf({ name: '' })).toBe('invalid')
     expect(await kindOf({ name: 'other' })).toBe('name_taken')
     expect(await kindOf({ name: 'x' }, 'nobody')).toBe('agent_not_found')
@@ -479,14 +593,18 @@ describe('changing an agent', () => {
     expect(await kindOf({ runtime: { kind: 'nope' } })).toBe('invalid')
     // Started between the look and the change.
     const { update } = storage.agents
-    Object.assign(storage.agents, { update: (...args: Parameters<typeof update>) => update(...args).map(() => 'not_stopped') })
+    Object.assign(storage.agents, {
+      update: (...args: Parameters<typeof update>) => update(...args).map(() => 'not_stopped'),
+    })
     expect(await kindOf({ runtime: { kind: 'fake' } })).toBe('agent_not_stopped')
   })
 })
 
 describe('a busy session', () => {
   it('takes what comes, or refuses it, as its agent is told to', async () => {
-    const { service, ref, post, send, clock, runtime } = await scene({ agent: { onBusy: 'reject' } })
+    const { service, ref, post, send, clock, runtime } = await scene({
+      agent: { onBusy: 'reject' },
+    })
     await post()
     await clock.until(() => runtime.openRuns.length === 1)
     expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'session_full' })
@@ -510,30 +628,48 @@ describe('deleting an agent', () => {
     expect((await service.agents.delete({ ...ref, force: true })).isOk()).toBe(true)
     runtime.answer(id, 'nobody hears it')
     await clock.advance(1_000)
-    expect((await service.agents.list(ref.projectId, { limit: 10 }))._unsafeUnwrap().data).toEqual([])
+    expect((await service.agents.list(ref.projectId, { limit: 10 }))._unsafeUnwrap().data).toEqual(
+      [],
+    )
   })
 })
 
-it.each(['start', 'stop', 'update', 'delete'] as const)('%s answers not found when the agent goes away meanwhile', async (action) => {
-  const { service, storage, ref, bot } = await scene()
-  const { get } = storage.agents
-  Object.assign(storage.agents, {
-    get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id, { force: true })),
-  })
-  expect((await service.agents[action]({ ...ref, change: {} }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
-})
+it.each(['start', 'stop', 'update', 'delete'] as const)(
+  '%s answers not found when the agent goes away meanwhile',
+  async (action) => {
+    const { service, storage, ref, bot } = await scene()
+    const { get } = storage.agents
+    Object.assign(storage.agents, {
+      get: (...args: Parameters<typeof get>) =>
+        get(...args).andThrough(() =>
+          storage.agents.delete(ref.projectId, bot.id, { force: true }),
+        ),
+    })
+    expect((await service.agents[action]({ ...ref, change: {} }))._unsafeUnwrapErr().kind).toBe(
+      'agent_not_found',
+    )
+  },
+)
 
 it.each(['create', 'start', 'stop', 'update'] as const)(
   '%s answers with what it did when the agent goes away right after',
   async (action) => {
     const { service, storage, ref, project } = await scene()
     const { get, create, update } = storage.agents
-    const vanish = () => Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined) })
+    const vanish = () =>
+      Object.assign(storage.agents, {
+        get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined),
+      })
     Object.assign(storage.agents, {
       create: (...args: Parameters<typeof create>) => create(...args).andTee(vanish),
       update: (...args: Parameters<typeof update>) => update(...args).andTee(vanish),
     })
-    const input = { projectId: project.id, name: 'short-lived', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const input = {
+      projectId: project.id,
+      name: 'short-lived',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    } as const
     expect((await service.agents[action]({ ...input, ...ref, change: {} })).isOk()).toBe(true)
   },
 )

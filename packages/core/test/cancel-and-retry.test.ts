@@ -18,8 +18,14 @@ describe('cancelling a message', () => {
     await clock.advance(0)
     expect(await state(messageId)).toEqual(cancelled.state)
     expect(telemetry.facts.map(({ name }) => name)).not.toContain('run.refused')
-    const { body } = (await deliveries()).find(({ delivery }) => delivery.event === 'agent.error') ?? {}
-    expect(JSON.parse(body ?? '').data).toMatchObject({ messageId, error: { code: 'CANCELLED' }, sessionId: 's', correlationId: 'c1' })
+    const { body } =
+      (await deliveries()).find(({ delivery }) => delivery.event === 'agent.error') ?? {}
+    expect(JSON.parse(body ?? '').data).toMatchObject({
+      messageId,
+      error: { code: 'CANCELLED' },
+      sessionId: 's',
+      correlationId: 'c1',
+    })
   })
 
   it('refuses what an agent answers that does not listen', async () => {
@@ -38,8 +44,15 @@ describe('cancelling a message', () => {
   it('ends a run in another process at once where that is woken', async () => {
     const fakes = await scene({ idle: true })
     let ring = (): void => undefined
-    const listen = (_: string, hear: (message: undefined) => void) => ((ring = () => hear(undefined)), () => undefined)
-    const runner = createService({ ...fakes, storage: fakes.storage.reopen(), signal: { notify: () => undefined, listen } })
+    const listen = (_: string, hear: (message: undefined) => void) => (
+      (ring = () => hear(undefined)),
+      () => undefined
+    )
+    const runner = createService({
+      ...fakes,
+      storage: fakes.storage.reopen(),
+      signal: { notify: () => undefined, listen },
+    })
     await runner.start()
     const { id: messageId } = await fakes.post()
     await fakes.clock.until(() => fakes.runtime.openRuns.length === 1)
@@ -62,27 +75,39 @@ describe('cancelling a message', () => {
     expect(runtime.openRuns).toEqual([])
   })
 
-  it.each(['this process', 'another'])('tells the agent that the work is to end, cancelled by %s', async (where) => {
-    const causes: unknown[] = []
-    const handler: NonNullable<Parameters<typeof scene>[0]>['handler'] = (_, signal) =>
-      new Promise((resolve) => {
-        signal.addEventListener('abort', () => {
-          causes.push((signal.reason as Error).cause)
-          resolve(failedRun('RUNTIME_ERROR', 'aborted'))
+  it.each(['this process', 'another'])(
+    'tells the agent that the work is to end, cancelled by %s',
+    async (where) => {
+      const causes: unknown[] = []
+      const handler: NonNullable<Parameters<typeof scene>[0]>['handler'] = (_, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            causes.push((signal.reason as Error).cause)
+            resolve(failedRun('RUNTIME_ERROR', 'aborted'))
+          })
         })
+      const { post, another, service, ref, clock, runtime } = await scene({
+        handler,
+        policy: { runLeaseMs: 3_000 },
       })
-    const { post, another, service, ref, clock, runtime } = await scene({ handler, policy: { runLeaseMs: 3_000 } })
-    const { id: messageId } = await post()
-    await clock.until(() => runtime.requests.length === 1)
-    await (where === 'another' ? another() : service).messages.cancel({ ...ref, messageId })
-    await clock.advance(2_000)
-    expect(causes).toEqual(['cancelled'])
-  })
+      const { id: messageId } = await post()
+      await clock.until(() => runtime.requests.length === 1)
+      await (where === 'another' ? another() : service).messages.cancel({ ...ref, messageId })
+      await clock.advance(2_000)
+      expect(causes).toEqual(['cancelled'])
+    },
+  )
 
   it('lets the next message of the session run once the agent has ended the turn, or has had its time for that', async () => {
     const ends: (() => void)[] = []
-    const handler = () => new Promise<RunOutcome>((resolve) => ends.push(() => resolve({ kind: 'answered', response: 'late' })))
-    const { post, service, ref, clock, runtime } = await scene({ handler, agent: { concurrency: 8 } })
+    const handler = () =>
+      new Promise<RunOutcome>((resolve) =>
+        ends.push(() => resolve({ kind: 'answered', response: 'late' })),
+      )
+    const { post, service, ref, clock, runtime } = await scene({
+      handler,
+      agent: { concurrency: 8 },
+    })
     const [first, second, third] = [await post('1'), await post('2'), await post('3')]
     await clock.until(() => runtime.requests.length === 1)
     await service.messages.cancel({ ...ref, messageId: first.id })
@@ -94,11 +119,17 @@ describe('cancelling a message', () => {
     await clock.advance(4_000)
     expect(runtime.requests).toHaveLength(2)
     await clock.advance(2_000)
-    expect(runtime.requests.map(({ messageId }) => messageId)).toEqual([first.id, second.id, third.id])
+    expect(runtime.requests.map(({ messageId }) => messageId)).toEqual([
+      first.id,
+      second.id,
+      third.id,
+    ])
   })
 
   it('never begins a message that is cancelled while the turn before it still ends', async () => {
-    const { post, service, ref, clock, runtime, state } = await scene({ handler: () => new Promise(() => undefined) })
+    const { post, service, ref, clock, runtime, state } = await scene({
+      handler: () => new Promise(() => undefined),
+    })
     const [first, second] = [await post('1'), await post('2')]
     await clock.until(() => runtime.requests.length === 1)
     await service.messages.cancel({ ...ref, messageId: first.id })
@@ -111,8 +142,15 @@ describe('cancelling a message', () => {
 
   it('runs what is retried meanwhile, for the run before it has the lease to lose alone', async () => {
     const ends: (() => void)[] = []
-    const handler = () => new Promise<RunOutcome>((resolve) => ends.push(() => resolve({ kind: 'answered', response: 'done' })))
-    const { post, service, ref, clock, runtime, state } = await scene({ handler, policy: { runLeaseMs: 3_000 }, agent: { maxAttempts: 1 } })
+    const handler = () =>
+      new Promise<RunOutcome>((resolve) =>
+        ends.push(() => resolve({ kind: 'answered', response: 'done' })),
+      )
+    const { post, service, ref, clock, runtime, state } = await scene({
+      handler,
+      policy: { runLeaseMs: 3_000 },
+      agent: { maxAttempts: 1 },
+    })
     const { id: messageId } = await post()
     await clock.until(() => runtime.requests.length === 1)
     await service.messages.cancel({ ...ref, messageId })
@@ -140,29 +178,42 @@ describe('cancelling a message', () => {
     const { id: messageId } = await post()
     const first = await service.messages.cancel({ ...ref, messageId })
     await clock.advance(1_000)
-    expect((await service.messages.cancel({ ...ref, messageId }))._unsafeUnwrap()).toEqual(first._unsafeUnwrap())
-    expect((await deliveries()).filter(({ delivery }) => delivery.event === 'agent.error')).toHaveLength(1)
+    expect((await service.messages.cancel({ ...ref, messageId }))._unsafeUnwrap()).toEqual(
+      first._unsafeUnwrap(),
+    )
+    expect(
+      (await deliveries()).filter(({ delivery }) => delivery.event === 'agent.error'),
+    ).toHaveLength(1)
 
     const { id: other } = await post()
     await clock.until(() => runtime.openRuns.includes(other))
     runtime.answer(other, 'done')
     await clock.advance(0)
-    expect((await service.messages.cancel({ ...ref, messageId: other }))._unsafeUnwrapErr()).toEqual({ kind: 'message_final' })
+    expect(
+      (await service.messages.cancel({ ...ref, messageId: other }))._unsafeUnwrapErr(),
+    ).toEqual({ kind: 'message_final' })
   })
 
   it('finds nothing to cancel or retry where there is nothing', async () => {
     const { service, ref, post, storage } = await scene()
     for (const change of [service.messages.cancel, service.messages.retry]) {
-      expect((await change({ ...ref, messageId: UNKNOWN }))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
-      expect((await change({ ...ref, agent: 'nobody', messageId: UNKNOWN }))._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_found' })
+      expect((await change({ ...ref, messageId: UNKNOWN }))._unsafeUnwrapErr()).toEqual({
+        kind: 'message_not_found',
+      })
+      expect(
+        (await change({ ...ref, agent: 'nobody', messageId: UNKNOWN }))._unsafeUnwrapErr(),
+      ).toEqual({ kind: 'agent_not_found' })
     }
     // Erased between the look and the change.
     const { id: messageId } = await post()
     const { cancel, retry } = storage.messages
-    const erased = () => storage.messages.erase({ projectId: ref.projectId, agentId: '', sessionId: 's', force: true })
+    const erased = () =>
+      storage.messages.erase({ projectId: ref.projectId, agentId: '', sessionId: 's', force: true })
     Object.assign(storage.messages, { cancel: erased, retry: erased })
     for (const change of [service.messages.cancel, service.messages.retry]) {
-      expect((await change({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+      expect((await change({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({
+        kind: 'message_not_found',
+      })
     }
     Object.assign(storage.messages, { cancel, retry })
   })
@@ -170,8 +221,13 @@ describe('cancelling a message', () => {
 
 describe('retrying a message', () => {
   it('runs it again as a first time, and callers with its key wait for that', async () => {
-    const outcomes: RunOutcome[] = [failedRun('RUNTIME_ERROR', 'boom'), { kind: 'answered', response: 'mended' }]
-    const { send, service, ref, runtime, clock } = await scene({ handler: () => outcomes.shift() ?? failedRun('RUNTIME_ERROR', 'no more') })
+    const outcomes: RunOutcome[] = [
+      failedRun('RUNTIME_ERROR', 'boom'),
+      { kind: 'answered', response: 'mended' },
+    ]
+    const { send, service, ref, runtime, clock } = await scene({
+      handler: () => outcomes.shift() ?? failedRun('RUNTIME_ERROR', 'no more'),
+    })
     const failed = (await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap().message
     expect(failed.state).toMatchObject({ kind: 'failed' })
     const retried = (await service.messages.retry({ ...ref, messageId: failed.id }))._unsafeUnwrap()
@@ -188,7 +244,8 @@ describe('retrying a message', () => {
   it('refuses what has not failed, and a full session', async () => {
     const { post, service, ref } = await scene({ agent: { maxQueued: 0 } })
     const first = await post()
-    const retry = async (messageId: string) => (await service.messages.retry({ ...ref, messageId }))._unsafeUnwrapErr()
+    const retry = async (messageId: string) =>
+      (await service.messages.retry({ ...ref, messageId }))._unsafeUnwrapErr()
     expect(await retry(first.id)).toEqual({ kind: 'message_not_retryable' })
     await service.messages.cancel({ ...ref, messageId: first.id })
     await post()
@@ -201,12 +258,15 @@ describe('retrying a message', () => {
     await service.messages.cancel({ ...ref, messageId })
     await service.agents.stop(ref)
     await clock.advance(1_000)
-    const retry = async () => (await service.messages.retry({ ...ref, messageId }))._unsafeUnwrapErr()
+    const retry = async () =>
+      (await service.messages.retry({ ...ref, messageId }))._unsafeUnwrapErr()
     expect(await retry()).toEqual({ kind: 'agent_not_running', state: 'stopped' })
     // Deleted between the refusal and the look at why.
     const { get } = storage.agents
     let looks = 0
-    Object.assign(storage.agents, { get: (projectId: string, name: string) => get(projectId, looks++ === 0 ? name : 'nobody') })
+    Object.assign(storage.agents, {
+      get: (projectId: string, name: string) => get(projectId, looks++ === 0 ? name : 'nobody'),
+    })
     expect(await retry()).toEqual({ kind: 'agent_not_found' })
   })
 })

@@ -6,27 +6,47 @@ import { scene } from './scene.js'
 describe('an API key', () => {
   it('opens its project with its permissions, and is kept as a digest only', async () => {
     const { service, project, storage } = await scene()
-    const input = { projectId: project.id, name: 'ci', permissions: ['project:message', 'project:message'] } as const
+    const input = {
+      projectId: project.id,
+      name: 'ci',
+      permissions: ['project:message', 'project:message'],
+    } as const
     const { key, apiKey } = (await service.keys.create(input))._unsafeUnwrap()
     expect(apiKey).toMatchObject({ projectId: project.id, permissions: ['project:message'] })
     expect((await service.keys.authenticate(key))._unsafeUnwrap()).toEqual(apiKey)
-    expect(JSON.stringify((await storage.credentials.listKeys(project.id, { limit: 10 }))._unsafeUnwrap())).not.toContain(key)
+    expect(
+      JSON.stringify(
+        (await storage.credentials.listKeys(project.id, { limit: 10 }))._unsafeUnwrap(),
+      ),
+    ).not.toContain(key)
   })
   it('that is unknown, mistyped, revoked or expired is refused in the same words', async () => {
     const { service, project, clock } = await scene()
     const input = { projectId: project.id, name: 'k', permissions: ['project:agents'] } as const
     const revoked = (await service.keys.create(input))._unsafeUnwrap()
-    const expired = (await service.keys.create({ ...input, expiresAt: clock.now() + 1_000 }))._unsafeUnwrap()
+    const expired = (
+      await service.keys.create({ ...input, expiresAt: clock.now() + 1_000 })
+    )._unsafeUnwrap()
     expect((await service.keys.authenticate(expired.key)).isOk()).toBe(true)
     expect((await service.keys.revoke(project.id, revoked.apiKey.id)).isOk()).toBe(true)
     await clock.advance(1_000)
-    for (const key of [revoked.key, expired.key, `${revoked.key.slice(0, -1)}_`, 'an unknown key of another form']) {
-      expect((await service.keys.authenticate(key))._unsafeUnwrapErr()).toEqual({ kind: 'unauthorized' })
+    for (const key of [
+      revoked.key,
+      expired.key,
+      `${revoked.key.slice(0, -1)}_`,
+      'an unknown key of another form',
+    ]) {
+      expect((await service.keys.authenticate(key))._unsafeUnwrapErr()).toEqual({
+        kind: 'unauthorized',
+      })
     }
   })
   it('is refused where its project has as many as it may have', async () => {
-    const { service, project } = await scene({ policy: { limits: { ...defaultLimits, keysPerProject: 1 } } })
-    const create = () => service.keys.create({ projectId: project.id, name: 'k', permissions: ['project:agents'] })
+    const { service, project } = await scene({
+      policy: { limits: { ...defaultLimits, keysPerProject: 1 } },
+    })
+    const create = () =>
+      service.keys.create({ projectId: project.id, name: 'k', permissions: ['project:agents'] })
     const first = (await create())._unsafeUnwrap()
     expect((await create())._unsafeUnwrapErr()).toEqual({ kind: 'too_many_keys' })
     await service.keys.revoke(project.id, first.apiKey.id)
@@ -35,12 +55,21 @@ describe('an API key', () => {
   it('with a wrong checksum costs no read', async () => {
     const { service, storage } = await scene()
     storage.fail('credentials.findByDigest', { times: Infinity })
-    expect((await service.keys.authenticate('amk_mistyped'))._unsafeUnwrapErr().kind).toBe('unauthorized')
-    expect((await service.keys.authenticate('not of our form'))._unsafeUnwrapErr().kind).toBe('unavailable')
+    expect((await service.keys.authenticate('amk_mistyped'))._unsafeUnwrapErr().kind).toBe(
+      'unauthorized',
+    )
+    expect((await service.keys.authenticate('not of our form'))._unsafeUnwrapErr().kind).toBe(
+      'unavailable',
+    )
   })
   it('may be the own text of the operator, once', async () => {
     const { service, project } = await scene()
-    const input = { projectId: project.id, name: 'bootstrap', permissions: ['project:admin'], key: 'a-key-of-my-own-choice' } as const
+    const input = {
+      projectId: project.id,
+      name: 'bootstrap',
+      permissions: ['project:admin'],
+      key: 'a-key-of-my-own-choice',
+    } as const
     expect((await service.keys.create(input))._unsafeUnwrap().key).toBe(input.key)
     expect((await service.keys.create(input))._unsafeUnwrapErr().kind).toBe('key_taken')
     expect((await service.keys.authenticate(input.key)).isOk()).toBe(true)
@@ -55,15 +84,29 @@ describe('an API key', () => {
     ['key', { key: 'amk_looks-like-one-of-ours' }],
   ])('is not made with a bad %s', async (path, more) => {
     const { service, project } = await scene()
-    const input = { projectId: project.id, name: 'k', permissions: ['project:message'] as const, ...more }
-    expect((await service.keys.create(input))._unsafeUnwrapErr()).toMatchObject({ kind: 'invalid', issues: [{ path }] })
+    const input = {
+      projectId: project.id,
+      name: 'k',
+      permissions: ['project:message'] as const,
+      ...more,
+    }
+    expect((await service.keys.create(input))._unsafeUnwrapErr()).toMatchObject({
+      kind: 'invalid',
+      issues: [{ path }],
+    })
   })
   it('is not made for a project, or revoked, that does not exist', async () => {
     const { service, project } = await scene()
     const nowhere = project.id.replace(/^0/, 'f')
-    const created = await service.keys.create({ projectId: nowhere, name: 'k', permissions: ['project:admin'] })
+    const created = await service.keys.create({
+      projectId: nowhere,
+      name: 'k',
+      permissions: ['project:admin'],
+    })
     expect(created._unsafeUnwrapErr().kind).toBe('project_not_found')
-    expect((await service.keys.revoke(project.id, nowhere))._unsafeUnwrapErr().kind).toBe('key_not_found')
+    expect((await service.keys.revoke(project.id, nowhere))._unsafeUnwrapErr().kind).toBe(
+      'key_not_found',
+    )
   })
 })
 
@@ -75,7 +118,10 @@ describe('a sign-in', () => {
     const another = { ...signIn, id: 'another' }
     expect(await isOver()).toBe(false)
     await service.signIns.end(another)
-    expect([await isOver(), (await service.signIns.isOver(another))._unsafeUnwrap()]).toEqual([false, true])
+    expect([await isOver(), (await service.signIns.isOver(another))._unsafeUnwrap()]).toEqual([
+      false,
+      true,
+    ])
     await clock.advance(1_000)
     expect(await isOver()).toBe(true)
   })

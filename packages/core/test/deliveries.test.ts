@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { refused } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
 const policy = { retry: { delaysMs: [60_000, 600_000], jitter: 0, maxRetryAfterMs: 86_400_000 } }
 
 /** A delivery whose first attempt failed; the next one is due in a minute. */
@@ -14,7 +16,13 @@ async function failedOnce() {
   await fakes.clock.advance(0)
   const [{ delivery } = {} as never] = await fakes.deliveries()
   const state = async () => (await fakes.deliveries())[0]?.delivery.state
-  return { ...fakes, webhook, state, ref: { projectId: fakes.project.id, deliveryId: delivery.id }, agentRef: fakes.ref }
+  return {
+    ...fakes,
+    webhook,
+    state,
+    ref: { projectId: fakes.project.id, deliveryId: delivery.id },
+    agentRef: fakes.ref,
+  }
 }
 
 describe('redelivering', () => {
@@ -39,7 +47,11 @@ describe('redelivering', () => {
     await service.deliveries.redeliver(ref)
     await clock.advance(60_000)
     expect(sender.requests).toHaveLength(4)
-    expect(new Set(sender.requests.map(({ body, headers }) => `${headers['X-Service-Delivery']} ${body}`)).size).toBe(1)
+    expect(
+      new Set(
+        sender.requests.map(({ body, headers }) => `${headers['X-Service-Delivery']} ${body}`),
+      ).size,
+    ).toBe(1)
     expect(await state()).toMatchObject({ kind: 'delivered' })
   })
   it('counts a success once whose record was made but not confirmed', async () => {
@@ -49,7 +61,11 @@ describe('redelivering', () => {
     sender.script(refused(500))
     await service.deliveries.redeliver(ref)
     await clock.advance(1_000)
-    expect((await deliveries())[0]?.attempts.map(({ outcome }) => outcome.kind)).toEqual(['refused', 'accepted', 'refused'])
+    expect((await deliveries())[0]?.attempts.map(({ outcome }) => outcome.kind)).toEqual([
+      'refused',
+      'accepted',
+      'refused',
+    ])
     expect(await state()).toMatchObject({ kind: 'pending' })
   })
   it('is refused while it is being sent, without its webhook, and for nothing', async () => {
@@ -60,40 +76,62 @@ describe('redelivering', () => {
     sender.release()
     await clock.advance(0)
     await service.webhooks.delete({ projectId: ref.projectId, webhookId: webhook.id })
-    expect((await service.deliveries.redeliver(ref))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
-    expect((await service.deliveries.redeliver({ ...ref, deliveryId: webhook.id }))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
+    expect((await service.deliveries.redeliver(ref))._unsafeUnwrapErr().kind).toBe(
+      'webhook_not_found',
+    )
+    expect(
+      (await service.deliveries.redeliver({ ...ref, deliveryId: webhook.id }))._unsafeUnwrapErr()
+        .kind,
+    ).toBe('delivery_not_found')
   })
 })
 
 describe('cancelling', () => {
   it('ends an open delivery for good', async () => {
     const { service, ref, sender, clock } = await failedOnce()
-    expect((await service.deliveries.cancel(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'cancelled', reason: 'operator' })
+    expect((await service.deliveries.cancel(ref))._unsafeUnwrap().state).toMatchObject({
+      kind: 'cancelled',
+      reason: 'operator',
+    })
     await clock.advance(3_600_000)
     expect(sender.requests).toHaveLength(1)
     expect((await service.deliveries.cancel(ref))._unsafeUnwrapErr().kind).toBe('delivery_final')
     const nothing = { ...ref, deliveryId: ref.projectId }
-    expect((await service.deliveries.cancel(nothing))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
+    expect((await service.deliveries.cancel(nothing))._unsafeUnwrapErr().kind).toBe(
+      'delivery_not_found',
+    )
   })
 })
 
 describe('recovering', () => {
   it('redelivers what is exhausted unless told otherwise, a page at a time', async () => {
-    const { service, project, send, hook, sender, clock } = await scene({ ...echo, policy: { retry: { ...policy.retry, delaysMs: [] } } })
+    const { service, project, send, hook, sender, clock } = await scene({
+      ...echo,
+      policy: { retry: { ...policy.retry, delaysMs: [] } },
+    })
     const { webhook } = await hook()
     sender.script(...Array.from({ length: 3 }, () => refused(500)))
     for (let n = 0; n < 4; n++) await send(String(n))
     await clock.advance(0)
     const which = { projectId: project.id, webhookId: webhook.id }
-    const first = (await service.deliveries.recover({ ...which, page: { limit: 2 } }))._unsafeUnwrap()
+    const first = (
+      await service.deliveries.recover({ ...which, page: { limit: 2 } })
+    )._unsafeUnwrap()
     expect(first.count).toBe(2)
-    const rest = await service.deliveries.recover({ ...which, page: { limit: 2, cursor: first.nextCursor ?? '' } })
+    const rest = await service.deliveries.recover({
+      ...which,
+      page: { limit: 2, cursor: first.nextCursor ?? '' },
+    })
     expect(rest._unsafeUnwrap()).toEqual({ count: 1, nextCursor: null })
     await clock.advance(0)
     expect(sender.requests).toHaveLength(7)
     const none = await service.deliveries.recover({ ...which, page: { limit: 2 } })
     expect(none._unsafeUnwrap()).toEqual({ count: 0, nextCursor: null })
-    const delivered = await service.deliveries.recover({ ...which, filter: { status: 'delivered' }, page: { limit: 1_000 } })
+    const delivered = await service.deliveries.recover({
+      ...which,
+      filter: { status: 'delivered' },
+      page: { limit: 1_000 },
+    })
     expect(delivered._unsafeUnwrap().count).toBe(4)
   })
   it('stays with its project and webhook, whatever else a filter holds', async () => {
@@ -105,14 +143,24 @@ describe('recovering', () => {
     const theirs = { projectId: other, url: 'https://other.example', events: ['*' as const] }
     const { webhook: own } = (await service.webhooks.create(theirs))._unsafeUnwrap()
     const filter = { status: 'delivered', projectId: project.id, webhookId: webhook.id } as const
-    const recovered = await service.deliveries.recover({ projectId: other, webhookId: own.id, filter, page: { limit: 9 } })
+    const recovered = await service.deliveries.recover({
+      projectId: other,
+      webhookId: own.id,
+      filter,
+      page: { limit: 9 },
+    })
     expect(recovered._unsafeUnwrap()).toEqual({ count: 0, nextCursor: null })
   })
   it('is refused for too many at once, and for a webhook that is not there', async () => {
     const { service, project } = await scene(echo)
     const which = { projectId: project.id, webhookId: project.id }
-    expect((await service.deliveries.recover({ ...which, page: { limit: 1_001 } }))._unsafeUnwrapErr().kind).toBe('invalid')
-    expect((await service.deliveries.recover({ ...which, page: { limit: 1 } }))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    expect(
+      (await service.deliveries.recover({ ...which, page: { limit: 1_001 } }))._unsafeUnwrapErr()
+        .kind,
+    ).toBe('invalid')
+    expect(
+      (await service.deliveries.recover({ ...which, page: { limit: 1 } }))._unsafeUnwrapErr().kind,
+    ).toBe('webhook_not_found')
   })
 })
 

@@ -20,7 +20,9 @@ async function scene(...options: Parameters<typeof open>) {
     eraseAll: async () => {
       let [calls, cursor]: [number, string | null] = [0, null]
       do {
-        const erased: PrincipalTraces = (await principals.erase({ ...input, ...(cursor !== null && { cursor }) }))._unsafeUnwrap()
+        const erased: PrincipalTraces = (
+          await principals.erase({ ...input, ...(cursor !== null && { cursor }) })
+        )._unsafeUnwrap()
         cursor = erased.nextCursor
         calls++
       } while (cursor !== null)
@@ -31,14 +33,20 @@ async function scene(...options: Parameters<typeof open>) {
 
 describe('an end user', () => {
   it('is counted, and then erased from all agents with the deliveries of what was answered, failed and cancelled', async () => {
-    const { service, ref, project, clock, count, erase, send, post, hook, deliveries } = await scene({
-      handler: ({ message }) => {
-        if (message === 'fail') throw new Error('it broke')
-        return message === 'wait' ? new Promise(() => undefined) : HI
-      },
-    })
+    const { service, ref, project, clock, count, erase, send, post, hook, deliveries } =
+      await scene({
+        handler: ({ message }) => {
+          if (message === 'fail') throw new Error('it broke')
+          return message === 'wait' ? new Promise(() => undefined) : HI
+        },
+      })
     await hook()
-    const another = { projectId: project.id, name: 'another', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const another = {
+      projectId: project.id,
+      name: 'another',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    } as const
     await service.agents.create(another)
     await clock.advance(0)
     await send('hello', u)
@@ -51,20 +59,31 @@ describe('an end user', () => {
     const found = { messages: 4, openMessages: 0, deliveries: 4, nextCursor: null }
     expect((await count())._unsafeUnwrap()).toEqual(found)
     expect((await erase())._unsafeUnwrap()).toEqual(found)
-    expect((await erase())._unsafeUnwrap()).toEqual({ messages: 0, openMessages: 0, deliveries: 0, nextCursor: null })
+    expect((await erase())._unsafeUnwrap()).toEqual({
+      messages: 0,
+      openMessages: 0,
+      deliveries: 0,
+      nextCursor: null,
+    })
     const left = (await service.messages.list({ ...ref, page: { limit: 9 } }))._unsafeUnwrap().data
     expect(left.map(({ sessionId }) => sessionId)).toEqual(['v'])
     expect(JSON.stringify(await deliveries())).not.toContain('"endUserId\\":\\"u')
   })
 
   it('keeps what is not final unless forced; then a run is aborted, and the next one of its session runs', async () => {
-    const { clock, runtime, count, erase, post, state } = await scene({ policy: { runLeaseMs: 3_000 } })
+    const { clock, runtime, count, erase, post, state } = await scene({
+      policy: { runLeaseMs: 3_000 },
+    })
     await post('mine', u)
     const { id } = await post('not mine', endUser('v'))
     await clock.until(() => runtime.openRuns.length === 1)
     const open = { messages: 0, openMessages: 1, deliveries: 0, nextCursor: null }
     expect([(await count())._unsafeUnwrap(), (await erase())._unsafeUnwrap()]).toEqual([open, open])
-    expect((await erase({ force: true }))._unsafeUnwrap()).toEqual({ ...open, messages: 1, openMessages: 0 })
+    expect((await erase({ force: true }))._unsafeUnwrap()).toEqual({
+      ...open,
+      messages: 1,
+      openMessages: 0,
+    })
     await clock.until(() => runtime.requests.length === 2)
     expect((await state(id)).kind).toBe('running')
   })
@@ -84,7 +103,12 @@ describe('an end user', () => {
   it('G6: lets who waits in another project for an end user of that name wait on', async () => {
     const { erase, send, service, clock } = await scene()
     const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
-    const bot = { projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const bot = {
+      projectId,
+      name: 'bot',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    } as const
     await service.agents.create(bot)
     void send('theirs', { ...u, projectId })
     await clock.advance(100)
@@ -119,8 +143,12 @@ describe('an end user', () => {
   it('is erased in bounded calls, each of which goes on where the one before came to', async () => {
     const { storage, bot, project, eraseAll } = await scene()
     const [messages, deliveries] = [countdown(220), countdown(170)]
-    Object.assign(storage.messages, { erasePrincipal: messages.step(storage.messages.erasePrincipal) })
-    Object.assign(storage.deliveries, { erasePrincipal: deliveries.step(storage.deliveries.erasePrincipal) })
+    Object.assign(storage.messages, {
+      erasePrincipal: messages.step(storage.messages.erasePrincipal),
+    })
+    Object.assign(storage.deliveries, {
+      erasePrincipal: deliveries.step(storage.deliveries.erasePrincipal),
+    })
     expect(await eraseAll()).toBe(4) // 1 agent, 220 steps, no more agents, 170 steps: of a hundred each
     expect(messages.places).toEqual(Array.from({ length: 220 }, (_, n) => n))
     expect(deliveries.places).toEqual(Array.from({ length: 170 }, (_, n) => n))
@@ -137,17 +165,25 @@ describe('an end user', () => {
 
   it('stops between two agents as anywhere else', async () => {
     const { storage, bot, erase } = await scene()
-    Object.assign(storage.messages, { erasePrincipal: countdown(99).step(storage.messages.erasePrincipal) })
+    Object.assign(storage.messages, {
+      erasePrincipal: countdown(99).step(storage.messages.erasePrincipal),
+    })
     expect((await erase())._unsafeUnwrap().nextCursor).toBe(`${bot.id}.`)
   })
 
   it('is refused without an id, with one that nobody can have, and with a cursor of somebody else', async () => {
     const { erase, count } = await scene()
     for (const endUserId of ['', 'x'.repeat(257), 'a\0b']) {
-      expect((await erase({ endUserId }))._unsafeUnwrapErr()).toMatchObject({ kind: 'invalid', issues: [{ path: 'endUserId' }] })
+      expect((await erase({ endUserId }))._unsafeUnwrapErr()).toMatchObject({
+        kind: 'invalid',
+        issues: [{ path: 'endUserId' }],
+      })
     }
     for (const cursor of ['', 'x', '1', 'x.1', '.1e9']) {
-      expect((await count({ cursor }))._unsafeUnwrapErr()).toMatchObject({ kind: 'invalid', issues: [{ path: 'cursor' }] })
+      expect((await count({ cursor }))._unsafeUnwrapErr()).toMatchObject({
+        kind: 'invalid',
+        issues: [{ path: 'cursor' }],
+      })
     }
   })
 
@@ -174,11 +210,16 @@ function countdown(steps: number) {
       return seen.last
     },
     step:
-      <Step extends { readonly after: number }>(erase: (step: Step) => { map(found: (value: object) => object): unknown }) =>
+      <Step extends { readonly after: number }>(
+        erase: (step: Step) => { map(found: (value: object) => object): unknown },
+      ) =>
       (step: Step) => {
         seen.places.push(step.after)
         seen.last = step
-        return erase(step).map((found) => ({ ...found, ...(step.after < steps - 1 && { next: step.after + 1 }) }))
+        return erase(step).map((found) => ({
+          ...found,
+          ...(step.after < steps - 1 && { next: step.after + 1 }),
+        }))
       },
   }
 }

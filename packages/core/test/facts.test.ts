@@ -17,9 +17,18 @@ describe('what is told of', () => {
     expect(telemetry.named('delivery.attempted')).toEqual([
       {
         name: 'delivery.attempted',
-        ...{ deliveryId, eventId, webhookId: webhook.id, projectId: project.id, event: 'message.responded' },
+        ...{
+          deliveryId,
+          eventId,
+          webhookId: webhook.id,
+          projectId: project.id,
+          event: 'message.responded',
+        },
         ...{ attemptNumber: 1, durationMs: 0, outcome: 'refused', statusCode: 503 },
-        ...{ state: 'pending', nextAttemptAt: state && 'nextAttemptAt' in state ? state.nextAttemptAt : undefined },
+        ...{
+          state: 'pending',
+          nextAttemptAt: state && 'nextAttemptAt' in state ? state.nextAttemptAt : undefined,
+        },
       },
     ])
   })
@@ -34,8 +43,19 @@ describe('what is told of', () => {
     expect(telemetry.named('run.finished')).toEqual([
       {
         name: 'run.finished',
-        ...{ messageId, agentId: bot.id, projectId: project.id, attempt: 1, durationMs: 1_500, state: 'queued' },
-        ...{ nextRunAt: 'notBefore' in queued ? queued.notBefore : undefined, error: 'RUNTIME_ERROR', detail: 'later' },
+        ...{
+          messageId,
+          agentId: bot.id,
+          projectId: project.id,
+          attempt: 1,
+          durationMs: 1_500,
+          state: 'queued',
+        },
+        ...{
+          nextRunAt: 'notBefore' in queued ? queued.notBefore : undefined,
+          error: 'RUNTIME_ERROR',
+          detail: 'later',
+        },
       },
     ])
   })

@@ -1,10 +1,17 @@
 import { err, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { createService, defaultDispatchPolicy, defaultPolicy, defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
+import {
+  createService,
+  defaultDispatchPolicy,
+  defaultPolicy,
+  defaultWebhookHealthPolicy,
+} from '@org/agent-messaging-core'
 import { fakePlatform, refused } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
 
 describe('stopping the service', () => {
   it('answers who waits, lets runs finish within the grace, and begins nothing new', async () => {
@@ -13,7 +20,10 @@ describe('stopping the service', () => {
     const behind = send('second')
     await clock.advance(100)
     const stopping = service.stop({ graceMs: 5_000 })
-    const [first, second] = [(await waiting)._unsafeUnwrap().message, (await behind)._unsafeUnwrap().message]
+    const [first, second] = [
+      (await waiting)._unsafeUnwrap().message,
+      (await behind)._unsafeUnwrap().message,
+    ]
     expect(first.state.kind).toBe('running')
     await clock.advance(1_000)
     runtime.answer(first.id, 'in time')
@@ -83,7 +93,11 @@ describe('stopping the service', () => {
   it('ends while the storage is away: a last try, and no timer left behind', async () => {
     const { post, hook, send, service, storage, clock, runtime, sender } = await scene()
     await hook()
-    const [answered, deferred, called] = [await post('1'), await post('2', { sessionId: 'b' }), await post('3', { sessionId: 'c' })]
+    const [answered, deferred, called] = [
+      await post('1'),
+      await post('2', { sessionId: 'b' }),
+      await post('3', { sessionId: 'c' }),
+    ]
     const runToken = runtime.requests[2]?.runToken ?? ''
     sender.hold()
     const sent = send('4', { sessionId: 'd' })
@@ -91,11 +105,20 @@ describe('stopping the service', () => {
     runtime.answer(runtime.openRuns[3] ?? '', 'with a delivery')
     await sent
     const never = { times: Infinity }
-    for (const method of ['messages.recordRun', 'messages.defer', 'deliveries.recordAttempt'] as const) storage.fail(method, never)
+    for (const method of [
+      'messages.recordRun',
+      'messages.defer',
+      'deliveries.recordAttempt',
+    ] as const)
+      storage.fail(method, never)
     runtime.answer(answered.id, 'nobody can record it')
     runtime.defer(deferred.id)
     sender.release()
-    const answering = service.messages.answer({ messageId: called.id, runToken, run: { kind: 'answered', response: 'late' } })
+    const answering = service.messages.answer({
+      messageId: called.id,
+      runToken,
+      run: { kind: 'answered', response: 'late' },
+    })
     let stopped = false
     const stopping = service.stop({ graceMs: 1_000 }).then(() => (stopped = true))
     await clock.advance(10_000)
@@ -118,7 +141,12 @@ describe('stopping the service', () => {
         })
       },
     })
-    const slow = { projectId: project.id, name: 'slow', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const slow = {
+      projectId: project.id,
+      name: 'slow',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    } as const
     const creating = service.agents.create(slow)
     await clock.advance(500)
     const stopping = service.stop()
@@ -132,45 +160,64 @@ describe('stopping the service', () => {
     const { start } = runtime
     const endless: typeof start = (_agent, _onExit, signal) =>
       new Promise((resolve) => {
-        signal?.addEventListener('abort', () => resolve(err({ code: 'RUNTIME_EXITED', message: 'the program was to stop' })))
+        signal?.addEventListener('abort', () =>
+          resolve(err({ code: 'RUNTIME_EXITED', message: 'the program was to stop' })),
+        )
       })
     Object.assign(runtime, { start: endless })
-    const slow = { projectId: project.id, name: 'slow', runtime: { kind: 'fake' }, desiredState: 'running' } as const
+    const slow = {
+      projectId: project.id,
+      name: 'slow',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    } as const
     const creating = service.agents.create(slow)
     await clock.advance(500)
     await service.stop()
     await creating
-    const stateOf = async () => (await service.agents.get({ projectId: project.id, agent: 'slow' }))._unsafeUnwrap().state.kind
+    const stateOf = async () =>
+      (await service.agents.get({ projectId: project.id, agent: 'slow' }))._unsafeUnwrap().state
+        .kind
     expect(await stateOf()).toBe('starting')
     Object.assign(runtime, { start })
     await another().start()
     expect(await stateOf()).toBe('running')
   })
-  it.each(['listActive', 'own'] as const)('starts and owns nothing for a pass that has just asked for %s', async (method) => {
-    const first = fakePlatform({ exclusive: true })
-    const project = (await createService(first).projects.create({ name: 'test' }))._unsafeUnwrap()
-    const storage = first.storage.reopen()
-    const service = createService({ ...first, storage })
-    const bot = { projectId: project.id, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' } as const
-    await service.agents.create(bot)
-    const ask = storage.agents[method] as (...args: unknown[]) => ReturnType<typeof storage.agents.listActive>
-    let [isAsked, answer] = [false, (): void => undefined]
-    const late = new Promise<void>((resolve) => (answer = resolve))
-    Object.assign(storage.agents, {
-      [method]: (...args: unknown[]) => {
-        isAsked = true
-        return ResultAsync.fromSafePromise(late).andThen(() => ask(...args))
-      },
-    })
-    const passing = service.tick({ budgetMs: 0 })
-    await first.clock.until(() => isAsked)
-    const stopping = service.stop()
-    answer()
-    await Promise.all([passing, stopping])
-    expect(first.runtime.starts).toEqual([])
-    await createService(first).tick({ budgetMs: 0 })
-    expect(first.runtime.starts).toHaveLength(1)
-  })
+  it.each(['listActive', 'own'] as const)(
+    'starts and owns nothing for a pass that has just asked for %s',
+    async (method) => {
+      const first = fakePlatform({ exclusive: true })
+      const project = (await createService(first).projects.create({ name: 'test' }))._unsafeUnwrap()
+      const storage = first.storage.reopen()
+      const service = createService({ ...first, storage })
+      const bot = {
+        projectId: project.id,
+        name: 'bot',
+        runtime: { kind: 'fake' },
+        desiredState: 'running',
+      } as const
+      await service.agents.create(bot)
+      const ask = storage.agents[method] as (
+        ...args: unknown[]
+      ) => ReturnType<typeof storage.agents.listActive>
+      let [isAsked, answer] = [false, (): void => undefined]
+      const late = new Promise<void>((resolve) => (answer = resolve))
+      Object.assign(storage.agents, {
+        [method]: (...args: unknown[]) => {
+          isAsked = true
+          return ResultAsync.fromSafePromise(late).andThen(() => ask(...args))
+        },
+      })
+      const passing = service.tick({ budgetMs: 0 })
+      await first.clock.until(() => isAsked)
+      const stopping = service.stop()
+      answer()
+      await Promise.all([passing, stopping])
+      expect(first.runtime.starts).toEqual([])
+      await createService(first).tick({ budgetMs: 0 })
+      expect(first.runtime.starts).toHaveLength(1)
+    },
+  )
   it('does not wait for ever for a runtime that does not stop', async () => {
     const { service, runtime, project, clock } = await scene()
     const stuck = {
@@ -179,7 +226,12 @@ describe('stopping the service', () => {
       stop: () => new Promise(() => {}),
     }
     Object.assign(runtime, { start: async () => ok(stuck) })
-    await service.agents.create({ projectId: project.id, name: 'stuck', runtime: { kind: 'fake' }, desiredState: 'running' })
+    await service.agents.create({
+      projectId: project.id,
+      name: 'stuck',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
     let stopped = false
     const stopping = service.stop().then(() => (stopped = true))
     await clock.advance(10_000)
@@ -225,13 +277,18 @@ describe('stopping the service', () => {
   })
   it('gives up what a pass is just about to have claimed, and that pass ends', async () => {
     const { hook, project, service, another, storage, sender, clock } = await scene({ idle: true })
-    await service.webhooks.sendTestEvent({ projectId: project.id, webhookId: (await hook()).webhook.id })
+    await service.webhooks.sendTestEvent({
+      projectId: project.id,
+      webhookId: (await hook()).webhook.id,
+    })
     const { claimDue } = storage.deliveries
     let [isAsked, answer] = [false, (): void => undefined]
     const late = new Promise<void>((resolve) => (answer = resolve))
     storage.deliveries.claimDue = (query) => {
       isAsked = true
-      return claimDue(query).andThen((claimed) => ResultAsync.fromSafePromise(late.then(() => claimed)))
+      return claimDue(query).andThen((claimed) =>
+        ResultAsync.fromSafePromise(late.then(() => claimed)),
+      )
     }
     const passing = service.tick({ budgetMs: 60_000 })
     await clock.until(() => isAsked)
@@ -265,7 +322,9 @@ describe('one bounded pass, for a host without timers', () => {
     await service.stop({ graceMs: 0 })
     await clock.advance(6_000)
     const other = another()
-    const passes = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? other : service).tick({ budgetMs: 5_000 })))
+    const passes = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (n % 2 ? other : service).tick({ budgetMs: 5_000 })),
+    )
     expect(sender.requests).toHaveLength(60)
     expect(passes.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(30)
   })
@@ -274,7 +333,11 @@ describe('one bounded pass, for a host without timers', () => {
     const { id } = await fakes.post()
     const passing = fakes.service.tick({ budgetMs: 10_000 })
     await fakes.clock.advance(9_000)
-    const other = createService({ ...fakes, storage: fakes.storage.reopen(), policy: { runLeaseMs: 3_000 } })
+    const other = createService({
+      ...fakes,
+      storage: fakes.storage.reopen(),
+      policy: { runLeaseMs: 3_000 },
+    })
     expect(await other.tick({ budgetMs: 100 })).toMatchObject({ messages: 0 })
     await fakes.clock.advance(1_000)
     expect(await passing).toMatchObject({ messages: 1 })
@@ -283,7 +346,12 @@ describe('one bounded pass, for a host without timers', () => {
     expect(await fakes.state(id)).toMatchObject({ kind: 'responded' })
   })
   it('is bounded while an agent stops, and ends what is overdue of it', async () => {
-    const dispatch = { backoffMs: [1_000], jitter: 0, runTimeoutMs: 40_000, deferredTimeoutMs: 60_000 }
+    const dispatch = {
+      backoffMs: [1_000],
+      jitter: 0,
+      runTimeoutMs: 40_000,
+      deferredTimeoutMs: 60_000,
+    }
     const { service, post, clock, ref } = await scene({ idle: true, policy: { dispatch } })
     await post()
     let passes = 0
@@ -302,7 +370,11 @@ describe('one bounded pass, for a host without timers', () => {
   })
   it('keeps the leases of what it began, and ends it at its deadline, with no pass to come', async () => {
     const dispatch = { ...defaultDispatchPolicy, runTimeoutMs: 60_000 }
-    const { post, service, clock, another, runtime, state } = await scene({ idle: true, agent: { maxAttempts: 1 }, policy: { dispatch } })
+    const { post, service, clock, another, runtime, state } = await scene({
+      idle: true,
+      agent: { maxAttempts: 1 },
+      policy: { dispatch },
+    })
     const { id } = await post()
     const passing = service.tick({ budgetMs: 1_000 })
     await clock.advance(50_000)
@@ -329,12 +401,19 @@ describe('one bounded pass, for a host without timers', () => {
     expect(await other).toMatchObject({ messages: 0 })
   })
   it('waits for a receiver that hangs to the end of its budget, and meanwhile goes on with all others', async () => {
-    const { service, post, hook, sender, clock } = await scene({ ...echo, idle: true, agent: { concurrency: 100 } })
+    const { service, post, hook, sender, clock } = await scene({
+      ...echo,
+      idle: true,
+      agent: { concurrency: 100 },
+    })
     const { webhook: hanging } = await hook('https://hangs.example')
     const { webhook } = await hook()
     const { send } = sender
     const neverAnswers: typeof send = () => new Promise(() => undefined)
-    Object.assign(sender, { send: ((request) => (request.url === hanging.url ? neverAnswers : send)(request)) satisfies typeof send })
+    Object.assign(sender, {
+      send: ((request) =>
+        (request.url === hanging.url ? neverAnswers : send)(request)) satisfies typeof send,
+    })
     for (let n = 0; n < 30; n++) await post('hello', { sessionId: String(n) })
     let passed = false
     const passing = service.tick({ budgetMs: 10_000 }).finally(() => (passed = true))
@@ -367,7 +446,10 @@ describe('reading messages', () => {
     await clock.advance(1_000)
     runtime.answer(id, 'ok')
     expect((await reading)._unsafeUnwrap().state.kind).toBe('responded')
-    expect((await service.messages.get({ ...ref, messageId: id, waitMs: 5_000 }))._unsafeUnwrap().state.kind).toBe('responded')
+    expect(
+      (await service.messages.get({ ...ref, messageId: id, waitMs: 5_000 }))._unsafeUnwrap().state
+        .kind,
+    ).toBe('responded')
   })
   it('shows at its end what the message has become meanwhile, short of an answer', async () => {
     const { post, service, ref, runtime, clock } = await scene()
@@ -393,7 +475,9 @@ describe('reading messages', () => {
     runtime.answer(ids[0] ?? '', 'ok')
     await send('3', { waitMs: 0 })
     const list = async (filter: object) =>
-      (await service.messages.list({ ...ref, ...filter, page: { limit: 10 } }))._unsafeUnwrap().data.map(({ message }) => message)
+      (await service.messages.list({ ...ref, ...filter, page: { limit: 10 } }))
+        ._unsafeUnwrap()
+        .data.map(({ message }) => message)
     expect(await list({})).toEqual(['3', '2', '1'])
     expect(await list({ sessionId: 't' })).toEqual(['2'])
     expect(await list({ status: 'responded' })).toEqual(['1'])
@@ -402,9 +486,18 @@ describe('reading messages', () => {
   it('does not find what is not there', async () => {
     const { service, ref, project, post } = await scene()
     const { id } = await post()
-    expect((await service.messages.get({ ...ref, messageId: project.id }))._unsafeUnwrapErr().kind).toBe('message_not_found')
-    expect((await service.messages.get({ ...ref, agent: 'nobody', messageId: id }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
-    expect((await service.messages.list({ ...ref, agent: 'nobody', page: { limit: 1 } }))._unsafeUnwrapErr().kind).toBe('agent_not_found')
+    expect(
+      (await service.messages.get({ ...ref, messageId: project.id }))._unsafeUnwrapErr().kind,
+    ).toBe('message_not_found')
+    expect(
+      (await service.messages.get({ ...ref, agent: 'nobody', messageId: id }))._unsafeUnwrapErr()
+        .kind,
+    ).toBe('agent_not_found')
+    expect(
+      (
+        await service.messages.list({ ...ref, agent: 'nobody', page: { limit: 1 } })
+      )._unsafeUnwrapErr().kind,
+    ).toBe('agent_not_found')
   })
 })
 
@@ -416,7 +509,10 @@ it('tells what waits, and what it has in hand', async () => {
   const { id } = await post('second')
   await clock.advance(100)
   expect(service.load()).toEqual({ waitingCallers: 1, runs: 1, attempts: 0 })
-  expect((await service.backlog())._unsafeUnwrap()).toMatchObject({ messages: { queued: 1, running: 1 }, deliveries: { open: 0 } })
+  expect((await service.backlog())._unsafeUnwrap()).toMatchObject({
+    messages: { queued: 1, running: 1 },
+    deliveries: { open: 0 },
+  })
   runtime.answer(runtime.requests[0]?.messageId ?? '', 'ok')
   await waiting
   await clock.until(() => runtime.openRuns.includes(id))
@@ -435,7 +531,11 @@ it('tells what a project did of late, in buckets of which the last goes on', asy
   const minutes = { projectId: project.id, bucketMs: 60_000, buckets: 10 }
   const activity = (await service.activity(minutes))._unsafeUnwrap()
   const at = Math.floor(clock.now() / 60_000) * 60_000
-  expect(activity).toMatchObject({ since: at - 9 * 60_000, now: clock.now(), messages: [{ at, state: 'responded', count: 1 }] })
+  expect(activity).toMatchObject({
+    since: at - 9 * 60_000,
+    now: clock.now(),
+    messages: [{ at, state: 'responded', count: 1 }],
+  })
   expect(activity.attempts).toMatchObject([{ at, statusCode: 200, count: 1 }])
   for (const read of ['messages.activity', 'deliveries.activity'] as const) {
     storage.fail(read)
@@ -452,7 +552,14 @@ it('says whether the storage works', async () => {
 
 it('refuses a lease of deliveries under which no attempt would ever be made', () => {
   const withDeadline = (deadlineMs: number) => () =>
-    createService({ ...fakePlatform(), policy: { deliver: { ...defaultPolicy.deliver, deadlineMs } } })
-  expect(withDeadline(30_000)).toThrow(new RangeError('policy.deliver.leaseMs is 30000; it takes more than deadlineMs, which is 30000'))
+    createService({
+      ...fakePlatform(),
+      policy: { deliver: { ...defaultPolicy.deliver, deadlineMs } },
+    })
+  expect(withDeadline(30_000)).toThrow(
+    new RangeError(
+      'policy.deliver.leaseMs is 30000; it takes more than deadlineMs, which is 30000',
+    ),
+  )
   expect(withDeadline(29_999)).not.toThrow()
 })

@@ -4,7 +4,9 @@ import { scene } from './scene.js'
 const LONGEST = 1024 * 1024
 
 async function answered(lengths: readonly number[]) {
-  const made = await scene({ handler: ({ message }) => ({ kind: 'answered', response: 'x'.repeat(Number(message)) }) })
+  const made = await scene({
+    handler: ({ message }) => ({ kind: 'answered', response: 'x'.repeat(Number(message)) }),
+  })
   const ids: string[] = []
   for (const length of lengths) {
     const sent = made.send(String(length))
@@ -13,7 +15,11 @@ async function answered(lengths: readonly number[]) {
   }
   const list = async (limit: number, cursor?: string) =>
     (
-      await made.service.messages.list({ ...made.ref, order: 'asc', page: { limit, ...(cursor !== undefined && { cursor }) } })
+      await made.service.messages.list({
+        ...made.ref,
+        order: 'asc',
+        page: { limit, ...(cursor !== undefined && { cursor }) },
+      })
     )._unsafeUnwrap()
   /** How many messages each page has, up to the last. */
   async function pages(limit: number): Promise<number[]> {

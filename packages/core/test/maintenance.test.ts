@@ -6,8 +6,12 @@ import { scene } from './scene.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
-const keepingFor = (days: Partial<Policy['retention']>): Partial<Policy> => ({ retention: { ...defaultPolicy.retention, ...days } })
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
+const keepingFor = (days: Partial<Policy['retention']>): Partial<Policy> => ({
+  retention: { ...defaultPolicy.retention, ...days },
+})
 
 describe('retention', () => {
   it('keeps finished deliveries for 30 days, and messages for ever', async () => {
@@ -22,9 +26,16 @@ describe('retention', () => {
     await clock.advance(30 * DAY - 2_000)
     expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedDeliveries: 0 })
     await clock.advance(2_000)
-    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedDeliveries: 1, purgedMessages: 0 })
-    expect((await service.deliveries.get(deliveryRef))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
-    expect((await service.deliveries.redeliver(deliveryRef))._unsafeUnwrapErr().kind).toBe('delivery_not_found')
+    expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({
+      purgedDeliveries: 1,
+      purgedMessages: 0,
+    })
+    expect((await service.deliveries.get(deliveryRef))._unsafeUnwrapErr().kind).toBe(
+      'delivery_not_found',
+    )
+    expect((await service.deliveries.redeliver(deliveryRef))._unsafeUnwrapErr().kind).toBe(
+      'delivery_not_found',
+    )
     expect((await service.messages.get({ ...ref, messageId: message.id })).isOk()).toBe(true)
   })
   it('asks the store for nothing that is to be kept for ever: no date of its is that long ago', async () => {
@@ -38,8 +49,14 @@ describe('retention', () => {
     expect(telemetry.named('store.unavailable')).toEqual([])
   })
   it('purges by itself, but nothing that is still on its way', async () => {
-    const policy = { ...keepingFor({ deliveriesMs: MINUTE, messagesMs: MINUTE }), retry: { ...defaultPolicy.retry, delaysMs: [DAY] } }
-    const { send, hook, sender, clock, deliveries, telemetry, ref, service } = await scene({ ...echo, policy })
+    const policy = {
+      ...keepingFor({ deliveriesMs: MINUTE, messagesMs: MINUTE }),
+      retry: { ...defaultPolicy.retry, delaysMs: [DAY] },
+    }
+    const { send, hook, sender, clock, deliveries, telemetry, ref, service } = await scene({
+      ...echo,
+      policy,
+    })
     await hook('https://one.example')
     await hook('https://other.example')
     sender.script(refused(500))
@@ -49,11 +66,16 @@ describe('retention', () => {
     expect(telemetry.named('maintenance.done')).toEqual([
       { name: 'maintenance.done', cancelled: 0, purgedDeliveries: 1, purgedMessages: 1 },
     ])
-    expect((await service.messages.get({ ...ref, messageId: first.message.id }))._unsafeUnwrapErr().kind).toBe('message_not_found')
+    expect(
+      (await service.messages.get({ ...ref, messageId: first.message.id }))._unsafeUnwrapErr().kind,
+    ).toBe('message_not_found')
     expect((await send('hi', { idempotencyKey: 'key' }))._unsafeUnwrap().attached).toBe(false)
   })
   it('goes on in one go where a round was not enough', async () => {
-    const { service, storage } = await scene({ idle: true, policy: keepingFor({ messagesMs: DAY }) })
+    const { service, storage } = await scene({
+      idle: true,
+      policy: keepingFor({ messagesMs: DAY }),
+    })
     let left = 2_000
     storage.messages.purge = ({ limit }) => {
       const purged = Math.min(limit, left)
@@ -79,7 +101,11 @@ describe('retention', () => {
 
 it('cancels what is too much, or waits too long, for a disabled webhook', async () => {
   const disabledBacklog = { max: 2, maxAgeMs: 7 * DAY }
-  const { post, hook, service, ref, clock, deliveries } = await scene({ ...echo, idle: true, policy: { disabledBacklog } })
+  const { post, hook, service, ref, clock, deliveries } = await scene({
+    ...echo,
+    idle: true,
+    policy: { disabledBacklog },
+  })
   const { webhook } = await hook()
   await service.webhooks.disable({ projectId: ref.projectId, webhookId: webhook.id })
   for (let n = 0; n < 3; n++) {
@@ -88,7 +114,10 @@ it('cancels what is too much, or waits too long, for a disabled webhook', async 
     await clock.advance(1_000)
   }
   await service.tick({ budgetMs: 1_000 })
-  const states = async () => (await deliveries()).map(({ delivery: { state } }) => ('reason' in state ? state.reason : state.kind))
+  const states = async () =>
+    (await deliveries()).map(({ delivery: { state } }) =>
+      'reason' in state ? state.reason : state.kind,
+    )
   expect(await states()).toEqual(['webhook_disabled', 'pending', 'pending'])
   await clock.advance(7 * DAY)
   expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ cancelled: 2 })
@@ -96,7 +125,11 @@ it('cancels what is too much, or waits too long, for a disabled webhook', async 
 })
 
 it('a step that the storage refuses costs one round, and the other steps nothing', async () => {
-  const { service, storage, post, clock, telemetry } = await scene({ ...echo, idle: true, policy: keepingFor({ messagesMs: DAY }) })
+  const { service, storage, post, clock, telemetry } = await scene({
+    ...echo,
+    idle: true,
+    policy: keepingFor({ messagesMs: DAY }),
+  })
   await post()
   await service.tick({ budgetMs: 1_000 })
   await clock.advance(DAY + 1)

@@ -9,15 +9,29 @@ async function twoProcesses({ exclusive = true } = {}) {
   const first = fakePlatform({ exclusive })
   const storage = first.storage.reopen()
   const { runtime, runtimes, ids, telemetry } = fakePlatform({ exclusive })
-  const second = { ...first, storage, runtime, runtimes, telemetry, ids: { next: () => `second-${ids.next()}` } }
+  const second = {
+    ...first,
+    storage,
+    runtime,
+    runtimes,
+    telemetry,
+    ids: { next: () => `second-${ids.next()}` },
+  }
   const services = [createService(first), createService(second)] as const
   const { id: projectId } = (await services[0].projects.create({ name: 'test' }))._unsafeUnwrap()
   await services[0].start()
-  await services[0].agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+  await services[0].agents.create({
+    projectId,
+    name: 'bot',
+    runtime: { kind: 'fake' },
+    desiredState: 'running',
+  })
   await services[1].start()
   const ref = { projectId, agent: 'bot' }
   const post = async (n: 0 | 1) =>
-    (await services[n].messages.send({ ...ref, sessionId: 's', message: 'hi', waitMs: 0 }))._unsafeUnwrap().message
+    (
+      await services[n].messages.send({ ...ref, sessionId: 's', message: 'hi', waitMs: 0 })
+    )._unsafeUnwrap().message
   return { ...{ one: first, other: second, services, ref, post, clock: first.clock } }
 }
 
@@ -53,7 +67,9 @@ describe('an agent that keeps something in its process', () => {
     expect(other.runtime.starts).toHaveLength(1)
     one.storage.fail('agents.own', { times: 0 })
     await clock.advance(LEASE_MS)
-    const { message } = (await services[0].messages.send({ ...ref, sessionId: 't', message: 'hi', waitMs: 0 }))._unsafeUnwrap()
+    const { message } = (
+      await services[0].messages.send({ ...ref, sessionId: 't', message: 'hi', waitMs: 0 })
+    )._unsafeUnwrap()
     await clock.advance(500)
     expect(other.runtime.openRuns).toEqual([message.id])
     expect(one.runtime.openRuns).toEqual([])
@@ -95,9 +111,18 @@ describe('an agent that keeps something in its process, and that process lacks w
     const lacking = fakeRuntime({ exclusive: true, has: () => false })
     const process = (name: string, runtime = fakeRuntime({ exclusive: true })) => {
       const ids = { next: () => `${name}-${processes.one.ids.next()}` }
-      return { runtime, service: createService({ ...processes.one, storage: processes.one.storage.reopen(), ids, runtimes: [runtime] }) }
+      return {
+        runtime,
+        service: createService({
+          ...processes.one,
+          storage: processes.one.storage.reopen(),
+          ids,
+          runtimes: [runtime],
+        }),
+      }
     }
-    const stateOf = async () => (await processes.services[0].agents.get(processes.ref))._unsafeUnwrap().state
+    const stateOf = async () =>
+      (await processes.services[0].agents.get(processes.ref))._unsafeUnwrap().state
     const end = async () => {
       const stopping = processes.services.map((service) => service.stop({ graceMs: 0 }))
       await processes.clock.advance(2_000)
@@ -124,7 +149,10 @@ describe('an agent that keeps something in its process, and that process lacks w
     const { service } = process('lacking', lacking)
     await service.start()
     lacking.failStart('no program')
-    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'error', lastError: { message: 'no program' } })
+    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
+      kind: 'error',
+      lastError: { message: 'no program' },
+    })
     await clock.advance(10 * LEASE_MS)
     expect(lacking.starts).toHaveLength(1)
     const having = process('having')

@@ -5,11 +5,16 @@ import { expect, it } from 'vitest'
 
 it('asks the storage once for all who ask at a time, and anew for who asks later', async () => {
   const platform = fakePlatform()
-  const answers = [okAsync<void>(undefined), errAsync({ kind: 'unavailable', reason: 'away' } as const), okAsync<void>(undefined)]
+  const answers = [
+    okAsync<void>(undefined),
+    errAsync({ kind: 'unavailable', reason: 'away' } as const),
+    okAsync<void>(undefined),
+  ]
   let asked = 0
   const storage = { ...platform.storage, ping: () => answers[asked++] ?? platform.storage.ping() }
   const { ping } = createService({ ...platform, storage })
-  const together = async () => (await Promise.all([ping(), ping(), ping()])).map((answer) => answer.isOk())
+  const together = async () =>
+    (await Promise.all([ping(), ping(), ping()])).map((answer) => answer.isOk())
   expect([await together(), asked]).toEqual([[true, true, true], 1])
   expect([await together(), asked]).toEqual([[false, false, false], 2])
   expect([await together(), asked]).toEqual([[true, true, true], 3])

@@ -10,23 +10,38 @@ const KEY = 'Bearer canary-7f3a'
 /** What a service with the old master key has sealed: two webhooks, one in the grace of a rotation, and two agents, one with secrets. */
 async function scene() {
   const platform = fakePlatform()
-  const runtime = { ...platform.runtime, parseOptions: async () => ok({ options: {}, secrets: { apiKey: 'k' } }) }
-  const bare = { ...platform.runtime, kind: 'bare', parseOptions: async () => ok({ options: {}, secrets: {} }) }
-  const on = (crypto: ServiceOptions['crypto']) => createService({ ...platform, runtimes: [runtime, bare], crypto })
+  const runtime = {
+    ...platform.runtime,
+    parseOptions: async () => ok({ options: {}, secrets: { apiKey: 'k' } }),
+  }
+  const bare = {
+    ...platform.runtime,
+    kind: 'bare',
+    parseOptions: async () => ok({ options: {}, secrets: {} }),
+  }
+  const on = (crypto: ServiceOptions['crypto']) =>
+    createService({ ...platform, runtimes: [runtime, bare], crypto })
   const old = on(fakeCrypto('old'))
   const { id: projectId } = (await old.projects.create({ name: 'p' }))._unsafeUnwrap()
   const hook = { projectId, url, events: ['*' as const] }
-  const { webhook } = (await old.webhooks.create({ ...hook, headers: { Authorization: KEY } }))._unsafeUnwrap()
+  const { webhook } = (
+    await old.webhooks.create({ ...hook, headers: { Authorization: KEY } })
+  )._unsafeUnwrap()
   await old.webhooks.rotateSecret({ projectId, webhookId: webhook.id })
   await old.webhooks.create(hook)
-  for (const kind of ['fake', 'bare']) (await old.agents.create({ projectId, name: kind, runtime: { kind } }))._unsafeUnwrap()
+  for (const kind of ['fake', 'bare'])
+    (await old.agents.create({ projectId, name: kind, runtime: { kind } }))._unsafeUnwrap()
   return { ...platform, on, old, projectId, webhook }
 }
 
 /** All steps, from the first to the last. */
 async function reseal({ secrets }: Awaited<ReturnType<typeof scene>>['old']) {
   let sum = { resealed: 0, unopened: 0 }
-  for (let found = (await secrets.reseal())._unsafeUnwrap(); ; found = (await secrets.reseal(found.next))._unsafeUnwrap()) {
+  for (
+    let found = (await secrets.reseal())._unsafeUnwrap();
+    ;
+    found = (await secrets.reseal(found.next))._unsafeUnwrap()
+  ) {
     sum = { resealed: sum.resealed + found.resealed, unopened: sum.unopened + found.unopened }
     if (!found.next) return sum
   }
@@ -47,8 +62,15 @@ describe('another master key', () => {
       Authorization: KEY,
       'webhook-signature': expect.stringContaining(' v1,') as string,
     })
-    const [agent] = (await storage.agents.list(projectId, { limit: 9 }))._unsafeUnwrap().data.filter(({ name }) => name === 'fake')
-    expect(fakeCrypto('new').unseal(agent?.runtime.secrets ?? webhook.secret, `agents/${agent?.id}/runtime`)).toContain('apiKey')
+    const [agent] = (await storage.agents.list(projectId, { limit: 9 }))
+      ._unsafeUnwrap()
+      .data.filter(({ name }) => name === 'fake')
+    expect(
+      fakeCrypto('new').unseal(
+        agent?.runtime.secrets ?? webhook.secret,
+        `agents/${agent?.id}/runtime`,
+      ),
+    ).toContain('apiKey')
   })
 
   it('leaves what it cannot open, and says how much', async () => {
@@ -65,8 +87,16 @@ describe('another master key', () => {
     await storage.webhooks.update(projectId, webhook.id, { headers, updatedAt: 0 })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 2, unopened: 1 })
     await storage.webhooks.update(projectId, webhook.id, { headers: null, updatedAt: 0 })
-    await storage.webhooks.rotateSecret(projectId, webhook.id, { secret: lost, previousUntil: 0, updatedAt: 0 })
-    await storage.webhooks.rotateSecret(projectId, webhook.id, { secret: present.secret, previousUntil: 0, updatedAt: 0 })
+    await storage.webhooks.rotateSecret(projectId, webhook.id, {
+      secret: lost,
+      previousUntil: 0,
+      updatedAt: 0,
+    })
+    await storage.webhooks.rotateSecret(projectId, webhook.id, {
+      secret: present.secret,
+      previousUntil: 0,
+      updatedAt: 0,
+    })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 0, unopened: 1 })
     await storage.webhooks.update(projectId, webhook.id, { previousSecret: null, updatedAt: 0 })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 1, unopened: 0 })
@@ -76,12 +106,23 @@ describe('another master key', () => {
     const { on, projectId, webhook, storage } = await scene()
     const crypto = fakeCrypto('new')
     const sealed = (by: typeof crypto) => by.seal('x', webhookSecretContext(webhook.id))
-    await storage.webhooks.rotateSecret(projectId, webhook.id, { secret: sealed(fakeCrypto('old')), previousUntil: 0, updatedAt: 0 })
-    await storage.webhooks.rotateSecret(projectId, webhook.id, { secret: sealed(crypto), previousUntil: 0, updatedAt: 0 })
+    await storage.webhooks.rotateSecret(projectId, webhook.id, {
+      secret: sealed(fakeCrypto('old')),
+      previousUntil: 0,
+      updatedAt: 0,
+    })
+    await storage.webhooks.rotateSecret(projectId, webhook.id, {
+      secret: sealed(crypto),
+      previousUntil: 0,
+      updatedAt: 0,
+    })
     await storage.webhooks.update(projectId, webhook.id, { headers: null, updatedAt: 0 })
     await reseal(on(fakeCrypto('new', ['old'])))
     const resealed = (await storage.webhooks.get(projectId, webhook.id))._unsafeUnwrap()
-    expect([resealed?.secret, resealed?.previousSecret?.secret]).toEqual([sealed(crypto), sealed(crypto)])
+    expect([resealed?.secret, resealed?.previousSecret?.secret]).toEqual([
+      sealed(crypto),
+      sealed(crypto),
+    ])
   })
 
   it('goes on where a step ended', async () => {
@@ -94,7 +135,11 @@ describe('another master key', () => {
         return okAsync({ resealed: 1, unopened: 0, ...(after < 20 && { next: after + 10 }) })
       },
     }
-    const service = createService({ ...platform, storage: { ...platform.storage, webhooks }, crypto: fakeCrypto('new', ['old']) })
+    const service = createService({
+      ...platform,
+      storage: { ...platform.storage, webhooks },
+      crypto: fakeCrypto('new', ['old']),
+    })
     expect(await reseal(service)).toEqual({ resealed: 3, unopened: 0 })
     expect(steps).toEqual([0, 10, 20])
   })
@@ -109,7 +154,11 @@ describe('another master key', () => {
     const runToken = runtime.requests[0]?.runToken ?? ''
     const isGood = (crypto: ServiceOptions['crypto'], token = runToken) =>
       on(crypto).messages.isRunToken({ messageId: message.id, runToken: token })
-    expect([isGood(fakeCrypto('new', ['old'])), isGood(fakeCrypto('old')), isGood(fakeCrypto('new'))]).toEqual([true, true, false])
+    expect([
+      isGood(fakeCrypto('new', ['old'])),
+      isGood(fakeCrypto('old')),
+      isGood(fakeCrypto('new')),
+    ]).toEqual([true, true, false])
     expect(isGood(fakeCrypto('old'), runToken.replace('amr_', 'amr_0'))).toBe(false)
   })
 })

@@ -6,7 +6,8 @@ const ALL = { maxTurns: 10, maxLength: 10_000 }
 type Fact = (request: RunRequest) => Promise<string>
 /** An agent whose answer is what `fact` makes of its request. */
 const answering = (fact: Fact) => ({
-  handler: async (request: RunRequest) => ({ kind: 'answered', response: await fact(request) }) as const,
+  handler: async (request: RunRequest) =>
+    ({ kind: 'answered', response: await fact(request) }) as const,
 })
 
 describe('a run', () => {
@@ -19,11 +20,9 @@ describe('a run', () => {
       }),
     )
     for (const message of ['one', 'two', 'three']) await send(message)
-    expect(seen.map((turns) => turns.map(({ message, response }) => `${message} ${response}`))).toEqual([
-      [],
-      ['one ONE'],
-      ['one ONE', 'two TWO'],
-    ])
+    expect(
+      seen.map((turns) => turns.map(({ message, response }) => `${message} ${response}`)),
+    ).toEqual([[], ['one ONE'], ['one ONE', 'two TWO']])
   })
 
   it('leaves to the next one what it wants to remember, across a restart too', async () => {
@@ -45,7 +44,12 @@ describe('a run', () => {
     const { id } = await post()
     await clock.until(() => runtime.openRuns.length === 1)
     const late = runOf(runtime)
-    await storage.messages.recordRun({ messageId: id, token: 1, state: { kind: 'queued', notBefore: 0 }, now: 0 })
+    await storage.messages.recordRun({
+      messageId: id,
+      token: 1,
+      state: { kind: 'queued', notBefore: 0 },
+      now: 0,
+    })
     await expect(late.remember('too late')).rejects.toThrow('lost its lease')
   })
 

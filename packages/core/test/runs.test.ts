@@ -4,7 +4,9 @@ import type { AgentRuntime, FinishedRun, RunOutcome } from '@org/agent-messaging
 import { failedRun } from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
 
-const responses = (answer: unknown) => ({ handler: () => ({ kind: 'answered', response: answer }) as RunOutcome })
+const responses = (answer: unknown) => ({
+  handler: () => ({ kind: 'answered', response: answer }) as RunOutcome,
+})
 
 describe('a session', () => {
   it('has its next message run as soon as the one before it is answered, not only at the next poll', async () => {
@@ -61,7 +63,9 @@ describe('messages whose acceptance hangs', () => {
     let claims = 0
     const { claimRunnable } = storage.messages
     storage.messages.claimRunnable = (query) => (claims++, claimRunnable(query))
-    expect((await send('hi', { idempotencyKey: 'the key', waitMs: 0 }))._unsafeUnwrap().attached).toBe(true)
+    expect(
+      (await send('hi', { idempotencyKey: 'the key', waitMs: 0 }))._unsafeUnwrap().attached,
+    ).toBe(true)
     runtime.answer(id, 'done')
     await clock.advance(0)
     expect(claims).toBe(0)
@@ -70,7 +74,9 @@ describe('messages whose acceptance hangs', () => {
     const { send, post, clock, runtime, storage } = await scene({ agent: { concurrency: 2 } })
     const { accept } = storage.messages
     vi.spyOn(storage.messages, 'accept').mockImplementation((message) =>
-      message.sessionId === 'locked' ? new ResultAsync(new Promise<never>(() => undefined)) : accept(message),
+      message.sessionId === 'locked'
+        ? new ResultAsync(new Promise<never>(() => undefined))
+        : accept(message),
     )
     for (let n = 0; n < 3; n++) void send('hi', { sessionId: 'locked' })
     const { id } = await post()
@@ -98,15 +104,22 @@ describe('a message that comes while the slots are taken by a claim that is too 
 
 describe('a beat that hangs, as when somebody has locked a session', () => {
   it('holds up nothing that is queued, and the next one comes when it has ended', async () => {
-    const { post, another, clock, ref, runtime, storage, state } = await scene({ policy: { runLeaseMs: 3_000 }, agent: { concurrency: 2 } })
+    const { post, another, clock, ref, runtime, storage, state } = await scene({
+      policy: { runLeaseMs: 3_000 },
+      agent: { concurrency: 2 },
+    })
     const { extendLeases } = storage.messages
     const hanging: (() => void)[] = []
     vi.spyOn(storage.messages, 'extendLeases').mockImplementation((held, until) =>
-      ResultAsync.fromSafePromise(new Promise<void>((resolve) => hanging.push(resolve))).andThen(() => extendLeases(held, until)),
+      ResultAsync.fromSafePromise(new Promise<void>((resolve) => hanging.push(resolve))).andThen(
+        () => extendLeases(held, until),
+      ),
     )
     const { id } = await post()
     await clock.until(() => hanging.length === 1)
-    const { message } = (await another().messages.send({ ...ref, sessionId: 'other', message: 'hi', waitMs: 0 }))._unsafeUnwrap()
+    const { message } = (
+      await another().messages.send({ ...ref, sessionId: 'other', message: 'hi', waitMs: 0 })
+    )._unsafeUnwrap()
     await clock.advance(1_000)
     expect(runtime.openRuns).toEqual([id, message.id])
     expect(hanging).toHaveLength(1)
@@ -133,14 +146,21 @@ describe('a run that fails', () => {
   })
   it('fails the message for good after maxAttempts, and tells webhooks and callers', async () => {
     const handler = () => failedRun('RUNTIME_ERROR', 'boom', true)
-    const { send, clock, hook, deliveries, state } = await scene({ handler, agent: { maxAttempts: 2 } })
+    const { send, clock, hook, deliveries, state } = await scene({
+      handler,
+      agent: { maxAttempts: 2 },
+    })
     await hook()
     const sending = send('hi', { metadata: { correlationId: 'c1' } })
     await clock.advance(5_000)
     const { message } = (await sending)._unsafeUnwrap()
-    expect(message.state).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'boom' } })
+    expect(message.state).toMatchObject({
+      kind: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: 'boom' },
+    })
     expect(await state(message.id)).toEqual(message.state)
-    const { body } = (await deliveries()).find(({ delivery }) => delivery.event === 'agent.error') ?? {}
+    const { body } =
+      (await deliveries()).find(({ delivery }) => delivery.event === 'agent.error') ?? {}
     expect(JSON.parse(body ?? '')).toMatchObject({
       event: 'agent.error',
       data: { messageId: message.id, sessionId: 's', correlationId: 'c1' },
@@ -153,7 +173,10 @@ describe('a run that fails', () => {
     runtime.fail(id, 'busy', { retryable: true })
     await service.agents.update({ ...ref, change: { maxAttempts: 1 } })
     await clock.advance(2_000)
-    const error = { code: 'RUNTIME_ERROR', message: 'the last attempt failed, and the agent allows no other' }
+    const error = {
+      code: 'RUNTIME_ERROR',
+      message: 'the last attempt failed, and the agent allows no other',
+    }
     expect(await state(id)).toMatchObject({ kind: 'failed', error })
   })
   it('is attached to at once, for there is nothing to wait for', async () => {
@@ -170,8 +193,14 @@ describe('a run that fails', () => {
     ['not storable', 'a\0'],
   ])('when its answer is %s', async (_, answer) => {
     const { defaultLimits } = await import('@org/agent-messaging-core')
-    const { send } = await scene({ ...responses(answer), policy: { limits: { ...defaultLimits, responseLength: 10 } } })
-    expect((await send())._unsafeUnwrap().message.state).toMatchObject({ kind: 'failed', error: { code: 'RESPONSE_INVALID' } })
+    const { send } = await scene({
+      ...responses(answer),
+      policy: { limits: { ...defaultLimits, responseLength: 10 } },
+    })
+    expect((await send())._unsafeUnwrap().message.state).toMatchObject({
+      kind: 'failed',
+      error: { code: 'RESPONSE_INVALID' },
+    })
   })
   it.each([
     [new Error('rude'), 'Error: rude'],
@@ -179,7 +208,11 @@ describe('a run that fails', () => {
   ])('when the runtime breaks its promise never to reject', async (thrown: Error, message) => {
     const rude: AgentRuntime['start'] = async () => {
       const { ok } = await import('neverthrow')
-      return ok({ run: () => Promise.reject(thrown), health: async () => ({ ok: true }), stop: async () => undefined })
+      return ok({
+        run: () => Promise.reject(thrown),
+        health: async () => ({ ok: true }),
+        stop: async () => undefined,
+      })
     }
     const { post, service, ref, runtime, clock, state } = await scene({ agent: { maxAttempts: 1 } })
     await service.agents.stop(ref)
@@ -192,7 +225,9 @@ describe('a run that fails', () => {
 })
 
 describe('a run that takes too long', () => {
-  const policy = { dispatch: { backoffMs: [0], jitter: 0, runTimeoutMs: 60_000, deferredTimeoutMs: 3_600_000 } }
+  const policy = {
+    dispatch: { backoffMs: [0], jitter: 0, runTimeoutMs: 60_000, deferredTimeoutMs: 3_600_000 },
+  }
 
   it('is aborted at its deadline and tried again', async () => {
     const { post, clock, runtime } = await scene({ policy })
@@ -203,7 +238,11 @@ describe('a run that takes too long', () => {
   })
   it('counts its answer when it gives one in spite of the abort', async () => {
     const handler = (_: unknown, signal: AbortSignal) =>
-      new Promise<RunOutcome>((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'answered', response: 'just in time' })))
+      new Promise<RunOutcome>((resolve) =>
+        signal.addEventListener('abort', () =>
+          resolve({ kind: 'answered', response: 'just in time' }),
+        ),
+      )
     const { post, clock, state } = await scene({ policy, handler })
     const { id } = await post()
     await clock.advance(61_000)
@@ -312,7 +351,9 @@ describe('the lease of a run', () => {
 })
 
 describe('a deferred run', () => {
-  const policy = { dispatch: { backoffMs: [0], jitter: 0, runTimeoutMs: 60_000, deferredTimeoutMs: 600_000 } }
+  const policy = {
+    dispatch: { backoffMs: [0], jitter: 0, runTimeoutMs: 60_000, deferredTimeoutMs: 600_000 },
+  }
 
   it('holds its session and is answered by the callback, with its run token alone', async () => {
     const { post, clock, runtime, service, state } = await scene({ policy })
@@ -323,13 +364,21 @@ describe('a deferred run', () => {
     expect(runtime.openRuns).toEqual([])
     const { runToken } = runOf(runtime)
     const run = { kind: 'answered', response: 'later' } as const
-    const answered = (await service.messages.answer({ messageId: first.id, runToken, run }))._unsafeUnwrap()
+    const answered = (
+      await service.messages.answer({ messageId: first.id, runToken, run })
+    )._unsafeUnwrap()
     expect(answered.state).toMatchObject({ kind: 'responded', responseTimeMs: 120_000 })
     await clock.advance(0)
     expect(runtime.openRuns).toEqual([second.id])
-    expect((await service.messages.answer({ messageId: first.id, runToken, run })).isOk()).toBe(true) // a repeat is fine
+    expect((await service.messages.answer({ messageId: first.id, runToken, run })).isOk()).toBe(
+      true,
+    ) // a repeat is fine
     const other = { ...run, response: 'another' }
-    expect((await service.messages.answer({ messageId: first.id, runToken, run: other }))._unsafeUnwrapErr().kind).toBe('run_superseded')
+    expect(
+      (
+        await service.messages.answer({ messageId: first.id, runToken, run: other })
+      )._unsafeUnwrapErr().kind,
+    ).toBe('run_superseded')
   })
   it('wakes the caller that still waits', async () => {
     const { send, clock, runtime, service } = await scene({ policy })
@@ -338,14 +387,22 @@ describe('a deferred run', () => {
     const { messageId, runToken } = runOf(runtime)
     runtime.defer(messageId)
     await clock.advance(1_000)
-    await service.messages.answer({ messageId, runToken, run: { kind: 'answered', response: 'later' } })
+    await service.messages.answer({
+      messageId,
+      runToken,
+      run: { kind: 'answered', response: 'later' },
+    })
     expect((await sending)._unsafeUnwrap().message.state).toMatchObject({ response: 'later' })
   })
   it('may be answered before the runtime has said that it defers', async () => {
     const { post, clock, runtime, service, state } = await scene({ policy })
     const { id } = await post()
     const { runToken } = runOf(runtime)
-    await service.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'fast' } })
+    await service.messages.answer({
+      messageId: id,
+      runToken,
+      run: { kind: 'answered', response: 'fast' },
+    })
     runtime.defer(id)
     await clock.advance(1_000)
     expect(await state(id)).toMatchObject({ kind: 'responded', response: 'fast' })
@@ -360,7 +417,11 @@ describe('a deferred run', () => {
     const next = another()
     await next.start()
     await clock.advance(60_000)
-    await next.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'ok' } })
+    await next.messages.answer({
+      messageId: id,
+      runToken,
+      run: { kind: 'answered', response: 'ok' },
+    })
     expect(await state(id)).toMatchObject({ kind: 'responded' })
   })
   it.each([
@@ -368,21 +429,29 @@ describe('a deferred run', () => {
     ['no number', Number.NaN, 3_600_000],
     ['the past', -1, 3_600_000],
     ['more than the policy', 1e12, 3_600_000],
-  ])('has a deadline that every store takes, whatever the runtime asks for: %s', async (_, asked, given) => {
-    const { post, runtime, clock, state } = await scene()
-    const { id } = await post()
-    runtime.defer(id, asked)
-    await clock.advance(0)
-    expect(await state(id)).toMatchObject({ kind: 'deferred', deadlineAt: clock.now() + given })
-  })
+  ])(
+    'has a deadline that every store takes, whatever the runtime asks for: %s',
+    async (_, asked, given) => {
+      const { post, runtime, clock, state } = await scene()
+      const { id } = await post()
+      runtime.defer(id, asked)
+      await clock.advance(0)
+      expect(await state(id)).toMatchObject({ kind: 'deferred', deadlineAt: clock.now() + given })
+    },
+  )
   it('whose callback never comes is run again, and its old token is refused', async () => {
-    const { post, clock, runtime, service, state } = await scene({ policy, agent: { maxAttempts: 2 } })
+    const { post, clock, runtime, service, state } = await scene({
+      policy,
+      agent: { maxAttempts: 2 },
+    })
     const { id } = await post()
     const { runToken } = runOf(runtime)
     runtime.defer(id, 5_000) // the runtime's own, shorter deadline
     await clock.until(() => runtime.requests.length === 2)
     const run = { kind: 'answered', response: 'too late' } as const
-    expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('run_superseded')
+    expect(
+      (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind,
+    ).toBe('run_superseded')
     runtime.defer(id)
     await clock.advance(600_500)
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
@@ -395,7 +464,8 @@ describe('a deferred run', () => {
     runtime.defer(id, 5_000)
     await clock.until(() => runtime.requests.length === 2)
     const { runToken } = runOf(runtime)
-    const answer = async (run: FinishedRun) => (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind
+    const answer = async (run: FinishedRun) =>
+      (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind
     expect(await answer({ kind: 'answered', response: '\0' })).toBe('run_superseded')
     runtime.fail(id, 'busy', { retryable: true })
     await clock.advance(0)
@@ -409,9 +479,13 @@ describe('a deferred run', () => {
     runtime.defer(id)
     await clock.advance(0)
     const { get } = storage.agents
-    Object.assign(storage.agents, { get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined) })
+    Object.assign(storage.agents, {
+      get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined),
+    })
     const run = failedRun('RUNTIME_ERROR', 'no', true)
-    expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('message_not_found')
+    expect(
+      (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind,
+    ).toBe('message_not_found')
   })
   it('may fail by callback', async () => {
     const { post, runtime, service, clock } = await scene({ policy })
@@ -419,7 +493,13 @@ describe('a deferred run', () => {
     const { runToken } = runOf(runtime)
     runtime.defer(id)
     await clock.advance(0)
-    const failed = (await service.messages.answer({ messageId: id, runToken, run: failedRun('RUNTIME_ERROR', 'no') }))._unsafeUnwrap()
+    const failed = (
+      await service.messages.answer({
+        messageId: id,
+        runToken,
+        run: failedRun('RUNTIME_ERROR', 'no'),
+      })
+    )._unsafeUnwrap()
     expect(failed.state).toMatchObject({ kind: 'failed', error: { message: 'no' } })
   })
 })
@@ -431,8 +511,16 @@ describe('a callback is refused', () => {
     const { post, runtime, service } = await scene()
     const [first] = [await post('1'), await post('2', { sessionId: 't' })]
     const [, other] = runtime.requests
-    for (const runToken of [other?.runToken ?? '', 'amr_1_forged', 'amr_99999999999999999999_x', '', 'nonsense']) {
-      const error = (await service.messages.answer({ messageId: first.id, runToken, run }))._unsafeUnwrapErr()
+    for (const runToken of [
+      other?.runToken ?? '',
+      'amr_1_forged',
+      'amr_99999999999999999999_x',
+      '',
+      'nonsense',
+    ]) {
+      const error = (
+        await service.messages.answer({ messageId: first.id, runToken, run })
+      )._unsafeUnwrapErr()
       expect(error.kind).toBe('run_token_invalid')
     }
   })
@@ -441,7 +529,9 @@ describe('a callback is refused', () => {
     const { id } = await post()
     const { runToken } = runOf(runtime)
     await service.agents.delete({ ...ref, force: true })
-    expect((await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind).toBe('message_not_found')
+    expect(
+      (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind,
+    ).toBe('message_not_found')
   })
   it('when the run was superseded between the check and the commit, or its message erased', async () => {
     const { post, runtime, service, storage, ref } = await scene()
@@ -449,9 +539,11 @@ describe('a callback is refused', () => {
     const { runToken } = runOf(runtime)
     const { recordRun } = storage.messages
     let meanwhile = async (): Promise<unknown> => service.messages.cancel({ ...ref, messageId: id })
-    storage.messages.recordRun = (record) => ResultAsync.fromSafePromise(meanwhile()).andThen(() => recordRun(record))
+    storage.messages.recordRun = (record) =>
+      ResultAsync.fromSafePromise(meanwhile()).andThen(() => recordRun(record))
     const problem = async (of: string, token: string) =>
-      (await service.messages.answer({ messageId: of, runToken: token, run }))._unsafeUnwrapErr().kind
+      (await service.messages.answer({ messageId: of, runToken: token, run }))._unsafeUnwrapErr()
+        .kind
     expect(await problem(id, runToken)).toBe('run_superseded')
     const other = await post('other', { sessionId: 'other' })
     meanwhile = async () => service.sessions.erase({ ...ref, sessionId: 'other', force: true })
@@ -464,8 +556,15 @@ it('a callback whose answer the store took, and could not say so, hears that it 
   const { id } = await post()
   const { runToken } = runOf(runtime)
   storage.fail('messages.recordRun', { takesEffect: true })
-  const answering = service.messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'x' } })
+  const answering = service.messages.answer({
+    messageId: id,
+    runToken,
+    run: { kind: 'answered', response: 'x' },
+  })
   await clock.advance(100)
-  expect((await answering)._unsafeUnwrap().state).toMatchObject({ kind: 'responded', response: 'x' })
+  expect((await answering)._unsafeUnwrap().state).toMatchObject({
+    kind: 'responded',
+    response: 'x',
+  })
   expect(await state(id)).toMatchObject({ kind: 'responded' })
 })

@@ -1,4 +1,9 @@
-import { createService, type AgentSettings, type Policy, type SendInput } from '@org/agent-messaging-core'
+import {
+  createService,
+  type AgentSettings,
+  type Policy,
+  type SendInput,
+} from '@org/agent-messaging-core'
 import { fakePlatform, type FakeRuntime } from '@org/agent-messaging-core/testing'
 
 type Handler = NonNullable<Parameters<typeof fakePlatform>[0]>['handler']
@@ -15,7 +20,13 @@ export async function scene({ policy = {}, handler, agent = {}, idle = false }: 
   const service = createService({ ...platform, policy })
   if (!idle) await service.start()
   const project = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
-  const settings = { projectId: project.id, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running', ...agent } as const
+  const settings = {
+    projectId: project.id,
+    name: 'bot',
+    runtime: { kind: 'fake' },
+    desiredState: 'running',
+    ...agent,
+  } as const
   const { agent: bot } = (await service.agents.create(settings))._unsafeUnwrap()
   if (idle) await service.tick({ budgetMs: 0 }) // brings the agent up, and nothing else
   const ref = { projectId: project.id, agent: 'bot' }
@@ -23,22 +34,38 @@ export async function scene({ policy = {}, handler, agent = {}, idle = false }: 
     ...platform,
     ...{ service, project, bot, ref },
     /** Sends `message` in session `s`; not awaited by the scene. */
-    send: (message = 'hello', more: Partial<SendInput> = {}) => service.messages.send({ ...ref, sessionId: 's', message, ...more }),
+    send: (message = 'hello', more: Partial<SendInput> = {}) =>
+      service.messages.send({ ...ref, sessionId: 's', message, ...more }),
     /** As `send`, without waiting for the answer; gives the message. */
     post: async (message = 'hello', more: Partial<SendInput> = {}) =>
-      (await service.messages.send({ ...ref, sessionId: 's', message, waitMs: 0, ...more }))._unsafeUnwrap().message,
-    state: async (messageId: string) => (await service.messages.get({ ...ref, messageId }))._unsafeUnwrap().state,
+      (
+        await service.messages.send({ ...ref, sessionId: 's', message, waitMs: 0, ...more })
+      )._unsafeUnwrap().message,
+    state: async (messageId: string) =>
+      (await service.messages.get({ ...ref, messageId }))._unsafeUnwrap().state,
     hook: async (url = 'https://receiver.example/hook') =>
-      (await service.webhooks.create({ projectId: project.id, url, events: ['*'] }))._unsafeUnwrap(),
+      (
+        await service.webhooks.create({ projectId: project.id, url, events: ['*'] })
+      )._unsafeUnwrap(),
     /** The deliveries of the project with their attempts, oldest first. */
     deliveries: async () => {
-      const page = (await service.deliveries.list({ projectId: project.id }, { limit: 100 }))._unsafeUnwrap()
-      const details = await Promise.all(page.data.map(({ id }) => service.deliveries.get({ projectId: project.id, deliveryId: id })))
+      const page = (
+        await service.deliveries.list({ projectId: project.id }, { limit: 100 })
+      )._unsafeUnwrap()
+      const details = await Promise.all(
+        page.data.map(({ id }) =>
+          service.deliveries.get({ projectId: project.id, deliveryId: id }),
+        ),
+      )
       return details.map((detail) => detail._unsafeUnwrap()).reverse()
     },
     /** The same storage, clock and runtime under a new service: the process that starts after a crash, or beside this one. */
     another: (more: Partial<Policy> = {}) =>
-      createService({ ...platform, storage: platform.storage.reopen(), policy: { ...policy, ...more } }),
+      createService({
+        ...platform,
+        storage: platform.storage.reopen(),
+        policy: { ...policy, ...more },
+      }),
   }
 }
 

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
 
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: `re: ${message}` }) as const }
+const echo = {
+  handler: ({ message }: { message: string }) =>
+    ({ kind: 'answered', response: `re: ${message}` }) as const,
+}
 
 describe('sending a message', () => {
   it('gives the answer as soon as the agent has it', async () => {
@@ -22,7 +25,11 @@ describe('sending a message', () => {
     expect(message.state.kind).toBe('running')
     runtime.answer(message.id, 'late')
     await clock.advance(0)
-    expect(await state(message.id)).toMatchObject({ kind: 'responded', response: 'late', responseTimeMs: 30_000 })
+    expect(await state(message.id)).toMatchObject({
+      kind: 'responded',
+      response: 'late',
+      responseTimeMs: 30_000,
+    })
   })
 
   it('waits shorter when asked to, and never longer than the policy', async () => {
@@ -71,11 +78,20 @@ describe('sending a message', () => {
   })
 
   it('stores the resolved principal and the metadata (S§4.1 rule 4)', async () => {
-    const { send, runtime } = await scene({ ...echo, agent: { defaultExecutionPrincipal: { type: 'end_user' } } })
+    const { send, runtime } = await scene({
+      ...echo,
+      agent: { defaultExecutionPrincipal: { type: 'end_user' } },
+    })
     const executionPrincipal = { type: 'end_user', endUserId: 'u1' } as const
-    const { message } = (await send('hi', { executionPrincipal, metadata: { source: 'x' } }))._unsafeUnwrap()
+    const { message } = (
+      await send('hi', { executionPrincipal, metadata: { source: 'x' } })
+    )._unsafeUnwrap()
     expect(message).toMatchObject({ executionPrincipal, metadata: { source: 'x' } })
-    expect(runtime.requests[0]).toMatchObject({ executionPrincipal, metadata: { source: 'x' }, attempt: 1 })
+    expect(runtime.requests[0]).toMatchObject({
+      executionPrincipal,
+      metadata: { source: 'x' },
+      attempt: 1,
+    })
   })
 })
 
@@ -135,7 +151,9 @@ describe('a send is refused, and nothing is stored,', () => {
 
   it('for an unknown agent or another project', async () => {
     expect((await refused({ agent: 'nobody' })).kind).toBe('agent_not_found')
-    expect((await refused({ projectId: '00000000-0000-7000-8000-000000000000' })).kind).toBe('agent_not_found')
+    expect((await refused({ projectId: '00000000-0000-7000-8000-000000000000' })).kind).toBe(
+      'agent_not_found',
+    )
   })
   it('for a principal that is missing or invalid', async () => {
     const needsEndUser = { agent: { defaultExecutionPrincipal: { type: 'end_user' } } } as const
@@ -161,23 +179,36 @@ describe('a send is refused, and nothing is stored,', () => {
   it('takes each limit exactly', async () => {
     const { send } = await scene(echo)
     const metadata = { a: 'x'.repeat(16 * 1024 - '{"a":""}'.length) }
-    const sent = await send('x'.repeat(64 * 1024), { sessionId: 'x'.repeat(256), idempotencyKey: '~'.repeat(255), metadata })
+    const sent = await send('x'.repeat(64 * 1024), {
+      sessionId: 'x'.repeat(256),
+      idempotencyKey: '~'.repeat(255),
+      metadata,
+    })
     expect(sent.isOk()).toBe(true)
   })
   it('when the agent does not run, telling its state', async () => {
     const { send, service, ref, runtime } = await scene(echo)
     await service.agents.stop(ref)
-    expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'stopped' })
+    expect((await send())._unsafeUnwrapErr()).toEqual({
+      kind: 'agent_not_running',
+      state: 'stopped',
+    })
     runtime.failStart()
     await service.agents.start(ref)
-    expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'error', retryInMs: 1_000 })
+    expect((await send())._unsafeUnwrapErr()).toEqual({
+      kind: 'agent_not_running',
+      state: 'error',
+      retryInMs: 1_000,
+    })
   })
   it('when the agent is deleted between the look-up and the commit', async () => {
     const { send, storage, ref, bot } = await scene(echo)
     const get = storage.agents.get
     Object.assign(storage.agents, {
       get: (...args: Parameters<typeof get>) =>
-        get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id, { force: true })),
+        get(...args).andThrough(() =>
+          storage.agents.delete(ref.projectId, bot.id, { force: true }),
+        ),
     })
     expect((await send())._unsafeUnwrapErr().kind).toBe('agent_not_found')
   })
@@ -187,7 +218,9 @@ describe('a send is refused, and nothing is stored,', () => {
     await post('waits')
     expect((await send('too many'))._unsafeUnwrapErr().kind).toBe('session_full')
     expect((await send('another session', { sessionId: 't', waitMs: 0 })).isOk()).toBe(true)
-    expect((await service.messages.list({ ...ref, page: { limit: 10 } }))._unsafeUnwrap().data).toHaveLength(3)
+    expect(
+      (await service.messages.list({ ...ref, page: { limit: 10 } }))._unsafeUnwrap().data,
+    ).toHaveLength(3)
   })
   it('while the storage is away, and its slot is free again', async () => {
     const { send, storage } = await scene({ ...echo, agent: { concurrency: 1 } })
@@ -210,14 +243,19 @@ describe('the waiting room', () => {
     await clock.advance(0)
     expect(await state(id)).toMatchObject({ kind: 'responded' })
     await clock.advance(500)
-    expect((await sending)._unsafeUnwrap().message.state).toMatchObject({ response: 'from elsewhere' })
+    expect((await sending)._unsafeUnwrap().message.state).toMatchObject({
+      response: 'from elsewhere',
+    })
   })
   it('is woken without the message by a signal from afar, and looks for itself', async () => {
     const fakes = await scene()
     let ring = (): void => undefined
     const signal = {
       notify: () => undefined,
-      listen: (_: string, hear: (message: undefined) => void) => ((ring = () => hear(undefined)), () => undefined),
+      listen: (_: string, hear: (message: undefined) => void) => (
+        (ring = () => hear(undefined)),
+        () => undefined
+      ),
     }
     const near = createService({ ...fakes, storage: fakes.storage.reopen(), signal })
     const sending = near.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })

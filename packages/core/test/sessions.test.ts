@@ -15,7 +15,9 @@ describe('sessions', () => {
       ['a', 1],
     ])
     expect(listed.data[0]?.lastMessageId).toBe(id)
-    expect((await service.sessions.list({ ...ref, agent: 'nobody', page }))._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_found' })
+    expect(
+      (await service.sessions.list({ ...ref, agent: 'nobody', page }))._unsafeUnwrapErr(),
+    ).toEqual({ kind: 'agent_not_found' })
   })
 
   it('are erased when nothing is open in them, or by force', async () => {
@@ -25,7 +27,9 @@ describe('sessions', () => {
     const erase = (force?: boolean) => service.sessions.erase({ ...ref, sessionId: 's', force })
     expect((await erase())._unsafeUnwrapErr()).toEqual({ kind: 'session_busy' })
     expect((await erase(true)).isOk()).toBe(true)
-    expect((await service.messages.get({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+    expect((await service.messages.get({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({
+      kind: 'message_not_found',
+    })
     expect((await erase(true))._unsafeUnwrapErr()).toEqual({ kind: 'session_not_found' })
     await clock.advance(2_000) // the beat finds its lease lost
     expect(runtime.openRuns).toEqual([])
@@ -41,20 +45,33 @@ describe('sessions', () => {
     const read = service.messages.get({ ...ref, messageId, waitMs: 30_000 })
     await clock.advance(0)
     await service.sessions.erase({ ...ref, sessionId: 's', force: true })
-    expect((await gone)._unsafeUnwrap().message).toMatchObject({ id: messageId, state: { kind: 'running' } })
+    expect((await gone)._unsafeUnwrap().message).toMatchObject({
+      id: messageId,
+      state: { kind: 'running' },
+    })
     expect((await read)._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
     expect(service.load().waitingCallers).toBe(1)
     await service.agents.delete({ ...ref, force: true })
-    expect((await other)._unsafeUnwrap().message).toMatchObject({ id: run.messageId, state: { kind: 'running' } })
+    expect((await other)._unsafeUnwrap().message).toMatchObject({
+      id: run.messageId,
+      state: { kind: 'running' },
+    })
   })
 
   it('keep nobody waiting at another process, whose next looks find what was erased there', async () => {
     const { service, ref, send, storage, clock } = await scene()
-    const many = Array.from({ length: 150 }, (_, i) => send('of another session', { sessionId: `other ${i}` }))
+    const many = Array.from({ length: 150 }, (_, i) =>
+      send('of another session', { sessionId: `other ${i}` }),
+    )
     const gone = send()
     await clock.until(() => service.load().waitingCallers === 151)
-    const { agentId, projectId } = (await service.messages.list({ ...ref, page }))._unsafeUnwrap().data[0] as Message
-    expect((await storage.messages.erase({ agentId, projectId, sessionId: 's', force: true }))._unsafeUnwrap()).toBe('erased')
+    const { agentId, projectId } = (await service.messages.list({ ...ref, page }))._unsafeUnwrap()
+      .data[0] as Message
+    expect(
+      (
+        await storage.messages.erase({ agentId, projectId, sessionId: 's', force: true })
+      )._unsafeUnwrap(),
+    ).toBe('erased')
     await clock.advance(5_000)
     expect(service.load().waitingCallers).toBe(150)
     expect((await gone)._unsafeUnwrap().message.sessionId).toBe('s')
@@ -70,7 +87,10 @@ describe('sessions', () => {
     const { service, ref, post, storage, clock, telemetry } = await scene()
     let sweeps = 0
     const { sweep } = storage.messages
-    Object.assign(storage.messages, { sweep: ({ limit }: { limit: number }) => sweep({ limit }).map(() => (sweeps++ === 0 ? limit : 0)) })
+    Object.assign(storage.messages, {
+      sweep: ({ limit }: { limit: number }) =>
+        sweep({ limit }).map(() => (sweeps++ === 0 ? limit : 0)),
+    })
     const { id: messageId } = await post()
     await service.messages.cancel({ ...ref, messageId })
     await service.sessions.erase({ ...ref, sessionId: 's' })

@@ -1,5 +1,11 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createService, defaultPolicy, type AnswerStream, type RunOutcome, type StreamEvent } from '@org/agent-messaging-core'
+import {
+  createService,
+  defaultPolicy,
+  type AnswerStream,
+  type RunOutcome,
+  type StreamEvent,
+} from '@org/agent-messaging-core'
 import { runOf, scene } from './scene.js'
 
 type Scene = Awaited<ReturnType<typeof scene>>
@@ -7,7 +13,9 @@ type Scene = Awaited<ReturnType<typeof scene>>
 const opening =
   ({ service, ref }: Pick<Scene, 'service' | 'ref'>) =>
   async (messageId: string, lastEventId?: string): Promise<AnswerStream> => {
-    const stream = (await service.messages.stream({ ...ref, messageId, lastEventId }))._unsafeUnwrap()
+    const stream = (
+      await service.messages.stream({ ...ref, messageId, lastEventId })
+    )._unsafeUnwrap()
     if (!stream) throw new Error('nothing left to stream')
     return stream
   }
@@ -38,7 +46,9 @@ async function streamed(options: Parameters<typeof scene>[0] = {}) {
   return { ...fakes, open, id, ...reader, run: runOf(fakes.runtime) }
 }
 
-const withStream = (stream: Partial<typeof defaultPolicy.stream>) => ({ policy: { stream: { ...defaultPolicy.stream, ...stream } } })
+const withStream = (stream: Partial<typeof defaultPolicy.stream>) => ({
+  policy: { stream: { ...defaultPolicy.stream, ...stream } },
+})
 
 describe('the stream of a message', () => {
   it('shows its states, the pieces of its answer as they come, and at last all of it', async () => {
@@ -78,13 +88,26 @@ describe('the stream of a message', () => {
     await clock.advance(0)
     runtime.answer(id, 'second')
     await Promise.all([ended, back.ended])
-    expect(seen).toEqual(['1.0 running', '1.9 +first try', '1.9 queued', '2.0 running', '2.6 +second', '2.responded'])
+    expect(seen).toEqual([
+      '1.0 running',
+      '1.9 +first try',
+      '1.9 queued',
+      '2.0 running',
+      '2.6 +second',
+      '2.responded',
+    ])
     expect(back.seen).toEqual(['2.0 running', '2.6 +second', '2.responded'])
   })
   it('has nothing of a run that was cancelled and goes on, when the message is tried anew', async () => {
     const ends: (() => void)[] = []
-    const handler = () => new Promise<RunOutcome>((resolve) => ends.push(() => resolve({ kind: 'answered', response: 'new words' })))
-    const { service, ref, open, run, runtime, id, clock } = await streamed({ handler, agent: { concurrency: 1 } })
+    const handler = () =>
+      new Promise<RunOutcome>((resolve) =>
+        ends.push(() => resolve({ kind: 'answered', response: 'new words' })),
+      )
+    const { service, ref, open, run, runtime, id, clock } = await streamed({
+      handler,
+      agent: { concurrency: 1 },
+    })
     run.emit('old words')
     await service.messages.cancel({ ...ref, messageId: id })
     await service.messages.retry({ ...ref, messageId: id })
@@ -105,7 +128,11 @@ describe('the stream of a message', () => {
     runtime.defer(id)
     await clock.advance(500)
     expect(seen).toEqual(['1.0 running', '1.0 deferred'])
-    const failed = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'no' }, retryable: false } as const
+    const failed = {
+      kind: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: 'no' },
+      retryable: false,
+    } as const
     await service.messages.answer({ messageId: id, runToken: run.runToken, run: failed })
     await ended
     expect(seen.at(-1)).toBe('1.failed')
@@ -117,8 +144,16 @@ describe('the stream of a message', () => {
     const { seen, ended: again } = reading(await open(id, '1.0'))
     await again
     expect(seen).toEqual(['1.responded'])
-    expect((await service.messages.stream({ ...ref, messageId: id, lastEventId: '1.responded' }))._unsafeUnwrap()).toBeUndefined()
-    expect((await service.messages.stream({ ...ref, messageId: id, lastEventId: '7.responded' }))._unsafeUnwrap()).toBeDefined()
+    expect(
+      (
+        await service.messages.stream({ ...ref, messageId: id, lastEventId: '1.responded' })
+      )._unsafeUnwrap(),
+    ).toBeUndefined()
+    expect(
+      (
+        await service.messages.stream({ ...ref, messageId: id, lastEventId: '7.responded' })
+      )._unsafeUnwrap(),
+    ).toBeDefined()
   })
   it('waits with a message that is queued', async () => {
     const { post, open, runtime, id, clock } = await streamed()
@@ -133,9 +168,12 @@ describe('the stream of a message', () => {
   })
   it('is not found where the message is not', async () => {
     const { service, ref, id } = await streamed()
-    const kindOf = async (input: object) => (await service.messages.stream({ ...ref, messageId: id, ...input }))._unsafeUnwrapErr().kind
+    const kindOf = async (input: object) =>
+      (await service.messages.stream({ ...ref, messageId: id, ...input }))._unsafeUnwrapErr().kind
     expect(await kindOf({ agent: 'nobody' })).toBe('agent_not_found')
-    expect(await kindOf({ messageId: '01890000-0000-7000-8000-00000000dead' })).toBe('message_not_found')
+    expect(await kindOf({ messageId: '01890000-0000-7000-8000-00000000dead' })).toBe(
+      'message_not_found',
+    )
   })
 })
 
@@ -183,7 +221,10 @@ describe('a stream in another process than the run', () => {
     const fakes = await scene()
     const signal = {
       notify: () => undefined,
-      listen: (_: string, tell: (message: undefined) => void) => (hear.push(() => tell(undefined)), () => undefined),
+      listen: (_: string, tell: (message: undefined) => void) => (
+        hear.push(() => tell(undefined)),
+        () => undefined
+      ),
     }
     const other = createService({ ...fakes, storage: fakes.storage.reopen(), signal })
     const { id } = await fakes.post()
@@ -217,7 +258,9 @@ describe('streams are bounded', () => {
     expect(seen).toEqual(['1.0 running', '1.30 +1234567890123456789', '1.responded'])
   })
   it('in time, for a reader who does not read: the place is free for another', async () => {
-    const { service, ref, id, clock, seen } = await streamed(withStream({ maxPerProject: 2, stalledMs: 60_000 }))
+    const { service, ref, id, clock, seen } = await streamed(
+      withStream({ maxPerProject: 2, stalledMs: 60_000 }),
+    )
     const stuck = (await service.messages.stream({ ...ref, messageId: id }))._unsafeUnwrap()
     await stuck?.next()
     await clock.advance(59_000)

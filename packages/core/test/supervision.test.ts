@@ -26,18 +26,29 @@ async function withHealth(options: Parameters<typeof scene>[0] = {}) {
   await service.agents.stop(ref)
   await service.agents.start(ref)
   await service.start()
-  return { ...fakes, ward, stateOf: async () => (await service.agents.get(ref))._unsafeUnwrap().state }
+  return {
+    ...fakes,
+    ward,
+    stateOf: async () => (await service.agents.get(ref))._unsafeUnwrap().state,
+  }
 }
 
-const eventsOf = (deliveries: readonly { body: string }[]) => deliveries.map(({ body }) => (JSON.parse(body) as { event: string }).event)
+const eventsOf = (deliveries: readonly { body: string }[]) =>
+  deliveries.map(({ body }) => (JSON.parse(body) as { event: string }).event)
 
 it('the end of a runtime that was stopped, told of late, is not that of the one which runs since', async () => {
   const { runtime, service, ref, clock, telemetry } = await scene({ idle: true })
   const ends: Parameters<typeof runtime.start>[1][] = []
   const { start } = runtime
-  Object.assign(runtime, { start: (...[agent, onExit]: Parameters<typeof start>) => (ends.push(onExit), start(agent, onExit)) })
+  Object.assign(runtime, {
+    start: (...[agent, onExit]: Parameters<typeof start>) => (
+      ends.push(onExit),
+      start(agent, onExit)
+    ),
+  })
   await service.start()
-  for (const action of ['stop', 'start', 'stop', 'start'] as const) await service.agents[action](ref)
+  for (const action of ['stop', 'start', 'stop', 'start'] as const)
+    await service.agents[action](ref)
   expect(ends).toHaveLength(2)
   ends[0]?.({ code: 'RUNTIME_EXITED', message: 'late' })
   await clock.advance(100)
@@ -60,7 +71,12 @@ describe('an agent that runs', () => {
     onTestFinished(() => void process.off('warning', onWarning))
     const { service, project, runtime, another, ward, clock } = await withHealth()
     for (let n = 0; n < 12; n++)
-      await service.agents.create({ projectId: project.id, name: `bot-${n}`, runtime: { kind: 'fake' }, desiredState: 'running' })
+      await service.agents.create({
+        projectId: project.id,
+        name: `bot-${n}`,
+        runtime: { kind: 'fake' },
+        desiredState: 'running',
+      })
     await service.stop()
 
     const { start } = runtime
@@ -89,7 +105,11 @@ describe('an agent that runs', () => {
     ['does not say why', () => ({ ok: false }), 'it does not say why'],
     ['throws', () => Promise.reject(new Error('a bug')), 'Error: a bug'],
     ['says nothing', () => new Promise(() => {}), 'no answer within 5000 ms'],
-    ['says what cannot be stored', () => ({ ok: false, detail: 'a\0b' }), 'it says why in text that cannot be stored'],
+    [
+      'says what cannot be stored',
+      () => ({ ok: false, detail: 'a\0b' }),
+      'it says why in text that cannot be stored',
+    ],
     ['says much', () => ({ ok: false, detail: `${'x'.repeat(499)}😀` }), 'x'.repeat(499)],
   ])('is in error when it %s three times in a row', async (_, health, why) => {
     const { ward, clock, stateOf } = await withHealth()
@@ -128,7 +148,10 @@ describe('an agent that is not well', () => {
     await clock.advance(600_000)
     expect(await state(first.id)).toMatchObject({ kind: 'responded' })
     expect(await state(second.id)).toMatchObject({ kind: 'queued' })
-    expect(await stateOf()).toMatchObject({ kind: 'error', lastError: { message: 'still not well: down' } })
+    expect(await stateOf()).toMatchObject({
+      kind: 'error',
+      lastError: { message: 'still not well: down' },
+    })
     ward.health = () => ({ ok: true })
     await clock.until(() => runtime.openRuns.includes(second.id), { maxMs: 120_000 })
     expect(runtime.requests.at(-1)).toMatchObject({ messageId: second.id, attempt: 1 })
@@ -156,7 +179,11 @@ describe('an agent that is not well', () => {
     const { ward, clock, stateOf, runtime, state, post } = await sick({
       handler: () => {
         if (ward.health === well) return { kind: 'answered', response: 'back' }
-        return { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'ECONNREFUSED' }, retryable: true }
+        return {
+          kind: 'failed',
+          error: { code: 'RUNTIME_ERROR', message: 'ECONNREFUSED' },
+          retryable: true,
+        }
       },
     })
     const well = (): Health => ({ ok: true })
@@ -173,7 +200,9 @@ describe('an agent that is not well', () => {
     await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
     runtime.failStart('no such program')
     await clock.until(async () => ((await stateOf()) as { failures?: number }).failures === 2)
-    expect(await stateOf()).toMatchObject({ lastError: { code: 'RUNTIME_EXITED', message: 'no such program' } })
+    expect(await stateOf()).toMatchObject({
+      lastError: { code: 'RUNTIME_EXITED', message: 'no such program' },
+    })
   })
   it('is not given up, however long it lasts', async () => {
     const { clock, stateOf } = await sick()
@@ -194,7 +223,10 @@ describe('an agent that is not well', () => {
     const next = another()
     await next.start()
     await clock.advance(600_000)
-    expect(await stateOf()).toMatchObject({ kind: 'error', lastError: { code: 'RUNTIME_UNHEALTHY' } })
+    expect(await stateOf()).toMatchObject({
+      kind: 'error',
+      lastError: { code: 'RUNTIME_UNHEALTHY' },
+    })
     expect(await deliveries()).toEqual([])
     ward.health = () => ({ ok: true })
     await clock.until(async () => (await stateOf()).kind === 'running', { maxMs: 120_000 })
@@ -204,7 +236,9 @@ describe('an agent that is not well', () => {
   })
   it('of a kind that a process does not have is left to the others', async () => {
     const fakes = await sick()
-    await fakes.clock.until(async () => (await fakes.stateOf()).kind === 'error', { maxMs: 120_000 })
+    await fakes.clock.until(async () => (await fakes.stateOf()).kind === 'error', {
+      maxMs: 120_000,
+    })
     await fakes.service.stop()
     const other = createService({ ...fakes, storage: fakes.storage.reopen(), runtimes: [] })
     await other.start()
@@ -244,16 +278,23 @@ describe('an agent that is not well', () => {
     await clock.advance(2_000)
     await stopping
     ward.health = () => ({ ok: true })
-    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'running' })
+    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
+      kind: 'running',
+    })
     const { id } = await post('next', { sessionId: 'another' })
     expect(runtime.openRuns).toEqual([long, id])
   })
   it('is started by a person only if it is well', async () => {
     const { ward, clock, stateOf, service, ref } = await sick()
     await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
-    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'error', failures: 2 })
+    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
+      kind: 'error',
+      failures: 2,
+    })
     ward.health = () => ({ ok: true })
-    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({ kind: 'running' })
+    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
+      kind: 'running',
+    })
   })
 })
 
@@ -294,7 +335,11 @@ describe('an agent that fails again and again', () => {
     expect(runtime.starts).toHaveLength(10)
     expect((await next.agents.start(ref))._unsafeUnwrap().state.kind).toBe('running')
     for (let n = 0; n < 9; n++) await fail()
-    expect(await stateOf()).toMatchObject({ kind: 'error', failures: 9, retryAt: expect.any(Number) as number })
+    expect(await stateOf()).toMatchObject({
+      kind: 'error',
+      failures: 9,
+      retryAt: expect.any(Number) as number,
+    })
     await fail()
     expect(await stateOf()).toMatchObject({ failures: 10 })
     expect(runtime.starts.every(({ agent }) => agent.id === bot.id)).toBe(true)
@@ -313,7 +358,11 @@ describe('an agent that fails again and again', () => {
     const { fail, send, clock } = await failing()
     await fail()
     await fail()
-    expect((await send())._unsafeUnwrapErr()).toMatchObject({ kind: 'agent_not_running', state: 'error', retryInMs: 5_000 })
+    expect((await send())._unsafeUnwrapErr()).toMatchObject({
+      kind: 'agent_not_running',
+      state: 'error',
+      retryInMs: 5_000,
+    })
     await clock.advance(2_000)
     expect((await send())._unsafeUnwrapErr()).toMatchObject({ retryInMs: 3_000 })
   })
@@ -342,7 +391,12 @@ describe('two services on one store', () => {
     await service.agents.start(ref)
     await clock.until(async () => (await stateOf()) === 'running')
     await clock.advance(5_000)
-    expect(eventsOf(await deliveries())).toEqual(['agent.error', 'agent.started', 'agent.stopped', 'agent.started'])
+    expect(eventsOf(await deliveries())).toEqual([
+      'agent.error',
+      'agent.started',
+      'agent.stopped',
+      'agent.started',
+    ])
     const { id } = await post()
     expect(runtime.openRuns).toEqual([id])
   })
@@ -354,7 +408,10 @@ describe('two services on one store', () => {
     await service.agents.update({ ...ref, change: { runtime: { kind: 'fake', model: 'new' } } })
     await service.agents.start(ref)
     await clock.advance(1_000)
-    expect(runtime.starts.slice(2).map(({ agent }) => agent.runtime.options)).toEqual([{ model: 'new' }, { model: 'new' }])
+    expect(runtime.starts.slice(2).map(({ agent }) => agent.runtime.options)).toEqual([
+      { model: 'new' },
+      { model: 'new' },
+    ])
     await clock.advance(5_000)
     expect(runtime.starts).toHaveLength(4)
   })
@@ -396,7 +453,11 @@ describe('a process that lacks what an agent needs', () => {
     await service.stop()
     const alone = without(true)
     await alone.start()
-    expect(await stateOf()).toMatchObject({ kind: 'error', failures: 1, lastError: { message: 'no handler' } })
+    expect(await stateOf()).toMatchObject({
+      kind: 'error',
+      failures: 1,
+      lastError: { message: 'no handler' },
+    })
     await clock.advance(600_000)
     expect(await stateOf()).toMatchObject({ kind: 'error', failures: 1 })
     expect(lacking.starts).toHaveLength(1)
@@ -421,7 +482,11 @@ describe('an agent that failed in an earlier process', () => {
     runtime.failStart('still no handler')
     const next = another()
     await next.start()
-    expect(await stateOf()).toMatchObject({ kind: 'error', failures: 4, lastError: { message: 'still no handler' } })
+    expect(await stateOf()).toMatchObject({
+      kind: 'error',
+      failures: 4,
+      lastError: { message: 'still no handler' },
+    })
     await clock.advance(50_000)
     expect(await stateOf()).toMatchObject({ failures: 4 })
     await next.stop()

@@ -3,14 +3,19 @@ import { refused } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
 const EARLIER = 1
 const IN_FLIGHT = 8
 
 /** A webhook with as many requests under way as it may have, and two more deliveries that wait for their turn in this process. */
 async function withWaiting() {
   // A circuit would end by itself what is to be ended by the change alone.
-  const fakes = await scene({ ...echo, policy: { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } } })
+  const fakes = await scene({
+    ...echo,
+    policy: { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } },
+  })
   const { webhook, secret } = await fakes.hook()
   // It is known to be well, so that no success looks at it anew.
   await fakes.send('before')
@@ -25,15 +30,26 @@ async function withWaiting() {
     await fakes.clock.advance(0)
     return fakes.sender.requests.slice(EARLIER + IN_FLIGHT)
   }
-  return { ...fakes, secret, webhook, which: { projectId: fakes.project.id, webhookId: webhook.id }, rest }
+  return {
+    ...fakes,
+    secret,
+    webhook,
+    which: { projectId: fakes.project.id, webhookId: webhook.id },
+    rest,
+  }
 }
 
 describe('a change of a webhook holds for the next request, of what waits in this process already too', () => {
   it('a rotation that is over: the old secret signs nothing more', async () => {
     const { service, which, rest, crypto } = await withWaiting()
-    const { secret } = (await service.webhooks.rotateSecret({ ...which, graceMs: 1_000 }))._unsafeUnwrap()
+    const { secret } = (
+      await service.webhooks.rotateSecret({ ...which, graceMs: 1_000 })
+    )._unsafeUnwrap()
     await service.webhooks.finishRotation(which)
-    const signatures = (await rest()).map(({ headers, body }) => [headers['X-Service-Signature'], crypto.hmacSha256(secret, body, 'hex')])
+    const signatures = (await rest()).map(({ headers, body }) => [
+      headers['X-Service-Signature'],
+      crypto.hmacSha256(secret, body, 'hex'),
+    ])
     expect(signatures).toHaveLength(2)
     for (const [signature, expected] of signatures) expect(signature).toBe(`sha256=${expected}`)
   })
@@ -41,7 +57,9 @@ describe('a change of a webhook holds for the next request, of what waits in thi
   it('a rotation: both secrets sign from now on', async () => {
     const { service, which, rest } = await withWaiting()
     await service.webhooks.rotateSecret(which)
-    expect((await rest()).map(({ headers }) => headers['webhook-signature']?.split(' ').length)).toEqual([2, 2])
+    expect(
+      (await rest()).map(({ headers }) => headers['webhook-signature']?.split(' ').length),
+    ).toEqual([2, 2])
   })
 
   it('another URL and other headers', async () => {
@@ -49,7 +67,10 @@ describe('a change of a webhook holds for the next request, of what waits in thi
     const url = 'https://moved.example/'
     await service.webhooks.update({ ...which, change: { url, headers: { 'X-New': 'n' } } })
     const request = { url, headers: expect.objectContaining({ 'X-New': 'n' }) as unknown }
-    expect(await rest()).toEqual([expect.objectContaining(request), expect.objectContaining(request)])
+    expect(await rest()).toEqual([
+      expect.objectContaining(request),
+      expect.objectContaining(request),
+    ])
   })
 
   it('disabling it: nothing more is sent, until it is enabled again', async () => {
@@ -66,7 +87,9 @@ describe('a change of a webhook holds for the next request, of what waits in thi
     await service.webhooks.update({ ...which, change: { disableOnGone: true } })
     sender.release(refused(410))
     await clock.advance(0)
-    expect((await service.webhooks.get(which))._unsafeUnwrap().status).toMatchObject({ reason: 'gone' })
+    expect((await service.webhooks.get(which))._unsafeUnwrap().status).toMatchObject({
+      reason: 'gone',
+    })
     expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT)
   })
 
@@ -79,8 +102,12 @@ describe('a change of a webhook holds for the next request, of what waits in thi
 
 it('a delivery that is cancelled while it waits in this process is not sent, and those beside it are', async () => {
   const { service, project, deliveries, rest } = await withWaiting()
-  const [first, second] = (await deliveries()).slice(EARLIER + IN_FLIGHT).map(({ delivery }) => delivery.id)
-  const cancelled = (await service.deliveries.cancel({ projectId: project.id, deliveryId: first ?? '' }))._unsafeUnwrap()
+  const [first, second] = (await deliveries())
+    .slice(EARLIER + IN_FLIGHT)
+    .map(({ delivery }) => delivery.id)
+  const cancelled = (
+    await service.deliveries.cancel({ projectId: project.id, deliveryId: first ?? '' })
+  )._unsafeUnwrap()
   expect(cancelled.state).toMatchObject({ kind: 'cancelled', reason: 'operator' })
   expect((await rest()).map(({ headers }) => headers['X-Service-Delivery'])).toEqual([second])
 })

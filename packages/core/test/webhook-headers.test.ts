@@ -3,20 +3,34 @@ import { fakeCrypto } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
 const url = 'https://receiver.example/hook'
 const KEY = 'Bearer canary-7f3a'
 
-async function withHeaders(headers: Record<string, string> | null = { Authorization: KEY, 'X-Tenant': 'Zoë' }) {
+async function withHeaders(
+  headers: Record<string, string> | null = { Authorization: KEY, 'X-Tenant': 'Zoë' },
+) {
   const fakes = await scene(echo)
-  const created = await fakes.service.webhooks.create({ projectId: fakes.project.id, url, events: ['*'], headers })
+  const created = await fakes.service.webhooks.create({
+    projectId: fakes.project.id,
+    url,
+    events: ['*'],
+    headers,
+  })
   const { webhook } = created._unsafeUnwrap()
   const change = (change: object) =>
-    fakes.service.webhooks.update({ projectId: fakes.project.id, webhookId: webhook.id, change }).map((changed) => changed.headers?.names)
+    fakes.service.webhooks
+      .update({ projectId: fakes.project.id, webhookId: webhook.id, change })
+      .map((changed) => changed.headers?.names)
   async function deliver() {
     await fakes.send()
     await fakes.clock.advance(0)
-    return { request: fakes.sender.requests.at(-1)?.headers, attempts: (await fakes.deliveries()).at(-1)?.attempts }
+    return {
+      request: fakes.sender.requests.at(-1)?.headers,
+      attempts: (await fakes.deliveries()).at(-1)?.attempts,
+    }
   }
   return { ...fakes, webhook, change, deliver }
 }
@@ -25,20 +39,36 @@ describe('the headers of a webhook’s own', () => {
   it('are sent beside ours, and kept with each attempt without their values', async () => {
     const { deliver, telemetry, webhook } = await withHeaders()
     const { request, attempts } = await deliver()
-    expect(request).toMatchObject({ Authorization: KEY, 'X-Tenant': 'Zoë', 'content-type': 'application/json' })
+    expect(request).toMatchObject({
+      Authorization: KEY,
+      'X-Tenant': 'Zoë',
+      'content-type': 'application/json',
+    })
     expect(attempts).toEqual([
-      expect.objectContaining({ requestHeaders: { ...request, Authorization: '[redacted]', 'X-Tenant': '[redacted]' } }),
+      expect.objectContaining({
+        requestHeaders: { ...request, Authorization: '[redacted]', 'X-Tenant': '[redacted]' },
+      }),
     ])
     expect(JSON.stringify([webhook, attempts, telemetry.facts])).not.toContain('canary')
   })
 
-  it.each(['accepted', 'refused'] as const)('are not kept of an answer that sends them back, be it %s', async (kind) => {
-    const { deliver, sender } = await withHeaders()
-    sender.script({ kind, statusCode: kind === 'accepted' ? 200 : 500, responseBody: `You sent ${KEY} (canary-7f3a) for Zoë` })
-    const { attempts } = await deliver()
-    // A short value is no secret, and stands in half of all texts.
-    expect(attempts?.[0]?.outcome).toMatchObject({ kind, responseBody: 'You sent [redacted] ([redacted]) for Zoë' })
-  })
+  it.each(['accepted', 'refused'] as const)(
+    'are not kept of an answer that sends them back, be it %s',
+    async (kind) => {
+      const { deliver, sender } = await withHeaders()
+      sender.script({
+        kind,
+        statusCode: kind === 'accepted' ? 200 : 500,
+        responseBody: `You sent ${KEY} (canary-7f3a) for Zoë`,
+      })
+      const { attempts } = await deliver()
+      // A short value is no secret, and stands in half of all texts.
+      expect(attempts?.[0]?.outcome).toMatchObject({
+        kind,
+        responseBody: 'You sent [redacted] ([redacted]) for Zoë',
+      })
+    },
+  )
 
   it('are none when there are none', async () => {
     for (const none of [null, {}]) {
@@ -51,7 +81,10 @@ describe('the headers of a webhook’s own', () => {
 
   it('are replaced as a whole, left as they are by another change, and cleared by null', async () => {
     const { change, deliver } = await withHeaders()
-    expect((await change({ description: 'd' }))._unsafeUnwrap()).toEqual(['Authorization', 'X-Tenant'])
+    expect((await change({ description: 'd' }))._unsafeUnwrap()).toEqual([
+      'Authorization',
+      'X-Tenant',
+    ])
     expect((await change({ headers: { 'X-New': '1' } }))._unsafeUnwrap()).toEqual(['X-New'])
     const { request } = await deliver()
     expect(request).toMatchObject({ 'X-New': '1' })
@@ -62,44 +95,76 @@ describe('the headers of a webhook’s own', () => {
 
   it('go along to another place of the same origin, and to another origin only if they are given anew', async () => {
     const { change, deliver, sender } = await withHeaders()
-    expect((await change({ url: 'https://receiver.example:443/new?a=b' }))._unsafeUnwrap()).toEqual(['Authorization', 'X-Tenant'])
+    expect((await change({ url: 'https://receiver.example:443/new?a=b' }))._unsafeUnwrap()).toEqual(
+      ['Authorization', 'X-Tenant'],
+    )
     for (const elsewhere of [
       'https://evil.example/hook',
       'http://receiver.example/hook',
       'https://receiver.example:8443/hook',
       'elsewhere',
     ]) {
-      const message = 'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
-      expect((await change({ url: elsewhere }))._unsafeUnwrapErr()).toEqual({ kind: 'invalid', issues: [{ path: 'headers', message }] })
+      const message =
+        'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
+      expect((await change({ url: elsewhere }))._unsafeUnwrapErr()).toEqual({
+        kind: 'invalid',
+        issues: [{ path: 'headers', message }],
+      })
     }
     await deliver()
     expect(sender.requests.at(-1)?.url).toBe('https://receiver.example:443/new?a=b')
-    expect((await change({ url: 'https://a.example', headers: { 'X-New': '1' } }))._unsafeUnwrap()).toEqual(['X-New'])
-    expect((await change({ url: 'https://b.example', headers: null }))._unsafeUnwrap()).toBeUndefined()
+    expect(
+      (await change({ url: 'https://a.example', headers: { 'X-New': '1' } }))._unsafeUnwrap(),
+    ).toEqual(['X-New'])
+    expect(
+      (await change({ url: 'https://b.example', headers: null }))._unsafeUnwrap(),
+    ).toBeUndefined()
     expect((await change({ url: 'https://c.example' }))._unsafeUnwrap()).toBeUndefined()
   })
 
   it.each([
-    [{ 'x-service-signature': 'sha256=00' }, 'headers.x-service-signature', 'is set by the service itself'],
+    [
+      { 'x-service-signature': 'sha256=00' },
+      'headers.x-service-signature',
+      'is set by the service itself',
+    ],
     [{ 'Content-Type': 'text/plain' }, 'headers.Content-Type', 'is set by the service itself'],
-    [{ 'X-A': 'a\r\nb: c' }, 'headers.X-A', 'must not hold line breaks, control characters or characters beyond Latin-1'],
+    [
+      { 'X-A': 'a\r\nb: c' },
+      'headers.X-A',
+      'must not hold line breaks, control characters or characters beyond Latin-1',
+    ],
     [{ 'X-A': 'x'.repeat(4_097) }, 'headers.X-A', 'must have at most 4096 characters'],
-    [Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`X-${n}`, ''])), 'headers', 'must be at most 20'],
+    [
+      Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`X-${n}`, ''])),
+      'headers',
+      'must be at most 20',
+    ],
   ])('are refused when they cannot be sent: %j', async (headers, path, message) => {
     const { service, project, change } = await withHeaders()
     const refusal = { kind: 'invalid', issues: [{ path, message }] }
-    expect((await service.webhooks.create({ projectId: project.id, url, events: ['*'], headers }))._unsafeUnwrapErr()).toEqual(refusal)
+    expect(
+      (
+        await service.webhooks.create({ projectId: project.id, url, events: ['*'], headers })
+      )._unsafeUnwrapErr(),
+    ).toEqual(refusal)
     expect((await change({ headers }))._unsafeUnwrapErr()).toEqual(refusal)
   })
 
   it('never take the place of ours, though the operator chose another prefix since', async () => {
-    const { another, clock, service, ref, sender } = await withHeaders({ 'X-Acme-Event': 'forged', 'X-Other': 'o' })
+    const { another, clock, service, ref, sender } = await withHeaders({
+      'X-Acme-Event': 'forged',
+      'X-Other': 'o',
+    })
     await service.stop()
     const renamed = another({ headerPrefix: 'x-acme' })
     await renamed.start()
     await renamed.messages.send({ ...ref, sessionId: 's', message: 'hi' })
     await clock.advance(0)
-    expect(sender.requests.at(-1)?.headers).toMatchObject({ 'x-acme-Event': 'message.responded', 'X-Other': 'o' })
+    expect(sender.requests.at(-1)?.headers).toMatchObject({
+      'x-acme-Event': 'message.responded',
+      'X-Other': 'o',
+    })
     expect(JSON.stringify(sender.requests)).not.toContain('forged')
   })
 
@@ -109,12 +174,18 @@ describe('the headers of a webhook’s own', () => {
     const crypto = fakeCrypto()
     const unseal = (...[sealed, context]: Parameters<typeof crypto.unseal>) =>
       context.endsWith('/headers') ? undefined : crypto.unseal(sealed, context)
-    const other = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: { ...crypto, unseal } })
+    const other = createService({
+      ...fakes,
+      storage: fakes.storage.reopen(),
+      crypto: { ...crypto, unseal },
+    })
     await other.start()
     await other.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
     await fakes.clock.advance(0)
     const error = 'unsealable_secret'
-    expect(await fakes.deliveries()).toMatchObject([{ attempts: [{ outcome: { kind: 'unreachable', error } }] }])
+    expect(await fakes.deliveries()).toMatchObject([
+      { attempts: [{ outcome: { kind: 'unreachable', error } }] },
+    ])
     expect((await fakes.deliveries())[0]?.attempts[0]).not.toHaveProperty('requestHeaders')
     expect(fakes.sender.requests).toEqual([])
   })

@@ -1,14 +1,26 @@
 import { errAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { createService, defaultWebhookHealthPolicy, defaultLimits, type Outcome, type SubscribableEvent } from '@org/agent-messaging-core'
+import {
+  createService,
+  defaultWebhookHealthPolicy,
+  defaultLimits,
+  type Outcome,
+  type SubscribableEvent,
+} from '@org/agent-messaging-core'
 import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 /** The circuit alone decides when a webhook is tried. */
-const retry = { delaysMs: Array.from({ length: 100 }, () => SECOND), jitter: 0, maxRetryAfterMs: 86_400_000 }
+const retry = {
+  delaysMs: Array.from({ length: 100 }, () => SECOND),
+  jitter: 0,
+  maxRetryAfterMs: 86_400_000,
+}
 
 /** A webhook whose receiver comes to `outcome` until told otherwise. */
 async function failingWebhook(outcome: Outcome, policy = {}) {
@@ -30,7 +42,13 @@ async function failingWebhook(outcome: Outcome, policy = {}) {
     shown: async () => (await fakes.service.webhooks.get(which))._unsafeUnwrap(),
     requests: () => fakes.sender.requests.filter(({ url }) => url === webhook.url).length,
     other: async (events: SubscribableEvent[] = ['webhook.disabled']) =>
-      (await fakes.service.webhooks.create({ projectId: fakes.project.id, url: 'https://other.example', events }))._unsafeUnwrap(),
+      (
+        await fakes.service.webhooks.create({
+          projectId: fakes.project.id,
+          url: 'https://other.example',
+          events,
+        })
+      )._unsafeUnwrap(),
   }
 }
 
@@ -40,7 +58,9 @@ describe('a receiver that fails', () => {
     await send()
     await clock.advance(4 * SECOND)
     expect(requests()).toBe(5)
-    expect(await shown()).toMatchObject({ health: { consecutiveFailures: 5, circuit: { kind: 'open', trips: 1 } } })
+    expect(await shown()).toMatchObject({
+      health: { consecutiveFailures: 5, circuit: { kind: 'open', trips: 1 } },
+    })
     const times = []
     for (let n = requests(); n < 9; n++) {
       const from = clock.now()
@@ -48,14 +68,19 @@ describe('a receiver that fails', () => {
       times.push(Math.round((clock.now() - from) / (5 * SECOND)))
     }
     expect(times).toEqual([1, 2, 4, 8])
-    expect(telemetry.named('webhook.circuit').map(({ circuit }) => circuit)).toEqual(Array.from({ length: 5 }, () => 'open'))
+    expect(telemetry.named('webhook.circuit').map(({ circuit }) => circuit)).toEqual(
+      Array.from({ length: 5 }, () => 'open'),
+    )
   })
   it('every other time, with many at once, is not left alone: no two failures are in a row', async () => {
     const { send, clock, requests, heal, shown, sender } = await failingWebhook(accepted())
     heal()
     let n = 0
     const { send: request } = sender
-    Object.assign(sender, { send: async (one: Parameters<typeof request>[0]) => (++n % 2 === 0 ? refused(500) : request(one)) })
+    Object.assign(sender, {
+      send: async (one: Parameters<typeof request>[0]) =>
+        ++n % 2 === 0 ? refused(500) : request(one),
+    })
     await send('first')
     await Promise.all(Array.from({ length: 16 }, (_, nth) => send('x', { sessionId: String(nth) })))
     await clock.advance(0)
@@ -63,7 +88,9 @@ describe('a receiver that fails', () => {
     expect((await shown()).health.circuit).toEqual({ kind: 'closed' })
   })
   it('gets one probe of a backlog, and all of it once that is accepted', async () => {
-    const { send, clock, requests, heal, shown, telemetry } = await failingWebhook(unreachable('timeout'))
+    const { send, clock, requests, heal, shown, telemetry } = await failingWebhook(
+      unreachable('timeout'),
+    )
     for (let n = 0; n < 30; n++) await send(String(n))
     await clock.advance(0)
     const before = requests()
@@ -73,11 +100,16 @@ describe('a receiver that fails', () => {
     heal()
     await clock.advance(11 * SECOND)
     expect(requests()).toBe(before + 1 + 30)
-    expect((await shown()).health).toMatchObject({ consecutiveFailures: 0, circuit: { kind: 'closed' } })
+    expect((await shown()).health).toMatchObject({
+      consecutiveFailures: 0,
+      circuit: { kind: 'closed' },
+    })
     expect(telemetry.named('webhook.circuit').at(-1)).toMatchObject({ circuit: 'closed' })
   })
   it('that asks for time gets it, and its neighbours none', async () => {
-    const { send, clock, requests, other, sender } = await failingWebhook(refused(429, 120 * SECOND))
+    const { send, clock, requests, other, sender } = await failingWebhook(
+      refused(429, 120 * SECOND),
+    )
     await other(['message.responded'])
     for (let n = 0; n < 20; n++) await send(String(n))
     await clock.advance(119 * SECOND)
@@ -87,27 +119,34 @@ describe('a receiver that fails', () => {
     expect(requests()).toBe(2)
   })
   it('can be asked again at once for what waited when its circuit opened', async () => {
-    const { send, clock, sender, requests, deliveries, service, which } = await failingWebhook(refused(429, 86_400_000))
+    const { send, clock, sender, requests, deliveries, service, which } = await failingWebhook(
+      refused(429, 86_400_000),
+    )
     sender.hold()
     for (let n = 0; n < 9; n++) await send(String(n))
     sender.release()
     await clock.advance(0)
     const { delivery } = (await deliveries()).at(-1) ?? {}
     expect(delivery?.state).toMatchObject({ kind: 'pending', step: 0 })
-    const redelivered = await service.deliveries.redeliver({ projectId: which.projectId, deliveryId: delivery?.id ?? '' })
+    const redelivered = await service.deliveries.redeliver({
+      projectId: which.projectId,
+      deliveryId: delivery?.id ?? '',
+    })
     expect(redelivered.isOk()).toBe(true)
     await clock.advance(0)
     expect(requests()).toBe(8 + 1)
   })
   it('can be asked again for what nobody could give up, once that lease has ended', async () => {
-    const { send, clock, sender, requests, deliveries, service, which, storage } = await failingWebhook(refused(429, 86_400_000))
+    const { send, clock, sender, requests, deliveries, service, which, storage } =
+      await failingWebhook(refused(429, 86_400_000))
     storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
     sender.hold()
     for (let n = 0; n < 9; n++) await send(String(n))
     sender.release()
     await clock.advance(0)
     const { delivery } = (await deliveries()).at(-1) ?? {}
-    const redeliver = () => service.deliveries.redeliver({ projectId: which.projectId, deliveryId: delivery?.id ?? '' })
+    const redeliver = () =>
+      service.deliveries.redeliver({ projectId: which.projectId, deliveryId: delivery?.id ?? '' })
     expect((await redeliver())._unsafeUnwrapErr().kind).toBe('delivery_busy')
     await clock.advance(31 * SECOND)
     expect((await redeliver()).isOk()).toBe(true)
@@ -134,20 +173,34 @@ describe('a receiver that fails', () => {
     const fakes = await scene({ ...echo, policy: { retry } })
     const { webhook } = await fakes.hook()
     await fakes.service.stop()
-    const stranger = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key'), policy: { retry } })
+    const stranger = createService({
+      ...fakes,
+      storage: fakes.storage.reopen(),
+      crypto: fakeCrypto('another key'),
+      policy: { retry },
+    })
     await stranger.start()
     await stranger.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
     await fakes.clock.advance(10 * SECOND)
-    const { health } = (await stranger.webhooks.get({ projectId: fakes.project.id, webhookId: webhook.id }))._unsafeUnwrap()
+    const { health } = (
+      await stranger.webhooks.get({ projectId: fakes.project.id, webhookId: webhook.id })
+    )._unsafeUnwrap()
     expect(health).toEqual({ consecutiveFailures: 0, circuit: { kind: 'closed' } })
   })
 })
 
 describe('a webhook that is disabled by its failures', () => {
-  const webhookHealth = { ...defaultWebhookHealthPolicy, disableAfterMs: 10 * MINUTE, longestOpenMs: 20 * SECOND }
+  const webhookHealth = {
+    ...defaultWebhookHealthPolicy,
+    disableAfterMs: 10 * MINUTE,
+    longestOpenMs: 20 * SECOND,
+  }
 
   it('says why, is sent nothing more, and tells the other webhooks once', async () => {
-    const { send, clock, requests, shown, other, sender, telemetry } = await failingWebhook(refused(500), { webhookHealth })
+    const { send, clock, requests, shown, other, sender, telemetry } = await failingWebhook(
+      refused(500),
+      { webhookHealth },
+    )
     await other()
     for (let n = 0; n < 12; n++) await send(String(n))
     await clock.advance(9 * MINUTE)
@@ -161,21 +214,30 @@ describe('a webhook that is disabled by its failures', () => {
       event: 'webhook.disabled',
       data: {
         ...{ webhookId: id, reason: 'failing', failingSince: '2030-01-01T00:00:00.000Z' },
-        ...{ consecutiveFailures: health.consecutiveFailures, disabledAt: expect.stringContaining('2030-01-01T00:1') },
+        ...{
+          consecutiveFailures: health.consecutiveFailures,
+          disabledAt: expect.stringContaining('2030-01-01T00:1'),
+        },
       },
     })
-    expect(telemetry.named('webhook.disabled')).toMatchObject([{ webhookId: id, reason: 'failing' }])
+    expect(telemetry.named('webhook.disabled')).toMatchObject([
+      { webhookId: id, reason: 'failing' },
+    ])
     const before = requests()
     await send('more')
     await clock.advance(60 * MINUTE)
     expect(requests()).toBe(before)
   })
   it('at once by a 410, if it is to be; enabling sends what was kept, one delivery first', async () => {
-    const { service, which, send, clock, requests, shown, sender, heal, deliveries } = await failingWebhook(refused(410))
+    const { service, which, send, clock, requests, shown, sender, heal, deliveries } =
+      await failingWebhook(refused(410))
     await service.webhooks.update({ ...which, change: { disableOnGone: true } })
     await send()
     await clock.advance(0)
-    expect(await shown()).toMatchObject({ status: { kind: 'disabled', reason: 'gone' }, health: { consecutiveFailures: 1 } })
+    expect(await shown()).toMatchObject({
+      status: { kind: 'disabled', reason: 'gone' },
+      health: { consecutiveFailures: 1 },
+    })
     for (let n = 0; n < 20; n++) await send(String(n))
     await clock.advance(MINUTE)
     expect(requests()).toBe(1)
@@ -183,7 +245,10 @@ describe('a webhook that is disabled by its failures', () => {
     heal()
     sender.hold()
     const enabled = (await service.webhooks.enable(which))._unsafeUnwrap()
-    expect(enabled).toMatchObject({ status: { kind: 'enabled' }, health: { consecutiveFailures: 0 } })
+    expect(enabled).toMatchObject({
+      status: { kind: 'enabled' },
+      health: { consecutiveFailures: 0 },
+    })
     expect(enabled.health).not.toHaveProperty('failingSince')
     await clock.advance(SECOND)
     expect(sender.held).toBe(1)
@@ -198,42 +263,66 @@ describe('a webhook that is disabled by its failures', () => {
     await service.webhooks.update({ ...which, change: { disableOnGone: true } })
     await send()
     await clock.advance(0)
-    expect((await service.webhooks.disable(which))._unsafeUnwrap().status).toMatchObject({ reason: 'gone' })
+    expect((await service.webhooks.disable(which))._unsafeUnwrap().status).toMatchObject({
+      reason: 'gone',
+    })
     await service.webhooks.enable(which)
-    expect((await service.webhooks.disable(which))._unsafeUnwrap().status).toMatchObject({ reason: 'operator' })
+    expect((await service.webhooks.disable(which))._unsafeUnwrap().status).toMatchObject({
+      reason: 'operator',
+    })
   })
   it('is enabled and disabled only where it is', async () => {
     const { service, which } = await failingWebhook(accepted())
     const nowhere = { ...which, webhookId: which.projectId }
-    expect((await service.webhooks.enable(nowhere))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
-    expect((await service.webhooks.disable(nowhere))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
-    expect((await service.webhooks.enable(which))._unsafeUnwrap().health.circuit.kind).toBe('closed')
+    expect((await service.webhooks.enable(nowhere))._unsafeUnwrapErr().kind).toBe(
+      'webhook_not_found',
+    )
+    expect((await service.webhooks.disable(nowhere))._unsafeUnwrapErr().kind).toBe(
+      'webhook_not_found',
+    )
+    expect((await service.webhooks.enable(which))._unsafeUnwrap().health.circuit.kind).toBe(
+      'closed',
+    )
   })
 })
 
 describe('an operator who wants a try now', () => {
-  it.each(['redeliver', 'recover', 'sendTestEvent'] as const)('gets one by %s, though the circuit is open', async (action) => {
-    const { service, send, clock, requests, which, deliveries, shown, heal } = await failingWebhook(refused(503, 60 * MINUTE))
-    await send()
-    await clock.advance(MINUTE)
-    expect(requests()).toBe(1)
-    heal()
-    const deliveryId = (await deliveries())[0]?.delivery.id ?? ''
-    if (action === 'redeliver') await service.deliveries.redeliver({ projectId: which.projectId, deliveryId })
-    if (action === 'recover') await service.deliveries.recover({ ...which, filter: { status: 'pending' }, page: { limit: 9 } })
-    if (action === 'sendTestEvent') await service.webhooks.sendTestEvent(which)
-    await clock.advance(0)
-    expect(requests()).toBe(2)
-    expect((await shown()).health.circuit.kind).toBe('closed')
-  })
+  it.each(['redeliver', 'recover', 'sendTestEvent'] as const)(
+    'gets one by %s, though the circuit is open',
+    async (action) => {
+      const { service, send, clock, requests, which, deliveries, shown, heal } =
+        await failingWebhook(refused(503, 60 * MINUTE))
+      await send()
+      await clock.advance(MINUTE)
+      expect(requests()).toBe(1)
+      heal()
+      const deliveryId = (await deliveries())[0]?.delivery.id ?? ''
+      if (action === 'redeliver')
+        await service.deliveries.redeliver({ projectId: which.projectId, deliveryId })
+      if (action === 'recover')
+        await service.deliveries.recover({
+          ...which,
+          filter: { status: 'pending' },
+          page: { limit: 9 },
+        })
+      if (action === 'sendTestEvent') await service.webhooks.sendTestEvent(which)
+      await clock.advance(0)
+      expect(requests()).toBe(2)
+      expect((await shown()).health.circuit.kind).toBe('closed')
+    },
+  )
   it('gets one by giving it another URL, where nobody has asked to be left alone', async () => {
-    const { service, send, clock, sender, which, shown } = await failingWebhook(refused(503, 60 * MINUTE))
+    const { service, send, clock, sender, which, shown } = await failingWebhook(
+      refused(503, 60 * MINUTE),
+    )
     await send()
     await send('what waits behind the open circuit')
     await clock.advance(MINUTE)
     await service.webhooks.update({ ...which, change: { url: 'https://moved.example/hook' } })
     await clock.advance(0)
-    expect(sender.requests.filter(({ url }) => url === 'https://moved.example/hook')).toHaveLength(1)
+    expect(sender.requests.filter(({ url }) => url === 'https://moved.example/hook')).toHaveLength(
+      1,
+    )
     expect((await shown()).health.circuit.kind).toBe('closed')
   })
 })
@@ -265,7 +354,12 @@ describe('fair shares', () => {
     const { service, send, sender, hook, clock } = await scene({ ...echo, policy: { limits } })
     for (let n = 0; n < 500; n++) await hook(`https://hangs.example/${n}`)
     const { id: projectId } = (await service.projects.create({ name: 'small' }))._unsafeUnwrap()
-    await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+    await service.agents.create({
+      projectId,
+      name: 'bot',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
     const url = 'https://small.example'
     await service.webhooks.create({ projectId, url, events: ['message.responded'] })
     const { send: answer } = sender
@@ -286,13 +380,17 @@ describe('fair shares', () => {
   })
   it('a storm of retries that hang does not delay a new event', async () => {
     const webhookHealth = { ...defaultWebhookHealthPolicy, failures: 1_000 }
-    const { service, send, sender, hook, clock } = await scene({ ...echo, policy: { limits, retry, webhookHealth } })
+    const { service, send, sender, hook, clock } = await scene({
+      ...echo,
+      policy: { limits, retry, webhookHealth },
+    })
     for (let n = 0; n < 90; n++) await hook(`https://storm.example/${n}`)
     const { send: answer } = sender
     let hangs = false
     Object.assign(sender, {
       send: (request: Parameters<typeof answer>[0]) => {
-        if (request.url.includes('storm')) return hangs ? new Promise(() => undefined) : Promise.resolve(refused(500))
+        if (request.url.includes('storm'))
+          return hangs ? new Promise(() => undefined) : Promise.resolve(refused(500))
         return answer(request)
       },
     })
@@ -301,14 +399,25 @@ describe('fair shares', () => {
     hangs = true
     await clock.advance(2 * SECOND)
     const { id: projectId } = (await service.projects.create({ name: 'calm' }))._unsafeUnwrap()
-    await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
-    await service.webhooks.create({ projectId, url: 'https://calm.example', events: ['message.responded'] })
-    for (let n = 0; n < 5; n++) await service.messages.send({ projectId, agent: 'bot', sessionId: `s${n}`, message: 'hi' })
+    await service.agents.create({
+      projectId,
+      name: 'bot',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
+    await service.webhooks.create({
+      projectId,
+      url: 'https://calm.example',
+      events: ['message.responded'],
+    })
+    for (let n = 0; n < 5; n++)
+      await service.messages.send({ projectId, agent: 'bot', sessionId: `s${n}`, message: 'hi' })
     await clock.advance(0)
     expect(sender.requests.filter(({ url }) => url === 'https://calm.example')).toHaveLength(5)
   })
   it('two services on one store probe a half-open webhook once', async () => {
-    const { send, clock, requests, sender, another, which, service } = await failingWebhook(unreachable())
+    const { send, clock, requests, sender, another, which, service } =
+      await failingWebhook(unreachable())
     for (let n = 0; n < 30; n++) await send(String(n))
     await clock.advance(0)
     const before = requests()

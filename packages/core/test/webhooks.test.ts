@@ -6,7 +6,9 @@ import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { fakeCrypto, fakePlatform, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
-const echo = { handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const }
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
 const OWN_SECRET = `whsec_${btoa('x'.repeat(32))}`
 
 describe('a delivery', () => {
@@ -17,17 +19,32 @@ describe('a delivery', () => {
     await clock.advance(0)
     expect(sender.requests).toHaveLength(1)
     const [{ delivery, body, attempts } = {} as never] = await deliveries()
-    expect(sender.requests[0]).toMatchObject({ url: webhook.url, body, deadlineMs: 15_000, headers: { 'X-Service-Delivery': delivery.id } })
+    expect(sender.requests[0]).toMatchObject({
+      url: webhook.url,
+      body,
+      deadlineMs: 15_000,
+      headers: { 'X-Service-Delivery': delivery.id },
+    })
     expect(JSON.parse(body)).toMatchObject({
       event: 'message.responded',
-      data: { messageId: message.id, response: 'hi', metadata: { channel: 'C' }, channel: 'C', executionPrincipal: { type: 'service' } },
+      data: {
+        messageId: message.id,
+        response: 'hi',
+        metadata: { channel: 'C' },
+        channel: 'C',
+        executionPrincipal: { type: 'service' },
+      },
     })
     expect(delivery).toMatchObject({ state: { kind: 'delivered' }, attemptCount: 1 })
-    expect(attempts).toMatchObject([{ attemptNumber: 1, outcome: { kind: 'accepted', statusCode: 200 } }])
+    expect(attempts).toMatchObject([
+      { attemptNumber: 1, outcome: { kind: 'accepted', statusCode: 200 } },
+    ])
   })
 
   it('is retried on the schedule with the same id and bytes, until it is exhausted', async () => {
-    const policy = { retry: { delaysMs: [5_000, 300_000], jitter: 0.2, maxRetryAfterMs: 86_400_000 } }
+    const policy = {
+      retry: { delaysMs: [5_000, 300_000], jitter: 0.2, maxRetryAfterMs: 86_400_000 },
+    }
     const { send, hook, sender, deliveries, clock, telemetry } = await scene({ ...echo, policy })
     await hook()
     sender.script(refused(500), refused(503, 600_000), unreachable('timeout'))
@@ -48,7 +65,9 @@ describe('a delivery', () => {
       [3, 'unreachable'],
     ])
     expect(new Set(sender.requests.map(({ body }) => body)).size).toBe(1)
-    expect(new Set(sender.requests.map(({ headers }) => headers['X-Service-Delivery'])).size).toBe(1)
+    expect(new Set(sender.requests.map(({ headers }) => headers['X-Service-Delivery'])).size).toBe(
+      1,
+    )
     expect(telemetry.named('delivery.attempted')).toMatchObject([
       { statusCode: 500, state: 'pending' },
       {},
@@ -70,7 +89,9 @@ describe('a delivery', () => {
     await clock.advance(2_000)
     expect(sender.requests).toHaveLength(2)
     expect(sender.requests[1]?.body).toBe(sender.requests[0]?.body)
-    expect(await deliveries()).toMatchObject([{ delivery: { state: { kind: 'delivered' }, attemptCount: 1 } }])
+    expect(await deliveries()).toMatchObject([
+      { delivery: { state: { kind: 'delivered' }, attemptCount: 1 } },
+    ])
   })
 
   it('is recorded attempt by attempt, also where a record is refused after one of the same outcome', async () => {
@@ -82,7 +103,9 @@ describe('a delivery', () => {
     storage.fail('deliveries.recordAttempt', { times: 1 })
     await clock.until(() => sender.requests.length === 2)
     await clock.advance(1_000)
-    expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 2, state: { kind: 'pending', step: 2 } } }])
+    expect(await deliveries()).toMatchObject([
+      { delivery: { attemptCount: 2, state: { kind: 'pending', step: 2 } } },
+    ])
   })
 
   it('whose lease was superseded is not recorded twice', async () => {
@@ -104,12 +127,18 @@ describe('a delivery', () => {
     const { hook, deliveries, clock, sender } = fakes
     await hook()
     await fakes.service.stop()
-    const other = createService({ ...fakes, storage: fakes.storage.reopen(), crypto: fakeCrypto('another key') })
+    const other = createService({
+      ...fakes,
+      storage: fakes.storage.reopen(),
+      crypto: fakeCrypto('another key'),
+    })
     await other.start()
     await other.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
     await clock.advance(0)
     expect(sender.requests).toEqual([])
-    expect(await deliveries()).toMatchObject([{ attempts: [{ outcome: { kind: 'unreachable', error: 'unsealable_secret' } }] }])
+    expect(await deliveries()).toMatchObject([
+      { attempts: [{ outcome: { kind: 'unreachable', error: 'unsealable_secret' } }] },
+    ])
   })
 
   it('survives a sender that breaks its promise never to reject', async () => {
@@ -118,7 +147,9 @@ describe('a delivery', () => {
     Object.assign(sender, { send: () => Promise.reject(new Error('rude')) })
     await send()
     await clock.advance(0)
-    expect(await deliveries()).toMatchObject([{ attempts: [{ outcome: { error: 'protocol', detail: 'Error: rude' } }] }])
+    expect(await deliveries()).toMatchObject([
+      { attempts: [{ outcome: { error: 'protocol', detail: 'Error: rude' } }] },
+    ])
   })
 
   it('is signed so that third parties can verify it', async () => {
@@ -127,9 +158,16 @@ describe('a delivery', () => {
     const service = createService({ ...platform, crypto })
     await service.start()
     const { id: projectId } = (await service.projects.create({ name: 'p' }))._unsafeUnwrap()
-    await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
+    await service.agents.create({
+      projectId,
+      name: 'bot',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
     const url = 'https://receiver.example'
-    const { secret } = (await service.webhooks.create({ projectId, url, events: ['message.responded'] }))._unsafeUnwrap()
+    const { secret } = (
+      await service.webhooks.create({ projectId, url, events: ['message.responded'] })
+    )._unsafeUnwrap()
     await service.messages.send({ projectId, agent: 'bot', sessionId: 's', message: 'grüße' })
     const [{ headers, body } = {} as never] = platform.sender.requests
     expect(await verify(secret, body, headers['X-Service-Signature'] ?? '')).toBe(true)
@@ -137,7 +175,13 @@ describe('a delivery', () => {
 })
 
 describe('many deliveries', () => {
-  const deliver = { deadlineMs: 15_000, leaseMs: 30_000, maxInFlight: 4, maxInFlightPerWebhook: 2, prefetch: 8 }
+  const deliver = {
+    deadlineMs: 15_000,
+    leaseMs: 30_000,
+    maxInFlight: 4,
+    maxInFlightPerWebhook: 2,
+    prefetch: 8,
+  }
 
   it('to a receiver that hangs do not delay the others', async () => {
     const { send, hook, sender, clock } = await scene({ ...echo, policy: { deliver } })
@@ -145,20 +189,32 @@ describe('many deliveries', () => {
     await hook('https://works.example')
     const { send: answer } = sender
     Object.assign(sender, {
-      send: (request: Parameters<typeof answer>[0]) => (request.url.includes('hangs') ? new Promise(() => undefined) : answer(request)),
+      send: (request: Parameters<typeof answer>[0]) =>
+        request.url.includes('hangs') ? new Promise(() => undefined) : answer(request),
     })
     for (let n = 0; n < 20; n++) await send(String(n))
     await clock.advance(1_000)
     expect(sender.requests).toHaveLength(20)
   })
   it('drain from a backlog without waiting for a poll each time', async () => {
-    const { send, hook, sender, clock, service, ref } = await scene({ ...echo, policy: { deliver } })
+    const { send, hook, sender, clock, service, ref } = await scene({
+      ...echo,
+      policy: { deliver },
+    })
     const { webhook } = await hook()
-    await service.webhooks.update({ projectId: ref.projectId, webhookId: webhook.id, change: { enabled: false } })
+    await service.webhooks.update({
+      projectId: ref.projectId,
+      webhookId: webhook.id,
+      change: { enabled: false },
+    })
     for (let n = 0; n < 50; n++) await send(String(n))
     await clock.advance(2_000)
     expect(sender.requests).toEqual([])
-    await service.webhooks.update({ projectId: ref.projectId, webhookId: webhook.id, change: { enabled: true } })
+    await service.webhooks.update({
+      projectId: ref.projectId,
+      webhookId: webhook.id,
+      change: { enabled: true },
+    })
     await clock.advance(0)
     expect(sender.requests).toHaveLength(50)
   })
@@ -208,13 +264,23 @@ describe('registering a webhook', () => {
 
   it('shows the secret once, made or the own one', async () => {
     const { service, project } = await scene()
-    const made = (await service.webhooks.create({ ...input, projectId: project.id }))._unsafeUnwrap()
+    const made = (
+      await service.webhooks.create({ ...input, projectId: project.id })
+    )._unsafeUnwrap()
     expect(made.secret).toMatch(/^whsec_/)
     expect(JSON.stringify(made.webhook)).not.toContain(made.secret)
     const own = (
-      await service.webhooks.create({ ...input, projectId: project.id, secret: OWN_SECRET, description: 'mine' })
+      await service.webhooks.create({
+        ...input,
+        projectId: project.id,
+        secret: OWN_SECRET,
+        description: 'mine',
+      })
     )._unsafeUnwrap()
-    expect(own).toMatchObject({ secret: OWN_SECRET, webhook: { description: 'mine', status: { kind: 'enabled' } } })
+    expect(own).toMatchObject({
+      secret: OWN_SECRET,
+      webhook: { description: 'mine', status: { kind: 'enabled' } },
+    })
   })
   it.each([
     ['url', { url: '' }],
@@ -227,19 +293,30 @@ describe('registering a webhook', () => {
   ])('refuses a bad %s', async (path, more) => {
     const { service, project, sender } = await scene()
     sender.refuse('https://refused.example', 'it is private')
-    const error = (await service.webhooks.create({ ...input, projectId: project.id, ...more }))._unsafeUnwrapErr()
+    const error = (
+      await service.webhooks.create({ ...input, projectId: project.id, ...more })
+    )._unsafeUnwrapErr()
     expect(error).toMatchObject({ kind: 'invalid', issues: [{ path }] })
   })
   it('refuses more than the project may have', async () => {
     const { defaultLimits } = await import('@org/agent-messaging-core')
-    const { service, project } = await scene({ policy: { limits: { ...defaultLimits, webhooksPerProject: 1 } } })
+    const { service, project } = await scene({
+      policy: { limits: { ...defaultLimits, webhooksPerProject: 1 } },
+    })
     await service.webhooks.create({ ...input, projectId: project.id })
-    expect((await service.webhooks.create({ ...input, projectId: project.id }))._unsafeUnwrapErr().kind).toBe('too_many_webhooks')
+    expect(
+      (await service.webhooks.create({ ...input, projectId: project.id }))._unsafeUnwrapErr().kind,
+    ).toBe('too_many_webhooks')
   })
   it('can be for one agent alone', async () => {
     const { service, project, bot, send, sender, clock } = await scene(echo)
     const { agent } = (
-      await service.agents.create({ projectId: project.id, name: 'other', runtime: { kind: 'fake' }, desiredState: 'running' })
+      await service.agents.create({
+        projectId: project.id,
+        name: 'other',
+        runtime: { kind: 'fake' },
+        desiredState: 'running',
+      })
     )._unsafeUnwrap()
     await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id })
     await send('a', { agent: agent.name })
@@ -250,9 +327,11 @@ describe('registering a webhook', () => {
   it('tells when the storage is away', async () => {
     const { service, project, storage, bot } = await scene()
     storage.fail('agents.get')
-    expect((await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id }))._unsafeUnwrapErr().kind).toBe(
-      'unavailable',
-    )
+    expect(
+      (
+        await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id })
+      )._unsafeUnwrapErr().kind,
+    ).toBe('unavailable')
   })
 })
 
@@ -261,13 +340,20 @@ describe('changing a webhook', () => {
     const { service, ref, hook, send, sender, clock } = await scene(echo)
     const { webhook } = await hook()
     const which = { projectId: ref.projectId, webhookId: webhook.id }
-    const change = { url: 'https://new.example', events: ['agent.error', 'agent.error'] as const, description: 'x', agentId: null }
+    const change = {
+      url: 'https://new.example',
+      events: ['agent.error', 'agent.error'] as const,
+      description: 'x',
+      agentId: null,
+    }
     expect((await service.webhooks.update({ ...which, change }))._unsafeUnwrap()).toMatchObject({
       url: 'https://new.example',
       events: ['agent.error'],
       description: 'x',
     })
-    const cleared = (await service.webhooks.update({ ...which, change: { description: null, enabled: true } }))._unsafeUnwrap()
+    const cleared = (
+      await service.webhooks.update({ ...which, change: { description: null, enabled: true } })
+    )._unsafeUnwrap()
     expect(cleared).not.toHaveProperty('description')
     await send()
     await clock.advance(0)
@@ -277,12 +363,15 @@ describe('changing a webhook', () => {
     const { service, ref, hook, storage } = await scene()
     const { webhook } = await hook()
     const kindOf = async (change: object, webhookId = webhook.id) =>
-      (await service.webhooks.update({ projectId: ref.projectId, webhookId, change }))._unsafeUnwrapErr().kind
+      (
+        await service.webhooks.update({ projectId: ref.projectId, webhookId, change })
+      )._unsafeUnwrapErr().kind
     expect(await kindOf({ events: [] })).toBe('invalid')
     expect(await kindOf({}, ref.projectId)).toBe('webhook_not_found')
     const { get } = storage.webhooks
     Object.assign(storage.webhooks, {
-      get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.webhooks.delete(...args)),
+      get: (...args: Parameters<typeof get>) =>
+        get(...args).andThrough(() => storage.webhooks.delete(...args)),
     })
     expect(await kindOf({})).toBe('webhook_not_found')
   })
@@ -292,12 +381,21 @@ describe('a test event', () => {
   it('goes to the one webhook, subscribed or not', async () => {
     const { service, project, sender, clock, hook } = await scene(echo)
     await hook('https://other.example')
-    const input = { projectId: project.id, url: 'https://one.example', events: ['agent.error'] as const }
+    const input = {
+      projectId: project.id,
+      url: 'https://one.example',
+      events: ['agent.error'] as const,
+    }
     const { webhook } = (await service.webhooks.create(input))._unsafeUnwrap()
-    const delivery = (await service.webhooks.sendTestEvent({ projectId: project.id, webhookId: webhook.id }))._unsafeUnwrap()
+    const delivery = (
+      await service.webhooks.sendTestEvent({ projectId: project.id, webhookId: webhook.id })
+    )._unsafeUnwrap()
     await clock.advance(0)
     expect(sender.requests.map(({ url }) => url)).toEqual(['https://one.example'])
-    expect(JSON.parse(sender.requests[0]?.body ?? '')).toMatchObject({ event: 'webhook.test', data: { webhookId: webhook.id } })
+    expect(JSON.parse(sender.requests[0]?.body ?? '')).toMatchObject({
+      event: 'webhook.test',
+      data: { webhookId: webhook.id },
+    })
     const found = await service.deliveries.get({ projectId: project.id, deliveryId: delivery.id })
     expect(found._unsafeUnwrap().delivery.state.kind).toBe('delivered')
   })
@@ -306,13 +404,18 @@ describe('a test event', () => {
     const { webhook } = await hook()
     const which = { projectId: project.id, webhookId: webhook.id }
     await service.webhooks.update({ ...which, change: { enabled: false } })
-    expect((await service.webhooks.sendTestEvent(which))._unsafeUnwrapErr().kind).toBe('webhook_disabled')
+    expect((await service.webhooks.sendTestEvent(which))._unsafeUnwrapErr().kind).toBe(
+      'webhook_disabled',
+    )
     await service.webhooks.update({ ...which, change: { enabled: true } })
     const { get } = storage.webhooks
     Object.assign(storage.webhooks, {
-      get: (...args: Parameters<typeof get>) => get(...args).andThrough(() => storage.webhooks.delete(...args)),
+      get: (...args: Parameters<typeof get>) =>
+        get(...args).andThrough(() => storage.webhooks.delete(...args)),
     })
-    expect((await service.webhooks.sendTestEvent(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    expect((await service.webhooks.sendTestEvent(which))._unsafeUnwrapErr().kind).toBe(
+      'webhook_not_found',
+    )
   })
 })
 
@@ -323,11 +426,22 @@ describe('rotating a secret', () => {
     const service = createService({ ...platform, crypto })
     await service.start()
     const { id: projectId } = (await service.projects.create({ name: 'p' }))._unsafeUnwrap()
-    await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running' })
-    const created = await service.webhooks.create({ projectId, url: 'https://receiver.example', events: ['message.responded'] })
+    await service.agents.create({
+      projectId,
+      name: 'bot',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
+    const created = await service.webhooks.create({
+      projectId,
+      url: 'https://receiver.example',
+      events: ['message.responded'],
+    })
     const { webhook, secret: old } = created._unsafeUnwrap()
     const which = { projectId, webhookId: webhook.id }
-    const { secret: fresh } = (await service.webhooks.rotateSecret({ ...which, graceMs }))._unsafeUnwrap()
+    const { secret: fresh } = (
+      await service.webhooks.rotateSecret({ ...which, graceMs })
+    )._unsafeUnwrap()
     /** Which of the two verifies the S§6 header of a delivery made now. */
     const signedWith = async () => {
       await service.messages.send({ projectId, agent: 'bot', sessionId: 's', message: 'hi' })
@@ -356,7 +470,9 @@ describe('rotating a secret', () => {
   it('can be without a grace, and a grace can be finished early', async () => {
     expect(await (await rotating(0)).signedWith()).toMatchObject({ old: false, fresh: true })
     const { service, which, signedWith } = await rotating()
-    expect((await service.webhooks.finishRotation(which))._unsafeUnwrap()).not.toHaveProperty('previousSecret')
+    expect((await service.webhooks.finishRotation(which))._unsafeUnwrap()).not.toHaveProperty(
+      'previousSecret',
+    )
     expect(await signedWith()).toMatchObject({ old: false, fresh: true })
   })
   it('has a grace of a day unless told otherwise', async () => {
@@ -366,8 +482,12 @@ describe('rotating a secret', () => {
   })
   it('to the own secret can be repeated: the old one stays the old one', async () => {
     const { service, which, signedWith } = await rotating(0)
-    const first = (await service.webhooks.rotateSecret({ ...which, secret: OWN_SECRET }))._unsafeUnwrap()
-    expect((await service.webhooks.rotateSecret({ ...which, secret: OWN_SECRET }))._unsafeUnwrap()).toEqual(first)
+    const first = (
+      await service.webhooks.rotateSecret({ ...which, secret: OWN_SECRET })
+    )._unsafeUnwrap()
+    expect(
+      (await service.webhooks.rotateSecret({ ...which, secret: OWN_SECRET }))._unsafeUnwrap(),
+    ).toEqual(first)
     expect(await signedWith()).toMatchObject({ fresh: true })
   })
   it('sends nothing when the new secret cannot be read, for half signed is not signed', async () => {
@@ -377,22 +497,33 @@ describe('rotating a secret', () => {
     const rotation = { secret: foreign, previousUntil: platform.clock.now() + 1_000, updatedAt: 0 }
     await platform.storage.webhooks.rotateSecret(which.projectId, which.webhookId, rotation)
     expect(crypto.unseal(foreign, `webhooks/${which.webhookId}/secret`)).toBeUndefined()
-    await service.messages.send({ projectId: which.projectId, agent: 'bot', sessionId: 's', message: 'hi' })
+    await service.messages.send({
+      projectId: which.projectId,
+      agent: 'bot',
+      sessionId: 's',
+      message: 'hi',
+    })
     await platform.clock.advance(0)
     expect(platform.sender.requests).toEqual([])
   })
   it('is refused with a bad secret or grace, and for a webhook that is not there', async () => {
     const { service, which, platform } = await rotating()
     const { rotateSecret, finishRotation } = service.webhooks
-    expect((await rotateSecret({ ...which, secret: 'short' }))._unsafeUnwrapErr().kind).toBe('invalid')
+    expect((await rotateSecret({ ...which, secret: 'short' }))._unsafeUnwrapErr().kind).toBe(
+      'invalid',
+    )
     const longest = 30 * 24 * 3_600_000
-    for (const graceMs of [-1, longest + 1]) expect((await rotateSecret({ ...which, graceMs }))._unsafeUnwrapErr().kind).toBe('invalid')
+    for (const graceMs of [-1, longest + 1])
+      expect((await rotateSecret({ ...which, graceMs }))._unsafeUnwrapErr().kind).toBe('invalid')
     expect((await rotateSecret({ ...which, graceMs: longest })).isOk()).toBe(true)
     const nothing = { ...which, webhookId: which.projectId }
-    expect((await rotateSecret({ ...nothing, secret: OWN_SECRET }))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
+    expect((await rotateSecret({ ...nothing, secret: OWN_SECRET }))._unsafeUnwrapErr().kind).toBe(
+      'webhook_not_found',
+    )
     expect((await finishRotation(nothing))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
     const { get } = platform.storage.webhooks
-    const vanishing = (...args: Parameters<typeof get>) => get(...args).andThrough(() => platform.storage.webhooks.delete(...args))
+    const vanishing = (...args: Parameters<typeof get>) =>
+      get(...args).andThrough(() => platform.storage.webhooks.delete(...args))
     Object.assign(platform.storage.webhooks, { get: vanishing })
     expect((await rotateSecret(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
   })
@@ -411,9 +542,14 @@ describe('deleting a webhook', () => {
     expect((await service.webhooks.delete(which)).isOk()).toBe(true)
     expect((await service.webhooks.delete(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
     expect((await service.webhooks.get(which))._unsafeUnwrapErr().kind).toBe('webhook_not_found')
-    expect((await service.webhooks.list(ref.projectId, { limit: 10 }))._unsafeUnwrap().data).toEqual([])
+    expect(
+      (await service.webhooks.list(ref.projectId, { limit: 10 }))._unsafeUnwrap().data,
+    ).toEqual([])
     await clock.advance(0)
-    expect((await deliveries()).map(({ delivery }) => delivery.state.kind)).toEqual(['delivered', 'cancelled'])
+    expect((await deliveries()).map(({ delivery }) => delivery.state.kind)).toEqual([
+      'delivered',
+      'cancelled',
+    ])
     await clock.advance(600_000)
     expect(sender.requests).toHaveLength(2)
   })
@@ -457,18 +593,24 @@ it('has what a stop cut short made again at once: that is no failure, and no ste
   const { another, sender, clock, deliveries, telemetry } = await stoppedScene()
   sender.release(unreachable('interrupted'))
   await clock.advance(0)
-  expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 0, state: { kind: 'pending', step: 0 } }, attempts: [] }])
+  expect(await deliveries()).toMatchObject([
+    { delivery: { attemptCount: 0, state: { kind: 'pending', step: 0 } }, attempts: [] },
+  ])
   expect(telemetry.named('delivery.attempted')).toEqual([])
   await another().start()
   await clock.advance(0)
-  expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 1, state: { kind: 'delivered' } } }])
+  expect(await deliveries()).toMatchObject([
+    { delivery: { attemptCount: 1, state: { kind: 'delivered' } } },
+  ])
 })
 
 it('records what ended by itself after its stop', async () => {
   const { sender, clock, deliveries } = await stoppedScene()
   sender.release(unreachable('reset'))
   await clock.advance(0)
-  expect(await deliveries()).toMatchObject([{ delivery: { attemptCount: 1, state: { kind: 'pending', step: 1 } } }])
+  expect(await deliveries()).toMatchObject([
+    { delivery: { attemptCount: 1, state: { kind: 'pending', step: 1 } } },
+  ])
 })
 
 it('does not find a delivery of another project', async () => {
@@ -478,7 +620,9 @@ it('does not find a delivery of another project', async () => {
   await clock.advance(0)
   const [{ delivery } = {} as never] = await deliveries()
   const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
-  expect((await service.deliveries.get({ projectId: other.id, deliveryId: delivery.id }))._unsafeUnwrapErr().kind).toBe(
-    'delivery_not_found',
-  )
+  expect(
+    (
+      await service.deliveries.get({ projectId: other.id, deliveryId: delivery.id })
+    )._unsafeUnwrapErr().kind,
+  ).toBe('delivery_not_found')
 })

@@ -7,23 +7,59 @@ const HOUR_MS = 3_600_000
 const policy = { pollMs: HOUR_MS, runLeaseMs: 24 * HOUR_MS }
 
 /** Two processes on one storage. The first has the only agent, `bot`; the second one only has the API where `isIdle`. */
-async function twoProcesses(agent: Partial<AgentSettings> = {}, { exclusive = true, isIdle = false } = {}) {
+async function twoProcesses(
+  agent: Partial<AgentSettings> = {},
+  { exclusive = true, isIdle = false } = {},
+) {
   const first = { ...fakePlatform({ exclusive }), workSignal: memoryWorkSignal(), policy }
   const { runtime, runtimes, ids, sender } = fakePlatform({ exclusive })
   const storage = first.storage.reopen()
-  const second = { ...first, storage, runtime, runtimes, sender, ids: { next: () => `second-${ids.next()}` } }
+  const second = {
+    ...first,
+    storage,
+    runtime,
+    runtimes,
+    sender,
+    ids: { next: () => `second-${ids.next()}` },
+  }
   const services = [createService(first), createService(second)] as const
   const { id: projectId } = (await services[0].projects.create({ name: 'test' }))._unsafeUnwrap()
   await services[0].start()
-  await services[0].agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' }, desiredState: 'running', ...agent })
+  await services[0].agents.create({
+    projectId,
+    name: 'bot',
+    runtime: { kind: 'fake' },
+    desiredState: 'running',
+    ...agent,
+  })
   if (!isIdle) await services[1].start()
   const ref = { projectId, agent: 'bot' }
   const post = async (n: 0 | 1, sessionId = 's') =>
-    (await services[n].messages.send({ ...ref, sessionId, message: 'hi', waitMs: 0 }))._unsafeUnwrap().message.id
+    (
+      await services[n].messages.send({ ...ref, sessionId, message: 'hi', waitMs: 0 })
+    )._unsafeUnwrap().message.id
   const hook = async () =>
-    (await services[0].webhooks.create({ projectId, url: 'https://receiver.example', events: ['*'] }))._unsafeUnwrap().webhook
+    (
+      await services[0].webhooks.create({
+        projectId,
+        url: 'https://receiver.example',
+        events: ['*'],
+      })
+    )._unsafeUnwrap().webhook
   const settled = () => first.clock.advance(0)
-  return { ...{ one: first, other: second, services, projectId, ref, post, hook, settled, clock: first.clock } }
+  return {
+    ...{
+      one: first,
+      other: second,
+      services,
+      projectId,
+      ref,
+      post,
+      hook,
+      settled,
+      clock: first.clock,
+    },
+  }
 }
 
 describe('a message that its process does not run', () => {
@@ -42,7 +78,10 @@ describe('a message that its process does not run', () => {
   })
 
   it('is run where a slot is free', async () => {
-    const { one, other, post, settled } = await twoProcesses({ concurrency: 1 }, { exclusive: false })
+    const { one, other, post, settled } = await twoProcesses(
+      { concurrency: 1 },
+      { exclusive: false },
+    )
     const [first, second] = [await post(0, 'a'), await post(0, 'b')]
     await settled()
     expect([one.runtime.openRuns, other.runtime.openRuns]).toEqual([[first], [second]])
@@ -72,14 +111,21 @@ describe('a message that its process does not run', () => {
     one.runtime.defer(first)
     await settled()
     const { runToken = '' } = one.runtime.requests[0] ?? {}
-    const answered = await services[1].messages.answer({ messageId: first, runToken, run: { kind: 'answered', response: 'late' } })
+    const answered = await services[1].messages.answer({
+      messageId: first,
+      runToken,
+      run: { kind: 'answered', response: 'late' },
+    })
     expect(answered.isOk()).toBe(true)
     await settled()
     expect(one.runtime.openRuns).toEqual([second])
   })
 
   it('is run elsewhere when the one before it ends in a process that is about to stop', async () => {
-    const { one, other, services, post, settled, clock } = await twoProcesses({}, { exclusive: false })
+    const { one, other, services, post, settled, clock } = await twoProcesses(
+      {},
+      { exclusive: false },
+    )
     const [first, second] = [await post(0), await post(0)]
     const stopping = services[0].stop({ graceMs: 1_000 })
     await settled()
@@ -91,7 +137,10 @@ describe('a message that its process does not run', () => {
   })
 
   it('is not asked for by who has no room or no longer works', async () => {
-    const { one, other, services, ref, post, settled, clock } = await twoProcesses({ concurrency: 1 }, { exclusive: false })
+    const { one, other, services, ref, post, settled, clock } = await twoProcesses(
+      { concurrency: 1 },
+      { exclusive: false },
+    )
     const [first, second, third] = [await post(0, 'a'), await post(0, 'b'), await post(0, 'c')]
     await settled()
     expect([one.runtime.openRuns, other.runtime.openRuns]).toEqual([[first], [second]])
@@ -101,7 +150,9 @@ describe('a message that its process does not run', () => {
     const stopping = services[1].stop({ graceMs: 0 })
     await clock.advance(2_000)
     await stopping
-    expect((await services[0].messages.get({ ...ref, messageId: third }))._unsafeUnwrap().state.kind).toBe('queued')
+    expect(
+      (await services[0].messages.get({ ...ref, messageId: third }))._unsafeUnwrap().state.kind,
+    ).toBe('queued')
     await post(0, 'd')
     await settled()
     expect(other.runtime.openRuns).toEqual([])
@@ -124,21 +175,32 @@ describe('a delivery that its process does not send', () => {
     one.runtime.defer(id)
     await settled()
     const { runToken = '' } = one.runtime.requests[0] ?? {}
-    const answered = await services[1].messages.answer({ messageId: id, runToken, run: { kind: 'answered', response: 'late' } })
+    const answered = await services[1].messages.answer({
+      messageId: id,
+      runToken,
+      run: { kind: 'answered', response: 'late' },
+    })
     expect(answered.isOk()).toBe(true)
     await settled()
     expect(one.sender.requests).toHaveLength(1)
   })
 
   it('is sent again at once, wherever that was asked for', async () => {
-    const { one, services, hook, post, projectId, settled, clock } = await twoProcesses({}, { isIdle: true })
+    const { one, services, hook, post, projectId, settled, clock } = await twoProcesses(
+      {},
+      { isIdle: true },
+    )
     await hook()
     one.sender.script(refused(500))
     const id = await post(0)
     one.runtime.answer(id, 'done')
     await settled()
-    const { data } = (await services[1].deliveries.list({ projectId }, { limit: 1 }))._unsafeUnwrap()
-    expect((await services[1].deliveries.redeliver({ projectId, deliveryId: data[0]?.id ?? '' })).isOk()).toBe(true)
+    const { data } = (
+      await services[1].deliveries.list({ projectId }, { limit: 1 })
+    )._unsafeUnwrap()
+    expect(
+      (await services[1].deliveries.redeliver({ projectId, deliveryId: data[0]?.id ?? '' })).isOk(),
+    ).toBe(true)
     await clock.advance(1_000)
     expect(one.sender.requests).toHaveLength(2)
   })
@@ -148,7 +210,10 @@ it('a service hears of work from its start to its stop', async () => {
   const fakes = fakePlatform()
   let hearers = 0
   const onAnnounced = () => (hearers++, () => void hearers--)
-  const service = createService({ ...fakes, workSignal: { announce: () => undefined, onAnnounced } })
+  const service = createService({
+    ...fakes,
+    workSignal: { announce: () => undefined, onAnnounced },
+  })
   await service.start()
   await service.start()
   expect(hearers).toBe(2)

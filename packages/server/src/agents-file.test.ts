@@ -18,7 +18,10 @@ function fileWith(name: string, source: string): string {
 
 describe('the file of agents', () => {
   it('gives the functions of its default export', async () => {
-    const file = fileWith('good.mjs', 'export default { shout: ({ message }) => message.toUpperCase(), later: async () => "later" }')
+    const file = fileWith(
+      'good.mjs',
+      'export default { shout: ({ message }) => message.toUpperCase(), later: async () => "later" }',
+    )
     const { agents, programs } = await loadAgents(path.relative('', file))
     expect(Object.keys(agents)).toEqual(['shout', 'later'])
     expect(programs).toEqual({})
@@ -26,33 +29,75 @@ describe('the file of agents', () => {
 
   it('gives the programs that it exports, beside functions or alone', async () => {
     const programs = {
-      py: { command: 'python3', args: ['agent.py'], env: { MODE: 'x' }, cwd: '/srv', inheritEnv: ['KEY'] },
+      py: {
+        command: 'python3',
+        args: ['agent.py'],
+        env: { MODE: 'x' },
+        cwd: '/srv',
+        inheritEnv: ['KEY'],
+      },
       own: { command: './own' },
       coder: { command: 'coder', permissions: { allow: ['read', 'search'] }, login: 'api-key' },
       daring: { command: 'daring', permissions: 'allow' },
     }
     const source = `export const programs = ${JSON.stringify(programs)}`
     expect(await loadAgents(fileWith('programs.mjs', source))).toEqual({ agents: {}, programs })
-    const both = await loadAgents(fileWith('both.mjs', `${source}\nexport default { shout: () => "A" }`))
+    const both = await loadAgents(
+      fileWith('both.mjs', `${source}\nexport default { shout: () => "A" }`),
+    )
     expect(both.programs).toEqual(programs)
     expect(Object.keys(both.agents)).toEqual(['shout'])
   })
 
   it('is missed with its whole path', async () => {
-    await expect(loadAgents('no-such-file.mjs')).rejects.toThrow(`--agents: there is no file ${path.resolve('no-such-file.mjs')}`)
+    await expect(loadAgents('no-such-file.mjs')).rejects.toThrow(
+      `--agents: there is no file ${path.resolve('no-such-file.mjs')}`,
+    )
   })
 
   it.each([
     ['syntax.mjs', 'export default {', 'cannot be loaded'],
     ['throws.mjs', 'throw new Error("no licence")', 'cannot be loaded: no licence'],
-    ['named.mjs', 'export const shout = () => "A"', 'has no default export of the form { name: (request) => answer }'],
-    ['function.mjs', 'export default () => "A"', 'has no default export of the form { name: (request) => answer }'],
-    ['empty.mjs', 'export default {}', 'has no default export of the form { name: (request) => answer }'],
-    ['null.mjs', 'export default null', 'has no default export of the form { name: (request) => answer }'],
-    ['text.mjs', 'export default { shout: "A" }', 'exports "shout", which is not a function but a string'],
-    ['p-text.mjs', 'export const programs = "python3"', 'exports programs of another form: programs must be an object'],
-    ['p-null.mjs', 'export const programs = null', 'exports programs of another form: programs must be an object'],
-    ['p-command.mjs', 'export const programs = { py: {} }', 'exports programs of another form: programs.py.command must be a string'],
+    [
+      'named.mjs',
+      'export const shout = () => "A"',
+      'has no default export of the form { name: (request) => answer }',
+    ],
+    [
+      'function.mjs',
+      'export default () => "A"',
+      'has no default export of the form { name: (request) => answer }',
+    ],
+    [
+      'empty.mjs',
+      'export default {}',
+      'has no default export of the form { name: (request) => answer }',
+    ],
+    [
+      'null.mjs',
+      'export default null',
+      'has no default export of the form { name: (request) => answer }',
+    ],
+    [
+      'text.mjs',
+      'export default { shout: "A" }',
+      'exports "shout", which is not a function but a string',
+    ],
+    [
+      'p-text.mjs',
+      'export const programs = "python3"',
+      'exports programs of another form: programs must be an object',
+    ],
+    [
+      'p-null.mjs',
+      'export const programs = null',
+      'exports programs of another form: programs must be an object',
+    ],
+    [
+      'p-command.mjs',
+      'export const programs = { py: {} }',
+      'exports programs of another form: programs.py.command must be a string',
+    ],
     [
       'p-empty.mjs',
       'export const programs = { py: { command: "" } }',
@@ -83,11 +128,13 @@ describe('the file of agents', () => {
       'export const programs = { py: { command: "a", login: true } }',
       'exports programs of another form: programs.py.login must be a string',
     ],
-    ...['"yes"', 'true', '{ allow: ["everything"] }', '{ deny: ["edit"] }'].map((permissions, index) => [
-      `p-permissions-${index}.mjs`,
-      `export const programs = { py: { command: "a", permissions: ${permissions} } }`,
-      'exports programs of another form: programs.py.permissions must be "deny", "allow" or { allow: [kinds] }',
-    ]),
+    ...['"yes"', 'true', '{ allow: ["everything"] }', '{ deny: ["edit"] }'].map(
+      (permissions, index) => [
+        `p-permissions-${index}.mjs`,
+        `export const programs = { py: { command: "a", permissions: ${permissions} } }`,
+        'exports programs of another form: programs.py.permissions must be "deny", "allow" or { allow: [kinds] }',
+      ],
+    ),
     [
       'p-typo.mjs',
       'export const programs = { py: { command: "a", arg: [] } }',

@@ -25,8 +25,12 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   const full = path.resolve(file)
   if (!existsSync(full)) throw new OperatorError(`--agents: there is no file ${full}`, 2)
   const { default: agents, programs } = await importModule(full)
-  if (agents === undefined && programs !== undefined) return { agents: {}, programs: checkedPrograms(full, programs) }
-  return { agents: checkedAgents(full, agents), programs: programs === undefined ? {} : checkedPrograms(full, programs) }
+  if (agents === undefined && programs !== undefined)
+    return { agents: {}, programs: checkedPrograms(full, programs) }
+  return {
+    agents: checkedAgents(full, agents),
+    programs: programs === undefined ? {} : checkedPrograms(full, programs),
+  }
 }
 
 async function importModule(full: string): Promise<{ default?: unknown; programs?: unknown }> {
@@ -34,7 +38,10 @@ async function importModule(full: string): Promise<{ default?: unknown; programs
     return (await import(pathToFileURL(full).href)) as { default?: unknown; programs?: unknown }
   } catch (error) {
     const where = error instanceof SyntaxError ? placeIn(full) : ''
-    throw problem(full, `cannot be loaded${where}: ${error instanceof Error ? error.message : String(error)}`)
+    throw problem(
+      full,
+      `cannot be loaded${where}: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
 }
 
@@ -48,9 +55,11 @@ function placeIn(full: string): string {
 
 function checkedAgents(full: string, agents: unknown): Agents {
   const entries = typeof agents === 'object' && agents !== null ? Object.entries(agents) : []
-  if (entries.length === 0) throw problem(full, 'has no default export of the form { name: (request) => answer }')
+  if (entries.length === 0)
+    throw problem(full, 'has no default export of the form { name: (request) => answer }')
   for (const [name, agent] of entries) {
-    if (typeof agent !== 'function') throw problem(full, `exports "${name}", which is not a function but a ${typeof agent}`)
+    if (typeof agent !== 'function')
+      throw problem(full, `exports "${name}", which is not a function but a ${typeof agent}`)
   }
   return agents as Agents
 }
@@ -79,8 +88,12 @@ function checkedPrograms(full: string, programs: unknown): Programs {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const where = ['programs', ...(issue?.path ?? [])].join('.')
-  const why = issue?.code === 'unrecognized_keys' ? `has ${issue.keys[0]}, which programs have not` : (issue?.message ?? 'is not valid')
+  const why =
+    issue?.code === 'unrecognized_keys'
+      ? `has ${issue.keys[0]}, which programs have not`
+      : (issue?.message ?? 'is not valid')
   throw problem(full, `exports programs of another form: ${where} ${why}`)
 }
 
-const problem = (full: string, why: string): OperatorError => new OperatorError(`--agents: ${full} ${why}`, 2)
+const problem = (full: string, why: string): OperatorError =>
+  new OperatorError(`--agents: ${full} ${why}`, 2)

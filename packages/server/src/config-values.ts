@@ -16,7 +16,8 @@ const parsed = <T>(parse: (text: string) => T | undefined) =>
     return z.NEVER
   })
 
-export const whole = (min: number, max: number) => z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max))
+export const whole = (min: number, max: number) =>
+  z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max))
 
 /** A name or an address to bind. */
 export const host = z.string().regex(/^[\w.:-]{1,255}$/)
@@ -28,7 +29,9 @@ export const credential = z.string().regex(/^[!-+\--~]{1,255}$/)
 export const bootstrapKey = z
   .string()
   .refine(isBootstrapKey, { abort: true })
-  .refine((key) => !isMistyped(key), { params: { why: 'it begins as our own keys do, but its checksum is wrong' } })
+  .refine((key) => !isMistyped(key), {
+    params: { why: 'it begins as our own keys do, but its checksum is wrong' },
+  })
 
 export const headerToken = z.string().regex(/^[!#$%&'*+\-.^_`|~\w]{1,64}$/)
 
@@ -55,9 +58,12 @@ export const databaseUrl = parsed((text) => {
 })
 
 /** The URL of a PostgreSQL database, as it is. */
-export const postgresUrl = parsed((text) => (isPostgresUrl(text) && hasDatabase(text) ? text : undefined))
+export const postgresUrl = parsed((text) =>
+  isPostgresUrl(text) && hasDatabase(text) ? text : undefined,
+)
 
-const hasDatabase = (url: string): boolean => URL.canParse(url) && /^\/[^/]+$/.test(new URL(url).pathname)
+const hasDatabase = (url: string): boolean =>
+  URL.canParse(url) && /^\/[^/]+$/.test(new URL(url).pathname)
 
 /** Parameters, as other programs take them behind a `?`, would become a part of the name, or have no effect. */
 function pathOf(url: string): string | undefined {
@@ -73,11 +79,20 @@ function pathOf(url: string): string | undefined {
 /** The base of our own URLs as others reach us, without a slash at its end. */
 export const publicUrl = parsed((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  const fits = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ''
+  const fits =
+    url &&
+    /^https?:$/.test(url.protocol) &&
+    url.username + url.password + url.search + url.hash === ''
   return fits ? url.href.replace(/\/+$/, '') : undefined
 })
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 const MAX_DELAY_MS = 30 * 86_400_000
 const MAX_RETRIES = 50
 const MAX_RETENTION_MS = 3_650 * 86_400_000
@@ -104,7 +119,8 @@ export const retention = parsed((text): number | undefined => {
 /** `5s,5m,2h` in milliseconds. */
 export const schedule = parsed((text): readonly number[] | undefined => {
   const delays = text.split(',').map(msOf)
-  const fits = delays.length <= MAX_RETRIES && delays.every((delay) => delay > 0 && delay <= MAX_DELAY_MS)
+  const fits =
+    delays.length <= MAX_RETRIES && delays.every((delay) => delay > 0 && delay <= MAX_DELAY_MS)
   return fits ? delays : undefined
 })
 

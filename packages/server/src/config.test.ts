@@ -28,14 +28,20 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_DATABASE_DIRECT_URL', ['file:data.db', 'postgres://localhost', 'db.internal']],
   ['SERVICE_CONSOLE', ['yes', 'On', 'dev']],
   ['SERVICE_WEBHOOK_THREAD', ['yes', 'On', '1']],
-  ['SERVICE_PUBLIC_URL', ['example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#a']],
+  [
+    'SERVICE_PUBLIC_URL',
+    ['example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#a'],
+  ],
   ['SERVICE_SYNC_MESSAGE_TIMEOUT_MS', ['600001', '30s', '-1', '1e3']],
   ['SERVICE_IDEMPOTENCY_MISMATCH', ['Reuse', 'yes']],
   ['SERVICE_RUN_TIMEOUT_MS', ['99', '86400001']],
   ['SERVICE_RUN_LEASE_MS', ['999', 'long']],
   ['SERVICE_CALLBACK_TIMEOUT', ['999ms', '366d', '3600000', 'never']],
   ['SERVICE_WEBHOOK_DISABLE_AFTER', ['5', '59s', '366d', '5 days', '1h,2h']],
-  ['SERVICE_WEBHOOK_RETRY_SCHEDULE', ['5', '5s,', '0s', '31d', '5 minutes', Array(51).fill('1s').join(',')]],
+  [
+    'SERVICE_WEBHOOK_RETRY_SCHEDULE',
+    ['5', '5s,', '0s', '31d', '5 minutes', Array(51).fill('1s').join(',')],
+  ],
   ['SERVICE_WEBHOOK_ALLOWED_CIDRS', ['10.0.0.0', '10.0.0.1/8', '10.0.0.0/33', 'fd00::/129', 'all']],
   ['SERVICE_DELIVERY_RETENTION', ['0', '999ms', '3651d', 'never', 'Off']],
   ['SERVICE_MESSAGE_RETENTION', ['30', '30days', '1d,2d']],
@@ -52,7 +58,10 @@ const WRONG_SECRETS: [string, string[]][] = [
   ['SERVICE_MASTER_KEY', ['short', `${HEX}00`, HEX.slice(2), `${HEX.slice(1)}g`]],
   ['CRON_SECRET', ['two words', 'a,b', 'ü']],
   ['SERVICE_METRICS_TOKEN', ['two words', 'a,b', 'ü']],
-  ['SERVICE_BOOTSTRAP_API_KEY', ['nineteen-characters', 'with a space in the middle of it', `amk_${'A'.repeat(38)}`]],
+  [
+    'SERVICE_BOOTSTRAP_API_KEY',
+    ['nineteen-characters', 'with a space in the middle of it', `amk_${'A'.repeat(38)}`],
+  ],
 ]
 
 describe('the configuration', () => {
@@ -62,18 +71,30 @@ describe('the configuration', () => {
       host: '127.0.0.1',
       shutdownGraceMs: 8_000,
       cronBudgetMs: 10_000,
-      policy: expect.objectContaining({ syncWaitMs: 30_000, onKeyMismatch: 'reuse', runLeaseMs: 30_000, headerPrefix: 'X-Service' }),
+      policy: expect.objectContaining({
+        syncWaitMs: 30_000,
+        onKeyMismatch: 'reuse',
+        runLeaseMs: 30_000,
+        headerPrefix: 'X-Service',
+      }),
     })
   })
 
   it('has the delays of the published retry schedule', () => {
-    expect(good({}).policy.retry?.delaysMs.map((ms) => ms / 1_000)).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])
+    expect(good({}).policy.retry?.delaysMs.map((ms) => ms / 1_000)).toEqual([
+      5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+    ])
   })
 
   it('takes no space around a value for a part of it, such as the line break that a file of a secret ends with', () => {
     const masterKey = Buffer.alloc(32, 1)
     expect(
-      good({ PORT: ' 3001 ', SERVICE_DATABASE_URL: 'file:a.db\n', SERVICE_MASTER_KEY: `${masterKey.toString('base64')}\n`, HOST: '\n' }),
+      good({
+        PORT: ' 3001 ',
+        SERVICE_DATABASE_URL: 'file:a.db\n',
+        SERVICE_MASTER_KEY: `${masterKey.toString('base64')}\n`,
+        HOST: '\n',
+      }),
     ).toMatchObject({
       ...{ port: 3001, databasePath: 'a.db', masterKey, host: '127.0.0.1' },
     })
@@ -89,15 +110,36 @@ describe('the configuration', () => {
     [{ SERVICE_DATABASE_URL: 'file:data/a.db' }, { databasePath: 'data/a.db' }],
     [{ SERVICE_DATABASE_URL: 'file:/var/a b.db' }, { databasePath: '/var/a b.db' }],
     [{ SERVICE_DATABASE_URL: 'file:///var/a%20b.db' }, { databasePath: '/var/a b.db' }],
-    [{ SERVICE_DATABASE_URL: 'postgres://user:pw@db:5432/app' }, { databasePath: 'postgres://user:pw@db:5432/app' }],
-    [{ SERVICE_DATABASE_URL: 'postgresql:///app?host=/run/postgresql' }, { databasePath: 'postgresql:///app?host=/run/postgresql' }],
+    [
+      { SERVICE_DATABASE_URL: 'postgres://user:pw@db:5432/app' },
+      { databasePath: 'postgres://user:pw@db:5432/app' },
+    ],
+    [
+      { SERVICE_DATABASE_URL: 'postgresql:///app?host=/run/postgresql' },
+      { databasePath: 'postgresql:///app?host=/run/postgresql' },
+    ],
     [{ SERVICE_MASTER_KEY: HEX }, { masterKey: Buffer.from(HEX, 'hex') }],
-    [{ SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64') }, { masterKey: Buffer.from(HEX, 'hex') }],
-    [{ SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64url') }, { masterKey: Buffer.from(HEX, 'hex') }],
+    [
+      { SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64') },
+      { masterKey: Buffer.from(HEX, 'hex') },
+    ],
+    [
+      { SERVICE_MASTER_KEY: Buffer.from(HEX, 'hex').toString('base64url') },
+      { masterKey: Buffer.from(HEX, 'hex') },
+    ],
     [{ SERVICE_OTHER_MASTER_KEYS: HEX }, { otherMasterKeys: [Buffer.from(HEX, 'hex')] }],
-    [{ SERVICE_OTHER_MASTER_KEYS: `${HEX}, ${'0'.repeat(64)}` }, { otherMasterKeys: [Buffer.from(HEX, 'hex'), Buffer.alloc(32)] }],
-    [{ SERVICE_PUBLIC_URL: 'https://example.com/base/' }, { publicUrl: 'https://example.com/base' }],
-    [{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128' }, { allowedCidrs: ['10.1.0.0/16', '::1/128'] }],
+    [
+      { SERVICE_OTHER_MASTER_KEYS: `${HEX}, ${'0'.repeat(64)}` },
+      { otherMasterKeys: [Buffer.from(HEX, 'hex'), Buffer.alloc(32)] },
+    ],
+    [
+      { SERVICE_PUBLIC_URL: 'https://example.com/base/' },
+      { publicUrl: 'https://example.com/base' },
+    ],
+    [
+      { SERVICE_WEBHOOK_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128' },
+      { allowedCidrs: ['10.1.0.0/16', '::1/128'] },
+    ],
     [{ CRON_SECRET: 'x' }, { cronSecret: 'x' }],
     [{ SERVICE_CRON_BUDGET_MS: '500' }, { cronBudgetMs: 500 }],
     [
@@ -105,7 +147,10 @@ describe('the configuration', () => {
       { metricsToken: 'x', metricsPort: 9_090 },
     ],
     [{ SERVICE_DELIVERY_RETENTION: 'off' }, { policy: { retention: { deliveriesMs: Infinity } } }],
-    [{ SERVICE_BOOTSTRAP_API_KEY: 'a-key-of-twenty-chars' }, { bootstrapApiKey: 'a-key-of-twenty-chars' }],
+    [
+      { SERVICE_BOOTSTRAP_API_KEY: 'a-key-of-twenty-chars' },
+      { bootstrapApiKey: 'a-key-of-twenty-chars' },
+    ],
     [{ SERVICE_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   ])('reads %j', (env, expected) => {
     expect(good(env)).toMatchObject(expected)
@@ -125,21 +170,36 @@ describe('the configuration', () => {
       SERVICE_DELIVERY_LEASE_MS: '1500',
       SERVICE_HEADER_PREFIX: 'X-Acme',
     })
-    expect(policy).toMatchObject({ syncWaitMs: 0, onKeyMismatch: 'reject', runLeaseMs: 1_000, headerPrefix: 'X-Acme' })
-    expect(policy.dispatch).toMatchObject({ runTimeoutMs: 2_000, deferredTimeoutMs: 3 * 86_400_000 })
+    expect(policy).toMatchObject({
+      syncWaitMs: 0,
+      onKeyMismatch: 'reject',
+      runLeaseMs: 1_000,
+      headerPrefix: 'X-Acme',
+    })
+    expect(policy.dispatch).toMatchObject({
+      runTimeoutMs: 2_000,
+      deferredTimeoutMs: 3 * 86_400_000,
+    })
     expect(policy.retry?.delaysMs).toEqual([100, 5_000, 120_000, 3_600_000, 86_400_000])
     expect(policy.webhookHealth).toMatchObject({ disableAfterMs: 2 * 86_400_000, failures: 5 })
     expect(policy.retention).toEqual({ deliveriesMs: 12 * 3_600_000, messagesMs: Infinity })
     expect(policy.deliver).toMatchObject({ deadlineMs: 500, leaseMs: 1_500 })
   })
 
-  it.each(WRONG)('refuses a wrong %s with one line that shows it and says what it takes', (name, values) => {
-    for (const value of values) {
-      expect(lines({ [name]: value })).toEqual([
-        expect.stringMatching(new RegExp(`^${name} is ".*"; it takes [^()]+(\\(0: any free one\\)|\\(units .*\\)|\\(".*" .*\\))?$`)),
-      ])
-    }
-  })
+  it.each(WRONG)(
+    'refuses a wrong %s with one line that shows it and says what it takes',
+    (name, values) => {
+      for (const value of values) {
+        expect(lines({ [name]: value })).toEqual([
+          expect.stringMatching(
+            new RegExp(
+              `^${name} is ".*"; it takes [^()]+(\\(0: any free one\\)|\\(units .*\\)|\\(".*" .*\\))?$`,
+            ),
+          ),
+        ])
+      }
+    },
+  )
 
   it.each(WRONG_SECRETS)('refuses a wrong %s without showing it', (name, values) => {
     for (const value of values) {
@@ -151,17 +211,20 @@ describe('the configuration', () => {
   })
 
   it('has wrong values of every variable in these tests', () => {
-    expect([...WRONG, ...WRONG_SECRETS].map(([name]) => name).sort()).toEqual(Object.keys(environment.shape).sort())
+    expect([...WRONG, ...WRONG_SECRETS].map(([name]) => name).sort()).toEqual(
+      Object.keys(environment.shape).sort(),
+    )
   })
 
-  it.each(['postgres://user:hunter2@db', 'postgres:user:hunter2@db/app', 'mysql://db/app?user=user&password=hunter2&a=b'])(
-    'keeps the password in a wrong URL to itself: %s',
-    (url) => {
-      const [line] = lines({ SERVICE_DATABASE_URL: url })
-      expect(line).toContain('SERVICE_DATABASE_URL is "')
-      expect(line).not.toContain('hunter2')
-    },
-  )
+  it.each([
+    'postgres://user:hunter2@db',
+    'postgres:user:hunter2@db/app',
+    'mysql://db/app?user=user&password=hunter2&a=b',
+  ])('keeps the password in a wrong URL to itself: %s', (url) => {
+    const [line] = lines({ SERVICE_DATABASE_URL: url })
+    expect(line).toContain('SERVICE_DATABASE_URL is "')
+    expect(line).not.toContain('hunter2')
+  })
 
   it('stays on one line whatever the value holds, and cuts it', () => {
     expect(lines({ PORT: 'a\nb' })).toEqual([expect.stringContaining('PORT is "a\\nb"')])
@@ -173,7 +236,9 @@ describe('the configuration', () => {
   })
 
   it('refuses a delivery lease that ends before the attempt may', () => {
-    expect(lines({ SERVICE_DELIVERY_TIMEOUT_MS: '30000', SERVICE_DELIVERY_LEASE_MS: '30000' })).toEqual([
+    expect(
+      lines({ SERVICE_DELIVERY_TIMEOUT_MS: '30000', SERVICE_DELIVERY_LEASE_MS: '30000' }),
+    ).toEqual([
       'SERVICE_DELIVERY_LEASE_MS is 30000; it takes more than SERVICE_DELIVERY_TIMEOUT_MS, which is 30000',
     ])
   })
@@ -181,13 +246,21 @@ describe('the configuration', () => {
 
 describe('unknown variables', () => {
   it('are named with the one that was probably meant', () => {
-    expect(unknownVariables({ SERVICE_DATABSE_URL: 'file:x', SERVICE_PUBLIC_URL: 'https://a.example', PATH: '/bin' })).toEqual([
+    expect(
+      unknownVariables({
+        SERVICE_DATABSE_URL: 'file:x',
+        SERVICE_PUBLIC_URL: 'https://a.example',
+        PATH: '/bin',
+      }),
+    ).toEqual([
       'SERVICE_DATABSE_URL is no setting of this server and has no effect; did you mean SERVICE_DATABASE_URL?',
     ])
   })
 
   it('are named alone when nothing is near', () => {
-    expect(unknownVariables({ SERVICE_QQQQQQQQQ: '1' })).toEqual(['SERVICE_QQQQQQQQQ is no setting of this server and has no effect'])
+    expect(unknownVariables({ SERVICE_QQQQQQQQQ: '1' })).toEqual([
+      'SERVICE_QQQQQQQQQ is no setting of this server and has no effect',
+    ])
     expect(unknownVariables({ 'SERVICE_MASTER_KEY: c2VjcmV0': '' })).toEqual([])
   })
 })
@@ -201,7 +274,9 @@ describe('the documentation of the configuration', () => {
   })
 
   it('has an .env file that gives the defaults when its lines are put in force', () => {
-    const assigned = [...configEnv().matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value])
+    const assigned = [...configEnv().matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(
+      ([, name = '', value = '']) => [name, value],
+    )
     expect(assigned.map(([name]) => name)).toEqual(Object.keys(environment.shape))
     expect(good(Object.fromEntries(assigned) as Record<string, string>)).toEqual(good({}))
   })

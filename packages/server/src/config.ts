@@ -1,7 +1,13 @@
 import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import type { z } from 'zod'
-import { environment, takes, variables, type Environment, type VariableName } from './environment.js'
+import {
+  environment,
+  takes,
+  variables,
+  type Environment,
+  type VariableName,
+} from './environment.js'
 
 /** The settings as the rest of the server knows them. */
 export type Config = ReturnType<typeof configOf>
@@ -32,12 +38,26 @@ function configOf(env: Environment) {
 const policyOf = (env: Environment): Partial<Policy> => ({
   syncWaitMs: env.SERVICE_SYNC_MESSAGE_TIMEOUT_MS,
   onKeyMismatch: env.SERVICE_IDEMPOTENCY_MISMATCH,
-  dispatch: { ...defaultPolicy.dispatch, runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS, deferredTimeoutMs: env.SERVICE_CALLBACK_TIMEOUT },
+  dispatch: {
+    ...defaultPolicy.dispatch,
+    runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS,
+    deferredTimeoutMs: env.SERVICE_CALLBACK_TIMEOUT,
+  },
   runLeaseMs: env.SERVICE_RUN_LEASE_MS,
   retry: { ...defaultPolicy.retry, delaysMs: env.SERVICE_WEBHOOK_RETRY_SCHEDULE },
-  webhookHealth: { ...defaultPolicy.webhookHealth, disableAfterMs: env.SERVICE_WEBHOOK_DISABLE_AFTER },
-  deliver: { ...defaultPolicy.deliver, deadlineMs: env.SERVICE_DELIVERY_TIMEOUT_MS, leaseMs: env.SERVICE_DELIVERY_LEASE_MS },
-  retention: { deliveriesMs: env.SERVICE_DELIVERY_RETENTION, messagesMs: env.SERVICE_MESSAGE_RETENTION },
+  webhookHealth: {
+    ...defaultPolicy.webhookHealth,
+    disableAfterMs: env.SERVICE_WEBHOOK_DISABLE_AFTER,
+  },
+  deliver: {
+    ...defaultPolicy.deliver,
+    deadlineMs: env.SERVICE_DELIVERY_TIMEOUT_MS,
+    leaseMs: env.SERVICE_DELIVERY_LEASE_MS,
+  },
+  retention: {
+    deliveriesMs: env.SERVICE_DELIVERY_RETENTION,
+    messagesMs: env.SERVICE_MESSAGE_RETENTION,
+  },
   headerPrefix: env.SERVICE_HEADER_PREFIX,
 })
 
@@ -55,7 +75,9 @@ export function readConfig(env: Variables): Result<Config, string[]> {
   if (!read.success) return err(read.error.issues.map((issue) => complaint(issue, set)))
   const { SERVICE_DELIVERY_LEASE_MS: lease, SERVICE_DELIVERY_TIMEOUT_MS: timeout } = read.data
   if (lease > timeout) return ok(configOf(read.data))
-  return err([`SERVICE_DELIVERY_LEASE_MS is ${lease}; it takes more than SERVICE_DELIVERY_TIMEOUT_MS, which is ${timeout}`])
+  return err([
+    `SERVICE_DELIVERY_LEASE_MS is ${lease}; it takes more than SERVICE_DELIVERY_TIMEOUT_MS, which is ${timeout}`,
+  ])
 }
 
 function complaint(issue: z.core.$ZodIssue, env: Variables): string {

@@ -15,7 +15,11 @@ export const devFiles = {
   apiKey: path.join(DIRECTORY, 'api-key'),
 }
 
-export type Kept = { readonly databasePath: string; readonly masterKey: Uint8Array; readonly apiKey: string }
+export type Kept = {
+  readonly databasePath: string
+  readonly masterKey: Uint8Array
+  readonly apiKey: string
+}
 
 /** What the environment does not give is kept in `data/`, and made on the first start. */
 export function keptOrMade({ databasePath, masterKey, bootstrapApiKey }: Config): Kept {
@@ -28,9 +32,15 @@ export function keptOrMade({ databasePath, masterKey, bootstrapApiKey }: Config)
 }
 
 /** For the commands: the database and the key of an earlier `dev` in this directory, if one of them was made here. Makes nothing. */
-export function keptIfMade({ databasePath: given, masterKey }: Config): Omit<Kept, 'apiKey'> | undefined {
+export function keptIfMade({
+  databasePath: given,
+  masterKey,
+}: Config): Omit<Kept, 'apiKey'> | undefined {
   const databasePath = given ?? devFiles.database
-  const isMade = given === undefined ? existsSync(databasePath) : masterKey === undefined && existsSync(devFiles.masterKey)
+  const isMade =
+    given === undefined
+      ? existsSync(databasePath)
+      : masterKey === undefined && existsSync(devFiles.masterKey)
   return isMade ? { databasePath, masterKey: masterKey ?? keptMasterKey(databasePath) } : undefined
 }
 
@@ -39,7 +49,11 @@ export const placeOfKey = (config: Config): string =>
   config.masterKey === undefined && keptIfMade(config) ? devFiles.masterKey : 'SERVICE_MASTER_KEY'
 
 /** Loopback receivers and agents, over http: too; no other private range. */
-export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({ allowLoopback: true, allowHttp: true, allowedCidrs })
+export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({
+  allowLoopback: true,
+  allowHttp: true,
+  allowedCidrs,
+})
 
 function keptMasterKey(databasePath: string): Uint8Array {
   if (existsSync(databasePath) && !existsSync(devFiles.masterKey)) {
@@ -48,7 +62,12 @@ function keptMasterKey(databasePath: string): Uint8Array {
       2,
     )
   }
-  const kept = masterKeyText.safeParse(keptText(devFiles.masterKey, () => randomBytes(32).toString('base64')))
+  const kept = masterKeyText.safeParse(
+    keptText(devFiles.masterKey, () => randomBytes(32).toString('base64')),
+  )
   if (kept.success) return kept.data
-  throw new OperatorError(`${devFiles.masterKey} does not hold a key of 32 bytes as base64 or hex`, 2)
+  throw new OperatorError(
+    `${devFiles.masterKey} does not hold a key of 32 bytes as base64 or hex`,
+    2,
+  )
 }

@@ -44,7 +44,12 @@ export async function startDev({
     publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
   })
   try {
-    const seen = { url: server.url, signInUrl: server.signInUrl(kept.apiKey), command, agents: await agentsOf(server) }
+    const seen = {
+      url: server.url,
+      signInUrl: server.signInUrl(kept.apiKey),
+      command,
+      agents: await agentsOf(server),
+    }
     return { server, text: textFor(config, kept, seen) }
   } catch (error) {
     await server.stop({ graceMs: 0 })
@@ -56,7 +61,13 @@ type Seen = Pick<Welcome, 'url' | 'signInUrl' | 'command' | 'agents'>
 
 function textFor(config: Config, { databasePath, apiKey, masterKey }: Kept, seen: Seen): string {
   const apiKeyFile = config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined
-  return welcome({ ...seen, database: shownDatabase(databasePath), apiKey, apiKeyFile, webhookSecret: exampleSecret(masterKey) })
+  return welcome({
+    ...seen,
+    database: shownDatabase(databasePath),
+    apiKey,
+    apiKeyFile,
+    webhookSecret: exampleSecret(masterKey),
+  })
 }
 
 const ECHO_SETTING = 'dev-echo'
@@ -64,16 +75,31 @@ const ECHO_SETTING = 'dev-echo'
 async function agentsOf({ service, storage }: RunningServer): Promise<Welcome['agents']> {
   const { id: projectId } = await projectNamed(service, DEFAULT_PROJECT)
   await ensureEcho({ service, storage }, projectId)
-  const agents = await allPages((page) => service.agents.list(projectId, page), 'the agents cannot be listed')
-  return agents.map(({ name, state }) => ({ name, state: state.kind, ...(state.kind === 'error' && { why: state.lastError.message }) }))
+  const agents = await allPages(
+    (page) => service.agents.list(projectId, page),
+    'the agents cannot be listed',
+  )
+  return agents.map(({ name, state }) => ({
+    name,
+    state: state.kind,
+    ...(state.kind === 'error' && { why: state.lastError.message }),
+  }))
 }
 
 /** The agent `echo`, once in the life of a database: one that was stopped or deleted stays so. */
-async function ensureEcho({ service, storage }: Pick<RunningServer, 'service' | 'storage'>, projectId: string): Promise<void> {
+async function ensureEcho(
+  { service, storage }: Pick<RunningServer, 'service' | 'storage'>,
+  projectId: string,
+): Promise<void> {
   const what = 'the agent "echo" cannot be made'
   if ((await orFail(storage.credentials.readSetting(ECHO_SETTING), what)) !== undefined) return
   const made = service.agents
-    .create({ projectId, name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+    .create({
+      projectId,
+      name: 'echo',
+      runtime: { kind: 'function', handler: 'echo' },
+      desiredState: 'running',
+    })
     .map(() => undefined)
     .orElse((error) => (error.kind === 'name_taken' ? ok(undefined) : err(error)))
   await orFail(made, what)

@@ -9,8 +9,16 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((listener) => listener.close(0)))
 })
 
-async function listen(fetch: ListenerOptions['fetch'], limits: ListenerOptions['limits'] = {}): Promise<Listener> {
-  const listener = await openListener({ host: '127.0.0.1', port: 0, fetch, limits: { ...limits, connectionsCheckingInterval: 50 } })
+async function listen(
+  fetch: ListenerOptions['fetch'],
+  limits: ListenerOptions['limits'] = {},
+): Promise<Listener> {
+  const listener = await openListener({
+    host: '127.0.0.1',
+    port: 0,
+    fetch,
+    limits: { ...limits, connectionsCheckingInterval: 50 },
+  })
   open.push(listener)
   return listener
 }
@@ -43,22 +51,36 @@ describe('the listener', () => {
   })
 
   it('tells a handler of its connection, for whoever waits to see that the caller has left', async () => {
-    const listener = await listen((_, { incoming }) => new Response(String(incoming.socket.remotePort)))
-    const socket = await socketTo(listener, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    const listener = await listen(
+      (_, { incoming }) => new Response(String(incoming.socket.remotePort)),
+    )
+    const socket = await socketTo(
+      listener,
+      'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    )
     const [answer] = (await once(socket, 'data')) as [Buffer]
     expect(answer.toString()).toContain(`\r\n\r\n${socket.localPort}`)
   })
 
   it('cuts off a peer that dribbles its headers', async () => {
-    const socket = await socketTo(await listen(() => new Response(), { headersTimeout: 200 }), 'GET / HTTP/1.1\r\nHost: x\r\n')
+    const socket = await socketTo(
+      await listen(() => new Response(), { headersTimeout: 200 }),
+      'GET / HTTP/1.1\r\nHost: x\r\n',
+    )
     const dribble = setInterval(() => socket.write('X-A: 1\r\n'), 20)
     expect(await end(socket)).toBe('ended')
     clearInterval(dribble)
   })
 
   it('cuts off a peer that dribbles its body', async () => {
-    const listener = await listen(async (request) => new Response(await request.text()), { headersTimeout: 100, requestTimeout: 300 })
-    const socket = await socketTo(listener, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n')
+    const listener = await listen(async (request) => new Response(await request.text()), {
+      headersTimeout: 100,
+      requestTimeout: 300,
+    })
+    const socket = await socketTo(
+      listener,
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n',
+    )
     const dribble = setInterval(() => socket.write('a'), 20)
     expect(await end(socket)).toBe('ended')
     clearInterval(dribble)
@@ -71,7 +93,10 @@ describe('the listener', () => {
 
   it('cuts off a peer that does not read its answer', async () => {
     const length = 50_000_000
-    const listener = await listen(() => new Response('x'.repeat(length)), { stalledTimeout: 200, headersTimeout: 300 })
+    const listener = await listen(() => new Response('x'.repeat(length)), {
+      stalledTimeout: 200,
+      headersTimeout: 300,
+    })
     const socket = (await socketTo(listener, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).pause()
     await once(socket, 'readable')
     for (let i = 0; i < 2; i++) await end(await socketTo(listener, '')) // the limits have struck by now
@@ -83,7 +108,10 @@ describe('the listener', () => {
 
   it('does not limit how long an answer takes', async () => {
     const { passed, pass } = gate()
-    const listener = await listen(() => passed.then(() => new Response('late')), { headersTimeout: 100, requestTimeout: 100 })
+    const listener = await listen(() => passed.then(() => new Response('late')), {
+      headersTimeout: 100,
+      requestTimeout: 100,
+    })
     const answer = fetch(listener.url)
     const silent = await socketTo(listener, '')
     await end(silent) // the limits have struck by now
@@ -96,19 +124,26 @@ describe('the listener', () => {
     async (text) => {
       const socket = await socketTo(await listen(() => new Response()), text)
       const [answer] = (await once(socket, 'data')) as [Buffer]
-      expect(answer.toString()).toMatch(/^HTTP\/1.1 400 [^]*x-request-id: (\S+)[^]*"code":"BAD_REQUEST"[^]*"requestId":"\1"/)
+      expect(answer.toString()).toMatch(
+        /^HTTP\/1.1 400 [^]*x-request-id: (\S+)[^]*"code":"BAD_REQUEST"[^]*"requestId":"\1"/,
+      )
     },
   )
 
   it('makes up a host for a request of HTTP/1.0 that names none, and not of where it listens: an IPv6 address would not do', async () => {
     const listener = await listen((request) => new Response(request.url))
-    const [answer] = (await once(await socketTo(listener, 'GET /healthz HTTP/1.0\r\n\r\n'), 'data')) as [Buffer]
+    const [answer] = (await once(
+      await socketTo(listener, 'GET /healthz HTTP/1.0\r\n\r\n'),
+      'data',
+    )) as [Buffer]
     expect(answer.toString()).toMatch(/\r\n\r\nhttp:\/\/localhost\/healthz$/)
   })
 
   it('refuses too large a head with 431', async () => {
     const listener = await listen(() => new Response())
-    expect((await fetch(listener.url, { headers: { 'x-big': 'a'.repeat(17_000) } })).status).toBe(431)
+    expect((await fetch(listener.url, { headers: { 'x-big': 'a'.repeat(17_000) } })).status).toBe(
+      431,
+    )
   })
 
   it('reads what is left of a body that was refused in the middle, and then the next request', async () => {
@@ -120,7 +155,10 @@ describe('the listener', () => {
     })
     const body = 'x'.repeat(1_000_000)
     const refused = `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
-    const socket = await socketTo(listener, `${refused}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    const socket = await socketTo(
+      listener,
+      `${refused}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    )
     let answers = ''
     for await (const chunk of socket) answers += String(chunk)
     expect(answers.match(/^HTTP\/1.1 \d+/gm)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
@@ -130,7 +168,11 @@ describe('the listener', () => {
     const { url } = await listen(() => new Response())
     const port = Number(new URL(url).port)
     const second = openListener({ host: '127.0.0.1', port, fetch: () => new Response() })
-    await expect(second).rejects.toEqual(new OperatorError(`port ${port} on 127.0.0.1 is in use; set PORT to another (0: any free one)`))
+    await expect(second).rejects.toEqual(
+      new OperatorError(
+        `port ${port} on 127.0.0.1 is in use; set PORT to another (0: any free one)`,
+      ),
+    )
   })
 
   it('tells in a line that the host is not of this machine', async () => {
@@ -165,7 +207,10 @@ describe('closing the listener', () => {
       begun.pass()
       return passed.then(() => new Response('done'))
     })
-    const [held, late] = [fetch(`${listener.url}/held`), await socketTo(listener, 'GET / HTTP/1.1\r\n')]
+    const [held, late] = [
+      fetch(`${listener.url}/held`),
+      await socketTo(listener, 'GET / HTTP/1.1\r\n'),
+    ]
     await begun.passed
     const closed = listener.close(10_000)
     late.write('Host: x\r\n\r\n')
@@ -189,7 +234,9 @@ describe('closing the listener', () => {
 
   it('does not wait for connections that were opened and left', async () => {
     const listener = await listen(() => new Response())
-    const sockets = await Promise.all(Array.from({ length: 100 }, (_, i) => socketTo(listener, i % 2 ? 'GET / HT' : '')))
+    const sockets = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => socketTo(listener, i % 2 ? 'GET / HT' : '')),
+    )
     await listener.close(3_600_000)
     expect(new Set(await Promise.all(sockets.map(end)))).toEqual(new Set(['ended']))
   })

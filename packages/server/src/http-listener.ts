@@ -54,7 +54,11 @@ export async function openListener({
   overrideGlobalObjects = false,
 }: ListenerOptions): Promise<Listener> {
   // The name is for requests of HTTP/1.0 that have none. An address of IPv6 would make no URL.
-  const handle = getRequestListener(fetch, { overrideGlobalObjects, hostname: 'localhost', errorHandler: unreadable })
+  const handle = getRequestListener(fetch, {
+    overrideGlobalObjects,
+    hostname: 'localhost',
+    errorHandler: unreadable,
+  })
   const inFlight = new Set<ServerResponse>()
   let closing = false
   const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }
@@ -77,7 +81,12 @@ export async function openListener({
     for (const response of inFlight) response.shouldKeepAlive = false
     const closed = once(server, 'close')
     server.close()
-    for (const end = Date.now() + graceMs; inFlight.size > 0 && Date.now() < end; await delay(SWEEP_MS)) server.closeIdleConnections()
+    for (
+      const end = Date.now() + graceMs;
+      inFlight.size > 0 && Date.now() < end;
+      await delay(SWEEP_MS)
+    )
+      server.closeIdleConnections()
     // Also those that never sent a request: Node does not count them as idle.
     server.closeAllConnections()
     await closed
@@ -90,7 +99,10 @@ export async function openListener({
 function unreadable(): Response {
   const requestId = randomUUID()
   return Response.json(
-    { error: { code: 'BAD_REQUEST', message: 'the path or the Host header is not valid' }, requestId },
+    {
+      error: { code: 'BAD_REQUEST', message: 'the path or the Host header is not valid' },
+      requestId,
+    },
     { status: 400, headers: { 'Cache-Control': 'no-store', 'X-Request-Id': requestId } },
   )
 }
@@ -104,9 +116,17 @@ async function bind(server: Server, host: string, port: number, variable: string
   }
 }
 
-function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number, variable: string): string {
-  if (code === 'EADDRINUSE') return `port ${port} on ${host} is in use; set ${variable} to another (0: any free one)`
-  if (code === 'EACCES') return `this user may not listen on port ${port}; set ${variable} to one from 1024`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `HOST is ${host}, which is no address of this machine`
+function bindProblem(
+  { code, message }: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  variable: string,
+): string {
+  if (code === 'EADDRINUSE')
+    return `port ${port} on ${host} is in use; set ${variable} to another (0: any free one)`
+  if (code === 'EACCES')
+    return `this user may not listen on port ${port}; set ${variable} to one from 1024`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `HOST is ${host}, which is no address of this machine`
   return `cannot listen on ${host}, port ${port}: ${message}`
 }

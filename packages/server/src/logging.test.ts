@@ -4,8 +4,14 @@ import { logTelemetry, plainLogger, type Logger } from './logging.js'
 
 function logged(fact: Fact): unknown[] {
   const lines: unknown[] = []
-  const at = (level: string) => (details: unknown, text: unknown) => void lines.push([level, details, text])
-  const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } as unknown as Logger
+  const at = (level: string) => (details: unknown, text: unknown) =>
+    void lines.push([level, details, text])
+  const logger = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+  } as unknown as Logger
   logTelemetry(logger).record(fact)
   return lines
 }
@@ -30,15 +36,35 @@ describe('the log of facts', () => {
   })
 
   it('gives instants as people read them, and durations as they are', () => {
-    expect(logged({ name: 'delivery.attempted', outcome: 'refused', nextAttemptAt: 0, durationMs: 5, state: 'pending' })).toEqual([
-      ['warn', { outcome: 'refused', nextAttemptAt: '1970-01-01T00:00:00.000Z', durationMs: 5, state: 'pending' }, 'delivery.attempted'],
+    expect(
+      logged({
+        name: 'delivery.attempted',
+        outcome: 'refused',
+        nextAttemptAt: 0,
+        durationMs: 5,
+        state: 'pending',
+      }),
+    ).toEqual([
+      [
+        'warn',
+        {
+          outcome: 'refused',
+          nextAttemptAt: '1970-01-01T00:00:00.000Z',
+          durationMs: 5,
+          state: 'pending',
+        },
+        'delivery.attempted',
+      ],
     ])
   })
 })
 
 it('writes lines for a person without what a terminal would obey', () => {
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
-  plainLogger('warn').warn({ line: 'red \u001B[31m\u009B2J', err: new Error('no\u0007') }, 'program.stderr')
+  plainLogger('warn').warn(
+    { line: 'red \u001B[31m\u009B2J', err: new Error('no\u0007') },
+    'program.stderr',
+  )
   const lines = write.mock.calls.map(([text]) => String(text)).join('')
   write.mockRestore()
   expect(lines).toContain('line=red  [31m 2J')

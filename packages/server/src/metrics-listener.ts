@@ -16,5 +16,10 @@ export async function openMetricsListener(
     const { contentType, text } = await metrics.read(service)
     return c.body(text, 200, { 'Content-Type': contentType })
   })
-  return openListener({ host, port, portVariable: 'SERVICE_METRICS_PORT', fetch: (request) => app.fetch(request) })
+  return openListener({
+    host,
+    port,
+    portVariable: 'SERVICE_METRICS_PORT',
+    fetch: (request) => app.fetch(request),
+  })
 }

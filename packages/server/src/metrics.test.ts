@@ -20,7 +20,12 @@ async function shown(...facts: Fact[]): Promise<string[]> {
   const metrics = createMetrics()
   for (const fact of facts) metrics.telemetry.record(fact)
   const { text } = await metrics.read(service)
-  return text.split('\n').filter((line) => line.startsWith('agent_messaging') && !line.includes('_bucket') && !line.endsWith(' 0'))
+  return text
+    .split('\n')
+    .filter(
+      (line) =>
+        line.startsWith('agent_messaging') && !line.includes('_bucket') && !line.endsWith(' 0'),
+    )
 }
 
 describe('the metrics', () => {
@@ -36,7 +41,10 @@ describe('the metrics', () => {
     [{ name: 'delivery.refused' }, ['leases_lost_total{of="attempt"} 1']],
     [{ name: 'webhook.disabled' }, ['webhooks_disabled_total 1']],
     [{ name: 'store.unavailable' }, ['store_unavailable_total 1']],
-    [{ name: 'worker.failed', worker: 'dispatcher' }, ['worker_failures_total{worker="dispatcher"} 1']],
+    [
+      { name: 'worker.failed', worker: 'dispatcher' },
+      ['worker_failures_total{worker="dispatcher"} 1'],
+    ],
     [
       { name: 'maintenance.done', cancelled: 1, purgedDeliveries: 2, purgedMessages: 3 },
       [
@@ -46,11 +54,18 @@ describe('the metrics', () => {
       ],
     ],
   ])('count %j', async (fact, lines) => {
-    expect(await shown(fact)).toEqual(expect.arrayContaining(lines.map((line) => `agent_messaging_${line}`)))
+    expect(await shown(fact)).toEqual(
+      expect.arrayContaining(lines.map((line) => `agent_messaging_${line}`)),
+    )
   })
 
   it('count attempts by outcome and class, with their time, and the deliveries that they ended', async () => {
-    const attempted = { name: 'delivery.attempted', durationMs: 250, webhookId: 'w', deliveryId: 'd' } as const
+    const attempted = {
+      name: 'delivery.attempted',
+      durationMs: 250,
+      webhookId: 'w',
+      deliveryId: 'd',
+    } as const
     const lines = await shown(
       { ...attempted, outcome: 'accepted', statusCode: 204, state: 'delivered' },
       { ...attempted, outcome: 'refused', statusCode: 503, state: 'pending' },
@@ -71,11 +86,21 @@ describe('the metrics', () => {
 
   it('count requests by route and status', async () => {
     const metrics = createMetrics()
-    const request = { method: 'POST', route: '/v1/agents/:agent/messages', durationMs: 20, requestId: 'r', projectId: 'p' }
+    const request = {
+      method: 'POST',
+      route: '/v1/agents/:agent/messages',
+      durationMs: 20,
+      requestId: 'r',
+      projectId: 'p',
+    }
     for (const status of [200, 200, 401]) metrics.onRequest({ ...request, status })
     const { text } = await metrics.read(service)
-    expect(text).toContain('agent_messaging_http_requests_total{method="POST",route="/v1/agents/:agent/messages",status="200"} 2')
-    expect(text).toContain('agent_messaging_http_request_duration_seconds_count{route="/v1/agents/:agent/messages"} 3')
+    expect(text).toContain(
+      'agent_messaging_http_requests_total{method="POST",route="/v1/agents/:agent/messages",status="200"} 2',
+    )
+    expect(text).toContain(
+      'agent_messaging_http_request_duration_seconds_count{route="/v1/agents/:agent/messages"} 3',
+    )
   })
 
   it('show what is open and since when, and what this process has in hand', async () => {
@@ -105,7 +130,9 @@ describe('the metrics', () => {
     const { text } = await metrics.read({ ...service, backlog: away })
     expect(text).toMatch(/^agent_messaging_storage_up 0$/m)
     expect(text).toMatch(/^agent_messaging_waiting_callers 7$/m)
-    expect(text).not.toMatch(/^agent_messaging_(messages|deliveries|webhooks_held|\w+_lag_seconds)[{ ]/m)
+    expect(text).not.toMatch(
+      /^agent_messaging_(messages|deliveries|webhooks_held|\w+_lag_seconds)[{ ]/m,
+    )
   })
 
   it('have the process and its event loop in them', async () => {

@@ -22,25 +22,71 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register })
   const counter = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
     new Counter({ name: `agent_messaging_${name}_total`, help, labelNames, registers })
-  const seconds = <L extends string>(name: string, help: string, labelNames: L[], buckets: number[]) =>
+  const seconds = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: L[],
+    buckets: number[],
+  ) =>
     new Histogram({ name: `agent_messaging_${name}_seconds`, help, labelNames, buckets, registers })
 
-  const accepted = counter('messages_accepted', 'Sends, by whether they attached to an earlier message.', ['attached'])
-  const changed = counter('messages_changed', 'Messages that a caller cancelled or retried.', ['to'])
-  const runs = counter('runs', 'Runs that ended, by what became of the message.', ['state'])
-  const runSeconds = seconds('run_duration', 'From the claim of a message to the record of its run.', ['state'], RUN_BUCKETS)
-  const attempts = counter('delivery_attempts', 'Attempts, by outcome and by status or error.', ['outcome', 'class'])
-  const attemptSeconds = seconds('delivery_attempt_duration', 'One attempt, DNS and body included.', ['outcome'], ATTEMPT_BUCKETS)
-  const finished = counter('deliveries_finished', 'Deliveries that an attempt ended, by state.', ['state'])
-  const disabled = counter('webhooks_disabled', 'Webhooks disabled by their failures.')
-  const lost = counter('leases_lost', 'Results that came after their lease was lost, and count for nothing.', ['of'])
-  const away = counter('store_unavailable', 'Times that the storage refused what a worker asked for.')
-  const failures = counter('worker_failures', 'Rounds of a worker that threw, and helpers of one that lost their connection or thread.', [
-    'worker',
+  const accepted = counter(
+    'messages_accepted',
+    'Sends, by whether they attached to an earlier message.',
+    ['attached'],
+  )
+  const changed = counter('messages_changed', 'Messages that a caller cancelled or retried.', [
+    'to',
   ])
-  const maintained = counter('maintained_rows', 'Rows that maintenance cancelled or purged.', ['what'])
-  const requests = counter('http_requests', 'Requests, by method, route and status.', ['method', 'route', 'status'])
-  const requestSeconds = seconds('http_request_duration', 'Requests, with the wait for an answer, by route.', ['route'], REQUEST_BUCKETS)
+  const runs = counter('runs', 'Runs that ended, by what became of the message.', ['state'])
+  const runSeconds = seconds(
+    'run_duration',
+    'From the claim of a message to the record of its run.',
+    ['state'],
+    RUN_BUCKETS,
+  )
+  const attempts = counter('delivery_attempts', 'Attempts, by outcome and by status or error.', [
+    'outcome',
+    'class',
+  ])
+  const attemptSeconds = seconds(
+    'delivery_attempt_duration',
+    'One attempt, DNS and body included.',
+    ['outcome'],
+    ATTEMPT_BUCKETS,
+  )
+  const finished = counter('deliveries_finished', 'Deliveries that an attempt ended, by state.', [
+    'state',
+  ])
+  const disabled = counter('webhooks_disabled', 'Webhooks disabled by their failures.')
+  const lost = counter(
+    'leases_lost',
+    'Results that came after their lease was lost, and count for nothing.',
+    ['of'],
+  )
+  const away = counter(
+    'store_unavailable',
+    'Times that the storage refused what a worker asked for.',
+  )
+  const failures = counter(
+    'worker_failures',
+    'Rounds of a worker that threw, and helpers of one that lost their connection or thread.',
+    ['worker'],
+  )
+  const maintained = counter('maintained_rows', 'Rows that maintenance cancelled or purged.', [
+    'what',
+  ])
+  const requests = counter('http_requests', 'Requests, by method, route and status.', [
+    'method',
+    'route',
+    'status',
+  ])
+  const requestSeconds = seconds(
+    'http_request_duration',
+    'Requests, with the wait for an answer, by route.',
+    ['route'],
+    REQUEST_BUCKETS,
+  )
   const state = stateGauges(register)
 
   function record(fact: Fact): void {
@@ -56,8 +102,13 @@ export function createMetrics(): Metrics {
         return runs.inc({ state: labelOf(fact['state']) })
       case 'delivery.attempted':
         attempts.inc({ outcome: labelOf(fact['outcome']), class: classOf(fact) })
-        attemptSeconds.observe({ outcome: labelOf(fact['outcome']) }, Number(fact['durationMs']) / 1_000)
-        return fact['state'] === 'pending' ? undefined : finished.inc({ state: labelOf(fact['state']) })
+        attemptSeconds.observe(
+          { outcome: labelOf(fact['outcome']) },
+          Number(fact['durationMs']) / 1_000,
+        )
+        return fact['state'] === 'pending'
+          ? undefined
+          : finished.inc({ state: labelOf(fact['state']) })
       case 'run.refused':
         return lost.inc({ of: 'run' })
       case 'delivery.refused':
@@ -94,4 +145,5 @@ export function createMetrics(): Metrics {
 const classOf = ({ statusCode, error }: Fact): string =>
   typeof statusCode === 'number' ? `${Math.floor(statusCode / 100)}xx` : labelOf(error)
 
-const labelOf = (value: Fact[string]): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null))
+const labelOf = (value: Fact[string]): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null)

@@ -1,5 +1,9 @@
 import type { Pacemaker, ResponseSignal, Storage, WorkSignal } from '@org/agent-messaging-core'
-import { openPostgresStorage, postgresPacemaker, postgresSignal } from '@org/agent-messaging-postgres'
+import {
+  openPostgresStorage,
+  postgresPacemaker,
+  postgresSignal,
+} from '@org/agent-messaging-postgres'
 import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
 import { isPostgresUrl } from './database-url.js'
 import { OperatorError } from './operator-error.js'
@@ -27,16 +31,28 @@ export type Database = {
 /** Rejects with an `OperatorError` that says in a line why it cannot be opened. */
 export async function openDatabase(database: string, options: OpenOptions): Promise<Database> {
   try {
-    return await (isPostgresUrl(database) ? openPostgres(database, options) : openSqlite(database, options))
+    return await (isPostgresUrl(database)
+      ? openPostgres(database, options)
+      : openSqlite(database, options))
   } catch (error) {
     throw new OperatorError(error instanceof Error ? error.message : String(error))
   }
 }
 
-async function openPostgres(url: string, { directUrl: connectionString = url, leaseMs, onError }: OpenOptions): Promise<Database> {
+async function openPostgres(
+  url: string,
+  { directUrl: connectionString = url, leaseMs, onError }: OpenOptions,
+): Promise<Database> {
   const storage = await openPostgresStorage({ connectionString: url })
-  const pacemaker = postgresPacemaker({ connectionString, leaseMs, onError: (reason) => onError('pacemaker', reason) })
-  const signal = postgresSignal({ connectionString, onError: (reason) => onError('signal', reason) })
+  const pacemaker = postgresPacemaker({
+    connectionString,
+    leaseMs,
+    onError: (reason) => onError('pacemaker', reason),
+  })
+  const signal = postgresSignal({
+    connectionString,
+    onError: (reason) => onError('signal', reason),
+  })
   return {
     storage,
     pacemaker,
@@ -50,9 +66,16 @@ async function openPostgres(url: string, { directUrl: connectionString = url, le
   }
 }
 
-async function openSqlite(path: string, { leaseMs, onError, onDamage }: OpenOptions): Promise<Database> {
+async function openSqlite(
+  path: string,
+  { leaseMs, onError, onDamage }: OpenOptions,
+): Promise<Database> {
   const storage = openSqliteStorage({ path, ...(onDamage && { onDamage }) })
-  const pacemaker = sqlitePacemaker({ path, leaseMs, onError: (reason) => onError('pacemaker', reason) })
+  const pacemaker = sqlitePacemaker({
+    path,
+    leaseMs,
+    onError: (reason) => onError('pacemaker', reason),
+  })
   return {
     storage,
     pacemaker,

@@ -22,17 +22,26 @@ export async function orFail<T>(result: ResultAsync<T, Failure>, what: string): 
 }
 
 function reasonOf(failure: Failure): string {
-  if ('issues' in failure) return failure.issues.map(({ path, message }) => `${path} ${message}${hintOn(message)}`).join('; ')
+  if ('issues' in failure)
+    return failure.issues
+      .map(({ path, message }) => `${path} ${message}${hintOn(message)}`)
+      .join('; ')
   if ('reason' in failure && failure.reason !== undefined) return failure.reason
-  if (failure.kind === 'agent_not_stopped') return 'its runtime can only be changed while it is stopped'
+  if (failure.kind === 'agent_not_stopped')
+    return 'its runtime can only be changed while it is stopped'
   if (failure.kind === 'too_many_keys')
     return 'the project has as many good keys as it may have; `keys revoke` ends one, and `keys list` shows them'
   const [, missing] = /^(.*)_not_found$/.exec(failure.kind) ?? []
-  return missing === undefined ? failure.kind.replaceAll('_', ' ') : `there is no such ${missing.replaceAll('_', ' ')}`
+  return missing === undefined
+    ? failure.kind.replaceAll('_', ' ')
+    : `there is no such ${missing.replaceAll('_', ' ')}`
 }
 
 /** What only an operator can do about what a caller of the API is told in the same words. */
 function hintOn(message: string): string {
-  if (/private or reserved address/.test(message)) return ' (SERVICE_WEBHOOK_ALLOWED_CIDRS allows some)'
-  return /^(?:handler|program) must be one of/.test(message) ? ' (--agents <file> adds others, here and when the server is started)' : ''
+  if (/private or reserved address/.test(message))
+    return ' (SERVICE_WEBHOOK_ALLOWED_CIDRS allows some)'
+  return /^(?:handler|program) must be one of/.test(message)
+    ? ' (--agents <file> adds others, here and when the server is started)'
+    : ''
 }

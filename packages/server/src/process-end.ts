@@ -8,14 +8,18 @@ const SAME_SIGNAL_MS = 500
 export function stopOnSignal(server: RunningServer, graceMs: number, logger: Logger): void {
   let stoppingSince: number | undefined
   const stop = (signal: string): void => {
-    if (stoppingSince !== undefined) return Date.now() - stoppingSince > SAME_SIGNAL_MS ? process.exit(1) : undefined
+    if (stoppingSince !== undefined)
+      return Date.now() - stoppingSince > SAME_SIGNAL_MS ? process.exit(1) : undefined
     stoppingSince = Date.now()
     const { runs } = server.service.load()
     logger.info({ signal, graceMs, runs }, 'stopping')
     // A warning, so that whoever waits at a terminal sees it too.
     if (runs > 0) {
       const until = new Date(stoppingSince + graceMs).toISOString()
-      logger.warn({ runs, until }, 'runs under way are waited for; a second Ctrl-C (SIGINT or SIGTERM) ends at once')
+      logger.warn(
+        { runs, until },
+        'runs under way are waited for; a second Ctrl-C (SIGINT or SIGTERM) ends at once',
+      )
     }
     server.stop({ graceMs }).then(
       () => {

@@ -7,7 +7,10 @@ type Ended = { readonly code: number; readonly out: string; readonly said: strin
 /** A command line, its words separated by single spaces. */
 async function run(line: string): Promise<Ended> {
   let [out, said] = ['', '']
-  const program = createProgram({ writeOut: (text) => (out += text), writeErr: (text) => (said += text) })
+  const program = createProgram({
+    writeOut: (text) => (out += text),
+    writeErr: (text) => (said += text),
+  })
   const code = await program.parseAsync(line === '' ? [] : line.split(' '), { from: 'user' }).then(
     () => 0,
     (error: unknown) => {
@@ -40,15 +43,28 @@ describe('the command line', () => {
     expect(await run(line)).toEqual({ code: 2, out: '', said: expect.stringMatching(said) })
   })
 
-  it.each(['--help', 'help agents', 'agents --help', 'agents create --help', '--version'])('ends with 0: %s', async (line) => {
-    expect(await run(line)).toMatchObject({ code: 0, out: expect.stringMatching(/^(Usage: |\d+\.\d+\.\d+)/) })
-  })
+  it.each(['--help', 'help agents', 'agents --help', 'agents create --help', '--version'])(
+    'ends with 0: %s',
+    async (line) => {
+      expect(await run(line)).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/^(Usage: |\d+\.\d+\.\d+)/),
+      })
+    },
+  )
 
   const leaves = (command: Command): string[][] => {
     const below = command.commands.flatMap(leaves)
-    return below.length === 0 ? [[command.name()]] : below.map((names) => [command.name(), ...names])
+    return below.length === 0
+      ? [[command.name()]]
+      : below.map((names) => [command.name(), ...names])
   }
-  it.each(leaves(createProgram()).map(([, ...names]) => names.join(' ')))('has an example in the help of %s', async (line) => {
-    expect((await run(`${line} --help`)).out).toMatch(new RegExp(`Examples?:\\n {2}\\$ .*agent-messaging ${line}`))
-  })
+  it.each(leaves(createProgram()).map(([, ...names]) => names.join(' ')))(
+    'has an example in the help of %s',
+    async (line) => {
+      expect((await run(`${line} --help`)).out).toMatch(
+        new RegExp(`Examples?:\\n {2}\\$ .*agent-messaging ${line}`),
+      )
+    },
+  )
 })

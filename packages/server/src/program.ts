@@ -15,7 +15,9 @@ import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
 import { OperatorError } from './operator-error.js'
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+const { version } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { version: string }
 
 const OF_ALL = `
 Commands that show or change something work on the database of SERVICE_DATABASE_URL, or on the one that dev made in data/, also while
@@ -32,7 +34,9 @@ Examples:
 /** The command line. Help and complaints about usage go to `output`; stdout and stderr unless given. */
 export function createProgram(output: OutputConfiguration = {}): Command {
   const program = new Command('agent-messaging')
-    .description('Send messages to agents, durably; deliver their answers as signed, retried webhooks.')
+    .description(
+      'Send messages to agents, durably; deliver their answers as signed, retried webhooks.',
+    )
     .version(version)
     .showHelpAfterError('(--help tells more)')
     .configureOutput(output)

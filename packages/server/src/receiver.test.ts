@@ -17,17 +17,34 @@ async function receive(
   body = BODY,
 ): Promise<{ status: number; printed: string }> {
   let printed = ''
-  const server = createReceiver({ ...options, print: (lines) => (printed += lines) }).listen(0, '127.0.0.1')
+  const server = createReceiver({ ...options, print: (lines) => (printed += lines) }).listen(
+    0,
+    '127.0.0.1',
+  )
   closers.push(() => server.close())
   await once(server, 'listening')
-  const { status } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, { method: 'POST', headers, body })
+  const { status } = await fetch(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    { method: 'POST', headers, body },
+  )
   return { status, printed }
 }
 
 const { hmacSha256 } = nodeCrypto(Buffer.alloc(32))
-const signed = (secret: string, headerPrefix = 'X-Service', nextSecret?: string): Record<string, string> =>
+const signed = (
+  secret: string,
+  headerPrefix = 'X-Service',
+  nextSecret?: string,
+): Record<string, string> =>
   signatureHeaders(hmacSha256, {
-    ...{ id: 'the-delivery', event: 'message.responded', body: BODY, secret, at: 1_700_000_000_000, headerPrefix },
+    ...{
+      id: 'the-delivery',
+      event: 'message.responded',
+      body: BODY,
+      secret,
+      at: 1_700_000_000_000,
+      headerPrefix,
+    },
     ...(nextSecret !== undefined && { nextSecret }),
   })
 
@@ -35,7 +52,9 @@ describe('the receiver', () => {
   it('prints the event, the delivery, the verdict and the body, and answers 200', async () => {
     const { status, printed } = await receive({ secret: SECRET }, signed(SECRET))
     expect(status).toBe(200)
-    expect(printed).toMatch(/^\d\d:\d\d:\d\d {2}message\.responded {2}delivery the-delivery {2}signature valid\n/)
+    expect(printed).toMatch(
+      /^\d\d:\d\d:\d\d {2}message\.responded {2}delivery the-delivery {2}signature valid\n/,
+    )
     expect(printed).toContain('"response": "grüße"')
   })
 
@@ -50,12 +69,19 @@ describe('the receiver', () => {
   })
 
   it('says when the body was changed', async () => {
-    expect((await receive({ secret: SECRET }, signed(SECRET), `${BODY} `)).printed).toContain('SIGNATURE WRONG')
+    expect((await receive({ secret: SECRET }, signed(SECRET), `${BODY} `)).printed).toContain(
+      'SIGNATURE WRONG',
+    )
   })
 
-  it.each(['X-Service-Signature', 'webhook-signature', 'webhook-timestamp'])('says so when %s alone is wrong', async (name) => {
-    expect((await receive({ secret: SECRET }, { ...signed(SECRET), [name]: 'sha256=0' })).printed).toContain('SIGNATURE WRONG')
-  })
+  it.each(['X-Service-Signature', 'webhook-signature', 'webhook-timestamp'])(
+    'says so when %s alone is wrong',
+    async (name) => {
+      expect(
+        (await receive({ secret: SECRET }, { ...signed(SECRET), [name]: 'sha256=0' })).printed,
+      ).toContain('SIGNATURE WRONG')
+    },
+  )
 
   it('takes the old secret and the new one while a rotation goes on, and no third one', async () => {
     const [next, third] = [8, 9].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`)
@@ -67,21 +93,31 @@ describe('the receiver', () => {
   })
 
   it('prints what is not signed, what is not JSON, and what it cannot check', async () => {
-    expect((await receive({}, signed(SECRET))).printed).toContain('signature not checked (no secret is given)')
+    expect((await receive({}, signed(SECRET))).printed).toContain(
+      'signature not checked (no secret is given)',
+    )
     expect((await receive({ secret: SECRET }, {}, 'plain text')).printed).toMatch(
       /\(none\) {2}delivery \(none\) {2}SIGNATURE WRONG.*\nplain text\n/,
     )
   })
 
   it('prints nothing that a terminal would obey, whoever sent it', async () => {
-    const { printed } = await receive({}, { ...signed(SECRET), 'X-Service-Event': '\u009B2J' }, 'a\u001B]52;c;cm0gLXJm\u0007\n\tb\u009B2J')
+    const { printed } = await receive(
+      {},
+      { ...signed(SECRET), 'X-Service-Event': '\u009B2J' },
+      'a\u001B]52;c;cm0gLXJm\u0007\n\tb\u009B2J',
+    )
     expect(printed).toContain('\na ]52;c;cm0gLXJm \n\tb 2J\n')
     // oxlint-disable-next-line no-control-regex -- these are what is looked for
     expect(printed).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)
   })
 
   it('holds no more than 8 MiB of a body, and says so', async () => {
-    const { status, printed } = await receive({ secret: SECRET }, signed(SECRET), 'x'.repeat(8 * 1024 * 1024 + 1))
+    const { status, printed } = await receive(
+      { secret: SECRET },
+      signed(SECRET),
+      'x'.repeat(8 * 1024 * 1024 + 1),
+    )
     expect(status).toBe(413)
     expect(printed).toMatch(/delivery the-delivery {2}REFUSED: it has more than 8 MiB\n$/)
     expect((await receive({}, signed(SECRET), 'x'.repeat(8 * 1024 * 1024))).status).toBe(200)

@@ -27,10 +27,19 @@ export function createReceiver({ secret, status = 200, print }: ReceiverOptions)
     bodyOf(request).then(
       (body) => {
         const { event, delivery } = namedHeaders(request.headers)
-        const verdict = body === undefined ? TOO_LONG : secret === undefined ? UNCHECKED : verdictOn(request.headers, body, secret)
+        const verdict =
+          body === undefined
+            ? TOO_LONG
+            : secret === undefined
+              ? UNCHECKED
+              : verdictOn(request.headers, body, secret)
         // Any page in a browser of this machine can send something here.
         const shown = body === undefined ? '' : `${pretty(body.toString())}\n`
-        print(harmless(`${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${shown}`))
+        print(
+          harmless(
+            `${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${shown}`,
+          ),
+        )
         response.writeHead(REFUSALS.get(verdict) ?? status).end()
       },
       () => response.destroy(),
@@ -51,9 +60,15 @@ async function bodyOf(request: AsyncIterable<Buffer>): Promise<Buffer | undefine
 }
 
 /** The prefix of these three is the choice of the sender's operator. */
-function namedHeaders(headers: IncomingHttpHeaders): { event: string; delivery: string; signature: string } {
+function namedHeaders(headers: IncomingHttpHeaders): {
+  event: string
+  delivery: string
+  signature: string
+} {
   const ending = 'signature'
-  const found = Object.keys(headers).find((name) => name.endsWith(`-${ending}`) && String(headers[name]).startsWith('sha256='))
+  const found = Object.keys(headers).find(
+    (name) => name.endsWith(`-${ending}`) && String(headers[name]).startsWith('sha256='),
+  )
   const prefix = found?.slice(0, -ending.length)
   const read = (name: string): string => String(headers[`${prefix}${name}`] ?? '(none)')
   return { event: read('event'), delivery: read('delivery'), signature: read(ending) }
@@ -71,7 +86,9 @@ function verdictOn(headers: IncomingHttpHeaders, body: Buffer, secret: string): 
   const standard = `v1,${createHmac('sha256', key).update(head).update(body).digest('base64')}`
   const given = String(headers['webhook-signature']).split(' ')
   const isRotating = given.length > 1
-  const isGood = (isRotating || equal(namedHeaders(headers).signature, plain)) && given.some((one) => equal(one, standard))
+  const isGood =
+    (isRotating || equal(namedHeaders(headers).signature, plain)) &&
+    given.some((one) => equal(one, standard))
   return isGood ? 'signature valid' : WRONG
 }
 

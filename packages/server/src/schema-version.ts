@@ -9,7 +9,9 @@ export type SchemaVersion = { readonly version: number; readonly newest: number 
 /** How far the database's schema has come; changes nothing. Rejects with an `OperatorError`. */
 export async function schemaVersion(database: string): Promise<SchemaVersion> {
   try {
-    return await (isPostgresUrl(database) ? readPostgresSchema({ connectionString: database }) : readSqliteSchema(database))
+    return await (isPostgresUrl(database)
+      ? readPostgresSchema({ connectionString: database })
+      : readSqliteSchema(database))
   } catch (error) {
     throw new OperatorError(error instanceof Error ? error.message : String(error))
   }

@@ -38,17 +38,30 @@ afterEach(async () => {
 
 async function serve(options: Partial<ServerOptions> = {}): Promise<RunningServer> {
   const database = { databasePath: path.join(root, 'service.db'), masterKey: Buffer.alloc(32, 1) }
-  const server = await createServer({ ...database, port: 0, bootstrapApiKey: KEY, cronSecret: CRON_SECRET, ...options })
+  const server = await createServer({
+    ...database,
+    port: 0,
+    bootstrapApiKey: KEY,
+    cronSecret: CRON_SECRET,
+    ...options,
+  })
   open.push(server)
   return server
 }
 
 function call({ url }: RunningServer, route: string, body?: unknown, key = KEY): Promise<Response> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  return fetch(url + route, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) })
+  return fetch(
+    url + route,
+    body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) },
+  )
 }
 
-async function createAgent(server: RunningServer, name: string, runtime: object = { kind: 'function', handler: name }): Promise<void> {
+async function createAgent(
+  server: RunningServer,
+  name: string,
+  runtime: object = { kind: 'function', handler: name },
+): Promise<void> {
   const created = await call(server, '/v1/agents', { name, runtime, desiredState: 'running' })
   expect(await created.json()).toMatchObject({ name, state: 'running' })
 }
@@ -58,7 +71,9 @@ const send = (server: RunningServer, agent: string, message: string): Promise<Re
 
 describe('a server made in code', () => {
   it('leaves nothing open when it cannot be made', async () => {
-    await expect(serve({ addresses: { allowedCidrs: ['10/8'] } })).rejects.toThrow('"10/8" is not a CIDR')
+    await expect(serve({ addresses: { allowedCidrs: ['10/8'] } })).rejects.toThrow(
+      '"10/8" is not a CIDR',
+    )
     const storage = openSqliteStorage({ path: path.join(root, 'service.db') })
     expect(storage.alone).toBe(true)
     await storage.close()
@@ -67,23 +82,48 @@ describe('a server made in code', () => {
     const server = await serve({ agents: { shout: ({ message }) => message.toUpperCase() } })
     await createAgent(server, 'shout')
     await createAgent(server, 'echo')
-    expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({ status: 'responded', response: 'HELLO' })
-    expect(await (await send(server, 'echo', 'hello')).json()).toMatchObject({ status: 'responded', response: 'hello' })
+    expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({
+      status: 'responded',
+      response: 'HELLO',
+    })
+    expect(await (await send(server, 'echo', 'hello')).json()).toMatchObject({
+      status: 'responded',
+      response: 'hello',
+    })
   })
 
   it('answers with the programs that it was given, and logs what they print', async () => {
     const lines: unknown[] = []
-    const logger: Logger = { ...silentLogger, info: (details: object, text?: string) => void lines.push({ ...details, text }) }
-    const server = await serve({ logger, programs: { shout: { command: process.execPath, args: ['-e', SHOUT] } } })
+    const logger: Logger = {
+      ...silentLogger,
+      info: (details: object, text?: string) => void lines.push({ ...details, text }),
+    }
+    const server = await serve({
+      logger,
+      programs: { shout: { command: process.execPath, args: ['-e', SHOUT] } },
+    })
     await createAgent(server, 'shout', { kind: 'process', program: 'shout' })
-    expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({ status: 'responded', response: 'HELLO' })
-    expect(lines).toContainEqual(expect.objectContaining({ text: 'program.stderr', program: 'shout', line: 'shouting' }))
-    const refused = await call(server, '/v1/agents', { name: 'sh', runtime: { kind: 'process', program: '/bin/sh' } })
-    expect(await refused.json()).toMatchObject({ error: { message: 'runtime program must be one of: shout' } })
+    expect(await (await send(server, 'shout', 'hello')).json()).toMatchObject({
+      status: 'responded',
+      response: 'HELLO',
+    })
+    expect(lines).toContainEqual(
+      expect.objectContaining({ text: 'program.stderr', program: 'shout', line: 'shouting' }),
+    )
+    const refused = await call(server, '/v1/agents', {
+      name: 'sh',
+      runtime: { kind: 'process', program: '/bin/sh' },
+    })
+    expect(await refused.json()).toMatchObject({
+      error: { message: 'runtime program must be one of: shout' },
+    })
   })
 
   it('has no agents that are programs when it was given none', async () => {
-    const refused = await call(await serve(), '/v1/agents', { name: 'sh', runtime: { kind: 'process', program: 'sh' } })
+    const refused = await call(await serve(), '/v1/agents', {
+      name: 'sh',
+      runtime: { kind: 'process', program: 'sh' },
+    })
     expect(refused.status).toBe(400)
   })
 
@@ -93,7 +133,9 @@ describe('a server made in code', () => {
     const server = await serve({ telemetry })
     await createAgent(server, 'echo')
     await send(server, 'echo', 'hello')
-    expect(names).toEqual(expect.arrayContaining(['agent.changed', 'message.accepted', 'run.finished']))
+    expect(names).toEqual(
+      expect.arrayContaining(['agent.changed', 'message.accepted', 'run.finished']),
+    )
   })
 
   it('is not ready once it met damage in its file, and logs what to do', async () => {
@@ -110,7 +152,9 @@ describe('a server made in code', () => {
     const server = await serve({ logger })
     expect((await call(server, '/v1/agents/echo/messages')).status).toBe(503)
     expect((await call(server, '/readyz')).status).toBe(503)
-    expect(lines).toContainEqual({ reason: `${file}: is a damaged SQLite database; restore it from a backup.` })
+    expect(lines).toContainEqual({
+      reason: `${file}: is a damaged SQLite database; restore it from a backup.`,
+    })
   })
 
   it('tells HTTP agents where to call back', async () => {
@@ -122,11 +166,21 @@ describe('a server made in code', () => {
       })
     }).listen(0, '127.0.0.1')
     await once(agent, 'listening')
-    const server = await serve({ addresses: { allowLoopback: true }, publicUrl: (ownUrl) => `${ownUrl}/base` })
-    await createAgent(server, 'remote', { kind: 'http', url: `http://127.0.0.1:${(agent.address() as AddressInfo).port}/` })
+    const server = await serve({
+      addresses: { allowLoopback: true },
+      publicUrl: (ownUrl) => `${ownUrl}/base`,
+    })
+    await createAgent(server, 'remote', {
+      kind: 'http',
+      url: `http://127.0.0.1:${(agent.address() as AddressInfo).port}/`,
+    })
     expect(await (await send(server, 'remote', 'hello')).json()).toMatchObject({ response: 'done' })
     expect(asked).toEqual([
-      expect.objectContaining({ callback: expect.objectContaining({ url: expect.stringContaining(`${server.url}/base/v1/agents/`) }) }),
+      expect.objectContaining({
+        callback: expect.objectContaining({
+          url: expect.stringContaining(`${server.url}/base/v1/agents/`),
+        }),
+      }),
     ])
     agent.close()
   })
@@ -152,12 +206,22 @@ describe('a server made in code', () => {
 
   it('without workers leaves all work to the cron route', async () => {
     const server = await serve({ worker: false, policy: { syncWaitMs: 0 } })
-    const cron = async () => expect((await call(server, '/api/cron/webhooks', undefined, CRON_SECRET)).status).toBe(200)
-    await call(server, '/v1/agents', { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+    const cron = async () =>
+      expect((await call(server, '/api/cron/webhooks', undefined, CRON_SECRET)).status).toBe(200)
+    await call(server, '/v1/agents', {
+      name: 'echo',
+      runtime: { kind: 'function', handler: 'echo' },
+      desiredState: 'running',
+    })
     expect((await send(server, 'echo', 'too early')).status).toBe(409)
     await cron()
-    const { messageId } = (await (await send(server, 'echo', 'hello')).json()) as { messageId: string }
-    const stateOf = async () => (await (await call(server, `/v1/agents/echo/messages/${messageId}`)).json()) as { state: string }
+    const { messageId } = (await (await send(server, 'echo', 'hello')).json()) as {
+      messageId: string
+    }
+    const stateOf = async () =>
+      (await (await call(server, `/v1/agents/echo/messages/${messageId}`)).json()) as {
+        state: string
+      }
     expect(await stateOf()).toMatchObject({ state: 'queued' })
     await cron()
     expect(await stateOf()).toMatchObject({ state: 'responded' })
@@ -187,7 +251,9 @@ describe('the metrics of a server', () => {
     const text = await (await metricsOf(server, 'a-token')).text()
     expect(text).toContain('agent_messaging_runs_total{state="responded"} 1')
     expect(text).toContain('agent_messaging_messages_accepted_total{attached="false"} 1')
-    expect(text).toMatch(/^agent_messaging_http_requests_total\{method="POST",route="\/v1\/agents\/:\w+\/messages",status="200"\} 1$/m)
+    expect(text).toMatch(
+      /^agent_messaging_http_requests_total\{method="POST",route="\/v1\/agents\/:\w+\/messages",status="200"\} 1$/m,
+    )
   })
 
   it('are open on a port of their own, with nothing else, until the stop', async () => {
@@ -206,7 +272,9 @@ describe('the metrics of a server', () => {
     onTestFinished(() => void other.close())
     await once(other, 'listening')
     const [port, taken] = [await freePort(), (other.address() as AddressInfo).port]
-    await expect(serve({ port, metricsPort: taken })).rejects.toThrow(/in use; set SERVICE_METRICS_PORT to another/)
+    await expect(serve({ port, metricsPort: taken })).rejects.toThrow(
+      /in use; set SERVICE_METRICS_PORT to another/,
+    )
     const storage = openSqliteStorage({ path: path.join(root, 'service.db') })
     expect(storage.alone).toBe(true)
     await storage.close()
@@ -219,7 +287,10 @@ describe('the start of a server', () => {
     await (await serve()).stop()
     const other = serve({ masterKey: Buffer.alloc(32, 2) })
     await expect(other).rejects.toEqual(
-      new OperatorError('SERVICE_MASTER_KEY is not the key that this database is sealed with; it takes that one', 2),
+      new OperatorError(
+        'SERVICE_MASTER_KEY is not the key that this database is sealed with; it takes that one',
+        2,
+      ),
     )
     await expect(other).rejects.toMatchObject({ exitCode: 2 })
   })
@@ -227,12 +298,16 @@ describe('the start of a server', () => {
   it('stops at a port in use, and leaves the database to the server that has it', async () => {
     const server = await serve()
     await createAgent(server, 'echo')
-    await expect(serve({ port: Number(new URL(server.url).port) })).rejects.toThrow('is in use; set PORT to another')
+    await expect(serve({ port: Number(new URL(server.url).port) })).rejects.toThrow(
+      'is in use; set PORT to another',
+    )
     expect((await send(server, 'echo', 'hello')).status).toBe(200)
   })
 
   it('stops at a database whose folder is missing', async () => {
-    await expect(serve({ databasePath: path.join(root, 'missing', 'service.db') })).rejects.toMatchObject({
+    await expect(
+      serve({ databasePath: path.join(root, 'missing', 'service.db') }),
+    ).rejects.toMatchObject({
       name: 'OperatorError',
       message: expect.stringContaining('folder does not exist'),
     })
@@ -243,7 +318,9 @@ describe('the start of a server', () => {
     const [first] = servers
     const projects = (await first.service.projects.list({ limit: 100 }))._unsafeUnwrap().data
     expect(projects.map(({ name }) => name)).toEqual(['default'])
-    const keys = (await first.service.keys.list(projects[0]?.id ?? '', { limit: 100 }))._unsafeUnwrap().data
+    const keys = (
+      await first.service.keys.list(projects[0]?.id ?? '', { limit: 100 })
+    )._unsafeUnwrap().data
     expect(keys).toHaveLength(1)
     for (const server of servers) expect((await call(server, '/v1/agents')).status).toBe(200)
   })
@@ -252,14 +329,19 @@ describe('the start of a server', () => {
     const without = await serve({ bootstrapApiKey: undefined })
     const made = (await without.service.projects.create({ name: 'default' }))._unsafeUnwrap()
     const server = await serve()
-    expect((await server.service.projects.list({ limit: 100 }))._unsafeUnwrap().data).toEqual([made])
+    expect((await server.service.projects.list({ limit: 100 }))._unsafeUnwrap().data).toEqual([
+      made,
+    ])
     expect((await server.service.keys.authenticate(KEY))._unsafeUnwrap().projectId).toBe(made.id)
   })
 
   function warned(): { logger: Logger; warnings: unknown[] } {
     const warnings: unknown[] = []
     const warn = (details: unknown, text: unknown): void => void warnings.push([details, text])
-    return { logger: { debug: () => {}, info: () => {}, error: () => {}, warn } as unknown as Logger, warnings }
+    return {
+      logger: { debug: () => {}, info: () => {}, error: () => {}, warn } as unknown as Logger,
+      warnings,
+    }
   }
 
   it('warns of a key of the environment that was revoked', async () => {
@@ -276,7 +358,9 @@ describe('the start of a server', () => {
     const full = { policy: { limits: { ...defaultLimits, keysPerProject: 1 } } }
     await (await serve(full)).stop()
     await (await serve(full)).stop()
-    await expect(serve({ ...full, bootstrapApiKey: 'another-api-key-for-the-tests' })).rejects.toEqual(
+    await expect(
+      serve({ ...full, bootstrapApiKey: 'another-api-key-for-the-tests' }),
+    ).rejects.toEqual(
       new OperatorError(
         'the API key of the start cannot be made: the project has as many good keys as it may have; `keys revoke` ends one, and `keys list` shows them',
       ),
@@ -289,7 +373,12 @@ describe('the start of a server', () => {
     const { logger, warnings } = warned()
     const changed = { logger, bootstrapApiKey: 'another-api-key-for-the-tests' }
     await serve(changed)
-    expect(warnings.splice(0)).toEqual([[{ keyId: id }, 'a bootstrap API key of an earlier start is still good: `keys revoke` ends it']])
+    expect(warnings.splice(0)).toEqual([
+      [
+        { keyId: id },
+        'a bootstrap API key of an earlier start is still good: `keys revoke` ends it',
+      ],
+    ])
     await service.keys.revoke(projectId, id)
     await serve(changed)
     expect(warnings).toEqual([])

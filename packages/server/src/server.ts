@@ -64,14 +64,26 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const publicUrl = () => (typeof base === 'function' ? listener && base(listener.url) : base)
   const metrics = isMeasured(options) ? createMetrics() : undefined
   const telemetry = tellBoth(options.telemetry ?? logTelemetry(logger), metrics?.telemetry)
-  const own = { telemetry, programLog: options.programLog ?? logProgram(logger), webhookThread: hasWebhookThread(options) }
+  const own = {
+    telemetry,
+    programLog: options.programLog ?? logProgram(logger),
+    webhookThread: hasWebhookThread(options),
+  }
   const wiring = await wire({ ...options, ...own }, publicUrl)
   try {
-    if (options.bootstrapApiKey !== undefined) await bootstrap(wiring, options.bootstrapApiKey, logger)
+    if (options.bootstrapApiKey !== undefined)
+      await bootstrap(wiring, options.bootstrapApiKey, logger)
     // Before the workers start: a second server by mistake fails here, and has taken nothing from the first.
     const pages = consoleOf(wiring, options, logger, publicUrl)
-    listener = await openListener({ ...{ host, port, overrideGlobalObjects }, fetch: handler(wiring, options, logger, metrics, pages) })
-    metricsListener = await openMetricsListener({ host, port: options.metricsPort }, wiring.service, metrics)
+    listener = await openListener({
+      ...{ host, port, overrideGlobalObjects },
+      fetch: handler(wiring, options, logger, metrics, pages),
+    })
+    metricsListener = await openMetricsListener(
+      { host, port: options.metricsPort },
+      wiring.service,
+      metrics,
+    )
     if (options.worker ?? true) await wiring.service.start()
     return running(wiring, listener, metricsListener, pages)
   } catch (error) {
@@ -108,7 +120,11 @@ function running(
   }
 }
 
-async function bootstrap({ platform, storage, service }: Wiring, key: string, logger: Logger): Promise<void> {
+async function bootstrap(
+  { platform, storage, service }: Wiring,
+  key: string,
+  logger: Logger,
+): Promise<void> {
   const project = await ensureDefaultProject({ storage, ...platform })
   const { state, earlier } = await ensureKey(service, project.id, key)
   if (state === 'refused') {
@@ -117,7 +133,11 @@ async function bootstrap({ platform, storage, service }: Wiring, key: string, lo
       'the bootstrap API key exists, but is revoked or of another project: it opens nothing in "default"',
     )
   }
-  for (const keyId of earlier) logger.warn({ keyId }, 'a bootstrap API key of an earlier start is still good: `keys revoke` ends it')
+  for (const keyId of earlier)
+    logger.warn(
+      { keyId },
+      'a bootstrap API key of an earlier start is still good: `keys revoke` ends it',
+    )
 }
 
 const isMeasured = ({ metricsToken, metricsPort, openMetrics = false }: ServerOptions): boolean =>
@@ -140,8 +160,15 @@ function consoleOf(
   publicUrl: () => string | undefined,
 ): Console | undefined {
   if (options.console === undefined || options.console === 'off') return undefined
-  const onError = (error: unknown): void => logger.error({ err: error }, 'a page of the console failed')
-  return createConsole({ service, crypto: platform.crypto, publicUrl, catcher: options.console === 'dev', onError })
+  const onError = (error: unknown): void =>
+    logger.error({ err: error }, 'a page of the console failed')
+  return createConsole({
+    service,
+    crypto: platform.crypto,
+    publicUrl,
+    catcher: options.console === 'dev',
+    onError,
+  })
 }
 
 function handler(
@@ -158,7 +185,8 @@ function handler(
     crypto: platform.crypto,
     newRequestId: () => platform.ids.next(),
     ...{ cronSecret, cronBudgetMs },
-    metrics: metrics && isOpen ? { read: () => metrics.read(service), token: metricsToken } : undefined,
+    metrics:
+      metrics && isOpen ? { read: () => metrics.read(service), token: metricsToken } : undefined,
     onError: (error, requestId) => logger.error({ err: error, requestId }, 'a request failed'),
     onRequest: (facts) => {
       logger.debug(facts, 'request')
@@ -168,7 +196,8 @@ function handler(
   return (request: Request, bindings: Bindings) => {
     const { pathname } = new URL(request.url)
     // Whoever opens the address that `dev` prints is shown something.
-    if (pathname === '/' && request.method === 'GET' && options.console === 'dev') return new Response(null, TO_CONSOLE)
+    if (pathname === '/' && request.method === 'GET' && options.console === 'dev')
+      return new Response(null, TO_CONSOLE)
     return pages && isConsolePath(pathname) ? pages.fetch(request) : app.fetch(request, bindings)
   }
 }

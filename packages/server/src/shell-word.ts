@@ -2,4 +2,5 @@
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** As `quoted`, but without quotes where the shell needs none. */
-export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : quoted(text))
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : quoted(text)

@@ -30,5 +30,8 @@ export async function startServer({ config, ...options }: StartOptions): Promise
 
 function missing(values: Readonly<Partial<Record<VariableName, unknown>>>): OperatorError {
   const names = (Object.keys(values) as VariableName[]).filter((name) => values[name] === undefined)
-  return new OperatorError(names.map((name) => `${name} is not set; it takes ${takes(name)}`).join('\n'), 2)
+  return new OperatorError(
+    names.map((name) => `${name} is not set; it takes ${takes(name)}`).join('\n'),
+    2,
+  )
 }

@@ -4,7 +4,9 @@ import { environment } from './environment.js'
 /** A line for each SERVICE_… variable that this server does not know: most are mistyped. One with an odd name may have its value in there. */
 export function unknownVariables(env: Variables): string[] {
   const known = Object.keys(environment.shape)
-  const strange = Object.keys(env).filter((name) => /^SERVICE_\w+$/.test(name) && !known.includes(name))
+  const strange = Object.keys(env).filter(
+    (name) => /^SERVICE_\w+$/.test(name) && !known.includes(name),
+  )
   return strange.map((name) => {
     const meant = nearest(name, known)
     return `${name} is no setting of this server and has no effect${meant === undefined ? '' : `; did you mean ${meant}?`}`
@@ -13,7 +15,9 @@ export function unknownVariables(env: Variables): string[] {
 
 /** The one of `names` that is closest to a mistyped `name`, if any is close enough to be meant. */
 function nearest(name: string, names: readonly string[]): string | undefined {
-  const [best] = names.map((other) => ({ other, distance: editDistance(name, other) })).sort((a, b) => a.distance - b.distance)
+  const [best] = names
+    .map((other) => ({ other, distance: editDistance(name, other) }))
+    .sort((a, b) => a.distance - b.distance)
   return best && best.distance <= name.length / 3 ? best.other : undefined
 }
 

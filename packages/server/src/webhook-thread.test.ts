@@ -11,14 +11,29 @@ async function threadsOf(options: Partial<ServerOptions>): Promise<number> {
   const onWorker = (worker: Worker) => void threads.add(worker)
   process.on('worker', onWorker)
   onTestFinished(() => void process.off('worker', onWorker))
-  const base = { databasePath: ':memory:', masterKey: Buffer.alloc(32, 1), port: 0, bootstrapApiKey: 'an-api-key-for-the-tests' }
-  const { service, stop } = await createServer({ ...base, addresses: { allowLoopback: true }, ...options })
+  const base = {
+    databasePath: ':memory:',
+    masterKey: Buffer.alloc(32, 1),
+    port: 0,
+    bootstrapApiKey: 'an-api-key-for-the-tests',
+  }
+  const { service, stop } = await createServer({
+    ...base,
+    addresses: { allowLoopback: true },
+    ...options,
+  })
   onTestFinished(() => stop())
   const catcher = await createWebhookCatcher()
   onTestFinished(catcher.close)
   const [project] = (await service.projects.list({ limit: 1 }))._unsafeUnwrap().data
   const projectId = project?.id ?? ''
-  const hook = { projectId, url: catcher.url, secret: catcher.secret, events: ['*' as const], enabled: true }
+  const hook = {
+    projectId,
+    url: catcher.url,
+    secret: catcher.secret,
+    events: ['*' as const],
+    enabled: true,
+  }
   const { webhook } = (await service.webhooks.create(hook))._unsafeUnwrap()
   ;(await service.webhooks.sendTestEvent({ projectId, webhookId: webhook.id }))._unsafeUnwrap()
   await Promise.all([catcher.next(), service.tick({ budgetMs: 5_000 })])

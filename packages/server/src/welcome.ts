@@ -10,7 +10,11 @@ export type Welcome = {
   /** Undefined when the environment gave the key. */
   readonly apiKeyFile: string | undefined
   /** Of the project `default`, by name. */
-  readonly agents: readonly { readonly name: string; readonly state: string; readonly why?: string }[]
+  readonly agents: readonly {
+    readonly name: string
+    readonly state: string
+    readonly why?: string
+  }[]
   readonly webhookSecret: string
   /** How this program is called. */
   readonly command: string
@@ -49,17 +53,25 @@ curl ${quoted(`${url}/v1/deliveries?limit=1`)} \\
 `
 }
 
-const shownAgent = ({ name, state, why }: Welcome['agents'][number]): string => `${name} (${state}${why === undefined ? '' : `: ${why}`})`
+const shownAgent = ({ name, state, why }: Welcome['agents'][number]): string =>
+  `${name} (${state}${why === undefined ? '' : `: ${why}`})`
 
 /** The link signs in once; the console itself is at `/console`. */
 const signInLine = ({ url, signInUrl }: Welcome): string =>
-  signInUrl === undefined ? '' : `Console   ${url}/console\n  Sign in   ${signInUrl} (once, within 15 minutes)\n  `
+  signInUrl === undefined
+    ? ''
+    : `Console   ${url}/console\n  Sign in   ${signInUrl} (once, within 15 minutes)\n  `
 
 /** Only for who has stopped or deleted it. */
 function startEcho(w: Welcome): string {
   const echo = w.agents.find(({ name }) => name === 'echo')
-  if (echo?.state === 'stopped') return `\nStart the agent again:\n\n${post(w, '/v1/agents/echo/start', {})}\n`
-  const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+  if (echo?.state === 'stopped')
+    return `\nStart the agent again:\n\n${post(w, '/v1/agents/echo/start', {})}\n`
+  const agent = {
+    name: 'echo',
+    runtime: { kind: 'function', handler: 'echo' },
+    desiredState: 'running',
+  }
   return echo === undefined ? `\nMake the agent again:\n\n${post(w, '/v1/agents', agent)}\n` : ''
 }
 

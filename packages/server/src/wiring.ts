@@ -70,12 +70,16 @@ export type Wiring = {
 const A2A_LIMITS = { deadlineMs: 30_000 }
 
 /** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
-export async function wire(options: WiringOptions, publicUrl: () => string | undefined): Promise<Wiring> {
+export async function wire(
+  options: WiringOptions,
+  publicUrl: () => string | undefined,
+): Promise<Wiring> {
   const { databasePath, telemetry = { record: () => undefined } } = options
   const policy = { ...defaultPolicy, ...options.policy }
   const { headerPrefix, runLeaseMs: leaseMs, limits } = policy
   const platform = { ...nodePlatform(options), ...(options.clock && { clock: options.clock }) }
-  const onError = (worker: string, reason: string): void => telemetry.record({ name: 'worker.failed', worker, reason })
+  const onError = (worker: string, reason: string): void =>
+    telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
   // Before the database: it throws for addresses that are none, and opens nothing.
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
@@ -83,7 +87,12 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
     storage,
     close: closeDatabase,
     ...helpers
-  } = await openDatabase(databasePath, { directUrl: options.databaseDirectUrl, leaseMs, onError, onDamage })
+  } = await openDatabase(databasePath, {
+    directUrl: options.databaseDirectUrl,
+    leaseMs,
+    onError,
+    onDamage,
+  })
   const attempts = options.webhookThread
     ? webhookThread({
         masterKey: options.masterKey,
@@ -110,7 +119,10 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
     sender: httpWebhookSender(http, platform.clock),
     ...(attempts && { attempts }),
     runtimes: [
-      functionRuntime({ ...builtInAgents, ...options.agents }, { maxLength: limits.responseLength }),
+      functionRuntime(
+        { ...builtInAgents, ...options.agents },
+        { maxLength: limits.responseLength },
+      ),
       httpRuntime({ ...platform, http, publicUrl, headerPrefix }),
       openaiRuntime({ fetch: guardedFetch(http), vet: http.vet, crypto: platform.crypto }),
       a2aRuntime({ fetch: guardedFetch(http, A2A_LIMITS), vet: http.vet, clock: platform.clock }),
@@ -122,7 +134,15 @@ export async function wire(options: WiringOptions, publicUrl: () => string | und
   return { platform, storage, service, close }
 }
 
-function programRuntimes({ programs = {}, programLog }: WiringOptions, platform: NodePlatform): AgentRuntime[] {
-  const options = { programs, environment: process.env, clock: platform.clock, ...(programLog && { log: programLog }) }
+function programRuntimes(
+  { programs = {}, programLog }: WiringOptions,
+  platform: NodePlatform,
+): AgentRuntime[] {
+  const options = {
+    programs,
+    environment: process.env,
+    clock: platform.clock,
+    ...(programLog && { log: programLog }),
+  }
   return [processRuntime(options), acpRuntime(options)]
 }

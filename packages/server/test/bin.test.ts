@@ -6,18 +6,31 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
 const HOME = fileURLToPath(new URL('..', import.meta.url))
-const { bin } = JSON.parse(readFileSync(path.join(HOME, 'package.json'), 'utf8')) as { bin: { 'agent-messaging': string } }
+const { bin } = JSON.parse(readFileSync(path.join(HOME, 'package.json'), 'utf8')) as {
+  bin: { 'agent-messaging': string }
+}
 const program = bin['agent-messaging']
-const run = (home: string) => spawnSync(process.execPath, [path.join(home, program), '--help'], { encoding: 'utf8' })
+const run = (home: string) =>
+  spawnSync(process.execPath, [path.join(home, program), '--help'], { encoding: 'utf8' })
 
 it('the command that npm links is there before the build, and runs what was built', () => {
   expect(program).not.toContain('dist')
-  expect(run(HOME)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Usage: agent-messaging/), stderr: '' })
+  expect(run(HOME)).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^Usage: agent-messaging/),
+    stderr: '',
+  })
 })
 
 it('the command says what to do when nothing is built', () => {
   const home = mkdtempSync(path.join(tmpdir(), 'unbuilt-'))
-  cpSync(path.join(HOME, path.dirname(program)), path.join(home, path.dirname(program)), { recursive: true })
-  expect(run(home)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('npm run build') })
+  cpSync(path.join(HOME, path.dirname(program)), path.join(home, path.dirname(program)), {
+    recursive: true,
+  })
+  expect(run(home)).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringContaining('npm run build'),
+  })
   rmSync(home, { recursive: true })
 })

@@ -17,28 +17,90 @@ import { createServer } from '../src/index.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 /** Each field of a type, and whether it is always there. The compiler has it exact: a field more or less does not compile. */
-type Fields<T> = { readonly [Field in keyof T]-?: object extends Pick<T, Field> ? 'optional' : 'required' }
+type Fields<T> = {
+  readonly [Field in keyof T]-?: object extends Pick<T, Field> ? 'optional' : 'required'
+}
 const fields = <T>(those: Fields<T>): Fields<T> => those
 
 const agent = fields<Agent>({
-  ...{ id: 'required', name: 'required', runtime: 'required', defaultExecutionPrincipal: 'required', desiredState: 'required' },
-  ...{ state: 'required', lastError: 'optional', failures: 'optional', retryAt: 'optional', concurrency: 'required' },
-  ...{ maxAttempts: 'required', maxQueued: 'required', onBusy: 'required', createdAt: 'required', updatedAt: 'required' },
+  ...{
+    id: 'required',
+    name: 'required',
+    runtime: 'required',
+    defaultExecutionPrincipal: 'required',
+    desiredState: 'required',
+  },
+  ...{
+    state: 'required',
+    lastError: 'optional',
+    failures: 'optional',
+    retryAt: 'optional',
+    concurrency: 'required',
+  },
+  ...{
+    maxAttempts: 'required',
+    maxQueued: 'required',
+    onBusy: 'required',
+    createdAt: 'required',
+    updatedAt: 'required',
+  },
 })
 const webhook = fields<Webhook>({
-  ...{ id: 'required', url: 'required', events: 'required', agentId: 'optional', description: 'optional', headers: 'optional' },
-  ...{ disableOnGone: 'required', enabled: 'required', disabledReason: 'optional', disabledAt: 'optional' },
-  ...{ consecutiveFailures: 'required', failingSince: 'optional', lastSuccessAt: 'optional', lastFailureAt: 'optional' },
-  ...{ circuit: 'required', circuitOpenUntil: 'optional', previousSecretUntil: 'optional', createdAt: 'required', updatedAt: 'required' },
+  ...{
+    id: 'required',
+    url: 'required',
+    events: 'required',
+    agentId: 'optional',
+    description: 'optional',
+    headers: 'optional',
+  },
+  ...{
+    disableOnGone: 'required',
+    enabled: 'required',
+    disabledReason: 'optional',
+    disabledAt: 'optional',
+  },
+  ...{
+    consecutiveFailures: 'required',
+    failingSince: 'optional',
+    lastSuccessAt: 'optional',
+    lastFailureAt: 'optional',
+  },
+  ...{
+    circuit: 'required',
+    circuitOpenUntil: 'optional',
+    previousSecretUntil: 'optional',
+    createdAt: 'required',
+    updatedAt: 'required',
+  },
 })
 const delivery = fields<Delivery>({
-  ...{ id: 'required', webhookId: 'required', eventId: 'required', event: 'required', status: 'required', attemptCount: 'required' },
-  ...{ nextAttemptAt: 'optional', deliveredAt: 'optional', exhaustedAt: 'optional', cancelledAt: 'optional' },
+  ...{
+    id: 'required',
+    webhookId: 'required',
+    eventId: 'required',
+    event: 'required',
+    status: 'required',
+    attemptCount: 'required',
+  },
+  ...{
+    nextAttemptAt: 'optional',
+    deliveredAt: 'optional',
+    exhaustedAt: 'optional',
+    cancelledAt: 'optional',
+  },
   ...{ cancelledReason: 'optional', createdAt: 'required' },
 })
 
 const key = fields<ApiKey>({
-  ...{ id: 'required', name: 'required', permissions: 'required', createdAt: 'required', expiresAt: 'optional', revokedAt: 'optional' },
+  ...{
+    id: 'required',
+    name: 'required',
+    permissions: 'required',
+    createdAt: 'required',
+    expiresAt: 'optional',
+    revokedAt: 'optional',
+  },
 })
 
 const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -49,37 +111,87 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Delivery: delivery,
   DeliveryDetail: fields<DeliveryDetail>({ ...delivery, body: 'required', attempts: 'required' }),
   DeliveryAttempt: fields<DeliveryAttempt>({
-    ...{ attemptNumber: 'required', startedAt: 'required', durationMs: 'required', requestHeaders: 'optional', outcome: 'required' },
+    ...{
+      attemptNumber: 'required',
+      startedAt: 'required',
+      durationMs: 'required',
+      requestHeaders: 'optional',
+      outcome: 'required',
+    },
     ...{ statusCode: 'optional', responseBody: 'optional', error: 'optional', detail: 'optional' },
   }),
   Message: fields<Message>({
-    ...{ messageId: 'required', agentId: 'required', sessionId: 'required', status: 'required', state: 'required', message: 'required' },
-    ...{ metadata: 'optional', executionPrincipal: 'required', response: 'optional', responseTimeMs: 'optional', attempt: 'required' },
+    ...{
+      messageId: 'required',
+      agentId: 'required',
+      sessionId: 'required',
+      status: 'required',
+      state: 'required',
+      message: 'required',
+    },
+    ...{
+      metadata: 'optional',
+      executionPrincipal: 'required',
+      response: 'optional',
+      responseTimeMs: 'optional',
+      attempt: 'required',
+    },
     ...{ error: 'optional', createdAt: 'required', respondedAt: 'optional' },
   }),
   ApiKey: key,
   CreatedApiKey: fields<CreatedApiKey>({ ...key, key: 'required' }),
-  Session: fields<Session>({ sessionId: 'required', openCount: 'required', lastMessageId: 'required', lastMessageAt: 'required' }),
+  Session: fields<Session>({
+    sessionId: 'required',
+    openCount: 'required',
+    lastMessageId: 'required',
+    lastMessageAt: 'required',
+  }),
 }
 
 const events: { readonly [Name in EventName]: Fields<EventData[Name]> } = {
   'message.responded': {
-    ...{ messageId: 'required', agentId: 'required', sessionId: 'required', response: 'required', executionPrincipal: 'required' },
-    ...{ responseTimeMs: 'required', metadata: 'required', channel: 'optional', correlationId: 'optional' },
+    ...{
+      messageId: 'required',
+      agentId: 'required',
+      sessionId: 'required',
+      response: 'required',
+      executionPrincipal: 'required',
+    },
+    ...{
+      responseTimeMs: 'required',
+      metadata: 'required',
+      channel: 'optional',
+      correlationId: 'optional',
+    },
   },
   'agent.started': { agentId: 'required', runtime: 'required', startedAt: 'required' },
   'agent.stopped': { agentId: 'required', runtime: 'required', stoppedAt: 'required' },
   'agent.error': {
     ...{ agentId: 'required', error: 'required', messageId: 'optional', sessionId: 'optional' },
-    ...{ executionPrincipal: 'optional', metadata: 'optional', channel: 'optional', correlationId: 'optional' },
+    ...{
+      executionPrincipal: 'optional',
+      metadata: 'optional',
+      channel: 'optional',
+      correlationId: 'optional',
+    },
   },
   'webhook.disabled': {
-    ...{ webhookId: 'required', reason: 'required', disabledAt: 'required', consecutiveFailures: 'required', failingSince: 'required' },
+    ...{
+      webhookId: 'required',
+      reason: 'required',
+      disabledAt: 'required',
+      consecutiveFailures: 'required',
+      failingSince: 'required',
+    },
   },
   'webhook.test': { webhookId: 'required' },
 }
 
-type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly required?: readonly string[]; readonly $ref?: string }
+type Schema = {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly $ref?: string
+}
 type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
   readonly paths: Readonly<Record<string, object>>
@@ -87,13 +199,23 @@ type Document = {
 }
 let document: Document
 beforeAll(async () => {
-  const server = await createServer({ port: 0, databasePath: ':memory:', masterKey: new Uint8Array(32), worker: false })
+  const server = await createServer({
+    port: 0,
+    databasePath: ':memory:',
+    masterKey: new Uint8Array(32),
+    worker: false,
+  })
   document = (await (await fetch(`${server.url}/openapi.json`)).json()) as Document
   await server.stop()
 })
 
 const fieldsOf = ({ properties = {}, required = [] }: Schema = {}) =>
-  Object.fromEntries(Object.keys(properties).map((name) => [name, required.includes(name) ? 'required' : 'optional']))
+  Object.fromEntries(
+    Object.keys(properties).map((name) => [
+      name,
+      required.includes(name) ? 'required' : 'optional',
+    ]),
+  )
 
 describe('the types of the client', () => {
   it.each(Object.keys(resources))('have the fields that the document gives a %s', (name) => {
@@ -117,13 +239,24 @@ it('the client reaches every route of a project, but the one that answers a run'
     if (pathname.endsWith('/stream')) return new Response(null, { status: 204 })
     return Response.json({ data: [], nextCursor: null, messageId: '-', state: 'responded' })
   }
-  const client = createClient({ baseUrl: 'https://messages.example', apiKey: 'k', fetch, retries: 0 })
-  for (const call of Object.values(client).flatMap((calls) => Object.values(calls as Record<string, (...ids: string[]) => unknown>))) {
+  const client = createClient({
+    baseUrl: 'https://messages.example',
+    apiKey: 'k',
+    fetch,
+    retries: 0,
+  })
+  for (const call of Object.values(client).flatMap((calls) =>
+    Object.values(calls as Record<string, (...ids: string[]) => unknown>),
+  )) {
     const given = call('-', '-')
     await (given instanceof Promise ? given : (given as AsyncGenerator).next())
   }
   const routes = Object.entries(document.paths)
     .filter(([path]) => path.startsWith('/v1/') && !path.endsWith('/response'))
-    .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '-')}`))
+    .flatMap(([path, methods]) =>
+      Object.keys(methods).map(
+        (method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '-')}`,
+      ),
+    )
   expect([...asked].sort()).toEqual(routes.sort())
 })

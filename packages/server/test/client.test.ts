@@ -37,7 +37,11 @@ beforeAll(async () => {
   })
   client = createClient({ baseUrl: server.url, apiKey: API_KEY })
   for (const handler of ['echo', 'words', 'stubborn']) {
-    await client.agents.create({ name: handler, runtime: { kind: 'function', handler }, desiredState: 'running' })
+    await client.agents.create({
+      name: handler,
+      runtime: { kind: 'function', handler },
+      desiredState: 'running',
+    })
   }
 })
 afterAll(async () => {
@@ -50,9 +54,13 @@ describe('the client, with a real server', () => {
     const sent = await client.messages.send('echo', { sessionId: 'a', message: 'hello' })
     expect(sent).toMatchObject({ status: 'responded', response: 'hello' })
     await client.messages.send('echo', { sessionId: 'a', message: 'again' })
-    expect(await client.messages.get('echo', sent.messageId)).toMatchObject({ sessionId: 'a', attempt: 1 })
+    expect(await client.messages.get('echo', sent.messageId)).toMatchObject({
+      sessionId: 'a',
+      attempt: 1,
+    })
     const texts: string[] = []
-    for await (const { message } of client.messages.list('echo', { sessionId: 'a', order: 'asc' })) texts.push(message)
+    for await (const { message } of client.messages.list('echo', { sessionId: 'a', order: 'asc' }))
+      texts.push(message)
     expect(texts).toEqual(['hello', 'again'])
     const failed = await client.messages.complete('stubborn', { sessionId: 'a', message: 'please' })
     expect(failed).toMatchObject({ state: 'failed', error: { message: 'I will not' } })
@@ -60,13 +68,23 @@ describe('the client, with a real server', () => {
   it('attaches to a message by its key, and says in the service’s words what is refused', async () => {
     const options = { idempotencyKey: 'order-42' }
     const first = await client.messages.send('echo', { sessionId: 'k', message: 'once' }, options)
-    expect(await client.messages.send('echo', { sessionId: 'k', message: 'once' }, options)).toEqual(first)
+    expect(
+      await client.messages.send('echo', { sessionId: 'k', message: 'once' }, options),
+    ).toEqual(first)
     const refused = client.messages.send('echo', { sessionId: '', message: 'x' })
     await expect(refused).rejects.toThrow(ApiError)
-    await expect(refused).rejects.toMatchObject({ status: 400, code: 'BAD_REQUEST', issues: [{ path: 'sessionId' }] })
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      code: 'BAD_REQUEST',
+      issues: [{ path: 'sessionId' }],
+    })
   })
   it('follows a message piece by piece, over a connection that ends', async () => {
-    const { messageId } = await client.messages.send('words', { sessionId: 'w', message: 'go' }, { waitSeconds: 0 })
+    const { messageId } = await client.messages.send(
+      'words',
+      { sessionId: 'w', message: 'go' },
+      { waitSeconds: 0 },
+    )
     const events: StreamEvent[] = []
     for await (const event of client.messages.stream('words', messageId)) {
       events.push(event)
@@ -76,11 +94,22 @@ describe('the client, with a real server', () => {
       events.push(event)
       if (event.event === 'chunk' && event.offset === 0) proceed()
     }
-    expect(events.flatMap((event) => (event.event === 'chunk' ? [event.text] : []))).toEqual(['one ', 'one ', 'two'])
-    expect(events.at(-1)).toMatchObject({ event: 'message', message: { state: 'responded', response: 'one two' } })
+    expect(events.flatMap((event) => (event.event === 'chunk' ? [event.text] : []))).toEqual([
+      'one ',
+      'one ',
+      'two',
+    ])
+    expect(events.at(-1)).toMatchObject({
+      event: 'message',
+      message: { state: 'responded', response: 'one two' },
+    })
   })
   it('cancels, retries, and erases a session', async () => {
-    const { messageId } = await client.messages.send('words', { sessionId: 'c', message: 'go' }, { waitSeconds: 0 })
+    const { messageId } = await client.messages.send(
+      'words',
+      { sessionId: 'c', message: 'go' },
+      { waitSeconds: 0 },
+    )
     expect(await client.messages.cancel('words', messageId)).toMatchObject({ state: 'cancelled' })
     expect(await client.messages.retry('words', messageId)).toMatchObject({ state: 'queued' })
     const sessions: string[] = []
@@ -88,16 +117,33 @@ describe('the client, with a real server', () => {
     expect(sessions).toContain('c')
     await expect(client.sessions.erase('words', 'c')).rejects.toMatchObject({ status: 409 })
     await client.sessions.erase('words', 'c', { force: true })
-    await expect(client.messages.get('words', messageId)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(client.messages.get('words', messageId)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    })
   })
   it('counts and erases what was done on behalf of an end user', async () => {
     const executionPrincipal = { type: 'end_user', endUserId: 'a/b' } as const
-    await client.messages.send('words', { sessionId: 'of a/b', message: 'go', executionPrincipal }, { waitSeconds: 0 })
-    await client.messages.send('words', { sessionId: 'of a/b', message: 'go', executionPrincipal }, { waitSeconds: 0 })
+    await client.messages.send(
+      'words',
+      { sessionId: 'of a/b', message: 'go', executionPrincipal },
+      { waitSeconds: 0 },
+    )
+    await client.messages.send(
+      'words',
+      { sessionId: 'of a/b', message: 'go', executionPrincipal },
+      { waitSeconds: 0 },
+    )
     expect(await client.principals.count('a/b')).toMatchObject({ messages: 0, openMessages: 2 })
     expect(await client.principals.erase('a/b')).toMatchObject({ messages: 0, openMessages: 2 })
-    expect(await client.principals.erase('a/b', { force: true })).toMatchObject({ messages: 2, openMessages: 0 })
-    expect(await client.principals.count('a/b')).toEqual({ messages: 0, openMessages: 0, deliveries: 0 })
+    expect(await client.principals.erase('a/b', { force: true })).toMatchObject({
+      messages: 2,
+      openMessages: 0,
+    })
+    expect(await client.principals.count('a/b')).toEqual({
+      messages: 0,
+      openMessages: 0,
+      deliveries: 0,
+    })
   })
   it('registers a receiver that verifies what it gets, while its secret is rotated too', async () => {
     const got: string[] = []
@@ -107,7 +153,10 @@ describe('the client, with a real server', () => {
       dedupe: memoryDedupe(),
       on: { 'message.responded': ({ data }) => void got.push(data.response) },
     })
-    const receiver = createHttpServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1')
+    const receiver = createHttpServer((request, response) => void handle(request, response)).listen(
+      0,
+      '127.0.0.1',
+    )
     await once(receiver, 'listening')
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
     const webhook = await client.webhooks.create({ url, events: ['message.responded'] })
@@ -121,7 +170,8 @@ describe('the client, with a real server', () => {
     expect(got).toEqual(['signed', 'signed anew'])
     const statuses = async () => {
       const all: string[] = []
-      for await (const delivery of client.deliveries.list({ webhookId: webhook.id })) all.push(delivery.status)
+      for await (const delivery of client.deliveries.list({ webhookId: webhook.id }))
+        all.push(delivery.status)
       return all
     }
     expect(await until(async () => (await statuses()).join() === 'delivered,delivered')).toBe(true)

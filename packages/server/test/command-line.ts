@@ -1,14 +1,21 @@
 import { expect } from 'vitest'
 import type { Workshop } from './workshop.js'
 
-export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+export type Ended = {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
 type Env = Readonly<Record<string, string>>
 
 /** For tests of many commands: each is a process of its own, and loads all of the server. */
 export const SLOWLY = { timeout: 90_000 }
 
 /** A database and its key. */
-export const ENV = { SERVICE_DATABASE_URL: 'file:service.db', SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64') }
+export const ENV = {
+  SERVICE_DATABASE_URL: 'file:service.db',
+  SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+}
 
 /** Runs command lines whose words have single spaces between them. */
 export function commandLine(shop: () => Workshop) {

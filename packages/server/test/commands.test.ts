@@ -14,9 +14,15 @@ describe('the commands on the database', SLOWLY, () => {
   it('make and list projects', async () => {
     expect((await cli('projects list')).stdout).toBe('There is no project yet.\n')
     const made = await json('projects create support')
-    expect(made).toEqual({ id: expect.any(String), name: 'support', createdAt: expect.stringMatching(/Z$/) })
+    expect(made).toEqual({
+      id: expect.any(String),
+      name: 'support',
+      createdAt: expect.stringMatching(/Z$/),
+    })
     expect(await json('projects list')).toEqual([made])
-    expect((await cli('projects list')).stdout).toMatch(new RegExp(`^ID +NAME +CREATED AT\\n${String(made['id'])}  support`))
+    expect((await cli('projects list')).stdout).toMatch(
+      new RegExp(`^ID +NAME +CREATED AT\\n${String(made['id'])}  support`),
+    )
     expect(await cli('projects create support')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^there is a project "support" already/),
@@ -39,24 +45,47 @@ describe('the commands on the database', SLOWLY, () => {
     const server = shop.cli(['start'], { ...ENV, PORT: '0' })
     const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
     const statusOf = async () =>
-      (await fetch(`${url}/v1/agents/none/messages`, { headers: { authorization: `Bearer ${String(key)}` } })).status
+      (
+        await fetch(`${url}/v1/agents/none/messages`, {
+          headers: { authorization: `Bearer ${String(key)}` },
+        })
+      ).status
     expect(await statusOf()).toBe(404)
-    expect(await json(`keys revoke ${String(shown['id'])}`)).toEqual({ id: shown['id'], revoked: true })
+    expect(await json(`keys revoke ${String(shown['id'])}`)).toEqual({
+      id: shown['id'],
+      revoked: true,
+    })
     expect(await statusOf()).toBe(401)
     expect((await cli('keys list')).stdout).toContain('revoked 2')
   })
 
   it('make agents, and have the running server start, stop and drop them', async () => {
     await cli('projects create default')
-    const file = shop.write('agents.mjs', 'export default { shout: ({ message }) => message.toUpperCase() }')
+    const file = shop.write(
+      'agents.mjs',
+      'export default { shout: ({ message }) => message.toUpperCase() }',
+    )
     const server = shop.cli(['start', '--agents', file], { ...ENV, PORT: '0' })
     await server.find(/"msg":"listening"/)
-    const made = await json(`agents create shout --handler shout --agents ${file} --concurrency 2 --start`)
-    expect(made).toMatchObject({ name: 'shout', runtime: { kind: 'function', handler: 'shout' }, desiredState: 'running', concurrency: 2 })
+    const made = await json(
+      `agents create shout --handler shout --agents ${file} --concurrency 2 --start`,
+    )
+    expect(made).toMatchObject({
+      name: 'shout',
+      runtime: { kind: 'function', handler: 'shout' },
+      desiredState: 'running',
+      concurrency: 2,
+    })
     const become = (state: string) =>
-      until(async () => (await json<{ state: string }[]>('agents list')).map((agent) => agent.state).join() === state)
+      until(
+        async () =>
+          (await json<{ state: string }[]>('agents list')).map((agent) => agent.state).join() ===
+          state,
+      )
     await become('running')
-    expect((await cli('agents stop shout')).stdout).toMatch(/^Asked the agent shout, which is running, to stop\./)
+    expect((await cli('agents stop shout')).stdout).toMatch(
+      /^Asked the agent shout, which is running, to stop\./,
+    )
     await become('stopped')
     expect(await json('agents start shout')).toMatchObject({ desiredState: 'running' })
     await become('running')
@@ -67,12 +96,23 @@ describe('the commands on the database', SLOWLY, () => {
   it('show and change agents', async () => {
     await cli('projects create default')
     const made = await json('agents create first --handler echo --max-queued 7')
-    expect(made).toMatchObject({ defaultExecutionPrincipal: { type: 'service' }, maxQueued: 7, onBusy: 'queue' })
-    const change = '--name second --principal end_user --concurrency 2 --max-attempts 5 --on-busy reject --a2a http://127.0.0.1:9/'
+    expect(made).toMatchObject({
+      defaultExecutionPrincipal: { type: 'service' },
+      maxQueued: 7,
+      onBusy: 'queue',
+    })
+    const change =
+      '--name second --principal end_user --concurrency 2 --max-attempts 5 --on-busy reject --a2a http://127.0.0.1:9/'
     const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
     const changed = await json(`agents update first ${change}`, env)
     expect(changed).toMatchObject({
-      ...{ id: made['id'], name: 'second', defaultExecutionPrincipal: { type: 'end_user' }, concurrency: 2, maxAttempts: 5 },
+      ...{
+        id: made['id'],
+        name: 'second',
+        defaultExecutionPrincipal: { type: 'end_user' },
+        concurrency: 2,
+        maxAttempts: 5,
+      },
       ...{ maxQueued: 0, onBusy: 'reject', runtime: { kind: 'a2a' } },
     })
     expect(await json('agents show second')).toEqual(changed)
@@ -80,15 +120,26 @@ describe('the commands on the database', SLOWLY, () => {
     expect(stdout).toMatch(/^defaultExecutionPrincipal {2}{"type":"end_user"}$/m)
     expect(stdout).toMatch(/^state +stopped$/m)
     const signed = await json('agents update second --url http://127.0.0.1:9/', env)
-    expect(signed).toMatchObject({ runtime: { kind: 'http' }, signingSecret: expect.stringMatching(/^whsec_/) })
-    expect(await cli('agents update second')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^there is nothing to change/) })
-    expect(await cli('agents show first')).toMatchObject({ code: 1, stderr: 'the agent first cannot be shown: there is no such agent\n' })
+    expect(signed).toMatchObject({
+      runtime: { kind: 'http' },
+      signingSecret: expect.stringMatching(/^whsec_/),
+    })
+    expect(await cli('agents update second')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^there is nothing to change/),
+    })
+    expect(await cli('agents show first')).toMatchObject({
+      code: 1,
+      stderr: 'the agent first cannot be shown: there is no such agent\n',
+    })
   })
 
   it('never run an agent themselves', async () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo --start')
-    expect(await json('agents list')).toEqual([expect.objectContaining({ state: 'stopped', desiredState: 'running' })])
+    expect(await json('agents list')).toEqual([
+      expect.objectContaining({ state: 'stopped', desiredState: 'running' }),
+    ])
   })
 
   it('show the signing secret of an HTTP agent once', async () => {
@@ -104,7 +155,10 @@ describe('the commands on the database', SLOWLY, () => {
   it('make agents of every kind', async () => {
     await cli('projects create default')
     const file = shop.write('agents.mjs', 'export const programs = { gem: { command: "gem" } }')
-    const runtime = shop.write('runtime.json', '{"kind":"openai","baseUrl":"https://models.example.com/v1","model":"m","apiKey":"secret"}')
+    const runtime = shop.write(
+      'runtime.json',
+      '{"kind":"openai","baseUrl":"https://models.example.com/v1","model":"m","apiKey":"secret"}',
+    )
     const kinds: [string, object][] = [
       ['--openai https://models.example.com/v1 --model small', { kind: 'openai', model: 'small' }],
       [`--runtime ${runtime}`, { kind: 'openai', apiKey: { set: true } }],
@@ -114,7 +168,9 @@ describe('the commands on the database', SLOWLY, () => {
     ]
     const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
     for (const [index, [options, shown]] of kinds.entries()) {
-      expect(await json(`agents create a${index} ${options}`, env)).toMatchObject({ runtime: shown })
+      expect(await json(`agents create a${index} ${options}`, env)).toMatchObject({
+        runtime: shown,
+      })
     }
   })
 
@@ -122,17 +178,39 @@ describe('the commands on the database', SLOWLY, () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo')
     const own = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
-    const { id, secret } = await json(`webhooks create https://93.184.216.34/ --secret-file ${shop.write('secret.txt', `${own}\n`)}`)
+    const { id, secret } = await json(
+      `webhooks create https://93.184.216.34/ --secret-file ${shop.write('secret.txt', `${own}\n`)}`,
+    )
     expect(secret).toBe(own)
     const on = (verb: string, rest = '') => json(`webhooks ${verb} ${String(id)}${rest}`)
-    expect(await on('update', ' --url https://93.184.216.34/new --event agent.error --agent echo --description mine')).toMatchObject({
-      ...{ url: 'https://93.184.216.34/new', events: ['agent.error'], agentId: expect.any(String), description: 'mine' },
+    expect(
+      await on(
+        'update',
+        ' --url https://93.184.216.34/new --event agent.error --agent echo --description mine',
+      ),
+    ).toMatchObject({
+      ...{
+        url: 'https://93.184.216.34/new',
+        events: ['agent.error'],
+        agentId: expect.any(String),
+        description: 'mine',
+      },
     })
     const cleared = await on('update', ' --agent - --description -')
-    expect([cleared['agentId'], cleared['description'], cleared['url']]).toEqual([undefined, undefined, 'https://93.184.216.34/new'])
-    expect(await on('update', ' --url https://93.184.216.34:8443/ --drop-headers')).toMatchObject({ url: 'https://93.184.216.34:8443/' })
+    expect([cleared['agentId'], cleared['description'], cleared['url']]).toEqual([
+      undefined,
+      undefined,
+      'https://93.184.216.34/new',
+    ])
+    expect(await on('update', ' --url https://93.184.216.34:8443/ --drop-headers')).toMatchObject({
+      url: 'https://93.184.216.34:8443/',
+    })
     expect((await cli(`webhooks update ${String(id)}`)).code).toBe(2)
-    expect(await on('test')).toMatchObject({ webhookId: id, event: 'webhook.test', status: 'pending' })
+    expect(await on('test')).toMatchObject({
+      webhookId: id,
+      event: 'webhook.test',
+      status: 'pending',
+    })
     const rotated = await on('rotate', ' --grace 1h')
     expect(rotated['secret']).toMatch(/^whsec_/)
     expect(rotated['secret']).not.toBe(secret)
@@ -151,12 +229,22 @@ describe('the commands on the database', SLOWLY, () => {
     )
     expect(listed).toEqual([expect.objectContaining({ id, status: 'pending', attemptCount: 0 })])
     expect(await json('deliveries list --before 2020-01-01')).toEqual([])
-    expect(await json(`deliveries show ${String(id)}`)).toMatchObject({ id, body: expect.stringContaining('webhook.test'), attempts: [] })
-    expect((await cli(`deliveries show ${String(id)}`)).stdout).toContain('It was not attempted yet.')
+    expect(await json(`deliveries show ${String(id)}`)).toMatchObject({
+      id,
+      body: expect.stringContaining('webhook.test'),
+      attempts: [],
+    })
+    expect((await cli(`deliveries show ${String(id)}`)).stdout).toContain(
+      'It was not attempted yet.',
+    )
     expect(await json(`deliveries cancel ${String(id)}`)).toMatchObject({ status: 'cancelled' })
-    expect(await json(`deliveries recover ${String(webhook)} --status cancelled`)).toEqual({ count: 1 })
+    expect(await json(`deliveries recover ${String(webhook)} --status cancelled`)).toEqual({
+      count: 1,
+    })
     expect(await json(`deliveries redeliver ${String(id)}`)).toMatchObject({ status: 'pending' })
-    expect((await cli('deliveries list')).stdout).toMatch(/^ID +EVENT +STATUS +ATTEMPTS +NEXT ATTEMPT +CREATED AT\n/)
+    expect((await cli('deliveries list')).stdout).toMatch(
+      /^ID +EVENT +STATUS +ATTEMPTS +NEXT ATTEMPT +CREATED AT\n/,
+    )
   })
 
   it('make, list and delete webhooks, by the same rules as the server', async () => {
@@ -166,12 +254,22 @@ describe('the commands on the database', SLOWLY, () => {
       stderr: 'the webhook cannot be created: url must use https\n',
     })
     const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
-    const made = await json('webhooks create http://127.0.0.1:9/ --event message.responded --event agent.error', env)
+    const made = await json(
+      'webhooks create http://127.0.0.1:9/ --event message.responded --event agent.error',
+      env,
+    )
     const { secret, ...shown } = made
     expect(secret).toMatch(/^whsec_/)
-    expect(shown).toMatchObject({ url: 'http://127.0.0.1:9/', events: ['message.responded', 'agent.error'], enabled: true })
+    expect(shown).toMatchObject({
+      url: 'http://127.0.0.1:9/',
+      events: ['message.responded', 'agent.error'],
+      enabled: true,
+    })
     expect(await json('webhooks list')).toEqual([shown])
-    expect(await json(`webhooks delete ${String(shown['id'])}`)).toEqual({ id: shown['id'], deleted: true })
+    expect(await json(`webhooks delete ${String(shown['id'])}`)).toEqual({
+      id: shown['id'],
+      deleted: true,
+    })
     expect((await cli('webhooks list')).stdout).toBe('There is no webhook yet.\n')
   })
 
@@ -188,15 +286,24 @@ describe('the commands on the database', SLOWLY, () => {
     await dev.find(/deliveries/)
     expect((await cli('agents list', own)).stdout).toMatch(/^NAME.*\necho {2}running/)
     expect((await cli('webhooks create http://localhost:9/', own)).code).toBe(0)
-    expect((await cli('backup copy.db', own)).stdout).toContain('Keep a copy of data/master-key apart from it')
+    expect((await cli('backup copy.db', own)).stdout).toContain(
+      'Keep a copy of data/master-key apart from it',
+    )
   })
 
   it.each([
-    [{}, /^there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first\n$/],
+    [
+      {},
+      /^there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first\n$/,
+    ],
     [{ SERVICE_DATABASE_URL: 'file:service.db' }, /^SERVICE_MASTER_KEY is not set; .*\n$/],
     [{ ...ENV, PORT: 'x' }, /^PORT is "x"; .*\n$/],
   ])('end with 2 and a line when the environment is %j', async (env, said) => {
-    expect(await cli('projects list', env)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(said) })
+    expect(await cli('projects list', env)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(said),
+    })
   })
 
   it('end with 1 and a line when they fail', async () => {
@@ -205,8 +312,14 @@ describe('the commands on the database', SLOWLY, () => {
     const fails = async (line: string, said: string): Promise<void> =>
       expect(await cli(line)).toEqual({ code: 1, stdout: '', stderr: said })
     await fails('keys list --project nobody', 'there is no project "nobody"\n')
-    await fails('agents start nobody', 'the agent nobody cannot be asked to start: there is no such agent\n')
-    await fails('agents delete nobody', 'the agent nobody cannot be deleted: there is no such agent\n')
+    await fails(
+      'agents start nobody',
+      'the agent nobody cannot be asked to start: there is no such agent\n',
+    )
+    await fails(
+      'agents delete nobody',
+      'the agent nobody cannot be deleted: there is no such agent\n',
+    )
     await fails(
       'agents create x --handler other',
       'the agent x cannot be created: runtime handler must be one of: echo (--agents <file> adds others, here and when the server is started)\n',
@@ -220,22 +333,37 @@ describe('the commands on the database', SLOWLY, () => {
       'webhooks create https://10.0.0.1/',
       'the webhook cannot be created: url must not point to a private or reserved address that this service does not allow (SERVICE_WEBHOOK_ALLOWED_CIDRS allows some)\n',
     )
-    await fails(`deliveries show ${id}`, `the delivery ${id} cannot be shown: there is no such delivery\n`)
+    await fails(
+      `deliveries show ${id}`,
+      `the delivery ${id} cannot be shown: there is no such delivery\n`,
+    )
     await fails(`keys revoke ${id}`, `the key ${id} cannot be revoked: there is no such key\n`)
-    await fails(`webhooks delete ${id}`, `the webhook ${id} cannot be deleted: there is no such webhook\n`)
+    await fails(
+      `webhooks delete ${id}`,
+      `the webhook ${id} cannot be deleted: there is no such webhook\n`,
+    )
   })
 
   it('name the line in which the file of agents is wrong', async () => {
     await cli('projects create default')
     const wrong = shop.write('wrong.mjs', 'const a = 1\nexport default { ! }')
     const importing = shop.write('importing.mjs', 'import "./wrong.mjs"')
-    const said = async (file: string) => (await cli(`agents create x --handler x --agents ${file}`)).stderr
-    expect(await said(wrong)).toMatch(/^--agents: \S+wrong\.mjs cannot be loaded, line 2: Unexpected token/)
-    expect(await said(importing)).toMatch(/^--agents: \S+importing\.mjs cannot be loaded: Unexpected token/)
+    const said = async (file: string) =>
+      (await cli(`agents create x --handler x --agents ${file}`)).stderr
+    expect(await said(wrong)).toMatch(
+      /^--agents: \S+wrong\.mjs cannot be loaded, line 2: Unexpected token/,
+    )
+    expect(await said(importing)).toMatch(
+      /^--agents: \S+importing\.mjs cannot be loaded: Unexpected token/,
+    )
   })
 
   it('end with 2 when they are mistyped', async () => {
-    expect(await cli('agnts list')).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('(Did you mean agents?)') })
+    expect(await cli('agnts list')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('(Did you mean agents?)'),
+    })
   })
 
   it('print the settings as a table and as an .env file', async () => {

@@ -10,7 +10,12 @@ beforeEach(() => {
 })
 afterEach(() => shop.dispose())
 
-type Dev = { readonly program: Program; readonly text: string; readonly url: string; readonly key: string }
+type Dev = {
+  readonly program: Program
+  readonly text: string
+  readonly url: string
+  readonly key: string
+}
 
 async function dev(env: Record<string, string> = {}, ...options: string[]): Promise<Dev> {
   const program = shop.cli(['dev', ...options], { PORT: '0', ...env })
@@ -37,7 +42,9 @@ describe('agent-messaging dev', () => {
   it('prints commands that work as they are: a receiver, a webhook, a message, its delivery', async () => {
     const server = await dev()
     const port = String(await freePort())
-    const commands = commandsIn(server.text).map((command) => command.replace(':4000/', `:${port}/`))
+    const commands = commandsIn(server.text).map((command) =>
+      command.replace(':4000/', `:${port}/`),
+    )
     const [listen = '', register = '', send = '', deliveries = '', ...others] = commands
     expect(others).toEqual([])
 
@@ -48,8 +55,16 @@ describe('agent-messaging dev', () => {
       expect(await curl.ended).toBe(0)
       return JSON.parse(curl.stdout())
     }
-    expect(await bash(register)).toMatchObject({ url: `http://127.0.0.1:${port}/`, events: ['*'], enabled: true })
-    expect(await bash(send)).toEqual({ messageId: expect.any(String), status: 'responded', response: 'Hello' })
+    expect(await bash(register)).toMatchObject({
+      url: `http://127.0.0.1:${port}/`,
+      events: ['*'],
+      enabled: true,
+    })
+    expect(await bash(send)).toEqual({
+      messageId: expect.any(String),
+      status: 'responded',
+      response: 'Hello',
+    })
     const received = await receiver.find(/message\.responded .*\n/)
     expect(received).toContain('signature valid')
     const { data } = (await bash(deliveries)) as { data: { id: string }[] }
@@ -57,9 +72,14 @@ describe('agent-messaging dev', () => {
     expect(received).toContain(`delivery ${data[0]?.id} `)
     const show = shop.cli(['deliveries', 'show', String(data[0]?.id)])
     await show.ended
-    expect(show.stdout()).toMatch(/^ATTEMPT +STARTED AT +TOOK +OUTCOME +STATUS +DETAIL\n1 +\S+ +\d+ ms +accepted +200/m)
+    expect(show.stdout()).toMatch(
+      /^ATTEMPT +STARTED AT +TOOK +OUTCOME +STATUS +DETAIL\n1 +\S+ +\d+ ms +accepted +200/m,
+    )
     const second = shop.cli(['listen', '--port', port])
-    expect([await second.ended, second.stderr()]).toEqual([1, `cannot listen on port ${port}: it is in use; give another with --port\n`])
+    expect([await second.ended, second.stderr()]).toEqual([
+      1,
+      `cannot listen on port ${port}: it is in use; give another with --port\n`,
+    ])
   })
 
   it('prints a link that signs in to the console once', async () => {
@@ -72,7 +92,9 @@ describe('agent-messaging dev', () => {
     const page = await fetch(`${server.url}/console`, { headers: { cookie } })
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Catcher')])
     expect((await enter()).status).toBe(401)
-    expect((await fetch(server.url, { redirect: 'manual' })).headers.get('location')).toBe('/console')
+    expect((await fetch(server.url, { redirect: 'manual' })).headers.get('location')).toBe(
+      '/console',
+    )
   })
 
   it('has no console when that is switched off', async () => {
@@ -93,9 +115,15 @@ describe('agent-messaging dev', () => {
   })
 
   it('says why an agent does not run, and runs it at the next start that can', async () => {
-    const agents = ['--agents', shop.write('agents.mjs', 'export default { shout: ({ message }) => message.toUpperCase() }')]
+    const agents = [
+      '--agents',
+      shop.write('agents.mjs', 'export default { shout: ({ message }) => message.toUpperCase() }'),
+    ]
     await stop(await dev({}, ...agents))
-    expect(await shop.cli(['agents', 'create', 'shout', '--handler', 'shout', '--start', ...agents]).ended).toBe(0)
+    expect(
+      await shop.cli(['agents', 'create', 'shout', '--handler', 'shout', '--start', ...agents])
+        .ended,
+    ).toBe(0)
     await stop(await dev({}, ...agents))
     const lacking = await dev()
     expect(lacking.text).toContain('shout (error: this process has no handler "shout")')
@@ -106,7 +134,9 @@ describe('agent-messaging dev', () => {
   it('keeps secrets in files for their owner alone', async () => {
     await dev()
     const modeOf = (name: string): number => statSync(path.join(shop.directory, name)).mode & 0o777
-    expect([modeOf('data'), modeOf('data/master-key'), modeOf('data/api-key')]).toEqual([0o700, 0o600, 0o600])
+    expect([modeOf('data'), modeOf('data/master-key'), modeOf('data/api-key')]).toEqual([
+      0o700, 0o600, 0o600,
+    ])
   })
 
   it('leaves an agent stopped that was stopped, and shows how to start it', async () => {
@@ -155,7 +185,9 @@ describe('agent-messaging dev', () => {
     rmSync(path.join(shop.directory, 'data', 'master-key'))
     const second = shop.cli(['dev'], { PORT: '0' })
     expect(await second.ended).toBe(2)
-    expect(second.stderr()).toMatch(/^data\/master-key is missing, and data\/agent-messaging.db was begun with it: .*\n$/)
+    expect(second.stderr()).toMatch(
+      /^data\/master-key is missing, and data\/agent-messaging.db was begun with it: .*\n$/,
+    )
   })
 
   it('stops with a line when .env cannot be read, or data/ cannot be made', async () => {
@@ -164,7 +196,10 @@ describe('agent-messaging dev', () => {
       return [await program.ended, program.stderr()]
     }
     mkdirSync(path.join(shop.directory, '.env'))
-    expect(await failed()).toEqual([2, '.env cannot be read: EISDIR: illegal operation on a directory, read\n'])
+    expect(await failed()).toEqual([
+      2,
+      '.env cannot be read: EISDIR: illegal operation on a directory, read\n',
+    ])
     rmdirSync(path.join(shop.directory, '.env'))
     shop.write('data', '')
     expect(await failed()).toEqual([1, "EEXIST: file already exists, mkdir 'data'\n"])
@@ -172,6 +207,8 @@ describe('agent-messaging dev', () => {
 
   it('warns of a setting that it does not know', async () => {
     const { program } = await dev({ SERVICE_LOG_LEVL: 'debug' })
-    expect(program.stderr()).toBe('SERVICE_LOG_LEVL is no setting of this server and has no effect; did you mean SERVICE_LOG_LEVEL?\n')
+    expect(program.stderr()).toBe(
+      'SERVICE_LOG_LEVL is no setting of this server and has no effect; did you mean SERVICE_LOG_LEVEL?\n',
+    )
   })
 })

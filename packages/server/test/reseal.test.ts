@@ -10,7 +10,11 @@ const API_KEY = 'the-api-key-of-this-test'
 const [OLD, NEW] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const [old, both, own] = [
   ENV,
-  { ...ENV, SERVICE_MASTER_KEY: NEW.toString('base64'), SERVICE_OTHER_MASTER_KEYS: OLD.toString('base64') },
+  {
+    ...ENV,
+    SERVICE_MASTER_KEY: NEW.toString('base64'),
+    SERVICE_OTHER_MASTER_KEYS: OLD.toString('base64'),
+  },
   { ...ENV, SERVICE_MASTER_KEY: NEW.toString('base64') },
 ]
 
@@ -32,12 +36,20 @@ describe('the replacement of a master key', SLOWLY, () => {
     const databasePath = path.join(shop.directory, 'service.db')
     const addresses = { allowLoopback: true, allowHttp: true }
     const start = (keys: { masterKey: Uint8Array; otherMasterKeys?: Uint8Array[] }) =>
-      createServer({ ...{ port: 0, databasePath, bootstrapApiKey: API_KEY, addresses, webhookThread: true }, ...keys })
+      createServer({
+        ...{ port: 0, databasePath, bootstrapApiKey: API_KEY, addresses, webhookThread: true },
+        ...keys,
+      })
     const catcher = await createWebhookCatcher()
 
     let server = await start({ masterKey: OLD })
     let client = createClient({ baseUrl: server.url, apiKey: API_KEY })
-    const webhook = await client.webhooks.create({ url: catcher.url, events: ['*'], secret: catcher.secret, headers: { 'X-A': 'canary' } })
+    const webhook = await client.webhooks.create({
+      url: catcher.url,
+      events: ['*'],
+      secret: catcher.secret,
+      headers: { 'X-A': 'canary' },
+    })
     await client.agents.create({ name: 'remote', runtime: { kind: 'http', url: catcher.url } })
     await server.stop()
 
@@ -67,7 +79,10 @@ describe('the replacement of a master key', SLOWLY, () => {
   it('does not end while something cannot be opened, and says what to do', async () => {
     await cli('projects create default')
     await json('webhooks create https://93.184.216.34/')
-    expect(await cli('reseal', own)).toMatchObject({ code: 2, stderr: expect.stringContaining('it takes that one') })
+    expect(await cli('reseal', own)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('it takes that one'),
+    })
     const lost = { ...both, SERVICE_MASTER_KEY: Buffer.alloc(32, 3).toString('hex') }
     const { id } = await json('webhooks create https://93.184.216.34/', lost)
     expect(await cli('reseal', both)).toMatchObject({
@@ -84,8 +99,13 @@ describe('the replacement of a master key', SLOWLY, () => {
   })
 
   it('takes keys that are none for what they are, without showing them', async () => {
-    const { code, stderr } = await cli('projects list', { ...both, SERVICE_OTHER_MASTER_KEYS: `${OLD.toString('hex')}, nonsense` })
+    const { code, stderr } = await cli('projects list', {
+      ...both,
+      SERVICE_OTHER_MASTER_KEYS: `${OLD.toString('hex')}, nonsense`,
+    })
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^SERVICE_OTHER_MASTER_KEYS is wrong \(\d+ characters, not shown\); it takes one or more keys/)
+    expect(stderr).toMatch(
+      /^SERVICE_OTHER_MASTER_KEYS is wrong \(\d+ characters, not shown\); it takes one or more keys/,
+    )
   })
 })

@@ -20,14 +20,23 @@ beforeEach(async () => {
   shop = workshop()
   const file = shop.write('agents.mjs', AGENTS)
   server = shop.cli(['start', '--agents', file], {
-    ...{ ...ENV, PORT: '0', SERVICE_BOOTSTRAP_API_KEY: KEY, SERVICE_IDEMPOTENCY_MISMATCH: 'reject' },
+    ...{
+      ...ENV,
+      PORT: '0',
+      SERVICE_BOOTSTRAP_API_KEY: KEY,
+      SERVICE_IDEMPOTENCY_MISMATCH: 'reject',
+    },
     SERVICE_SHUTDOWN_GRACE_MS: '100',
   })
   const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
   env = { ...ENV, SERVICE_PUBLIC_URL: url, SERVICE_BOOTSTRAP_API_KEY: KEY }
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
   for (const handler of ['echo', 'who', 'fail', 'count', 'slow']) {
-    const body = JSON.stringify({ name: handler, runtime: { kind: 'function', handler }, desiredState: 'running' })
+    const body = JSON.stringify({
+      name: handler,
+      runtime: { kind: 'function', handler },
+      desiredState: 'running',
+    })
     expect((await fetch(`${url}/v1/agents`, { method: 'POST', headers, body })).status).toBe(201)
   }
 })
@@ -38,12 +47,19 @@ describe('send', SLOWLY, () => {
   it('prints the answer', async () => {
     expect(await cli('send echo Hello', env)).toEqual({ code: 0, stdout: 'Hello\n', stderr: '' })
     const whole = await cli('send echo Hello --json', env)
-    expect(JSON.parse(whole.stdout)).toMatchObject({ state: 'responded', response: 'Hello', sessionId: expect.stringMatching(/^cli-/) })
+    expect(JSON.parse(whole.stdout)).toMatchObject({
+      state: 'responded',
+      response: 'Hello',
+      sessionId: expect.stringMatching(/^cli-/),
+    })
   })
 
   it('sends on behalf of whom it is told, in the session and with the metadata that it is told', async () => {
     const metadata = shop.write('metadata.json', '{"channel":"x"}')
-    const { stdout } = await cli(`send who Hello --session s1 --end-user u1 --metadata ${metadata}`, env)
+    const { stdout } = await cli(
+      `send who Hello --session s1 --end-user u1 --metadata ${metadata}`,
+      env,
+    )
     expect(JSON.parse(stdout)).toEqual({
       executionPrincipal: { type: 'end_user', endUserId: 'u1' },
       sessionId: 's1',
@@ -52,14 +68,23 @@ describe('send', SLOWLY, () => {
   })
 
   it('prints the answer as it comes', async () => {
-    expect(await cli('send count Go --stream', env)).toEqual({ code: 0, stdout: 'one two\n', stderr: '' })
+    expect(await cli('send count Go --stream', env)).toEqual({
+      code: 0,
+      stdout: 'one two\n',
+      stderr: '',
+    })
     expect(await cli('send echo Go --stream', env)).toEqual({ code: 0, stdout: 'Go\n', stderr: '' })
     const events = (await cli('send count Go --stream --json', env)).stdout.trim().split('\n')
-    expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ event: 'message', message: { response: 'one two' } })
+    expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({
+      event: 'message',
+      message: { response: 'one two' },
+    })
   })
 
   it('does not wait longer than it is told', async () => {
-    expect((await cli('send slow Hello --wait 0', env)).stdout).toMatch(/^Accepted as the message \S+, which has no answer yet\.\n$/)
+    expect((await cli('send slow Hello --wait 0', env)).stdout).toMatch(
+      /^Accepted as the message \S+, which has no answer yet\.\n$/,
+    )
     expect(JSON.parse((await cli('send slow Hello --wait 0 --json', env)).stdout)).toEqual({
       messageId: expect.any(String),
       status: 'pending',
@@ -69,47 +94,82 @@ describe('send', SLOWLY, () => {
   it('is one message when it is sent again with its key', async () => {
     const ids = []
     for (const _ of ['first', 'again'])
-      ids.push(JSON.parse((await cli('send echo Hello --idempotency-key k --json', env)).stdout).messageId)
+      ids.push(
+        JSON.parse((await cli('send echo Hello --idempotency-key k --json', env)).stdout).messageId,
+      )
     expect(ids[1]).toBe(ids[0])
   })
 
-  it.each(['', ' --stream'])('says that the message is accepted when the server stops meanwhile%s', async (option) => {
-    const sending = cli(`send slow Hello${option}`, env)
-    const asked = () => fetch(`${env['SERVICE_PUBLIC_URL']}/v1/agents/slow/messages`, { headers: { authorization: `Bearer ${KEY}` } })
-    await until(async () => ((await (await asked()).json()) as { data: unknown[] }).data.length > 0)
-    server.signal('SIGTERM')
-    const said = /^message \S+ has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n$/
-    expect(await sending).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
-  })
+  it.each(['', ' --stream'])(
+    'says that the message is accepted when the server stops meanwhile%s',
+    async (option) => {
+      const sending = cli(`send slow Hello${option}`, env)
+      const asked = () =>
+        fetch(`${env['SERVICE_PUBLIC_URL']}/v1/agents/slow/messages`, {
+          headers: { authorization: `Bearer ${KEY}` },
+        })
+      await until(
+        async () => ((await (await asked()).json()) as { data: unknown[] }).data.length > 0,
+      )
+      server.signal('SIGTERM')
+      const said =
+        /^message \S+ has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n$/
+      expect(await sending).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
+    },
+  )
 
-  it.each(['', ' --stream'])('says so when a proxy answers in place of a server that is gone, too%s', async (option) => {
-    const proxy = createServer((request, response) => {
-      if (request.method === 'POST') response.writeHead(202).end('{"messageId":"m-1","status":"pending"}')
-      else response.writeHead(502).end('<html>bad gateway')
-    }).listen(0, '127.0.0.1')
-    await once(proxy, 'listening')
-    const { port } = proxy.address() as AddressInfo
-    const sending = cli(`send slow Hello${option}`, { ...env, SERVICE_PUBLIC_URL: `http://127.0.0.1:${port}` })
-    const said = 'message m-1 has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n'
-    expect(await sending).toEqual({ code: 1, stdout: '', stderr: said })
-    proxy.close()
-  })
+  it.each(['', ' --stream'])(
+    'says so when a proxy answers in place of a server that is gone, too%s',
+    async (option) => {
+      const proxy = createServer((request, response) => {
+        if (request.method === 'POST')
+          response.writeHead(202).end('{"messageId":"m-1","status":"pending"}')
+        else response.writeHead(502).end('<html>bad gateway')
+      }).listen(0, '127.0.0.1')
+      await once(proxy, 'listening')
+      const { port } = proxy.address() as AddressInfo
+      const sending = cli(`send slow Hello${option}`, {
+        ...env,
+        SERVICE_PUBLIC_URL: `http://127.0.0.1:${port}`,
+      })
+      const said =
+        'message m-1 has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n'
+      expect(await sending).toEqual({ code: 1, stdout: '', stderr: said })
+      proxy.close()
+    },
+  )
 
   it('ends with a sentence when it cannot', async () => {
     const says = async (line: string, said: RegExp, also = {}) =>
-      expect(await cli(line, { ...env, ...also })).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
+      expect(await cli(line, { ...env, ...also })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(said),
+      })
     await says('send fail Hello', /^the message \S+ is failed: .*out of order.* \(\w+\)\n$/)
     await says('send fail Hello --stream', /^the message \S+ is failed: /)
     await says('send nobody Hello', /^the server refuses it: .+\n$/)
-    await says(`send echo Hello --session ${'s'.repeat(257)}`, /^the server refuses it: sessionId must [^;]+\n$/)
-    await says('send echo Hello', /^the server refuses it: .+; see --api-key\n$/, { SERVICE_BOOTSTRAP_API_KEY: `${KEY}x` })
+    await says(
+      `send echo Hello --session ${'s'.repeat(257)}`,
+      /^the server refuses it: sessionId must [^;]+\n$/,
+    )
+    await says('send echo Hello', /^the server refuses it: .+; see --api-key\n$/, {
+      SERVICE_BOOTSTRAP_API_KEY: `${KEY}x`,
+    })
     await says(
       'send echo Hello --url http://127.0.0.1:9',
       /^no server answers at http:\/\/127\.0\.0\.1:9: start one with `agent-messaging dev`/,
     )
-    await says('send echo Hello', /^no server answers at http:\/\/\[::1\]:9: /, { SERVICE_PUBLIC_URL: '', HOST: '::', PORT: '9' })
+    await says('send echo Hello', /^no server answers at http:\/\/\[::1\]:9: /, {
+      SERVICE_PUBLIC_URL: '',
+      HOST: '::',
+      PORT: '9',
+    })
     const nowhere = await cli('send echo Hello --url 127.0.0.1:9', env)
-    expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('It takes a URL such as http://127.0.0.1:3000.')])
+    expect([nowhere.code, nowhere.stderr]).toEqual([
+      2,
+      expect.stringContaining('It takes a URL such as http://127.0.0.1:3000.'),
+    ])
     expect((await cli('send echo Hello --stream --wait 1', env)).code).toBe(2)
     // Of a variable that is not set.
     expect((await cli('send echo Hello --api-key ', env)).stdout).toBe('Hello\n')
@@ -118,7 +178,9 @@ describe('send', SLOWLY, () => {
       stderr: expect.stringMatching(/^there is no API key: give --api-key/),
     })
     expect((await cli('send echo Hello --end-user u --service', env)).code).toBe(2)
-    expect((await cli('send echo Hello', {})).stderr).toMatch(/^there is no API key: give --api-key/)
+    expect((await cli('send echo Hello', {})).stderr).toMatch(
+      /^there is no API key: give --api-key/,
+    )
   })
 
   it('names the command that says why an agent is in error', async () => {
@@ -132,7 +194,9 @@ describe('send', SLOWLY, () => {
 
   it('erases the session that it made', async () => {
     await cli('send echo Hello --session s1', env)
-    expect((await cli('erase session echo s1', env)).stdout).toBe('Erased the session s1 of the agent echo.\n')
+    expect((await cli('erase session echo s1', env)).stdout).toBe(
+      'Erased the session s1 of the agent echo.\n',
+    )
   })
   it('erases the end user for whom it was sent, beside the server', async () => {
     for (const line of [
@@ -153,7 +217,12 @@ describe('send', SLOWLY, () => {
       stdout: 'Erased 2 messages and 0 deliveries of u.\n',
       stderr: '1 more message is not final, and kept: repeat this later, or with --force\n',
     })
-    expect(await json('erase principal u --force', env)).toEqual({ ...found, messages: 1, openMessages: 0, dryRun: false })
+    expect(await json('erase principal u --force', env)).toEqual({
+      ...found,
+      messages: 1,
+      openMessages: 0,
+      dryRun: false,
+    })
     expect(await json('erase principal v --dry-run', env)).toMatchObject({ messages: 1 })
   })
 })

@@ -1,5 +1,13 @@
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
@@ -24,7 +32,9 @@ describe('migrate', SLOWLY, () => {
   it('says what it did: made, brought up to date, or nothing', async () => {
     const made = await json('migrate')
     expect(made).toEqual({ database: 'service.db', from: 0, to: made['to'] })
-    expect((await cli('migrate')).stdout).toBe(`service.db: schema version ${String(made['to'])}, which is up to date; nothing to do.\n`)
+    expect((await cli('migrate')).stdout).toBe(
+      `service.db: schema version ${String(made['to'])}, which is up to date; nothing to do.\n`,
+    )
   })
 
   it('leaves a newer file alone', async () => {
@@ -46,20 +56,37 @@ describe('backup', SLOWLY, () => {
     const server = shop.cli(['start'], { ...ENV, PORT: '0' })
     await server.find(/"msg":"listening"/)
     await cli('projects create late')
-    expect(await json('backup copy.db')).toEqual({ database: 'service.db', file: 'copy.db', bytes: expect.any(Number) })
+    expect(await json('backup copy.db')).toEqual({
+      database: 'service.db',
+      file: 'copy.db',
+      bytes: expect.any(Number),
+    })
     const copied = { ...ENV, SERVICE_DATABASE_URL: 'file:copy.db' }
-    expect((await json<{ name: string }[]>('projects list', copied)).map(({ name }) => name)).toEqual(['default', 'late'])
-    expect(await cli('backup copy.db')).toEqual({ code: 1, stdout: '', stderr: 'copy.db is there already; name another file.\n' })
+    expect(
+      (await json<{ name: string }[]>('projects list', copied)).map(({ name }) => name),
+    ).toEqual(['default', 'late'])
+    expect(await cli('backup copy.db')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'copy.db is there already; name another file.\n',
+    })
   })
 
   it('makes the folder that it goes to, and of what dev made names the key that belongs to it', async () => {
     const dev = shop.cli(['dev'], { PORT: '0' })
     await dev.find(/See the delivery/)
-    expect((await cli('backup backups/today/copy.db', {})).stdout).toContain('Keep a copy of data/master-key apart from it')
-    expect(existsSync(path.join(shop.directory, 'backups/today/copy.db'))).toBe(true)
-    expect((await cli('backup copy.db', { ...ENV, SERVICE_DATABASE_URL: 'file:data/agent-messaging.db' })).stdout).toContain(
-      'Keep SERVICE_MASTER_KEY apart',
+    expect((await cli('backup backups/today/copy.db', {})).stdout).toContain(
+      'Keep a copy of data/master-key apart from it',
     )
+    expect(existsSync(path.join(shop.directory, 'backups/today/copy.db'))).toBe(true)
+    expect(
+      (
+        await cli('backup copy.db', {
+          ...ENV,
+          SERVICE_DATABASE_URL: 'file:data/agent-messaging.db',
+        })
+      ).stdout,
+    ).toContain('Keep SERVICE_MASTER_KEY apart')
   })
 
   it('keeps nothing of a damaged database, and names it', async () => {
@@ -67,7 +94,9 @@ describe('backup', SLOWLY, () => {
     damage('service.db')
     expect(await cli('backup copy.db')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^service\.db: is a damaged SQLite database \(.+\); restore it from an earlier backup\.\n$/),
+      stderr: expect.stringMatching(
+        /^service\.db: is a damaged SQLite database \(.+\); restore it from an earlier backup\.\n$/,
+      ),
     })
     expect(readdirSync(shop.directory).filter((name) => name.startsWith('copy.db'))).toEqual([])
   })
@@ -80,11 +109,19 @@ describe('backup', SLOWLY, () => {
     const copies = () => readdirSync(shop.directory).filter((name) => name.startsWith('copy.db'))
     await until(() => copies().length > 0)
     program.signal('SIGINT')
-    expect([await program.ended, program.stdout(), program.stderr(), copies()]).toEqual([null, '', '', []])
+    expect([await program.ended, program.stdout(), program.stderr(), copies()]).toEqual([
+      null,
+      '',
+      '',
+      [],
+    ])
   })
 
   it('names the program for PostgreSQL, without the password', async () => {
-    const { code, stderr } = await cli('backup copy.dump', { ...ENV, SERVICE_DATABASE_URL: 'postgres://me:hush@host/db' })
+    const { code, stderr } = await cli('backup copy.dump', {
+      ...ENV,
+      SERVICE_DATABASE_URL: 'postgres://me:hush@host/db',
+    })
     expect([code, stderr]).toEqual([
       1,
       "PostgreSQL has a program for this: pg_dump --format=custom --schema=agent_messaging --file=copy.dump 'postgres://me@host/db'\n",
@@ -107,9 +144,19 @@ describe('restore', SLOWLY, () => {
     await server.ended
     expect(existsSync(path.join(shop.directory, 'service.db-wal'))).toBe(true)
     const restored = await json('restore copy.db')
-    expect(restored).toEqual({ database: 'service.db', file: 'copy.db', bytes: expect.any(Number), keptAs: expect.any(String) })
+    expect(restored).toEqual({
+      database: 'service.db',
+      file: 'copy.db',
+      bytes: expect.any(Number),
+      keptAs: expect.any(String),
+    })
     const names = async (database: string) =>
-      (await json<{ name: string }[]>('projects list', { ...ENV, SERVICE_DATABASE_URL: `file:${database}` })).map(({ name }) => name)
+      (
+        await json<{ name: string }[]>('projects list', {
+          ...ENV,
+          SERVICE_DATABASE_URL: `file:${database}`,
+        })
+      ).map(({ name }) => name)
     expect(await names('service.db')).toEqual(['default'])
     expect(await names(String(restored['keptAs']))).toEqual(['default', 'late'])
   })
@@ -127,7 +174,10 @@ describe('restore', SLOWLY, () => {
   })
 
   it('names the program for PostgreSQL, without the password', async () => {
-    const { code, stderr } = await cli('restore copy.dump', { ...ENV, SERVICE_DATABASE_URL: 'postgres://me:hush@host/db' })
+    const { code, stderr } = await cli('restore copy.dump', {
+      ...ENV,
+      SERVICE_DATABASE_URL: 'postgres://me:hush@host/db',
+    })
     const command = "pg_restore --clean --if-exists --dbname='postgres://me@host/db' copy.dump"
     expect([code, stderr]).toEqual([1, `PostgreSQL has a program for this: ${command}\n`])
   })
@@ -149,10 +199,13 @@ describe('doctor', SLOWLY, () => {
   type Finding = { check: string; status: string; message: string; fix?: string }
   const findings = async (env: Record<string, string> = ENV): Promise<Finding[]> =>
     JSON.parse((await cli('doctor --json', { PORT: '0', ...env })).stdout) as Finding[]
-  const notOk = async (env?: Record<string, string>) => (await findings(env)).filter(({ status }) => status !== 'ok')
+  const notOk = async (env?: Record<string, string>) =>
+    (await findings(env)).filter(({ status }) => status !== 'ok')
 
   it('finds nothing wrong where a server can start, and changes nothing', async () => {
-    expect(await notOk()).toEqual([expect.objectContaining({ check: 'database', status: 'warning' })])
+    expect(await notOk()).toEqual([
+      expect.objectContaining({ check: 'database', status: 'warning' }),
+    ])
     expect(existsSync(path.join(shop.directory, 'service.db'))).toBe(false)
     await cli('migrate')
     const all = await cli('doctor', { ...ENV, PORT: '0' })
@@ -186,7 +239,12 @@ describe('doctor', SLOWLY, () => {
     utimesSync(path.join(shop.directory, 'service.db'), inAnHour, inAnHour)
     shop.write('.env', 'CRON_SECRET\n')
     const otherKey = Buffer.alloc(32, 2).toString('base64')
-    const found = await notOk({ ...ENV, PORT: port, SERVICE_MASTER_KEY: otherKey, SERVICE_LOG_LEVL: 'x' })
+    const found = await notOk({
+      ...ENV,
+      PORT: port,
+      SERVICE_MASTER_KEY: otherKey,
+      SERVICE_LOG_LEVL: 'x',
+    })
     taken.close()
     expect(found.map(({ check, status }) => `${check} ${status}`)).toEqual([
       'settings warning',
@@ -221,6 +279,9 @@ describe('doctor', SLOWLY, () => {
     const server = shop.cli(['start'], { ...ENV, PORT: '0' })
     const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
     const all = await findings({ ...ENV, PORT: new URL(url).port })
-    expect(all.find(({ check }) => check === 'port')).toMatchObject({ status: 'ok', message: expect.stringContaining('a server of ours') })
+    expect(all.find(({ check }) => check === 'port')).toMatchObject({
+      status: 'ok',
+      message: expect.stringContaining('a server of ours'),
+    })
   })
 })

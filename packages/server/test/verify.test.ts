@@ -5,7 +5,12 @@ import { commandLine, SLOWLY } from './command-line.js'
 import { workshop, type Workshop } from './workshop.js'
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-const event = { event: 'webhook.test', id: 'e-1', createdAt: '2030-01-01T00:00:00.000Z', data: { webhookId: 'w-1' } } as const
+const event = {
+  event: 'webhook.test',
+  id: 'e-1',
+  createdAt: '2030-01-01T00:00:00.000Z',
+  data: { webhookId: 'w-1' },
+} as const
 
 let shop: Workshop
 beforeEach(() => {
@@ -26,12 +31,21 @@ describe('verify', SLOWLY, () => {
         .join('\r\n')}\r\n`,
     )
     for (const file of ['headers.json', 'headers.txt']) {
-      const { code, stdout } = await cli(`verify body.json --headers ${file} --secret ${secret}`, {})
-      expect([code, stdout]).toEqual([0, expect.stringMatching(/^✓ genuine: webhook\.test, delivery d-1, signed at .*Z\n$/)])
+      const { code, stdout } = await cli(
+        `verify body.json --headers ${file} --secret ${secret}`,
+        {},
+      )
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringMatching(/^✓ genuine: webhook\.test, delivery d-1, signed at .*Z\n$/),
+      ])
     }
     const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
     const program = shop.cli(['verify', 'body.json', '--secret', secret, '--json', ...given], {})
-    expect([await program.ended, JSON.parse(program.stdout())]).toEqual([0, expect.objectContaining({ verified: true, deliveryId: 'd-1' })])
+    expect([await program.ended, JSON.parse(program.stdout())]).toEqual([
+      0,
+      expect.objectContaining({ verified: true, deliveryId: 'd-1' }),
+    ])
   })
 
   it('shows no default in its help that is none', async () => {
@@ -50,17 +64,28 @@ describe('verify', SLOWLY, () => {
       ['', { WEBHOOK_SECRET: secret }],
       [`--secret ${secret}`, { WEBHOOK_SECRET: other }],
     ] as const) {
-      expect((await cli(`verify body.json --headers headers.json ${given}`.trim(), env)).code, given).toBe(0)
+      expect(
+        (await cli(`verify body.json --headers headers.json ${given}`.trim(), env)).code,
+        given,
+      ).toBe(0)
     }
-    expect((await cli('verify body.json --headers headers.json', { WEBHOOK_SECRET: other })).code).toBe(1)
+    expect(
+      (await cli('verify body.json --headers headers.json', { WEBHOOK_SECRET: other })).code,
+    ).toBe(1)
   })
 
   it('says what is wrong, and ends with 1', async () => {
     const { body, headers } = await signTestEvent(event, secret)
     shop.write('body.json', `${body}\n`)
     shop.write('headers.json', JSON.stringify(headers))
-    const { code, stdout, stderr } = await cli(`verify body.json --headers headers.json --secret ${secret} --json`, {})
-    expect([code, JSON.parse(stdout)]).toEqual([1, { verified: false, code: 'SIGNATURE_MISMATCH', reason: expect.any(String) }])
+    const { code, stdout, stderr } = await cli(
+      `verify body.json --headers headers.json --secret ${secret} --json`,
+      {},
+    )
+    expect([code, JSON.parse(stdout)]).toEqual([
+      1,
+      { verified: false, code: 'SIGNATURE_MISMATCH', reason: expect.any(String) },
+    ])
     expect(stderr).toMatch(/^✗ not to be believed: .*it ends in a line break that was not sent\n$/)
   })
 
@@ -97,7 +122,8 @@ describe('listen', SLOWLY, () => {
     const program = shop.cli(`listen --port ${port} ${given}`.trim().split(' '), env)
     await program.find(/Listening/)
     const { body, headers } = await signTestEvent(event, secret)
-    const send = (sent: string) => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: sent })
+    const send = (sent: string) =>
+      fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: sent })
     expect([(await send(body)).status, (await send(`${body} `)).status]).toEqual([200, 401])
     await program.find(/signature valid[^]*SIGNATURE WRONG/)
   })

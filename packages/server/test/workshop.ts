@@ -6,7 +6,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
-if (!existsSync(CLI)) throw new Error('these tests run what is built: `npx tsc -b packages/server` first')
+if (!existsSync(CLI))
+  throw new Error('these tests run what is built: `npx tsc -b packages/server` first')
 
 type Env = Readonly<Record<string, string>>
 
@@ -52,7 +53,9 @@ export function workshop(): Workshop {
     run,
     cli: (args, env) => run(process.execPath, [CLI, ...args], env),
     async dispose() {
-      const running = children.filter((child) => child.exitCode === null && child.signalCode === null)
+      const running = children.filter(
+        (child) => child.exitCode === null && child.signalCode === null,
+      )
       const exits = running.map((child) => once(child, 'exit'))
       for (const child of running) child.kill('SIGKILL')
       await Promise.all(exits)

@@ -51,10 +51,13 @@ export function notedAs<H extends object>(handler: H, parts: readonly object[]):
   return handler
 }
 
-const notesIn = (handlers: readonly object[]) => handlers.flatMap((handler) => notes.get(handler) ?? [])
+const notesIn = (handlers: readonly object[]) =>
+  handlers.flatMap((handler) => notes.get(handler) ?? [])
 
 /** What a use case refuses with, but for what every route with a key, and every one with a body or a query, notes itself. */
-type RefusalOf<UseCase> = UseCase extends (...input: never[]) => ResultAsync<unknown, { kind: infer Kind extends HttpError['kind'] }>
+type RefusalOf<UseCase> = UseCase extends (
+  ...input: never[]
+) => ResultAsync<unknown, { kind: infer Kind extends HttpError['kind'] }>
   ? Exclude<Kind, 'unavailable' | 'invalid'>
   : never
 type Refusals<UseCase> = [RefusalOf<UseCase>] extends [never]
@@ -66,7 +69,9 @@ export type Service = MessagingService
  * Stands first in a route and only describes it. With the use case that the route is for, all refusals of that must be named:
  * a new one does not compile until it is documented.
  */
-export const describeRoute = <UseCase = undefined>(what: RouteNotes & Refusals<UseCase>): MiddlewareHandler =>
+export const describeRoute = <UseCase = undefined>(
+  what: RouteNotes & Refusals<UseCase>,
+): MiddlewareHandler =>
   noted((_, next) => next(), { ...what, errors: [...(what.errors ?? []), ...kindsIn(what)] })
 
 const kindsIn = ({ refusals = {} }: RouteNotes) => Object.keys(refusals) as HttpError['kind'][]
@@ -75,5 +80,11 @@ const kindsIn = ({ refusals = {} }: RouteNotes) => Object.keys(refusals) as Http
 export function notesOf(handlers: readonly object[]): RouteNotes | undefined {
   const all = notesIn(handlers)
   const described = all.find((one): one is RouteNotes => 'operationId' in one)
-  return described && { ...Object.assign({}, ...all), ...described, errors: all.flatMap(({ errors = [] }) => errors) }
+  return (
+    described && {
+      ...Object.assign({}, ...all),
+      ...described,
+      errors: all.flatMap(({ errors = [] }) => errors),
+    }
+  )
 }

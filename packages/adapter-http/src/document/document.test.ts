@@ -17,11 +17,14 @@ async function opened() {
 function* partsOf(value: unknown, path = '#'): Generator<[string, Record<string, unknown>]> {
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) yield [path, value as Record<string, unknown>]
-  for (const [key, inner] of Object.entries(value)) yield* partsOf(inner, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+  for (const [key, inner] of Object.entries(value))
+    yield* partsOf(inner, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
 }
 
 const operationsIn = ({ paths }: Document) =>
-  Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, operation })))
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
 
 /** Every schema of a body, and what it is given as examples; those of parameters are single words. */
 const schemasIn = (document: Document) => Object.entries(document.components['schemas'] ?? {})
@@ -29,7 +32,10 @@ const schemasIn = (document: Document) => Object.entries(document.components['sc
 describe('the document and the routes', () => {
   it('begins with what the service is for', async () => {
     const { document } = await opened()
-    expect(operationsIn(document)[0]).toMatchObject({ path: '/v1/agents/{id}/messages', operation: { tags: ['Messages'] } })
+    expect(operationsIn(document)[0]).toMatchObject({
+      path: '/v1/agents/{id}/messages',
+      operation: { tags: ['Messages'] },
+    })
   })
 
   it('describes every route', async () => {
@@ -39,7 +45,9 @@ describe('the document and the routes', () => {
     expect(routes.length).toBeGreaterThan(35)
     const undescribed = routes.filter(({ method, path }) => {
       const described = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')] ?? {}
-      return method === 'ALL' ? Object.keys(described).length === 0 : !(method.toLowerCase() in described)
+      return method === 'ALL'
+        ? Object.keys(described).length === 0
+        : !(method.toLowerCase() in described)
     })
     expect(undescribed.map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
@@ -47,8 +55,15 @@ describe('the document and the routes', () => {
   it('describes no route that is not there', async () => {
     const { ask, document } = await opened()
     for (const { path, method } of operationsIn(document)) {
-      const { status, json } = await ask(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), { key: 'nobody-has-this' })
-      expect([status, json?.error?.message], path).not.toEqual([404, 'There is nothing at this path'])
+      const { status, json } = await ask(
+        method.toUpperCase(),
+        path.replaceAll(/\{\w+\}/g, UNKNOWN_ID),
+        { key: 'nobody-has-this' },
+      )
+      expect([status, json?.error?.message], path).not.toEqual([
+        404,
+        'There is nothing at this path',
+      ])
       expect(status, `${method} ${path}`).not.toBe(405)
     }
   })
@@ -59,7 +74,9 @@ describe('the document and the routes', () => {
     for (const { path, method, operation } of operationsIn(document)) {
       const [permission] = operation.security?.[0]?.['apiKey'] ?? []
       const { key } = permission === 'project:message' ? admin : sender
-      const { json } = await ask(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), { key })
+      const { json } = await ask(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), {
+        key,
+      })
       const lacking = permission && `The API key lacks the permission ${permission}`
       expect(json?.error?.code === 'FORBIDDEN' ? json.error.message : undefined, path).toBe(lacking)
     }
@@ -73,7 +90,9 @@ describe('the document and the routes', () => {
   it('says where the host has mounted the app', async () => {
     const { app } = await openScene()
     const host = new Hono().route('/chat', app)
-    const mounted = (await (await host.request('/chat/openapi.json')).json()) as { servers: unknown }
+    const mounted = (await (await host.request('/chat/openapi.json')).json()) as {
+      servers: unknown
+    }
     const alone = (await (await app.request('/openapi.json')).json()) as { servers: unknown }
     expect([mounted.servers, alone.servers]).toEqual([[{ url: '/chat' }], [{ url: '/' }]])
   })
@@ -81,7 +100,9 @@ describe('the document and the routes', () => {
   it('has the signature headers as the operator names them', async () => {
     const { ask } = await openScene({ policy: { headerPrefix: 'X-Acme' } })
     const { json } = await ask('GET', '/openapi.json')
-    const names = json.webhooks['message.responded'].post.parameters.map(({ name }: { name: string }) => name)
+    const names = json.webhooks['message.responded'].post.parameters.map(
+      ({ name }: { name: string }) => name,
+    )
     expect(names.slice(0, 3)).toEqual(['X-Acme-Delivery', 'X-Acme-Event', 'X-Acme-Signature'])
   })
 })
@@ -89,15 +110,23 @@ describe('the document and the routes', () => {
 describe('the document by itself', () => {
   it('has the parts that OpenAPI 3.1 wants', async () => {
     const { document } = await opened()
-    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: expect.any(String), version: expect.any(String) } })
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      info: { title: expect.any(String), version: expect.any(String) },
+    })
     for (const { path, operation } of operationsIn(document)) {
       expect(Object.keys(operation.responses).length, path).toBeGreaterThan(1)
       for (const status of Object.keys(operation.responses)) expect(status).toMatch(/^[2-5]\d\d$/)
-      const inPath = operation.parameters.flatMap((parameter) => ('in' in parameter && parameter.in === 'path' ? [parameter] : []))
-      expect(inPath.map(({ name, required }) => required && `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? [])
+      const inPath = operation.parameters.flatMap((parameter) =>
+        'in' in parameter && parameter.in === 'path' ? [parameter] : [],
+      )
+      expect(inPath.map(({ name, required }) => required && `{${name}}`)).toEqual(
+        path.match(/\{\w+\}/g) ?? [],
+      )
     }
     for (const [path, part] of partsOf(document)) {
-      if (/\/responses\/\w+$/.test(path) && !('$ref' in part)) expect(part['description'], path).toEqual(expect.any(String))
+      if (/\/responses\/\w+$/.test(path) && !('$ref' in part))
+        expect(part['description'], path).toEqual(expect.any(String))
       if ('in' in part && !path.includes('/schemas/'))
         expect(part, path).toMatchObject({ name: expect.any(String), schema: expect.any(Object) })
     }
@@ -106,7 +135,9 @@ describe('the document by itself', () => {
   it('refers to nothing that is not there, and has nothing that nobody refers to', async () => {
     const { document } = await opened()
     const there = new Set([...partsOf(document)].map(([path]) => path))
-    const referred = new Set([...partsOf(document)].flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [$ref] : [])))
+    const referred = new Set(
+      [...partsOf(document)].flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [$ref] : [])),
+    )
     expect([...referred].filter((ref) => !there.has(ref))).toEqual([])
     const schemas = schemasIn(document).map(([name]) => `#/components/schemas/${name}`)
     expect(schemas.filter((path) => !referred.has(path))).toEqual([])
@@ -126,8 +157,12 @@ describe('the document by itself', () => {
 
   it('has security schemes for what its operations want', async () => {
     const { document } = await opened()
-    const wanted = operationsIn(document).flatMap(({ operation }) => (operation.security ?? []).flatMap((scheme) => Object.keys(scheme)))
-    expect([...new Set(wanted)].sort()).toEqual(Object.keys(document.components['securitySchemes'] ?? {}).sort())
+    const wanted = operationsIn(document).flatMap(({ operation }) =>
+      (operation.security ?? []).flatMap((scheme) => Object.keys(scheme)),
+    )
+    expect([...new Set(wanted)].sort()).toEqual(
+      Object.keys(document.components['securitySchemes'] ?? {}).sort(),
+    )
   })
 
   it('has no schema that says nothing, but where anything may be', async () => {
@@ -135,9 +170,14 @@ describe('the document by itself', () => {
     const anything = ['channel', 'correlationId', 'additionalProperties']
     const words = ['type', '$ref', 'anyOf', 'const', 'enum']
     const silent = [...partsOf(document)].filter(
-      ([path, part]) => /\/(properties\/[^/]+|items|schema)$/.test(path) && !words.some((word) => word in part),
+      ([path, part]) =>
+        /\/(properties\/[^/]+|items|schema)$/.test(path) && !words.some((word) => word in part),
     )
-    expect(silent.map(([path]) => path).filter((path) => !anything.some((name) => path.endsWith(`/${name}`)))).toEqual([])
+    expect(
+      silent
+        .map(([path]) => path)
+        .filter((path) => !anything.some((name) => path.endsWith(`/${name}`))),
+    ).toEqual([])
   })
 
   it('has schemas that compile, and examples that fit them', async () => {
@@ -152,7 +192,9 @@ describe('the document by itself', () => {
       }
     }
     for (const [kind, example] of Object.entries(document.components['examples'] ?? {})) {
-      expect(invalidities({ $ref: '#/components/schemas/Error' }, example['value']), kind).toEqual([])
+      expect(invalidities({ $ref: '#/components/schemas/Error' }, example['value']), kind).toEqual(
+        [],
+      )
     }
     expect(checked).toBeGreaterThan(15)
   })
@@ -164,10 +206,33 @@ describe('what the document says of a field', () => {
   const key = { name: 'shop', permissions: ['project:message'] }
   const secretOf = (bytes: number): string => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`
 
-  it.each<[schema: string, path: string, body: object, field: string, right: readonly unknown[], wrong: readonly unknown[]]>([
-    ['NewAgent', '/v1/agents', agent, 'name', ['a', 'a-1', 'a'.repeat(63)], ['', 'A', '-a', 'a-', 'a b', 'a'.repeat(64)]],
+  it.each<
+    [
+      schema: string,
+      path: string,
+      body: object,
+      field: string,
+      right: readonly unknown[],
+      wrong: readonly unknown[],
+    ]
+  >([
+    [
+      'NewAgent',
+      '/v1/agents',
+      agent,
+      'name',
+      ['a', 'a-1', 'a'.repeat(63)],
+      ['', 'A', '-a', 'a-', 'a b', 'a'.repeat(64)],
+    ],
     ['NewWebhook', '/v1/webhooks', webhook, 'events', [['*']], [[], ['nothing']]],
-    ['NewWebhook', '/v1/webhooks', webhook, 'description', ['a', 'a'.repeat(500), null], ['', 'a'.repeat(501)]],
+    [
+      'NewWebhook',
+      '/v1/webhooks',
+      webhook,
+      'description',
+      ['a', 'a'.repeat(500), null],
+      ['', 'a'.repeat(501)],
+    ],
     [
       'NewWebhook',
       '/v1/webhooks',
@@ -186,23 +251,32 @@ describe('what the document says of a field', () => {
     ],
     ['NewApiKey', '/v1/keys', key, 'name', ['a', 'a'.repeat(100)], ['', 'a'.repeat(101)]],
     ['NewApiKey', '/v1/keys', key, 'permissions', [['project:admin']], [[], ['nothing']]],
-  ])('%s of %s is what the service says of it (%s: %s)', async (name, path, body, field, right, wrong) => {
-    const { ask, document } = await opened()
-    const { invalidities } = contractOf(document)
-    const verdicts = async (value: unknown) => {
-      const given = { ...body, [field]: value }
-      const { status } = await ask('POST', path, { body: given })
-      return [value, status === 201, invalidities({ $ref: `#/components/schemas/${name}` }, given).length === 0]
-    }
-    for (const value of right) expect(await verdicts(value)).toEqual([value, true, true])
-    for (const value of wrong) expect(await verdicts(value)).toEqual([value, false, false])
-  })
+  ])(
+    '%s of %s is what the service says of it (%s: %s)',
+    async (name, path, body, field, right, wrong) => {
+      const { ask, document } = await opened()
+      const { invalidities } = contractOf(document)
+      const verdicts = async (value: unknown) => {
+        const given = { ...body, [field]: value }
+        const { status } = await ask('POST', path, { body: given })
+        return [
+          value,
+          status === 201,
+          invalidities({ $ref: `#/components/schemas/${name}` }, given).length === 0,
+        ]
+      }
+      for (const value of right) expect(await verdicts(value)).toEqual([value, true, true])
+      for (const value of wrong) expect(await verdicts(value)).toEqual([value, false, false])
+    },
+  )
 })
 
 describe('the events', () => {
   it('are described as they are sent', async () => {
     const { ask, createAgent, createSlowAgent, sender, runtime, clock, document } = await opened()
-    const { json: told } = await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/all', events: ['*'] } })
+    const { json: told } = await ask('POST', '/v1/webhooks', {
+      body: { url: 'https://receiver.example/all', events: ['*'] },
+    })
     await ask('POST', `/v1/webhooks/${told.id}/test`)
     await clock.advance(0)
     const { json: leaving } = await ask('POST', '/v1/webhooks', {
@@ -214,7 +288,9 @@ describe('the events', () => {
 
     const echo = await createAgent()
     const metadata = { channel: ['any', { json: true }], correlationId: null }
-    await ask('POST', `/v1/agents/${echo.id}/messages`, { body: { sessionId: 's', message: 'm', metadata } })
+    await ask('POST', `/v1/agents/${echo.id}/messages`, {
+      body: { sessionId: 's', message: 'm', metadata },
+    })
     const slow = await createSlowAgent()
     const sent = await ask('POST', `/v1/agents/${slow.id}/messages`, {
       body: { sessionId: 's', message: 'm' },
@@ -226,14 +302,20 @@ describe('the events', () => {
 
     const { invalidities } = contractOf(document)
     const bodies = sender.requests.map(({ body }) => JSON.parse(body) as { event: string })
-    expect(new Set(bodies.map(({ event }) => event))).toEqual(new Set(Object.keys(document.webhooks)))
+    expect(new Set(bodies.map(({ event }) => event))).toEqual(
+      new Set(Object.keys(document.webhooks)),
+    )
     for (const body of bodies) {
-      const schema = document.webhooks[body.event]?.post.requestBody?.content['application/json']?.schema ?? {}
+      const schema =
+        document.webhooks[body.event]?.post.requestBody?.content['application/json']?.schema ?? {}
       expect(invalidities(schema, body), body.event).toEqual([])
     }
     const named = (headers: readonly string[]) => headers.map((name) => name.toLowerCase()).sort()
     const parameters = document.webhooks['message.responded']?.post.parameters ?? []
-    const described = parameters.flatMap((header) => ('in' in header && header.required ? [header.name] : []))
-    for (const { headers } of sender.requests) expect(named(Object.keys(headers))).toEqual(named([...described, 'Content-Type']))
+    const described = parameters.flatMap((header) =>
+      'in' in header && header.required ? [header.name] : [],
+    )
+    for (const { headers } of sender.requests)
+      expect(named(Object.keys(headers))).toEqual(named([...described, 'Content-Type']))
   })
 })

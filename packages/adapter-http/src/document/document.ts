@@ -28,7 +28,10 @@ type OpenApiDocument = {
 }
 
 /** The OpenAPI 3.1 document of an app that has these routes. */
-export function openApiDocument(routes: readonly RouterRoute[], headerPrefix: string): OpenApiDocument {
+export function openApiDocument(
+  routes: readonly RouterRoute[],
+  headerPrefix: string,
+): OpenApiDocument {
   const { write, components } = schemaWriter()
   const operations = describedRoutes(routes)
   write(errorSchema, 'output')

@@ -6,7 +6,12 @@ import { headerRefs } from './headers.js'
 type Kind = HttpError['kind']
 type ErrorOf<K extends Kind> = HttpError & { kind: K }
 /** The kinds that carry facts, and an example of these. */
-type Facts = { readonly [K in Kind as Exclude<keyof ErrorOf<K>, 'kind'> extends never ? never : K]: Omit<ErrorOf<K>, 'kind'> }
+type Facts = {
+  readonly [K in Kind as Exclude<keyof ErrorOf<K>, 'kind'> extends never ? never : K]: Omit<
+    ErrorOf<K>,
+    'kind'
+  >
+}
 const facts: Facts = {
   invalid: { issues: [{ path: 'message', message: 'must be a string' }] },
   body_malformed: { reason: 'is not valid JSON' },
@@ -20,12 +25,18 @@ const facts: Facts = {
 }
 
 // Each kind is put together with the facts of its own kind, which TypeScript cannot follow through the look-up.
-const exampleOf = (kind: Kind) => refusalOf({ kind, ...(facts as { [K in Kind]?: object })[kind] } as HttpError)
+const exampleOf = (kind: Kind) =>
+  refusalOf({ kind, ...(facts as { [K in Kind]?: object })[kind] } as HttpError)
 
 /** The answers to these errors, by status. What is said of each is what a caller is told. */
 export function errorAnswers(kinds: readonly Kind[]) {
   const byStatus = groupedBy([...new Set(kinds)], (kind) => statuses[exampleOf(kind).code])
-  return Object.fromEntries([...byStatus].map(([status, those]) => [status, those.length > 1 ? errorAnswer(those) : answerRef(those)]))
+  return Object.fromEntries(
+    [...byStatus].map(([status, those]) => [
+      status,
+      those.length > 1 ? errorAnswer(those) : answerRef(those),
+    ]),
+  )
 }
 
 const answerRef = ([kind]: readonly Kind[]) => ({ $ref: `#/components/responses/${kind}` })
@@ -40,11 +51,16 @@ function errorAnswer(kinds: readonly Kind[]) {
   const refusals = kinds.map(exampleOf)
   return {
     description: refusals.map(({ code, message }) => `\`${code}\`: ${message}`).join('\n\n'),
-    headers: headerRefs(['X-Request-Id', ...new Set(refusals.flatMap(({ headers = {} }) => Object.keys(headers)))]),
+    headers: headerRefs([
+      'X-Request-Id',
+      ...new Set(refusals.flatMap(({ headers = {} }) => Object.keys(headers))),
+    ]),
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
-        examples: Object.fromEntries(kinds.map((kind) => [kind, { $ref: `#/components/examples/${kind}` }])),
+        examples: Object.fromEntries(
+          kinds.map((kind) => [kind, { $ref: `#/components/examples/${kind}` }]),
+        ),
       },
     },
   }

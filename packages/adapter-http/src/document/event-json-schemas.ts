@@ -8,7 +8,17 @@ export const eventJsonSchemas = (): ReadonlyMap<string, JsonSchema> =>
       const { write, components } = schemaWriter()
       write(schema, 'output')
       const { [id]: event, ...others } = components
-      const whole = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: name, ...event, $defs: others }
-      return [name, JSON.parse(JSON.stringify(whole).replaceAll('"#/components/schemas/', '"#/$defs/')) as JsonSchema]
+      const whole = {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        title: name,
+        ...event,
+        $defs: others,
+      }
+      return [
+        name,
+        JSON.parse(
+          JSON.stringify(whole).replaceAll('"#/components/schemas/', '"#/$defs/'),
+        ) as JsonSchema,
+      ]
     }),
   )

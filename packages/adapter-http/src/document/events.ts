@@ -22,11 +22,26 @@ export function webhooksOf(headerPrefix: string, write: ReturnType<typeof schema
       name,
       {
         post: {
-          ...{ operationId: `on${id}`, tags: ['Events'], summary: summaries[name], description, parameters },
-          requestBody: { required: true, content: { 'application/json': { schema: write(schema, 'output') } } },
+          ...{
+            operationId: `on${id}`,
+            tags: ['Events'],
+            summary: summaries[name],
+            description,
+            parameters,
+          },
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: write(schema, 'output') } },
+          },
           responses: {
-            '2XX': { description: 'It is accepted. What the answer holds is kept with the attempt, its first 16 KiB.' },
-            default: { description: 'It is not, and is sent again later; `Retry-After` only ever lengthens the wait.' },
+            '2XX': {
+              description:
+                'It is accepted. What the answer holds is kept with the attempt, its first 16 KiB.',
+            },
+            default: {
+              description:
+                'It is not, and is sent again later; `Retry-After` only ever lengthens the wait.',
+            },
           },
         },
       },
@@ -55,6 +70,10 @@ const deliveryHeaders = (prefix: string) => [
     'webhook-signature',
     '`v1,` and the base64 HMAC SHA-256 of `{webhook-id}.{webhook-timestamp}.{body}`; the key is the decoded part of the secret behind `whsec_`. Two of them, with a space between, during a rotation.',
   ),
-  header('traceparent', 'When the send had a valid one: its trace, and a parent id of this attempt (W3C Trace Context).', false),
+  header(
+    'traceparent',
+    'When the send had a valid one: its trace, and a parent id of this attempt (W3C Trace Context).',
+    false,
+  ),
   header('tracestate', 'As the send had it.', false),
 ]

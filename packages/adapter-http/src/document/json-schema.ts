@@ -13,7 +13,11 @@ export function schemaWriter() {
   const components: Record<string, JsonSchema> = {}
 
   function write(schema: z.ZodType, side: Side): JsonSchema {
-    const { $schema: _, $defs = {}, ...written } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any', override: adjust })
+    const {
+      $schema: _,
+      $defs = {},
+      ...written
+    } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any', override: adjust })
     for (const [id, component] of Object.entries($defs)) components[id] = atHome(component)
     return atHome(written)
   }
@@ -29,13 +33,15 @@ export function schemaWriter() {
     if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum']
     if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum']
     // An answer may have more fields in a later version: a client must not refuse it for them.
-    if (jsonSchema['additionalProperties'] === false && !isStrict(zodSchema)) delete jsonSchema['additionalProperties']
+    if (jsonSchema['additionalProperties'] === false && !isStrict(zodSchema))
+      delete jsonSchema['additionalProperties']
   }
 
   return { write, components }
 }
 
-const atHome = (schema: object) => JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema
+const atHome = (schema: object) =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema
 
 function replace(jsonSchema: Record<string, unknown>, shown: object): void {
   const { description } = jsonSchema
@@ -43,4 +49,5 @@ function replace(jsonSchema: Record<string, unknown>, shown: object): void {
   Object.assign(jsonSchema, shown, description !== undefined && { description })
 }
 
-const isStrict = (schema: z.core.$ZodType): boolean => schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever
+const isStrict = (schema: z.core.$ZodType): boolean =>
+  schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever

@@ -6,7 +6,11 @@ import { headerRefs } from './headers.js'
 import type { JsonSchema, schemaWriter } from './json-schema.js'
 
 type Write = ReturnType<typeof schemaWriter>['write']
-export type Operation = { readonly method: string; readonly path: string; readonly notes: RouteNotes }
+export type Operation = {
+  readonly method: string
+  readonly path: string
+  readonly notes: RouteNotes
+}
 
 /** The routes that somebody describes, one entry for each method, in the order of their descriptions: what stands before them all has none. */
 export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
@@ -16,7 +20,9 @@ export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
   return described.flatMap((route) => {
     const notes = notesOf((byRoute.get(keyOf(route)) ?? []).map(({ handler }) => handler))
     const methods = notes?.methods ?? [route.method]
-    return notes ? methods.map((method) => ({ method: method.toLowerCase(), path: route.path, notes })) : []
+    return notes
+      ? methods.map((method) => ({ method: method.toLowerCase(), path: route.path, notes }))
+      : []
   })
 }
 
@@ -24,7 +30,10 @@ export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
 export function pathsOf(operations: readonly Operation[], write: Write) {
   const byPath = groupedBy(operations, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
   return Object.fromEntries(
-    [...byPath].map(([path, those]) => [path, Object.fromEntries(those.map((one) => [one.method, operationObject(one, write)]))]),
+    [...byPath].map(([path, those]) => [
+      path,
+      Object.fromEntries(those.map((one) => [one.method, operationObject(one, write)])),
+    ]),
   )
 }
 
@@ -37,23 +46,36 @@ function operationObject({ method, path, notes }: Operation, write: Write) {
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    ...(schemes.length > 0 && { security: schemes.map(([scheme, roles]) => ({ [scheme]: roles })) }),
+    ...(schemes.length > 0 && {
+      security: schemes.map(([scheme, roles]) => ({ [scheme]: roles })),
+    }),
     parameters: [
       ...pathParameters(path),
       ...queryParameters(notes, write),
       ...(notes.requestHeaders ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ],
     ...(notes.body && {
-      requestBody: { required: !notes.isBodyOptional, content: { 'application/json': { schema: write(notes.body, 'input') } } },
+      requestBody: {
+        required: !notes.isBodyOptional,
+        content: { 'application/json': { schema: write(notes.body, 'input') } },
+      },
     }),
     responses: {
-      ...Object.fromEntries(Object.entries(notes.answers).map(([status, answer]) => [status, answerObject(answer, write)])),
+      ...Object.fromEntries(
+        Object.entries(notes.answers).map(([status, answer]) => [
+          status,
+          answerObject(answer, write),
+        ]),
+      ),
       ...errorAnswers([...(notes.errors ?? []), 'internal']),
     },
   }
 }
 
-const answerObject = ({ description, body, mediaType = 'application/json', headers = [] }: DescribedAnswer, write: Write) => ({
+const answerObject = (
+  { description, body, mediaType = 'application/json', headers = [] }: DescribedAnswer,
+  write: Write,
+) => ({
   description,
   headers: headerRefs(['X-Request-Id', ...headers]),
   ...(body && { content: { [mediaType]: { schema: write(body, 'output') } } }),
@@ -82,4 +104,7 @@ function queryParameters({ query }: RouteNotes, write: Write) {
     ...(description !== undefined && { description }),
   }))
 }
-type QueryShape = { readonly properties?: Record<string, JsonSchema>; readonly required?: readonly string[] }
+type QueryShape = {
+  readonly properties?: Record<string, JsonSchema>
+  readonly required?: readonly string[]
+}

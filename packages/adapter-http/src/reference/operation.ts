@@ -1,11 +1,25 @@
 import { html } from 'hono/html'
 import { fieldRow, fieldsOf, typeOf } from './schema.js'
-import { resolved, type Answer, type Content, type Document, type Operation, type Parameter } from './shapes.js'
+import {
+  resolved,
+  type Answer,
+  type Content,
+  type Document,
+  type Operation,
+  type Parameter,
+} from './shapes.js'
 import { each, inline, json, nothing, paragraphs, type Html } from './text.js'
 
-export type Place = { readonly method: string; readonly path: string; readonly operation: Operation }
+export type Place = {
+  readonly method: string
+  readonly path: string
+  readonly operation: Operation
+}
 
-export function operationSection({ method, path, operation }: Place, { components }: Document): Html {
+export function operationSection(
+  { method, path, operation }: Place,
+  { components }: Document,
+): Html {
   const { operationId, summary, description = '', parameters, requestBody, responses } = operation
   const asked = parameters.map((one) => resolved(components.parameters, one))
   return html`<section class="operation" id="${operationId}">
@@ -46,7 +60,11 @@ function neededFor({ security = [] }: Operation): Html {
 }
 
 const wordsFor = (scheme: string): string =>
-  ({ apiKey: 'an API key that may', runToken: 'the token of the run', cronSecret: 'the cron secret' })[scheme] ?? 'the token for metrics'
+  ({
+    apiKey: 'an API key that may',
+    runToken: 'the token of the run',
+    cronSecret: 'the cron secret',
+  })[scheme] ?? 'the token for metrics'
 
 const parameterTable = (parameters: readonly Parameter[]): Html =>
   html`<h4>Parameters</h4>
@@ -64,14 +82,19 @@ const parameterTable = (parameters: readonly Parameter[]): Html =>
             name,
             schema,
             required,
-            place === 'query' ? description : `${place === 'path' ? 'In the path.' : 'A header.'} ${description}`,
+            place === 'query'
+              ? description
+              : `${place === 'path' ? 'In the path.' : 'A header.'} ${description}`,
           ),
         )}
       </tbody>
     </table>`
 
 const contentOf = (content: Content): Html[] =>
-  each(Object.entries(content), ([mediaType, { schema }]) => html`<p>${typeOf(schema)} <small>${mediaType}</small></p>`)
+  each(
+    Object.entries(content),
+    ([mediaType, { schema }]) => html`<p>${typeOf(schema)} <small>${mediaType}</small></p>`,
+  )
 
 const answerItem = (status: string, { description, content = {} }: Answer): Html =>
   html`<dt><code>${status}</code></dt>

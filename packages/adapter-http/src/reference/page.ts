@@ -6,7 +6,10 @@ import type { Document } from './shapes.js'
 import { document, each, inline, paragraphs, type Html } from './text.js'
 
 /** The whole document as one page: no script, and nothing from anywhere else. `style` and `source` are links. */
-export function referencePage(doc: Document, links: { readonly style: string; readonly source: string }): Html {
+export function referencePage(
+  doc: Document,
+  links: { readonly style: string; readonly source: string },
+): Html {
   const places = Object.entries(doc.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Place => ({ method, path, operation })),
   )
@@ -36,7 +39,10 @@ const access = ({ components }: Document): Html =>
       ${each(Object.values(components.securitySchemes), ({ description }) => html`<li>${inline(description)}</li>`)}
     </ul>`
 
-const navigation = ({ webhooks, components }: Document, groups: readonly (readonly [string, readonly Place[]])[]): Html =>
+const navigation = (
+  { webhooks, components }: Document,
+  groups: readonly (readonly [string, readonly Place[]])[],
+): Html =>
   html`<nav aria-label="Contents">
     <p><a href="#access">Access</a></p>
     ${each(groups, ([tag, places]) =>
@@ -58,7 +64,11 @@ const navigation = ({ webhooks, components }: Document, groups: readonly (readon
     )}
   </nav>`
 
-const links = (title: string, id: string, all: readonly { readonly to: string; readonly words: string }[]): Html =>
+const links = (
+  title: string,
+  id: string,
+  all: readonly { readonly to: string; readonly words: string }[],
+): Html =>
   html`<details>
     <summary>${title}</summary>
     <ul>

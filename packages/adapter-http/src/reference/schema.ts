@@ -28,7 +28,12 @@ export function fieldsOf(schema: Schema): Html {
   </table>`
 }
 
-export const fieldRow = (name: string, schema: Schema, isRequired: boolean, description = schema.description): Html =>
+export const fieldRow = (
+  name: string,
+  schema: Schema,
+  isRequired: boolean,
+  description = schema.description,
+): Html =>
   html`<tr>
     <th scope="row"><code>${name}</code>${isRequired ? nothing : html` <small>optional</small>`}</th>
     <td>${typeOf(schema)}</td>
@@ -46,18 +51,30 @@ export function typeOf(schema: Schema): Html {
   const { $ref, type, items, oneOf, anyOf, allOf, additionalProperties: others } = schema
   if ($ref !== undefined) return html`<a href="#schema-${nameIn($ref)}">${nameIn($ref)}</a>`
   if (schema.const !== undefined) return code(schema.const)
-  if (schema.enum) return html`${schema.enum.map((one, index) => (index === 0 ? code(one) : html` | ${code(one)}`))}`
+  if (schema.enum)
+    return html`${schema.enum.map((one, index) => (index === 0 ? code(one) : html` | ${code(one)}`))}`
   const some = oneOf ?? anyOf ?? allOf
-  if (some) return html`${some.map((one, index) => (index === 0 ? typeOf(one) : html` ${allOf ? 'and' : 'or'} ${typeOf(one)}`))}`
+  if (some)
+    return html`${some.map((one, index) => (index === 0 ? typeOf(one) : html` ${allOf ? 'and' : 'or'} ${typeOf(one)}`))}`
   if (items) return html`list of ${typeOf(items)}`
-  if (typeof others === 'object' && Object.keys(others).length > 0) return html`object of ${typeOf(others)}`
+  if (typeof others === 'object' && Object.keys(others).length > 0)
+    return html`object of ${typeOf(others)}`
   return html`${type ?? 'any JSON'}${limitsOf(schema)}`
 }
 
 const code = (value: unknown): Html => html`<code>${JSON.stringify(value)}</code>`
 
 function limitsOf({ format, minimum, maximum, default: byDefault }: Schema): Html {
-  const bounds = [minimum === undefined ? [] : `≥ ${minimum}`, maximum === undefined ? [] : `≤ ${maximum}`].flat().join(', ')
-  const words = [format ?? [], bounds === '' ? [] : bounds, byDefault === undefined ? [] : `default ${JSON.stringify(byDefault)}`].flat()
+  const bounds = [
+    minimum === undefined ? [] : `≥ ${minimum}`,
+    maximum === undefined ? [] : `≤ ${maximum}`,
+  ]
+    .flat()
+    .join(', ')
+  const words = [
+    format ?? [],
+    bounds === '' ? [] : bounds,
+    byDefault === undefined ? [] : `default ${JSON.stringify(byDefault)}`,
+  ].flat()
   return words.length === 0 ? nothing : html` <small>${words.join('; ')}</small>`
 }

@@ -28,7 +28,11 @@ export type Parameter = {
   readonly description?: string
   readonly schema: Schema
 }
-export type Answer = { readonly $ref?: string; readonly description: string; readonly content?: Content }
+export type Answer = {
+  readonly $ref?: string
+  readonly description: string
+  readonly content?: Content
+}
 export type Operation = {
   readonly operationId: string
   readonly tags: readonly string[]
@@ -52,7 +56,10 @@ export type Document = {
 }
 
 /** What stands for a reference within the document. */
-export function resolved<T extends { readonly $ref?: string }>(components: Readonly<Record<string, T>>, one: T): T {
+export function resolved<T extends { readonly $ref?: string }>(
+  components: Readonly<Record<string, T>>,
+  one: T,
+): T {
   return one.$ref === undefined ? one : (components[nameIn(one.$ref)] ?? one)
 }
 

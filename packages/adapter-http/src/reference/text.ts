@@ -7,13 +7,17 @@ export const each = <T>(all: readonly T[], show: (one: T) => Html): Html[] => al
 export const nothing = html``
 
 /** The little Markdown that our descriptions have: paragraphs, and `code`. */
-export const paragraphs = (text: string): Html[] => each(text.split('\n\n'), (one) => html`<p>${inline(one)}</p>`)
+export const paragraphs = (text: string): Html[] =>
+  each(text.split('\n\n'), (one) => html`<p>${inline(one)}</p>`)
 
 export const inline = (text: string): Html[] =>
-  text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
+  text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
 
 /** With what the browser would take for the start of a tag escaped, as in every template. */
-export const json = (value: unknown): Html => html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`
+export const json = (value: unknown): Html =>
+  html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`
 
 export const document = (title: string, style: string, body: Html): Html =>
   html`${raw('<!doctype html>')}

@@ -37,7 +37,9 @@ describe('POST /v1/agents', () => {
   })
 
   it('refuses one more than a project may have, and tells the other project nothing of it', async () => {
-    const { ask, otherKey } = await openScene({ policy: { limits: { ...defaultLimits, agentsPerProject: 1 } } })
+    const { ask, otherKey } = await openScene({
+      policy: { limits: { ...defaultLimits, agentsPerProject: 1 } },
+    })
     const first = await ask('POST', '/v1/agents', { body: echo })
     const refused = await ask('POST', '/v1/agents', { body: { ...echo, name: 'second' } })
     expect([refused.status, refused.json.error.code, refused.json.error.message]).toEqual([
@@ -53,25 +55,45 @@ describe('POST /v1/agents', () => {
   it('shows why one could not start', async () => {
     const { ask, runtime } = await openScene()
     runtime.failStart('no such port')
-    const { json } = await ask('POST', '/v1/agents', { body: { name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' } })
-    expect(json).toMatchObject({ state: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'no such port' }, failures: 1 })
+    const { json } = await ask('POST', '/v1/agents', {
+      body: { name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' },
+    })
+    expect(json).toMatchObject({
+      state: 'error',
+      lastError: { code: 'RUNTIME_EXITED', message: 'no such port' },
+      failures: 1,
+    })
     expect(json.retryAt).toBe('2030-01-01T00:00:01.000Z')
     const refused = await ask('POST', '/v1/agents/broken/messages', { body: aMessage() })
-    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([409, 'AGENT_NOT_RUNNING', '1'])
+    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([
+      409,
+      'AGENT_NOT_RUNNING',
+      '1',
+    ])
     expect((await ask('GET', '/v1/agents/broken/messages')).json.data).toEqual([])
   })
 
   it('promises nothing of one that is left alone', async () => {
     const { ask, runtime, clock } = await openScene()
     const { start } = runtime
-    Object.assign(runtime, { start: async () => err({ code: 'RUNTIME_EXITED', message: 'no such port' }) })
-    const { json } = await ask('POST', '/v1/agents', { body: { name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' } })
+    Object.assign(runtime, {
+      start: async () => err({ code: 'RUNTIME_EXITED', message: 'no such port' }),
+    })
+    const { json } = await ask('POST', '/v1/agents', {
+      body: { name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' },
+    })
     await clock.advance(600_000)
     const left = await ask('GET', `/v1/agents/${json.id}`)
     expect(left.json).toMatchObject({ state: 'error', desiredState: 'running', failures: 10 })
-    expect(left.json.lastError.message).toMatch(/^no such port; stopped after 10 failures in a row: start it/)
+    expect(left.json.lastError.message).toMatch(
+      /^no such port; stopped after 10 failures in a row: start it/,
+    )
     expect(left.json).not.toHaveProperty('retryAt')
-    expect((await ask('POST', '/v1/agents/broken/messages', { body: aMessage() })).headers.get('retry-after')).toBeNull()
+    expect(
+      (await ask('POST', '/v1/agents/broken/messages', { body: aMessage() })).headers.get(
+        'retry-after',
+      ),
+    ).toBeNull()
     Object.assign(runtime, { start })
     expect((await ask('POST', '/v1/agents/broken/start')).json).toMatchObject({ state: 'running' })
   })
@@ -81,8 +103,12 @@ describe('POST /v1/agents', () => {
     const settings =
       '{"name":"all","runtime":{"kind":"fake","deep":{"list":[1,null]},"__proto__":{"x":1}},"defaultExecutionPrincipal":{"type":"end_user","endUserId":"u"},"concurrency":2,"maxAttempts":1,"maxQueued":0}'
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-    const created = await (await app.request('/v1/agents', { method: 'POST', headers, body: settings })).text()
-    expect(created).toContain('"runtime":{"kind":"fake","deep":{"list":[1,null]},"__proto__":{"x":1}}')
+    const created = await (
+      await app.request('/v1/agents', { method: 'POST', headers, body: settings })
+    ).text()
+    expect(created).toContain(
+      '"runtime":{"kind":"fake","deep":{"list":[1,null]},"__proto__":{"x":1}}',
+    )
     expect(JSON.parse(created)).toMatchObject({
       concurrency: 2,
       maxAttempts: 1,
@@ -101,9 +127,21 @@ describe('POST /v1/agents', () => {
     ['a runtime without a kind', { ...echo, runtime: {} }, 'runtime'],
     ['an unknown kind', { ...echo, runtime: { kind: 'docker' } }, 'runtime.kind'],
     ['an unknown handler', { ...echo, runtime: { kind: 'function', handler: 'rm' } }, 'runtime'],
-    ['a handler of the prototype', { ...echo, runtime: { kind: 'function', handler: 'constructor' } }, 'runtime'],
-    ['a principal of another type', { ...echo, defaultExecutionPrincipal: null }, 'defaultExecutionPrincipal'],
-    ['an unknown principal', { ...echo, defaultExecutionPrincipal: { type: 'root' } }, 'defaultExecutionPrincipal'],
+    [
+      'a handler of the prototype',
+      { ...echo, runtime: { kind: 'function', handler: 'constructor' } },
+      'runtime',
+    ],
+    [
+      'a principal of another type',
+      { ...echo, defaultExecutionPrincipal: null },
+      'defaultExecutionPrincipal',
+    ],
+    [
+      'an unknown principal',
+      { ...echo, defaultExecutionPrincipal: { type: 'root' } },
+      'defaultExecutionPrincipal',
+    ],
     ['concurrency 0', { ...echo, concurrency: 0 }, 'concurrency'],
     ['concurrency as text', { ...echo, concurrency: '4' }, 'concurrency'],
     ['a broken number of attempts', { ...echo, maxAttempts: 1.5 }, 'maxAttempts'],
@@ -129,13 +167,23 @@ describe('runtimes with secrets', () => {
     const scene = await openScene()
     const platform = fakePlatform()
     const parseOptions = async ({ apiKey, ...options }: { [name: string]: unknown }) =>
-      ok({ options: { ...options, apiKey: { set: apiKey !== undefined } } as never, secrets: { apiKey } as never })
-    const runtimes = [fakeRuntime({ kind: 'signed', signsRequests: true, parseOptions }), fakeRuntime({ kind: 'plain' })]
+      ok({
+        options: { ...options, apiKey: { set: apiKey !== undefined } } as never,
+        secrets: { apiKey } as never,
+      })
+    const runtimes = [
+      fakeRuntime({ kind: 'signed', signsRequests: true, parseOptions }),
+      fakeRuntime({ kind: 'plain' }),
+    ]
     const service = createService({ ...platform, storage: scene.storage, runtimes })
     const app = createHttpApp({ service, crypto: platform.crypto, newRequestId: () => 'request' })
     const headers = { Authorization: `Bearer ${scene.key}`, 'Content-Type': 'application/json' }
     const ask = async (method: string, path: string, body?: unknown) => {
-      const response = await app.request(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+      const response = await app.request(path, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
       return response.json()
     }
     return { ask }
@@ -148,7 +196,11 @@ describe('runtimes with secrets', () => {
       runtime: { kind: 'signed', url: 'https://agent.example', apiKey: 'hush-hush' },
     })
     expect(created.signingSecret).toMatch(/^whsec_/)
-    expect(created.runtime).toEqual({ kind: 'signed', url: 'https://agent.example', apiKey: { set: true } })
+    expect(created.runtime).toEqual({
+      kind: 'signed',
+      url: 'https://agent.example',
+      apiKey: { set: true },
+    })
     const shown = [
       created,
       await ask('GET', '/v1/agents/remote'),
@@ -161,7 +213,9 @@ describe('runtimes with secrets', () => {
 
   it('show a new one when the kind changes', async () => {
     const { ask } = await openSigned()
-    expect(await ask('POST', '/v1/agents', { name: 'remote', runtime: { kind: 'plain' } })).not.toHaveProperty('signingSecret')
+    expect(
+      await ask('POST', '/v1/agents', { name: 'remote', runtime: { kind: 'plain' } }),
+    ).not.toHaveProperty('signingSecret')
     const changed = await ask('PATCH', '/v1/agents/remote', { runtime: { kind: 'signed' } })
     expect(changed.signingSecret).toMatch(/^whsec_/)
   })
@@ -173,18 +227,28 @@ describe('the life of an agent', () => {
     const ids: string[] = []
     for (let n = 0; n < 3; n++) ids.unshift((await createAgent()).id)
     const first = (await ask('GET', '/v1/agents?limit=2')).json
-    expect([first.data.map((agent: { id: string }) => agent.id), first.nextCursor]).toEqual([ids.slice(0, 2), ids[1]])
+    expect([first.data.map((agent: { id: string }) => agent.id), first.nextCursor]).toEqual([
+      ids.slice(0, 2),
+      ids[1],
+    ])
     const last = (await ask('GET', `/v1/agents?limit=2&cursor=${first.nextCursor}`)).json
-    expect([last.data.map((agent: { id: string }) => agent.id), last.nextCursor]).toEqual([ids.slice(2), null])
+    expect([last.data.map((agent: { id: string }) => agent.id), last.nextCursor]).toEqual([
+      ids.slice(2),
+      null,
+    ])
   })
 
   it('changes what is given and leaves the rest', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
-    const changed = await ask('PATCH', `/v1/agents/${agent.id}`, { body: { name: 'renamed', id: UNKNOWN_ID, desiredState: 'stopped' } })
+    const changed = await ask('PATCH', `/v1/agents/${agent.id}`, {
+      body: { name: 'renamed', id: UNKNOWN_ID, desiredState: 'stopped' },
+    })
     expect([changed.status, changed.json]).toEqual([200, { ...agent, name: 'renamed' }])
     expect((await ask('PATCH', '/v1/agents/renamed', { body: {} })).json).toEqual(changed.json)
-    expect((await ask('PATCH', '/v1/agents/renamed', { body: { concurrency: null } })).status).toBe(400)
+    expect((await ask('PATCH', '/v1/agents/renamed', { body: { concurrency: null } })).status).toBe(
+      400,
+    )
   })
 
   it('starts and stops; a runtime changes only while it is stopped', async () => {
@@ -193,24 +257,45 @@ describe('the life of an agent', () => {
     const change = { body: { runtime: { kind: 'fake' } } }
     expect((await ask('PATCH', `/v1/agents/${agent.id}`, change)).json.error.code).toBe('CONFLICT')
     const stopped = await ask('POST', `/v1/agents/${agent.id}/stop`)
-    expect([stopped.status, stopped.json.state, stopped.json.desiredState]).toEqual([200, 'stopped', 'stopped'])
-    expect((await ask('PATCH', `/v1/agents/${agent.id}`, change)).json.runtime).toEqual({ kind: 'fake' })
+    expect([stopped.status, stopped.json.state, stopped.json.desiredState]).toEqual([
+      200,
+      'stopped',
+      'stopped',
+    ])
+    expect((await ask('PATCH', `/v1/agents/${agent.id}`, change)).json.runtime).toEqual({
+      kind: 'fake',
+    })
     const started = await ask('POST', `/v1/agents/${agent.name}/start`)
-    expect([started.status, started.json.state, started.json.desiredState]).toEqual([200, 'running', 'running'])
+    expect([started.status, started.json.state, started.json.desiredState]).toEqual([
+      200,
+      'running',
+      'running',
+    ])
   })
 
   it('start and stop read no body, whatever there is', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
-    expect((await ask('POST', `/v1/agents/${agent.id}/start`, { body: '{', headers: { 'Content-Type': 'text/plain' } })).status).toBe(200)
+    expect(
+      (
+        await ask('POST', `/v1/agents/${agent.id}/start`, {
+          body: '{',
+          headers: { 'Content-Type': 'text/plain' },
+        })
+      ).status,
+    ).toBe(200)
   })
 
   it('is deleted; with open messages only by force', async () => {
     const { ask, createSlowAgent } = await openScene()
     const agent = await createSlowAgent()
     const path = `/v1/agents/${agent.id}`
-    await ask('POST', `${path}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
-    for (const query of ['', '?force=false']) expect((await ask('DELETE', path + query)).json.error.code).toBe('CONFLICT')
+    await ask('POST', `${path}/messages`, {
+      body: aMessage(),
+      headers: { Prefer: 'respond-async' },
+    })
+    for (const query of ['', '?force=false'])
+      expect((await ask('DELETE', path + query)).json.error.code).toBe('CONFLICT')
     expect((await ask('DELETE', `${path}?force=yes`)).status).toBe(400)
     const deleted = await ask('DELETE', `${path}?force=true`)
     expect([deleted.status, deleted.text]).toEqual([204, ''])

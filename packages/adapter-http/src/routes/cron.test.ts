@@ -10,10 +10,15 @@ const run = ({ ask }: Scene, key = CRON_SECRET, method = 'POST') => ask(method, 
 /** A service that works only when it is called, with a message that waits and a webhook that wants its answer. */
 async function openQuietScene(): Promise<Scene> {
   const scene = await openScene({ isStarted: false })
-  await scene.ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/', events: ['message.responded'] } })
+  await scene.ask('POST', '/v1/webhooks', {
+    body: { url: 'https://receiver.example/', events: ['message.responded'] },
+  })
   const agent = await scene.createAgent()
   await run(scene) // brings the agent up
-  const sent = await scene.ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+  const sent = await scene.ask('POST', `/v1/agents/${agent.id}/messages`, {
+    body: aMessage(),
+    headers: { Prefer: 'respond-async' },
+  })
   if (sent.status !== 202) throw new Error(`not accepted: ${sent.text}`)
   return scene
 }
@@ -26,7 +31,11 @@ describe('C: /api/cron/webhooks', () => {
     expect(answer.json).toEqual(BOTH)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(scene.sender.requests).toHaveLength(1)
-    expect((await run(scene, CRON_SECRET, method)).json).toEqual({ ...BOTH, messages: 0, deliveries: 0 })
+    expect((await run(scene, CRON_SECRET, method)).json).toEqual({
+      ...BOTH,
+      messages: 0,
+      deliveries: 0,
+    })
   })
 
   it('retries a failed delivery once it is due', async () => {
@@ -44,7 +53,9 @@ describe('C: /api/cron/webhooks', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => run(scene)))
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
     const total = (count: string) => answers.reduce((sum, { json }) => sum + json[count], 0)
-    expect([total('messages'), total('deliveries'), scene.sender.requests.length]).toEqual([1, 1, 1])
+    expect([total('messages'), total('deliveries'), scene.sender.requests.length]).toEqual([
+      1, 1, 1,
+    ])
   })
 
   it('a pass ends when its budget is used, whatever hangs', async () => {
@@ -73,14 +84,17 @@ describe('C: /api/cron/webhooks', () => {
     expect((await run(scene, scene.key)).status).toBe(401)
   })
 
-  it.each([undefined, ''])('without a secret (%j) it is shut, and answers as it does to a wrong one', async (cronSecret) => {
-    const scene = await openScene({ http: { cronSecret } })
-    const wrong = await run(await openScene(), 'wrong')
-    for (const secret of ['', 'wrong', 'undefined', CRON_SECRET]) {
-      const answer = await run(scene, secret)
-      expect([answer.status, answer.json.error]).toEqual([wrong.status, wrong.json.error])
-    }
-  })
+  it.each([undefined, ''])(
+    'without a secret (%j) it is shut, and answers as it does to a wrong one',
+    async (cronSecret) => {
+      const scene = await openScene({ http: { cronSecret } })
+      const wrong = await run(await openScene(), 'wrong')
+      for (const secret of ['', 'wrong', 'undefined', CRON_SECRET]) {
+        const answer = await run(scene, secret)
+        expect([answer.status, answer.json.error]).toEqual([wrong.status, wrong.json.error])
+      }
+    },
+  )
 
   it('HEAD is 405 and runs nothing; so are the other methods', async () => {
     const scene = await openQuietScene()

@@ -22,16 +22,22 @@ const passSchema = z
 export const cronRoutes = ({ service, crypto, cronSecret, cronBudgetMs }: HttpDeps) =>
   // `all`, because Hono would give HEAD to a GET handler, and a HEAD must run nothing.
   new Hono<Env>().all('/api/cron/webhooks', about.pass, async (c) => {
-    if (c.req.method !== 'GET' && c.req.method !== 'POST') return refuse(c, { kind: 'method_not_allowed', allow: ['GET', 'POST'] })
+    if (c.req.method !== 'GET' && c.req.method !== 'POST')
+      return refuse(c, { kind: 'method_not_allowed', allow: ['GET', 'POST'] })
     const sent = bearerToken(c.req.header('authorization')) ?? ''
-    if (!cronSecret || !crypto.equal(sent, cronSecret)) return refuse(c, { kind: 'cron_unauthorized' })
+    if (!cronSecret || !crypto.equal(sent, cronSecret))
+      return refuse(c, { kind: 'cron_unauthorized' })
     const pass: BodyOf<typeof passSchema> = await service.tick({ budgetMs: cronBudgetMs })
     return reply(c, 200, pass)
   })
 
 const about = {
   pass: describeRoute({
-    ...{ tag: 'Operations', operationId: 'runPass', summary: 'Do everything that is due, for a bounded time' },
+    ...{
+      tag: 'Operations',
+      operationId: 'runPass',
+      summary: 'Do everything that is due, for a bounded time',
+    },
     description: 'For hosts without timers of their own, where a scheduler calls it.',
     methods: ['POST', 'GET'],
     security: { cronSecret: [] },

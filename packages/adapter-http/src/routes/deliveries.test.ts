@@ -9,9 +9,15 @@ async function openDelivered(policy: Partial<Policy> = {}) {
   const scene = await openScene({ policy })
   const { ask, clock, createAgent, sender } = scene
   sender.script(refused(503, 60_000), unreachable('dns'))
-  const webhook = (await ask('POST', '/v1/webhooks', { body: { url, events: ['message.responded'] } })).json
+  const webhook = (
+    await ask('POST', '/v1/webhooks', { body: { url, events: ['message.responded'] } })
+  ).json
   const agent = await createAgent()
-  const sent = (await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage({ metadata: { channel: 'c' } }) })).json
+  const sent = (
+    await ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage({ metadata: { channel: 'c' } }),
+    })
+  ).json
   await clock.until(() => sender.requests.length === 1)
   await clock.advance(0)
   const [delivery] = (await ask('GET', '/v1/deliveries')).json.data
@@ -21,7 +27,12 @@ async function openDelivered(policy: Partial<Policy> = {}) {
 describe('GET /v1/deliveries/:id', () => {
   it('shows every attempt and the bytes that were sent', async () => {
     const { ask, clock, delivery, sender, webhook } = await openDelivered()
-    const listed = { id: delivery.id, webhookId: webhook.id, eventId: expect.any(String), event: 'message.responded' }
+    const listed = {
+      id: delivery.id,
+      webhookId: webhook.id,
+      eventId: expect.any(String),
+      event: 'message.responded',
+    }
     const pending = {
       ...listed,
       status: 'pending',
@@ -40,11 +51,22 @@ describe('GET /v1/deliveries/:id', () => {
       responseBody: '',
     }
     const path = `/v1/deliveries/${delivery.id}`
-    expect((await ask('GET', path)).json).toEqual({ ...pending, body: sender.requests[0]?.body, attempts: [refusal] })
+    expect((await ask('GET', path)).json).toEqual({
+      ...pending,
+      body: sender.requests[0]?.body,
+      attempts: [refusal],
+    })
 
-    await clock.until(async () => (await ask('GET', path)).json.status === 'delivered', { maxMs: 600_000, stepMs: 1_000 })
+    await clock.until(async () => (await ask('GET', path)).json.status === 'delivered', {
+      maxMs: 600_000,
+      stepMs: 1_000,
+    })
     const { json } = await ask('GET', path)
-    expect(json).toMatchObject({ status: 'delivered', attemptCount: 3, deliveredAt: expect.any(String) })
+    expect(json).toMatchObject({
+      status: 'delivered',
+      attemptCount: 3,
+      deliveredAt: expect.any(String),
+    })
     expect(json).not.toHaveProperty('nextAttemptAt')
     expect(json.attempts).toMatchObject([
       refusal,
@@ -52,7 +74,10 @@ describe('GET /v1/deliveries/:id', () => {
       { outcome: 'accepted', statusCode: 200 },
     ])
     expect(new Set(sender.requests.map(({ body }) => body))).toEqual(new Set([json.body]))
-    expect(JSON.parse(json.body)).toMatchObject({ event: 'message.responded', data: { channel: 'c' } })
+    expect(JSON.parse(json.body)).toMatchObject({
+      event: 'message.responded',
+      data: { channel: 'c' },
+    })
   })
 
   it('shows one that is being sent as pending', async () => {
@@ -70,19 +95,29 @@ describe('GET /v1/deliveries/:id', () => {
     await clock.advance(0)
     await service.tick({ budgetMs: 1 })
     const { json } = await ask('GET', `/v1/deliveries/${delivery.id}`)
-    expect(json).toMatchObject({ status: 'cancelled', cancelledAt: expect.any(String), cancelledReason: 'webhook_deleted' })
+    expect(json).toMatchObject({
+      status: 'cancelled',
+      cancelledAt: expect.any(String),
+      cancelledReason: 'webhook_deleted',
+    })
   })
 
   it('shows one whose schedule has ended as exhausted', async () => {
-    const { ask, clock, delivery } = await openDelivered({ retry: { delaysMs: [1_000], jitter: 0, maxRetryAfterMs: 0 } })
+    const { ask, clock, delivery } = await openDelivered({
+      retry: { delaysMs: [1_000], jitter: 0, maxRetryAfterMs: 0 },
+    })
     const path = `/v1/deliveries/${delivery.id}`
     await clock.until(async () => (await ask('GET', path)).json.status === 'exhausted')
-    expect((await ask('GET', path)).json).toMatchObject({ attemptCount: 2, exhaustedAt: expect.any(String) })
+    expect((await ask('GET', path)).json).toMatchObject({
+      attemptCount: 2,
+      exhaustedAt: expect.any(String),
+    })
   })
 
   it('answers 404 for one that is missing', async () => {
     const { ask } = await openScene()
-    for (const id of [UNKNOWN_ID, 'x']) expect((await ask('GET', `/v1/deliveries/${id}`)).json.error.message).toBe('No such delivery')
+    for (const id of [UNKNOWN_ID, 'x'])
+      expect((await ask('GET', `/v1/deliveries/${id}`)).json.error.message).toBe('No such delivery')
   })
 })
 
@@ -100,15 +135,21 @@ describe('GET /v1/deliveries', () => {
     expect(await listed('event=agent.stopped')).toEqual([])
     expect(await listed('event=message.responded&status=delivered')).toHaveLength(1)
     const page = (await ask('GET', '/v1/deliveries?limit=2')).json
-    expect((await ask('GET', `/v1/deliveries?cursor=${page.nextCursor}`)).json).toEqual({ data: [delivery], nextCursor: null })
+    expect((await ask('GET', `/v1/deliveries?cursor=${page.nextCursor}`)).json).toEqual({
+      data: [delivery],
+      nextCursor: null,
+    })
   })
 
-  it.each(['webhookId=x', 'event=message.lost', 'status=sending', 'cursor=%FF', 'limit=-1'])('refuses ?%s', async (query) => {
-    const { ask } = await openScene()
-    expect((await ask('GET', `/v1/deliveries?${query}`)).json.error.issues).toEqual([
-      { path: query.split('=')[0], message: expect.any(String) },
-    ])
-  })
+  it.each(['webhookId=x', 'event=message.lost', 'status=sending', 'cursor=%FF', 'limit=-1'])(
+    'refuses ?%s',
+    async (query) => {
+      const { ask } = await openScene()
+      expect((await ask('GET', `/v1/deliveries?${query}`)).json.error.issues).toEqual([
+        { path: query.split('=')[0], message: expect.any(String) },
+      ])
+    },
+  )
 })
 
 describe('what operators do to deliveries', () => {
@@ -119,8 +160,14 @@ describe('what operators do to deliveries', () => {
     await clock.until(() => sender.requests.length === 2)
     await clock.advance(0)
     const cancelled = await ask('POST', `/v1/deliveries/${delivery.id}/cancel`)
-    expect(cancelled).toMatchObject({ status: 200, json: { status: 'cancelled', cancelledReason: 'operator', attemptCount: 2 } })
-    expect(await ask('POST', `/v1/deliveries/${delivery.id}/cancel`)).toMatchObject({ status: 409, json: { error: { code: 'CONFLICT' } } })
+    expect(cancelled).toMatchObject({
+      status: 200,
+      json: { status: 'cancelled', cancelledReason: 'operator', attemptCount: 2 },
+    })
+    expect(await ask('POST', `/v1/deliveries/${delivery.id}/cancel`)).toMatchObject({
+      status: 409,
+      json: { error: { code: 'CONFLICT' } },
+    })
     expect((await ask('POST', `/v1/deliveries/${UNKNOWN_ID}/redeliver`)).status).toBe(404)
   })
   it('refuses to redeliver one that is being sent', async () => {
@@ -132,18 +179,29 @@ describe('what operators do to deliveries', () => {
   it('recovers what matches a filter', async () => {
     const { ask, webhook } = await openDelivered()
     const path = `/v1/webhooks/${webhook.id}/recover`
-    const body = { status: 'pending', createdAfter: '2029-12-31T23:00:00+01:00', createdBefore: '2031-01-01T00:00:00Z' }
-    expect(await ask('POST', path, { body })).toMatchObject({ status: 200, json: { count: 1, nextCursor: null } })
+    const body = {
+      status: 'pending',
+      createdAfter: '2029-12-31T23:00:00+01:00',
+      createdBefore: '2031-01-01T00:00:00Z',
+    }
+    expect(await ask('POST', path, { body })).toMatchObject({
+      status: 200,
+      json: { count: 1, nextCursor: null },
+    })
     expect((await ask('POST', path, { body: {} })).json).toEqual({ count: 0, nextCursor: null })
     expect((await ask('POST', path, { body: { createdAfter: 'yesterday' } })).status).toBe(400)
     expect((await ask('POST', path, { body: { limit: 5_000 } })).status).toBe(400)
     const misspelt = await ask('POST', path, { body: { createdAftr: '2030-01-01T00:00:00Z' } })
-    expect(misspelt).toMatchObject({ status: 400, json: { error: { message: expect.stringContaining('createdAftr') } } })
+    expect(misspelt).toMatchObject({
+      status: 400,
+      json: { error: { message: expect.stringContaining('createdAftr') } },
+    })
     expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/recover`, { body: {} })).status).toBe(404)
   })
   it('lists those of a time', async () => {
     const { ask } = await openDelivered()
-    const count = async (query: string) => (await ask('GET', `/v1/deliveries?${query}`)).json.data.length
+    const count = async (query: string) =>
+      (await ask('GET', `/v1/deliveries?${query}`)).json.data.length
     expect(await count('createdAfter=2030-01-01T00:00:00Z')).toBe(1)
     expect(await count('createdBefore=2030-01-01T00:00:00Z')).toBe(0)
   })

@@ -9,7 +9,14 @@ import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { defined, id, instant, oneOf, pageOf, paging } from '../schemas.js'
 import { validQuery } from '../validate.js'
-import { deliveryBody, deliveryDetailBody, deliveryDetailSchema, deliverySchema, deliveryStatuses, eventNames } from '../wire/delivery.js'
+import {
+  deliveryBody,
+  deliveryDetailBody,
+  deliveryDetailSchema,
+  deliverySchema,
+  deliveryStatuses,
+  eventNames,
+} from '../wire/delivery.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
 /** What deliveries can be filtered by, in a list and in a recovery. */
@@ -24,28 +31,56 @@ const list = z.object({ ...paging, webhookId: id.optional(), ...deliveryFilter }
 
 export const deliveryRoutes = ({ service }: HttpDeps) =>
   new Hono<Env>()
-    .get('/v1/deliveries', about.list, authorize(service, 'project:webhooks'), validQuery(list), async (c) => {
-      const { limit, cursor, ...filter } = c.req.valid('query')
-      const found = await service.deliveries.list({ projectId: c.get('projectId'), ...defined(filter) }, pageOf({ limit, cursor }))
-      return found.isErr() ? refuse(c, found.error) : reply(c, 200, pageBody(found.value, deliveryBody))
-    })
+    .get(
+      '/v1/deliveries',
+      about.list,
+      authorize(service, 'project:webhooks'),
+      validQuery(list),
+      async (c) => {
+        const { limit, cursor, ...filter } = c.req.valid('query')
+        const found = await service.deliveries.list(
+          { projectId: c.get('projectId'), ...defined(filter) },
+          pageOf({ limit, cursor }),
+        )
+        return found.isErr()
+          ? refuse(c, found.error)
+          : reply(c, 200, pageBody(found.value, deliveryBody))
+      },
+    )
 
     .get('/v1/deliveries/:id', about.get, authorize(service, 'project:webhooks'), async (c) => {
       const found = await service.deliveries.get(refOf(c))
       return found.isErr() ? refuse(c, found.error) : reply(c, 200, deliveryDetailBody(found.value))
     })
 
-    .post('/v1/deliveries/:id/redeliver', about.redeliver, authorize(service, 'project:webhooks'), async (c) => {
-      const redelivered = await service.deliveries.redeliver(refOf(c))
-      return redelivered.isErr() ? refuse(c, redelivered.error) : reply(c, 202, deliveryBody(redelivered.value))
-    })
+    .post(
+      '/v1/deliveries/:id/redeliver',
+      about.redeliver,
+      authorize(service, 'project:webhooks'),
+      async (c) => {
+        const redelivered = await service.deliveries.redeliver(refOf(c))
+        return redelivered.isErr()
+          ? refuse(c, redelivered.error)
+          : reply(c, 202, deliveryBody(redelivered.value))
+      },
+    )
 
-    .post('/v1/deliveries/:id/cancel', about.cancel, authorize(service, 'project:webhooks'), async (c) => {
-      const cancelled = await service.deliveries.cancel(refOf(c))
-      return cancelled.isErr() ? refuse(c, cancelled.error) : reply(c, 200, deliveryBody(cancelled.value))
-    })
+    .post(
+      '/v1/deliveries/:id/cancel',
+      about.cancel,
+      authorize(service, 'project:webhooks'),
+      async (c) => {
+        const cancelled = await service.deliveries.cancel(refOf(c))
+        return cancelled.isErr()
+          ? refuse(c, cancelled.error)
+          : reply(c, 200, deliveryBody(cancelled.value))
+      },
+    )
 
-const refOf = (c: Context<Env, '/v1/deliveries/:id'>) => ({ projectId: c.get('projectId'), deliveryId: idIn(c.req.param('id')) })
+const refOf = (c: Context<Env, '/v1/deliveries/:id'>) => ({
+  projectId: c.get('projectId'),
+  deliveryId: idIn(c.req.param('id')),
+})
 
 const tag = 'Deliveries'
 
@@ -55,7 +90,11 @@ const about = {
     answers: { 200: { description: 'One page', body: pageSchema(deliverySchema) } },
   }),
   get: describeRoute<Service['deliveries']['get']>({
-    ...{ tag, operationId: 'getDelivery', summary: 'Read a delivery with its body and every attempt' },
+    ...{
+      tag,
+      operationId: 'getDelivery',
+      summary: 'Read a delivery with its body and every attempt',
+    },
     refusals: { delivery_not_found: true },
     answers: { 200: { description: 'The delivery', body: deliveryDetailSchema } },
   }),

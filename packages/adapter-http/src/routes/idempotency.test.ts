@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, type Answer, type Scene } from '../../test/scene.js'
 
-const send = ({ ask }: Scene, agent: { id: string }, idempotencyKey: string, body: unknown = aMessage(), headers = {}): Promise<Answer> =>
-  ask('POST', `/v1/agents/${agent.id}/messages`, { body, headers: { 'Idempotency-Key': idempotencyKey, ...headers } })
+const send = (
+  { ask }: Scene,
+  agent: { id: string },
+  idempotencyKey: string,
+  body: unknown = aMessage(),
+  headers = {},
+): Promise<Answer> =>
+  ask('POST', `/v1/agents/${agent.id}/messages`, {
+    body,
+    headers: { 'Idempotency-Key': idempotencyKey, ...headers },
+  })
 
 describe('I: Idempotency-Key', () => {
   it('a second send attaches to the first: same message, same answer, one run', async () => {
@@ -11,7 +20,10 @@ describe('I: Idempotency-Key', () => {
     const first = await send(scene, agent, 'key')
     const second = await send(scene, agent, 'key')
     expect(second.text).toBe(first.text)
-    expect([first.headers.get('idempotent-replayed'), second.headers.get('idempotent-replayed')]).toEqual([null, 'true'])
+    expect([
+      first.headers.get('idempotent-replayed'),
+      second.headers.get('idempotent-replayed'),
+    ]).toEqual([null, 'true'])
     expect(second.headers.get('location')).toBe(first.headers.get('location'))
     expect(scene.telemetry.named('run.finished')).toHaveLength(1)
   })
@@ -25,7 +37,9 @@ describe('I: Idempotency-Key', () => {
     const answers = await Promise.all(sending)
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
     expect(answers[0]?.json).toMatchObject({ status: 'responded', response: 'once' })
-    expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(99)
+    expect(
+      answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true'),
+    ).toHaveLength(99)
     expect(scene.runtime.requests).toHaveLength(1)
   })
 
@@ -35,13 +49,20 @@ describe('I: Idempotency-Key', () => {
     const caller = new AbortController()
     const body = aMessage()
     const path = `/v1/agents/${agent.id}/messages`
-    const first = scene.ask('POST', path, { body, headers: { 'Idempotency-Key': 'key' }, signal: caller.signal })
+    const first = scene.ask('POST', path, {
+      body,
+      headers: { 'Idempotency-Key': 'key' },
+      signal: caller.signal,
+    })
     await scene.clock.until(() => scene.runtime.openRuns.length === 1)
     const second = send(scene, agent, 'key')
     await scene.clock.advance(1_000)
     caller.abort()
     scene.runtime.answer(scene.runtime.openRuns[0] ?? '', 'late')
-    expect((await second).json).toMatchObject({ messageId: (await first).json.messageId, response: 'late' })
+    expect((await second).json).toMatchObject({
+      messageId: (await first).json.messageId,
+      response: 'late',
+    })
   })
 
   it('attaches even when the runtime has stopped since', async () => {
@@ -75,7 +96,9 @@ describe('I: Idempotency-Key', () => {
   it('is scoped to the agent', async () => {
     const scene = await openScene()
     const [one, other] = [await scene.createAgent(), await scene.createAgent()]
-    expect((await send(scene, one, 'key')).json.messageId).not.toBe((await send(scene, other, 'key')).json.messageId)
+    expect((await send(scene, one, 'key')).json.messageId).not.toBe(
+      (await send(scene, other, 'key')).json.messageId,
+    )
   })
 
   it.each([
@@ -88,13 +111,20 @@ describe('I: Idempotency-Key', () => {
     const scene = await openScene()
     const agent = await scene.createAgent()
     const refused = await send(scene, agent, key)
-    expect([refused.status, refused.json.error.code, refused.json.error.issues[0].path]).toEqual([400, 'BAD_REQUEST', 'Idempotency-Key'])
+    expect([refused.status, refused.json.error.code, refused.json.error.issues[0].path]).toEqual([
+      400,
+      'BAD_REQUEST',
+      'Idempotency-Key',
+    ])
   })
 
   it('refuses two headers', async () => {
     const scene = await openScene()
     const agent = await scene.createAgent()
-    const headers = new Headers({ Authorization: `Bearer ${scene.key}`, 'Content-Type': 'application/json' })
+    const headers = new Headers({
+      Authorization: `Bearer ${scene.key}`,
+      'Content-Type': 'application/json',
+    })
     headers.append('Idempotency-Key', 'one')
     headers.append('Idempotency-Key', 'one')
     const refused = await scene.app.request(`/v1/agents/${agent.id}/messages`, {
@@ -114,13 +144,17 @@ describe('I: Idempotency-Key', () => {
   it.each([
     ['reuse', 200, undefined],
     ['reject', 422, 'IDEMPOTENCY_MISMATCH'],
-  ] as const)('with the policy "%s", a reuse with another body is %j', async (onKeyMismatch, status, code) => {
-    const scene = await openScene({ policy: { onKeyMismatch } })
-    const agent = await scene.createAgent()
-    const first = await send(scene, agent, 'key', aMessage({ metadata: { a: 1, b: 2 } }))
-    const reordered = '{ "metadata": {"b": 2, "a": 1},\n "message": "Hello?", "sessionId": "session" }'
-    expect((await send(scene, agent, 'key', reordered)).text).toBe(first.text)
-    const other = await send(scene, agent, 'key', aMessage({ message: 'another' }))
-    expect([other.status, other.json.error?.code]).toEqual([status, code])
-  })
+  ] as const)(
+    'with the policy "%s", a reuse with another body is %j',
+    async (onKeyMismatch, status, code) => {
+      const scene = await openScene({ policy: { onKeyMismatch } })
+      const agent = await scene.createAgent()
+      const first = await send(scene, agent, 'key', aMessage({ metadata: { a: 1, b: 2 } }))
+      const reordered =
+        '{ "metadata": {"b": 2, "a": 1},\n "message": "Hello?", "sessionId": "session" }'
+      expect((await send(scene, agent, 'key', reordered)).text).toBe(first.text)
+      const other = await send(scene, agent, 'key', aMessage({ message: 'another' }))
+      expect([other.status, other.json.error?.code]).toEqual([status, code])
+    },
+  )
 })

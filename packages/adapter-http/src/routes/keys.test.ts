@@ -6,7 +6,9 @@ const wanted = { name: 'ci', permissions: ['project:message'] }
 describe('/v1/keys', () => {
   it('shows a key in the answer of create and never again', async () => {
     const { ask } = await openScene()
-    const created = await ask('POST', '/v1/keys', { body: { ...wanted, expiresAt: '2030-01-31T01:00:00+01:00' } })
+    const created = await ask('POST', '/v1/keys', {
+      body: { ...wanted, expiresAt: '2030-01-31T01:00:00+01:00' },
+    })
     expect(created.status).toBe(201)
     const shown = {
       id: expect.any(String),
@@ -24,11 +26,14 @@ describe('/v1/keys', () => {
   it('revokes one at once', async () => {
     const { ask } = await openScene()
     const { id, key } = (await ask('POST', '/v1/keys', { body: wanted })).json
-    for (const _ of ['first', 'again']) expect((await ask('DELETE', `/v1/keys/${id}`)).status).toBe(204)
+    for (const _ of ['first', 'again'])
+      expect((await ask('DELETE', `/v1/keys/${id}`)).status).toBe(204)
     expect((await ask('GET', '/v1/agents/a/messages', { key })).status).toBe(401)
     const [revoked] = (await ask('GET', '/v1/keys?limit=1')).json.data
     expect(revoked).toMatchObject({ id, revokedAt: '2030-01-01T00:00:00.000Z' })
-    expect((await ask('DELETE', `/v1/keys/${UNKNOWN_ID}`)).json.error.message).toBe('No such API key')
+    expect((await ask('DELETE', `/v1/keys/${UNKNOWN_ID}`)).json.error.message).toBe(
+      'No such API key',
+    )
   })
 
   it.each([
@@ -36,26 +41,41 @@ describe('/v1/keys', () => {
     ['an empty name', { ...wanted, name: '' }, 'name'],
     ['no permissions', { name: 'ci' }, 'permissions'],
     ['an empty list', { ...wanted, permissions: [] }, 'permissions'],
-    ['an unknown permission', { ...wanted, permissions: ['project:message', 'project:*'] }, 'permissions.1'],
+    [
+      'an unknown permission',
+      { ...wanted, permissions: ['project:message', 'project:*'] },
+      'permissions.1',
+    ],
     ['a past expiry', { ...wanted, expiresAt: '2029-12-31T23:59:59Z' }, 'expiresAt'],
     ['an expiry that is no instant', { ...wanted, expiresAt: 'tomorrow' }, 'expiresAt'],
     ['an expiry without an offset', { ...wanted, expiresAt: '2031-01-01T00:00:00' }, 'expiresAt'],
   ])('refuses %s', async (_, body, path) => {
     const { ask } = await openScene()
     const refused = await ask('POST', '/v1/keys', { body })
-    expect([refused.status, refused.json.error.issues]).toEqual([400, [{ path, message: expect.any(String) }]])
+    expect([refused.status, refused.json.error.issues]).toEqual([
+      400,
+      [{ path, message: expect.any(String) }],
+    ])
   })
 
   it('says of a long list of mistakes the first twenty', async () => {
     const { ask } = await openScene()
-    const refused = await ask('POST', '/v1/keys', { body: { name: 'ci', permissions: Array.from({ length: 50_000 }, () => 1) } })
-    expect([refused.status, refused.json.error.issues.length, refused.json.error.issues[19].path]).toEqual([400, 20, 'permissions.19'])
+    const refused = await ask('POST', '/v1/keys', {
+      body: { name: 'ci', permissions: Array.from({ length: 50_000 }, () => 1) },
+    })
+    expect([
+      refused.status,
+      refused.json.error.issues.length,
+      refused.json.error.issues[19].path,
+    ]).toEqual([400, 20, 'permissions.19'])
     expect(refused.text.length).toBeLessThan(10_000)
   })
 
   it('takes no key of the caller’s own', async () => {
     const { ask } = await openScene()
-    const { key } = (await ask('POST', '/v1/keys', { body: { ...wanted, key: 'a-key-of-my-own-choosing' } })).json
+    const { key } = (
+      await ask('POST', '/v1/keys', { body: { ...wanted, key: 'a-key-of-my-own-choosing' } })
+    ).json
     expect(key).toMatch(/^amk_/)
   })
 })

@@ -19,26 +19,46 @@ const create = z
   .object(
     {
       name: text.meta({ minLength: 1, maxLength: 100, description: 'For people.' }),
-      permissions: z.array(oneOf(PERMISSIONS), 'must be an array of permissions').meta({ minItems: 1 }),
+      permissions: z
+        .array(oneOf(PERMISSIONS), 'must be an array of permissions')
+        .meta({ minItems: 1 }),
       expiresAt: z.iso
-        .datetime({ offset: true, error: 'must be an instant in ISO 8601, such as 2030-01-31T00:00:00Z' })
+        .datetime({
+          offset: true,
+          error: 'must be an instant in ISO 8601, such as 2030-01-31T00:00:00Z',
+        })
         .transform(Date.parse)
         .optional(),
     },
     'must be a JSON object',
   )
-  .meta({ id: 'NewApiKey', examples: [{ name: 'web shop', permissions: ['project:message'], expiresAt: '2030-01-31T00:00:00Z' }] })
+  .meta({
+    id: 'NewApiKey',
+    examples: [
+      { name: 'web shop', permissions: ['project:message'], expiresAt: '2030-01-31T00:00:00Z' },
+    ],
+  })
 
 export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:admin')
   return new Hono<Env>()
-    .post('/v1/keys', about.create, mayManage, readJson(maxBodyBytes), validBody(create), async (c) => {
-      const created = await service.keys.create({ projectId: c.get('projectId'), ...c.req.valid('json') })
-      if (created.isErr()) return refuse(c, created.error)
-      const { apiKey, key } = created.value
-      const body: BodyOf<typeof createdKeySchema> = { ...keyBody(apiKey), key }
-      return reply(c, 201, body)
-    })
+    .post(
+      '/v1/keys',
+      about.create,
+      mayManage,
+      readJson(maxBodyBytes),
+      validBody(create),
+      async (c) => {
+        const created = await service.keys.create({
+          projectId: c.get('projectId'),
+          ...c.req.valid('json'),
+        })
+        if (created.isErr()) return refuse(c, created.error)
+        const { apiKey, key } = created.value
+        const body: BodyOf<typeof createdKeySchema> = { ...keyBody(apiKey), key }
+        return reply(c, 201, body)
+      },
+    )
 
     .get('/v1/keys', about.list, mayManage, validQuery(z.object(paging)), async (c) => {
       const found = await service.keys.list(c.get('projectId'), pageOf(c.req.valid('query')))

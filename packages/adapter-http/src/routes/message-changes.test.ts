@@ -11,7 +11,10 @@ async function openRunning(settings: Record<string, unknown> = {}) {
 }
 
 async function send({ ask }: Scene, agentId: string): Promise<string> {
-  const sent = await ask('POST', `/v1/agents/${agentId}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+  const sent = await ask('POST', `/v1/agents/${agentId}/messages`, {
+    body: aMessage(),
+    headers: { Prefer: 'respond-async' },
+  })
   return sent.headers.get('location') ?? ''
 }
 
@@ -21,7 +24,11 @@ describe('POST …/messages/:messageId/cancel', () => {
     const cancelled = await ask('POST', `${path}/cancel`)
     expect([cancelled.status, cancelled.json]).toMatchObject([
       200,
-      { status: 'pending', state: 'cancelled', error: { code: 'CANCELLED', message: expect.any(String) } },
+      {
+        status: 'pending',
+        state: 'cancelled',
+        error: { code: 'CANCELLED', message: expect.any(String) },
+      },
     ])
     expect((await ask('POST', `${path}/cancel`)).json).toEqual(cancelled.json)
     expect((await ask('GET', path)).json).toEqual(cancelled.json)
@@ -31,7 +38,9 @@ describe('POST …/messages/:messageId/cancel', () => {
 
   it('gives who waits a 202 at once', async () => {
     const { ask, agent, clock, runtime } = await openRunning()
-    const sending = ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage({ sessionId: 'another' }) })
+    const sending = ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage({ sessionId: 'another' }),
+    })
     await clock.until(() => runtime.openRuns.length === 2)
     await ask('POST', `/v1/agents/${agent.id}/messages/${runtime.openRuns[1]}/cancel`)
     const sent = await sending
@@ -52,12 +61,19 @@ describe('POST …/messages/:messageId/retry', () => {
     const { ask, clock, path, runtime, messageId } = await openRunning()
     await ask('POST', `${path}/cancel`)
     const retried = await ask('POST', `${path}/retry`)
-    expect([retried.status, retried.json]).toMatchObject([202, { messageId, status: 'pending', state: 'queued', attempt: 0 }])
+    expect([retried.status, retried.json]).toMatchObject([
+      202,
+      { messageId, status: 'pending', state: 'queued', attempt: 0 },
+    ])
     expect(retried.json).not.toHaveProperty('error')
     await clock.until(() => runtime.openRuns.length === 1)
     runtime.answer(messageId, 'at last')
     await clock.advance(0)
-    expect((await ask('GET', path)).json).toMatchObject({ state: 'responded', response: 'at last', attempt: 1 })
+    expect((await ask('GET', path)).json).toMatchObject({
+      state: 'responded',
+      response: 'at last',
+      attempt: 1,
+    })
   })
 
   it('refuses what has not failed, a full session, and an agent that does not run', async () => {

@@ -14,13 +14,23 @@ export const messageChangeRoutes = ({ service }: HttpDeps) => {
   return new Hono<Env>()
     .post('/v1/agents/:id/messages/:messageId/cancel', about.cancel, maySend, async (c) => {
       const { id, messageId } = c.req.param()
-      const cancelled = await service.messages.cancel({ projectId: c.get('projectId'), agent: agentIn(id), messageId: idIn(messageId) })
-      return cancelled.isErr() ? refuse(c, cancelled.error) : reply(c, 200, messageBody(cancelled.value))
+      const cancelled = await service.messages.cancel({
+        projectId: c.get('projectId'),
+        agent: agentIn(id),
+        messageId: idIn(messageId),
+      })
+      return cancelled.isErr()
+        ? refuse(c, cancelled.error)
+        : reply(c, 200, messageBody(cancelled.value))
     })
 
     .post('/v1/agents/:id/messages/:messageId/retry', about.retry, maySend, async (c) => {
       const { id, messageId } = c.req.param()
-      const retried = await service.messages.retry({ projectId: c.get('projectId'), agent: agentIn(id), messageId: idIn(messageId) })
+      const retried = await service.messages.retry({
+        projectId: c.get('projectId'),
+        agent: agentIn(id),
+        messageId: idIn(messageId),
+      })
       return retried.isErr() ? refuse(c, retried.error) : reply(c, 202, messageBody(retried.value))
     })
 }
@@ -35,8 +45,18 @@ const about = {
     answers: { 200: answer },
   }),
   retry: describeRoute<Service['messages']['retry']>({
-    ...{ tag, operationId: 'retryMessage', summary: 'Put a message that failed or was cancelled at its session’s end' },
-    refusals: { agent_not_found: true, message_not_found: true, message_not_retryable: true, agent_not_running: true, session_full: true },
+    ...{
+      tag,
+      operationId: 'retryMessage',
+      summary: 'Put a message that failed or was cancelled at its session’s end',
+    },
+    refusals: {
+      agent_not_found: true,
+      message_not_found: true,
+      message_not_retryable: true,
+      agent_not_running: true,
+      session_full: true,
+    },
     answers: { 202: answer },
   }),
 }

@@ -6,7 +6,10 @@ import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 async function streamed(options: Parameters<typeof openScene>[0] = {}) {
   const scene = await openScene(options)
   const agent = await scene.createSlowAgent()
-  const sent = await scene.ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+  const sent = await scene.ask('POST', `/v1/agents/${agent.id}/messages`, {
+    body: aMessage(),
+    headers: { Prefer: 'respond-async' },
+  })
   const { messageId } = sent.json
   const path = `/v1/agents/${agent.id}/messages/${messageId}/stream`
   const open = (headers: Record<string, string> = {}) =>
@@ -21,7 +24,8 @@ function textOf({ body }: Response) {
   let text = ''
   async function readAll(): Promise<string> {
     const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
-    for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) text += next.value
+    for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read())
+      text += next.value
     return text
   }
   return { soFar: () => text, ended: readAll() }
@@ -73,9 +77,20 @@ describe('the stream of a message', () => {
   it('ends with its key, two heartbeats later at most, and frees its place', async () => {
     let elapsed = 0
     const policy = { stream: { ...defaultPolicy.stream, maxPerProject: 2 } }
-    const { app, path, keyWith, project, service, clock, key: other } = await streamed({ policy, http: { now: () => elapsed } })
+    const {
+      app,
+      path,
+      keyWith,
+      project,
+      service,
+      clock,
+      key: other,
+    } = await streamed({ policy, http: { now: () => elapsed } })
     const { key, apiKey } = await keyWith(['project:message'])
-    const [theirs, mine] = [await app.request(path, bearer(key)), await app.request(path, bearer(other))]
+    const [theirs, mine] = [
+      await app.request(path, bearer(key)),
+      await app.request(path, bearer(other)),
+    ]
     const [revoked, good] = [textOf(theirs), textOf(mine)]
     const beat = async (ms: number): Promise<void> => {
       elapsed += ms
@@ -85,7 +100,9 @@ describe('the stream of a message', () => {
     await service.keys.revoke(project.id, apiKey.id)
     await beat(1)
     await beat(15_000)
-    expect(await revoked.ended).toBe('event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n')
+    expect(await revoked.ended).toBe(
+      'event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n',
+    )
     expect((await app.request(path, bearer(key))).status).toBe(401)
     expect((await app.request(path, bearer(other))).status).toBe(200)
     expect(good.soFar()).toMatch(/heartbeat\n\n: heartbeat\n\n$/)
@@ -115,7 +132,9 @@ describe('the stream of a message', () => {
     expect(text.soFar()).toContain(': heartbeat')
   })
   it('frees its place when the reader goes away', async () => {
-    const { open } = await streamed({ policy: { stream: { ...defaultPolicy.stream, maxPerProject: 1 } } })
+    const { open } = await streamed({
+      policy: { stream: { ...defaultPolicy.stream, maxPerProject: 1 } },
+    })
     const response = await open()
     const full = await open()
     expect([full.status, full.headers.get('retry-after')]).toEqual([429, '1'])
@@ -127,8 +146,13 @@ describe('the stream of a message', () => {
     const { key } = await keyWith(['project:agents'])
     expect((await ask('GET', path, { key: '' })).status).toBe(401)
     expect((await ask('GET', path, { key })).status).toBe(403)
-    expect((await ask('GET', path, { key: otherKey })).json.error).toMatchObject({ code: 'NOT_FOUND', message: 'No such agent' })
-    expect((await ask('GET', path.replace(messageId, UNKNOWN_ID))).json.error.message).toBe('No such message')
+    expect((await ask('GET', path, { key: otherKey })).json.error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'No such agent',
+    })
+    expect((await ask('GET', path.replace(messageId, UNKNOWN_ID))).json.error.message).toBe(
+      'No such message',
+    )
     expect((await ask('GET', path.replace(messageId, 'nonsense'))).status).toBe(404)
   })
   it('is only for GET: a HEAD opens nothing', async () => {

@@ -10,11 +10,17 @@ describe('POST /v1/agents/:id/messages', () => {
     const agent = await createAgent()
     const answer = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
     expect(answer.status).toBe(200)
-    expect(answer.json).toEqual({ messageId: expect.stringMatching(UUID), status: 'responded', response: 'Hello?' })
+    expect(answer.json).toEqual({
+      messageId: expect.stringMatching(UUID),
+      status: 'responded',
+      response: 'Hello?',
+    })
     expect(Object.keys(answer.json)).toEqual(['messageId', 'status', 'response'])
     expect(answer.headers.get('content-type')).toBe('application/json')
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('location')).toBe(`/v1/agents/${agent.id}/messages/${answer.json.messageId}`)
+    expect(answer.headers.get('location')).toBe(
+      `/v1/agents/${agent.id}/messages/${answer.json.messageId}`,
+    )
     expect(answer.headers.get('idempotent-replayed')).toBeNull()
     expect(answer.headers.get('preference-applied')).toBeNull()
   })
@@ -38,7 +44,9 @@ describe('POST /v1/agents/:id/messages', () => {
     expect(answer.status).toBe(202)
     expect(answer.json).toEqual({ messageId: runtime.openRuns[0], status: 'pending' })
     expect(Object.keys(answer.json)).toEqual(['messageId', 'status'])
-    expect(answer.headers.get('location')).toBe(`/v1/agents/${agent.id}/messages/${answer.json.messageId}`)
+    expect(answer.headers.get('location')).toBe(
+      `/v1/agents/${agent.id}/messages/${answer.json.messageId}`,
+    )
   })
 
   it('finds the agent by its name, and by its id in upper case', async () => {
@@ -56,12 +64,18 @@ describe('POST /v1/agents/:id/messages', () => {
     const agent = await createSlowAgent()
     const sent =
       '{"sessionId":"s é","message":"m 😀","metadata":{"z":1,"a":[null,{"__proto__":{"polluted":true}}],"__proto__":{"x":1},"constructor":"c"}}'
-    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Prefer: 'respond-async' }
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      Prefer: 'respond-async',
+    }
     await app.request(`/v1/agents/${agent.id}/messages`, { method: 'POST', headers, body: sent })
     await clock.until(() => runtime.requests.length === 1)
     const [run] = runtime.requests
     expect(run).toMatchObject({ sessionId: 's é', message: 'm 😀' })
-    expect(JSON.stringify({ sessionId: run?.sessionId, message: run?.message, metadata: run?.metadata })).toBe(sent)
+    expect(
+      JSON.stringify({ sessionId: run?.sessionId, message: run?.message, metadata: run?.metadata }),
+    ).toBe(sent)
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   })
 
@@ -77,12 +91,25 @@ describe('POST /v1/agents/:id/messages', () => {
   it('ignores unknown fields, and never assigns them', async () => {
     const { ask, clock, createSlowAgent, runtime } = await openScene()
     const agent = await createSlowAgent()
-    const stray = { projectId: 'other', agent: 'other', idempotencyKey: 'k', waitMs: 600_000, id: UNKNOWN_ID, abort: {} }
-    const answer = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(stray), headers: { Prefer: 'respond-async' } })
+    const stray = {
+      projectId: 'other',
+      agent: 'other',
+      idempotencyKey: 'k',
+      waitMs: 600_000,
+      id: UNKNOWN_ID,
+      abort: {},
+    }
+    const answer = await ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage(stray),
+      headers: { Prefer: 'respond-async' },
+    })
     expect(answer.status).toBe(202)
     await clock.until(() => runtime.requests.length === 1)
     expect(runtime.requests[0]?.agentId).toBe(agent.id)
-    const again = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(stray), headers: { Prefer: 'respond-async' } })
+    const again = await ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage(stray),
+      headers: { Prefer: 'respond-async' },
+    })
     expect(again.json.messageId).not.toBe(answer.json.messageId)
   })
 })
@@ -130,12 +157,17 @@ describe('executionPrincipal (S§4.1, S§7)', () => {
     expect(refused.json.error.code).toBe('BAD_REQUEST')
     expect(refused.json.error.message).toContain(message)
     expect(telemetry.named('message.accepted')).toEqual([])
-    expect((await ask('GET', `/v1/agents/${agent.id}/messages`)).json).toEqual({ data: [], nextCursor: null })
+    expect((await ask('GET', `/v1/agents/${agent.id}/messages`)).json).toEqual({
+      data: [],
+      nextCursor: null,
+    })
   })
 
   it('an end user in the default never stands in for the caller’s', async () => {
     const { ask, createAgent } = await openScene()
-    const agent = await createAgent({ defaultExecutionPrincipal: { type: 'end_user', endUserId: 'default' } })
+    const agent = await createAgent({
+      defaultExecutionPrincipal: { type: 'end_user', endUserId: 'default' },
+    })
     const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
     expect(refused.json.error.message).toBe(required)
   })
@@ -170,18 +202,30 @@ describe('agents that cannot take a message', () => {
     const { ask, createAgent } = await openScene({ isStarted: false })
     const agent = await createAgent()
     const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
-    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([409, 'AGENT_NOT_RUNNING', '1'])
+    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([
+      409,
+      'AGENT_NOT_RUNNING',
+      '1',
+    ])
     expect(refused.json.error.message).toBe('The agent is not running: it is in state stopped')
   })
 
   it('answers 429 with Retry-After when the session is full', async () => {
     const { ask, clock, createSlowAgent, runtime } = await openScene()
     const agent = await createSlowAgent({ maxQueued: 0 })
-    const send = () => ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+    const send = () =>
+      ask('POST', `/v1/agents/${agent.id}/messages`, {
+        body: aMessage(),
+        headers: { Prefer: 'respond-async' },
+      })
     expect((await send()).status).toBe(202)
     await clock.until(() => runtime.openRuns.length === 1)
     const refused = await send()
-    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([429, 'TOO_MANY_REQUESTS', '1'])
+    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([
+      429,
+      'TOO_MANY_REQUESTS',
+      '1',
+    ])
   })
 
   it('answers 503 with Retry-After and no reason when the storage is away', async () => {
@@ -189,7 +233,11 @@ describe('agents that cannot take a message', () => {
     const agent = await createAgent()
     storage.fail('messages.accept')
     const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
-    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1'])
+    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([
+      503,
+      'UNAVAILABLE',
+      '1',
+    ])
     expect(refused.text).not.toContain('accept')
   })
 })
@@ -198,7 +246,10 @@ describe('Prefer', () => {
   it('wait=N shortens the wait', async () => {
     const { ask, clock, createSlowAgent, runtime } = await openScene()
     const agent = await createSlowAgent()
-    const sending = ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'wait=2' } })
+    const sending = ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage(),
+      headers: { Prefer: 'wait=2' },
+    })
     await clock.until(() => runtime.openRuns.length === 1)
     await clock.advance(2_000)
     const answer = await sending
@@ -206,9 +257,14 @@ describe('Prefer', () => {
   })
 
   it('wait=N does not lengthen it, and is then not reported as applied', async () => {
-    const { ask, clock, createSlowAgent, runtime } = await openScene({ policy: { syncWaitMs: 1_000 } })
+    const { ask, clock, createSlowAgent, runtime } = await openScene({
+      policy: { syncWaitMs: 1_000 },
+    })
     const agent = await createSlowAgent()
-    const sending = ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'wait=3600' } })
+    const sending = ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage(),
+      headers: { Prefer: 'wait=3600' },
+    })
     await clock.until(() => runtime.openRuns.length === 1)
     await clock.advance(1_000)
     const answer = await sending
@@ -218,8 +274,14 @@ describe('Prefer', () => {
   it('respond-async answers 202 at once', async () => {
     const { ask, createSlowAgent } = await openScene()
     const agent = await createSlowAgent()
-    const answer = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
-    expect([answer.status, answer.headers.get('preference-applied')]).toEqual([202, 'respond-async'])
+    const answer = await ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage(),
+      headers: { Prefer: 'respond-async' },
+    })
+    expect([answer.status, answer.headers.get('preference-applied')]).toEqual([
+      202,
+      'respond-async',
+    ])
   })
 })
 
@@ -228,7 +290,10 @@ describe('a caller that leaves', () => {
     const { ask, clock, createSlowAgent, runtime, service } = await openScene()
     const agent = await createSlowAgent()
     const caller = new AbortController()
-    const sending = ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), signal: caller.signal })
+    const sending = ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage(),
+      signal: caller.signal,
+    })
     await clock.until(() => runtime.openRuns.length === 1)
     caller.abort()
     await clock.advance(500) // when the room looks next
@@ -237,7 +302,10 @@ describe('a caller that leaves', () => {
     runtime.answer(answer.json.messageId, 'still here')
     await clock.advance(0)
     const path = `/v1/agents/${agent.id}/messages/${answer.json.messageId}`
-    expect((await ask('GET', path)).json).toMatchObject({ status: 'responded', response: 'still here' })
+    expect((await ask('GET', path)).json).toMatchObject({
+      status: 'responded',
+      response: 'still here',
+    })
     await service.stop()
   })
 })
@@ -246,7 +314,9 @@ describe('GET /v1/agents/:id/messages/:messageId', () => {
   it('shows a message that was answered', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
-    const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage({ metadata: { source: 'test' } }) })
+    const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage({ metadata: { source: 'test' } }),
+    })
     const answer = await ask('GET', `/v1/agents/${agent.name}/messages/${sent.json.messageId}`)
     expect(answer.status).toBe(200)
     expect(answer.json).toEqual({
@@ -275,7 +345,11 @@ describe('GET /v1/agents/:id/messages/:messageId', () => {
     const sent = await sending
     expect(sent.status).toBe(202)
     const { json } = await ask('GET', sent.headers.get('location') ?? '')
-    expect(json).toMatchObject({ status: 'pending', state: 'failed', error: { code: 'RUNTIME_ERROR', message: 'out of order' } })
+    expect(json).toMatchObject({
+      status: 'pending',
+      state: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: 'out of order' },
+    })
     expect(json).not.toHaveProperty('response')
     expect(json).not.toHaveProperty('metadata')
   })
@@ -283,15 +357,24 @@ describe('GET /v1/agents/:id/messages/:messageId', () => {
   it('with Prefer: wait=N waits for the answer', async () => {
     const { ask, clock, createSlowAgent, runtime } = await openScene()
     const agent = await createSlowAgent()
-    const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+    const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, {
+      body: aMessage(),
+      headers: { Prefer: 'respond-async' },
+    })
     await clock.until(() => runtime.openRuns.length === 1)
     const path = sent.headers.get('location') ?? ''
-    expect((await ask('GET', path, { headers: { Prefer: 'respond-async' } })).json.state).toBe('running')
+    expect((await ask('GET', path, { headers: { Prefer: 'respond-async' } })).json.state).toBe(
+      'running',
+    )
     const reading = ask('GET', path, { headers: { Prefer: 'wait=10' } })
     await clock.advance(1_000)
     runtime.answer(sent.json.messageId, 'late')
     const answer = await reading
-    expect(answer.json).toMatchObject({ status: 'responded', response: 'late', responseTimeMs: 1_000 })
+    expect(answer.json).toMatchObject({
+      status: 'responded',
+      response: 'late',
+      responseTimeMs: 1_000,
+    })
     expect(answer.headers.get('preference-applied')).toBe('wait=10')
   })
 
@@ -300,9 +383,16 @@ describe('GET /v1/agents/:id/messages/:messageId', () => {
     const [agent, other] = [await createAgent(), await createAgent()]
     const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
     const id = sent.json.messageId
-    expect((await ask('GET', `/v1/agents/${agent.id}/messages/${id}`, { key: otherKey })).json.error.message).toBe('No such agent')
-    expect((await ask('GET', `/v1/agents/${other.id}/messages/${id}`)).json.error.message).toBe('No such message')
-    expect((await ask('GET', `/v1/agents/${agent.id}/messages/${UNKNOWN_ID}`)).json.error.message).toBe('No such message')
+    expect(
+      (await ask('GET', `/v1/agents/${agent.id}/messages/${id}`, { key: otherKey })).json.error
+        .message,
+    ).toBe('No such agent')
+    expect((await ask('GET', `/v1/agents/${other.id}/messages/${id}`)).json.error.message).toBe(
+      'No such message',
+    )
+    expect(
+      (await ask('GET', `/v1/agents/${agent.id}/messages/${UNKNOWN_ID}`)).json.error.message,
+    ).toBe('No such message')
   })
 })
 
@@ -312,29 +402,47 @@ describe('GET /v1/agents/:id/messages', () => {
     const agent = await createAgent()
     const ids: string[] = []
     for (const sessionId of ['a', 'b', 'a']) {
-      ids.unshift((await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage({ sessionId }) })).json.messageId)
+      ids.unshift(
+        (await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage({ sessionId }) }))
+          .json.messageId,
+      )
     }
     const listed = async (query: string) => {
       const { json } = await ask('GET', `/v1/agents/${agent.id}/messages?${query}`)
-      return { ids: json.data.map((message: { messageId: string }) => message.messageId), nextCursor: json.nextCursor }
+      return {
+        ids: json.data.map((message: { messageId: string }) => message.messageId),
+        nextCursor: json.nextCursor,
+      }
     }
     expect(await listed('')).toEqual({ ids, nextCursor: null })
     const first = await listed('limit=2')
     expect(first).toEqual({ ids: ids.slice(0, 2), nextCursor: ids[1] })
-    expect(await listed(`limit=2&cursor=${first.nextCursor}`)).toEqual({ ids: ids.slice(2), nextCursor: null })
+    expect(await listed(`limit=2&cursor=${first.nextCursor}`)).toEqual({
+      ids: ids.slice(2),
+      nextCursor: null,
+    })
     expect((await listed('sessionId=b')).ids).toEqual([ids[1]])
     expect((await listed('status=pending')).ids).toEqual([])
     expect((await listed('state=responded')).ids).toEqual(ids)
   })
 
-  it.each(['limit=0', 'limit=101', 'limit=1.5', 'limit=', 'limit=5&limit=6', 'cursor=x', 'status=done', 'state=lost', 'sessionId=%00'])(
-    'refuses ?%s',
-    async (query) => {
-      const { ask, createAgent } = await openScene()
-      const agent = await createAgent()
-      const refused = await ask('GET', `/v1/agents/${agent.id}/messages?${query}`)
-      expect([refused.status, refused.json.error.code]).toEqual([400, 'BAD_REQUEST'])
-      expect(refused.json.error.issues).toEqual([{ path: query.split('=')[0], message: expect.any(String) }])
-    },
-  )
+  it.each([
+    'limit=0',
+    'limit=101',
+    'limit=1.5',
+    'limit=',
+    'limit=5&limit=6',
+    'cursor=x',
+    'status=done',
+    'state=lost',
+    'sessionId=%00',
+  ])('refuses ?%s', async (query) => {
+    const { ask, createAgent } = await openScene()
+    const agent = await createAgent()
+    const refused = await ask('GET', `/v1/agents/${agent.id}/messages?${query}`)
+    expect([refused.status, refused.json.error.code]).toEqual([400, 'BAD_REQUEST'])
+    expect(refused.json.error.issues).toEqual([
+      { path: query.split('=')[0], message: expect.any(String) },
+    ])
+  })
 })

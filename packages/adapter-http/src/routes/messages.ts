@@ -13,7 +13,14 @@ import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
 import { readJson } from '../read-json.js'
 import { jsonObject, oneOf, pageOf, paging, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
-import { messageBody, messageSchema, messageStates, pendingSchema, respondedSchema, sentBody } from '../wire/message.js'
+import {
+  messageBody,
+  messageSchema,
+  messageStates,
+  pendingSchema,
+  respondedSchema,
+  sentBody,
+} from '../wire/message.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import { principalSchema } from '../wire/principal.js'
 
@@ -22,18 +29,23 @@ const send = z
     {
       sessionId: text.meta({
         minLength: 1,
-        description: 'Of your choice. One message of a session runs at a time, in the order of acceptance.',
+        description:
+          'Of your choice. One message of a session runs at a time, in the order of acceptance.',
       }),
       message: text.meta({ minLength: 1 }),
-      metadata: jsonObject
-        .optional()
-        .meta({ description: 'Comes back in webhooks; its `channel` and `correlationId` once more at the top.' }),
+      metadata: jsonObject.optional().meta({
+        description:
+          'Comes back in webhooks; its `channel` and `correlationId` once more at the top.',
+      }),
       // Left as it was sent, `null` too: the service tells an omitted, an incomplete and a malformed one apart (S§4.1).
       executionPrincipal: z.unknown().optional().meta({ shown: principalSchema }),
     },
     'must be a JSON object',
   )
-  .meta({ id: 'NewMessage', examples: [{ sessionId: 'first', message: 'Hello', metadata: { channel: 'C1' } }] })
+  .meta({
+    id: 'NewMessage',
+    examples: [{ sessionId: 'first', message: 'Hello', metadata: { channel: 'C1' } }],
+  })
 
 const list = z.object({
   ...paging,
@@ -44,7 +56,9 @@ const list = z.object({
 })
 
 /** What @hono/node-server binds. */
-type NodeBindings = { readonly incoming?: { readonly socket?: { readonly destroyed: boolean } | null } }
+type NodeBindings = {
+  readonly incoming?: { readonly socket?: { readonly destroyed: boolean } | null }
+}
 
 /** Whether the caller is still there. On Node its socket tells: to make a signal for each who waits costs a kilobyte more. */
 class Caller {
@@ -65,12 +79,20 @@ export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
     .post(
       ...checkedRoute(
         '/v1/agents/:id/messages',
-        [about.send, authorize(service, 'project:message'), readJson(maxBodyBytes), validBody(send)],
+        [
+          about.send,
+          authorize(service, 'project:message'),
+          readJson(maxBodyBytes),
+          validBody(send),
+        ],
         async (c) => {
           const idempotencyKey = c.req.header('idempotency-key')
           if (idempotencyKey?.includes(',')) {
             // So do duplicate headers arrive; which one would count?
-            return refuse(c, { kind: 'invalid', issues: [{ path: 'Idempotency-Key', message: 'must be sent once, without a comma' }] })
+            return refuse(c, {
+              kind: 'invalid',
+              issues: [{ path: 'Idempotency-Key', message: 'must be sent once, without a comma' }],
+            })
           }
           const preferences = readPrefer(c.req.header('prefer'))
           const sending = service.messages.send({
@@ -99,26 +121,48 @@ export const messageRoutes = ({ service, maxBodyBytes }: HttpDeps) =>
       ),
     )
 
-    .get('/v1/agents/:id/messages', about.list, authorize(service, 'project:message'), validQuery(list), async (c) => {
-      const { limit, cursor, ...filter } = c.req.valid('query')
-      const page = pageOf({ limit, cursor })
-      const found = await service.messages.list({ projectId: c.get('projectId'), agent: agentIn(c.req.param('id')), ...filter, page })
-      return found.isErr() ? refuse(c, found.error) : reply(c, 200, pageBody(found.value, messageBody))
-    })
-
     .get(
-      ...checkedRoute('/v1/agents/:id/messages/:messageId', [about.get, authorize(service, 'project:message')], async (c) => {
-        const preferences = readPrefer(c.req.header('prefer'))
-        const found = await service.messages.get({
+      '/v1/agents/:id/messages',
+      about.list,
+      authorize(service, 'project:message'),
+      validQuery(list),
+      async (c) => {
+        const { limit, cursor, ...filter } = c.req.valid('query')
+        const page = pageOf({ limit, cursor })
+        const found = await service.messages.list({
           projectId: c.get('projectId'),
           agent: agentIn(c.req.param('id')),
-          messageId: idIn(c.req.param('messageId')),
-          waitMs: (preferences.waitSeconds ?? 0) * 1_000,
-          abort: new Caller(c),
+          ...filter,
+          page,
         })
-        if (found.isErr()) return refuse(c, found.error)
-        return reply(c, 200, messageBody(found.value), appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync: false }))
-      }),
+        return found.isErr()
+          ? refuse(c, found.error)
+          : reply(c, 200, pageBody(found.value, messageBody))
+      },
+    )
+
+    .get(
+      ...checkedRoute(
+        '/v1/agents/:id/messages/:messageId',
+        [about.get, authorize(service, 'project:message')],
+        async (c) => {
+          const preferences = readPrefer(c.req.header('prefer'))
+          const found = await service.messages.get({
+            projectId: c.get('projectId'),
+            agent: agentIn(c.req.param('id')),
+            messageId: idIn(c.req.param('messageId')),
+            waitMs: (preferences.waitSeconds ?? 0) * 1_000,
+            abort: new Caller(c),
+          })
+          if (found.isErr()) return refuse(c, found.error)
+          return reply(
+            c,
+            200,
+            messageBody(found.value),
+            appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync: false }),
+          )
+        },
+      ),
     )
 
 const tag = 'Messages'
@@ -126,8 +170,13 @@ const sentHeaders = ['Location', 'Idempotent-Replayed', 'Preference-Applied'] as
 
 const about = {
   send: describeRoute<Service['messages']['send']>({
-    ...{ tag, operationId: 'sendMessage', summary: 'Send a message to an agent, and wait a while for its answer' },
-    description: 'The work goes on whether anybody waits or not; an answer that comes later is read by GET, and reaches webhooks.',
+    ...{
+      tag,
+      operationId: 'sendMessage',
+      summary: 'Send a message to an agent, and wait a while for its answer',
+    },
+    description:
+      'The work goes on whether anybody waits or not; an answer that comes later is read by GET, and reaches webhooks.',
     requestHeaders: ['Idempotency-Key', 'Prefer', 'traceparent', 'tracestate'],
     refusals: {
       agent_not_found: true,
@@ -139,7 +188,11 @@ const about = {
     },
     answers: {
       200: { description: 'The answer came in time', body: respondedSchema, headers: sentHeaders },
-      202: { description: 'The message is accepted; its answer comes later', body: pendingSchema, headers: sentHeaders },
+      202: {
+        description: 'The message is accepted; its answer comes later',
+        body: pendingSchema,
+        headers: sentHeaders,
+      },
     },
   }),
   list: describeRoute<Service['messages']['list']>({
@@ -152,6 +205,8 @@ const about = {
     description: '`Prefer: wait=N` waits until it is final.',
     requestHeaders: ['Prefer'],
     refusals: { agent_not_found: true, message_not_found: true },
-    answers: { 200: { description: 'The message', body: messageSchema, headers: ['Preference-Applied'] } },
+    answers: {
+      200: { description: 'The message', body: messageSchema, headers: ['Preference-Applied'] },
+    },
   }),
 }

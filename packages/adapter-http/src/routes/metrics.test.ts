@@ -6,13 +6,20 @@ const read = async () => ({ contentType: 'text/plain; version=0.0.4', text: 'up 
 describe('/metrics', () => {
   it('is not there unless the host gives metrics', async () => {
     const { ask } = await openScene()
-    expect(await ask('GET', '/metrics')).toMatchObject({ status: 404, json: { error: { code: 'NOT_FOUND' } } })
+    expect(await ask('GET', '/metrics')).toMatchObject({
+      status: 404,
+      json: { error: { code: 'NOT_FOUND' } },
+    })
   })
 
   it('gives what the host gives, to everybody when there is no token', async () => {
     const { ask } = await openScene({ http: { metrics: { read } } })
     const answer = await ask('GET', '/metrics', { key: '' })
-    expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([200, 'up 1\n', 'text/plain; version=0.0.4'])
+    expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([
+      200,
+      'up 1\n',
+      'text/plain; version=0.0.4',
+    ])
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
@@ -29,7 +36,9 @@ describe('/metrics', () => {
   it('is shut when the token is empty, as of a variable that is not set', async () => {
     const { ask } = await openScene({ http: { metrics: { read, token: '' } } })
     for (const key of ['', 'x']) expect((await ask('GET', '/metrics', { key })).status).toBe(401)
-    expect((await ask('GET', '/metrics', { key: '', headers: { Authorization: 'Bearer ' } })).status).toBe(401)
+    expect(
+      (await ask('GET', '/metrics', { key: '', headers: { Authorization: 'Bearer ' } })).status,
+    ).toBe(401)
   })
 
   it('is for reading', async () => {

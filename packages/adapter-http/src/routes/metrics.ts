@@ -16,7 +16,11 @@ export function metricsRoutes({ metrics, crypto }: HttpDeps) {
     if (metrics.token !== undefined && (sent === undefined || !crypto.equal(sent, metrics.token)))
       return refuse(c, { kind: 'metrics_unauthorized' })
     const { contentType, text } = await metrics.read()
-    return c.body(text, 200, { 'Content-Type': contentType, 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') })
+    return c.body(text, 200, {
+      'Content-Type': contentType,
+      'Cache-Control': 'no-store',
+      'X-Request-Id': c.get('requestId'),
+    })
   })
 }
 
@@ -24,5 +28,11 @@ const aboutMetrics = (isGuarded: boolean) =>
   describeRoute({
     ...{ tag: 'Operations', operationId: 'getMetrics', summary: 'Numbers for a scraper' },
     ...(isGuarded && { security: { metricsToken: [] }, errors: ['metrics_unauthorized'] }),
-    answers: { 200: { description: 'Metrics in the text format of Prometheus', body: z.string(), mediaType: 'text/plain' } },
+    answers: {
+      200: {
+        description: 'Metrics in the text format of Prometheus',
+        body: z.string(),
+        mediaType: 'text/plain',
+      },
+    },
   })

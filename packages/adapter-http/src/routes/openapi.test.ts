@@ -13,17 +13,30 @@ beforeAll(async () => {
 
 describe('the API reference', () => {
   it('is a page that may run nothing and load nothing from elsewhere', async () => {
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'self';/)
-    expect(page.text).not.toMatch(/<script|<style|\son\w+=|\sstyle=|src=|https?:\/\/(?!json-schema)[^\s"'<]*"/)
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ])
+    expect(page.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'self';/,
+    )
+    expect(page.text).not.toMatch(
+      /<script|<style|\son\w+=|\sstyle=|src=|https?:\/\/(?!json-schema)[^\s"'<]*"/,
+    )
     const style = await scene.ask('GET', '/docs/style.css', { key: '' })
-    expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8'])
+    expect([style.status, style.headers.get('content-type')]).toEqual([
+      200,
+      'text/css; charset=utf-8',
+    ])
     expect(style.text).not.toMatch(/url\(|@import/)
   })
 
   it('shows every operation, every event and every schema of the document', async () => {
     const { json: document } = await scene.ask('GET', '/openapi.json')
-    const items = [...Object.values<object>(document.paths), ...Object.values<object>(document.webhooks)]
+    const items = [
+      ...Object.values<object>(document.paths),
+      ...Object.values<object>(document.webhooks),
+    ]
     const operations = items.flatMap((item) => Object.values(item)) as { operationId: string }[]
     const ids = [
       ...operations.map(({ operationId }) => operationId),
@@ -46,51 +59,71 @@ describe('the API reference', () => {
     const text = await (await host.request('/messaging/docs')).text()
     for (const link of ['docs/style.css', 'openapi.json']) {
       expect(text).toContain(`href="${link}"`)
-      expect((await host.request(new URL(link, 'http://localhost/messaging/docs').pathname)).status).toBe(200)
+      expect(
+        (await host.request(new URL(link, 'http://localhost/messaging/docs').pathname)).status,
+      ).toBe(200)
     }
   })
 })
 
 describe('who has one of these already', () => {
-  it.each(['/docs', '/docs/style.css', '/openapi.json', '/schemas/events/agent.error.json'])('%s is told so', async (path) => {
-    const first = await scene.ask('GET', path, { key: '' })
-    const tag = first.headers.get('etag') ?? ''
-    expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'no-cache'])
-    for (const known of [tag, `W/${tag}`, `"other", ${tag}`]) {
-      const again = await scene.ask('GET', path, { key: '', headers: { 'If-None-Match': known } })
-      expect([again.status, again.text, again.headers.get('etag'), again.headers.get('cache-control')]).toEqual([304, '', tag, 'no-cache'])
-      expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
-    }
-    const other = await scene.ask('GET', path, { key: '', headers: { 'If-None-Match': '"other"' } })
-    expect([other.status, other.text]).toEqual([200, first.text])
-  })
+  it.each(['/docs', '/docs/style.css', '/openapi.json', '/schemas/events/agent.error.json'])(
+    '%s is told so',
+    async (path) => {
+      const first = await scene.ask('GET', path, { key: '' })
+      const tag = first.headers.get('etag') ?? ''
+      expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'no-cache'])
+      for (const known of [tag, `W/${tag}`, `"other", ${tag}`]) {
+        const again = await scene.ask('GET', path, { key: '', headers: { 'If-None-Match': known } })
+        expect([
+          again.status,
+          again.text,
+          again.headers.get('etag'),
+          again.headers.get('cache-control'),
+        ]).toEqual([304, '', tag, 'no-cache'])
+        expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
+      }
+      const other = await scene.ask('GET', path, {
+        key: '',
+        headers: { 'If-None-Match': '"other"' },
+      })
+      expect([other.status, other.text]).toEqual([200, first.text])
+    },
+  )
 
   it('gets another document where a host mounts the app elsewhere', async () => {
     const host = new Hono().route('/messaging', scene.app as unknown as Hono)
-    const tags = [await host.request('/messaging/openapi.json'), await scene.app.request('/openapi.json')].map(({ headers }) =>
-      headers.get('etag'),
-    )
+    const tags = [
+      await host.request('/messaging/openapi.json'),
+      await scene.app.request('/openapi.json'),
+    ].map(({ headers }) => headers.get('etag'))
     expect(new Set(tags).size).toBe(2)
   })
 })
 
 describe('the JSON Schema of an event', () => {
-  it.each(eventSchemas)('$name stands by itself, and takes the example', async ({ name, schema }) => {
-    const { status, headers, text } = await scene.ask('GET', `/schemas/events/${name}.json`, { key: '' })
-    expect([status, headers.get('content-type')]).toEqual([200, 'application/schema+json'])
-    const written = JSON.parse(text) as { title: string; $defs: object }
-    expect(written.title).toBe(name)
-    const parsed = z.fromJSONSchema(written as never, { registry: z.registry() })
-    for (const example of (schema.meta()?.['examples'] ?? []) as object[]) {
-      expect(parsed.safeParse(example).error).toBeUndefined()
-      expect(parsed.safeParse({ ...example, event: 'other' }).success).toBe(false)
-      expect(parsed.safeParse({ ...example, data: {} }).success).toBe(false)
-    }
-    const refs = [...text.matchAll(/"#\/\$defs\/(\w+)"/g)].map(([, id]) => id)
-    expect(refs.filter((id) => !Object.keys(written.$defs).includes(id ?? ''))).toEqual([])
-  })
+  it.each(eventSchemas)(
+    '$name stands by itself, and takes the example',
+    async ({ name, schema }) => {
+      const { status, headers, text } = await scene.ask('GET', `/schemas/events/${name}.json`, {
+        key: '',
+      })
+      expect([status, headers.get('content-type')]).toEqual([200, 'application/schema+json'])
+      const written = JSON.parse(text) as { title: string; $defs: object }
+      expect(written.title).toBe(name)
+      const parsed = z.fromJSONSchema(written as never, { registry: z.registry() })
+      for (const example of (schema.meta()?.['examples'] ?? []) as object[]) {
+        expect(parsed.safeParse(example).error).toBeUndefined()
+        expect(parsed.safeParse({ ...example, event: 'other' }).success).toBe(false)
+        expect(parsed.safeParse({ ...example, data: {} }).success).toBe(false)
+      }
+      const refs = [...text.matchAll(/"#\/\$defs\/(\w+)"/g)].map(([, id]) => id)
+      expect(refs.filter((id) => !Object.keys(written.$defs).includes(id ?? ''))).toEqual([])
+    },
+  )
 
   it('is not there for an event that is none', async () => {
-    for (const file of ['message.lost.json', 'toString.json']) expect((await scene.ask('GET', `/schemas/events/${file}`)).status).toBe(404)
+    for (const file of ['message.lost.json', 'toString.json'])
+      expect((await scene.ask('GET', `/schemas/events/${file}`)).status).toBe(404)
   })
 })

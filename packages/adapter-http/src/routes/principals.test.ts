@@ -6,13 +6,21 @@ const nothing = { messages: 0, openMessages: 0, deliveries: 0, nextCursor: null 
 async function openWith(...endUserIds: string[]) {
   const scene = await openScene()
   const agent = await scene.createAgent()
-  await scene.ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/hook', events: ['*'] } })
+  await scene.ask('POST', '/v1/webhooks', {
+    body: { url: 'https://receiver.example/hook', events: ['*'] },
+  })
   const send = (endUserId: string, sessionId = endUserId) =>
     scene.ask('POST', `/v1/agents/${agent.id}/messages`, {
       body: aMessage({ sessionId, executionPrincipal: { type: 'end_user', endUserId } }),
     })
   for (const endUserId of endUserIds) await send(endUserId)
-  return { ...scene, agent, send, of: (endUserId: string, query = '') => `/v1/principals/${encodeURIComponent(endUserId)}${query}` }
+  return {
+    ...scene,
+    agent,
+    send,
+    of: (endUserId: string, query = '') =>
+      `/v1/principals/${encodeURIComponent(endUserId)}${query}`,
+  }
 }
 
 describe('GET and DELETE /v1/principals/:endUserId', () => {
@@ -42,16 +50,24 @@ describe('GET and DELETE /v1/principals/:endUserId', () => {
 
   it('go on from a cursor, and refuse one that is none', async () => {
     const { ask, of, agent } = await openWith('u')
-    expect((await ask('GET', of('u', `?cursor=${agent.id}.`))).json).toEqual({ ...nothing, deliveries: 1 })
+    expect((await ask('GET', of('u', `?cursor=${agent.id}.`))).json).toEqual({
+      ...nothing,
+      deliveries: 1,
+    })
     expect((await ask('DELETE', of('u', '?cursor=.0'))).json).toEqual({ ...nothing, deliveries: 1 })
-    expect((await ask('GET', of('u', '?cursor=x'))).json.error).toMatchObject({ code: 'BAD_REQUEST', issues: [{ path: 'cursor' }] })
+    expect((await ask('GET', of('u', '?cursor=x'))).json.error).toMatchObject({
+      code: 'BAD_REQUEST',
+      issues: [{ path: 'cursor' }],
+    })
   })
 
   it('answer 400 for an id that nobody can have, 403 without the permission, and find nothing of another project', async () => {
     const { ask, of, keyWith, otherKey } = await openWith('u')
-    for (const segment of ['%00', 'x'.repeat(257)]) expect((await ask('GET', `/v1/principals/${segment}`)).status, segment).toBe(400)
+    for (const segment of ['%00', 'x'.repeat(257)])
+      expect((await ask('GET', `/v1/principals/${segment}`)).status, segment).toBe(400)
     const { key } = await keyWith(['project:message', 'project:agents', 'project:webhooks'])
-    for (const method of ['GET', 'DELETE']) expect((await ask(method, of('u'), { key })).status).toBe(403)
+    for (const method of ['GET', 'DELETE'])
+      expect((await ask(method, of('u'), { key })).status).toBe(403)
     expect((await ask('DELETE', of('u'), { key: otherKey })).json).toEqual(nothing)
     expect((await ask('GET', of('u'))).json.messages).toBe(1)
   })

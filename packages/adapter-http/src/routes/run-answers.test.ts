@@ -6,7 +6,10 @@ async function openDeferred() {
   const scene = await openScene()
   const { ask, clock, createSlowAgent, runtime } = scene
   const agent = await createSlowAgent({ maxAttempts: 2 })
-  const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), headers: { Prefer: 'respond-async' } })
+  const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, {
+    body: aMessage(),
+    headers: { Prefer: 'respond-async' },
+  })
   await clock.until(() => runtime.openRuns.length === 1)
   runtime.defer(sent.json.messageId)
   await clock.advance(0)
@@ -23,7 +26,11 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await message()).state).toBe('deferred')
     for (const _ of ['first', 'repeated']) {
       const taken = await answer({ response: 'at last' })
-      expect([taken.status, taken.text, taken.headers.get('cache-control')]).toEqual([204, '', 'no-store'])
+      expect([taken.status, taken.text, taken.headers.get('cache-control')]).toEqual([
+        204,
+        '',
+        'no-store',
+      ])
     }
     expect(await message()).toMatchObject({ status: 'responded', response: 'at last' })
   })
@@ -45,7 +52,11 @@ describe('POST …/messages/:messageId/response', () => {
   it('takes a failure', async () => {
     const { answer, message } = await openDeferred()
     expect((await answer({ error: { message: 'no idea' } })).status).toBe(204)
-    expect(await message()).toMatchObject({ status: 'pending', state: 'failed', error: { code: 'RUNTIME_ERROR', message: 'no idea' } })
+    expect(await message()).toMatchObject({
+      status: 'pending',
+      state: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: 'no idea' },
+    })
   })
 
   it('takes a failure that may be tried again: its token is superseded then', async () => {
@@ -66,10 +77,12 @@ describe('POST …/messages/:messageId/response', () => {
 
   it('takes a failure once more if it is repeated', async () => {
     const { answer, message } = await openDeferred()
-    for (const _ of ['first', 'repeated']) expect((await answer({ error: { message: 'busy', retryable: true } })).status).toBe(204)
+    for (const _ of ['first', 'repeated'])
+      expect((await answer({ error: { message: 'busy', retryable: true } })).status).toBe(204)
     expect((await message()).state).toBe('queued')
     const other = await openDeferred()
-    for (const _ of ['first', 'repeated']) expect((await other.answer({ error: { message: 'no idea' } })).status).toBe(204)
+    for (const _ of ['first', 'repeated'])
+      expect((await other.answer({ error: { message: 'no idea' } })).status).toBe(204)
     expect((await other.answer({ error: { message: 'some idea' } })).status).toBe(409)
     expect((await other.message()).error.message).toBe('no idea')
   })
@@ -78,15 +91,22 @@ describe('POST …/messages/:messageId/response', () => {
     const { ask, createAgent, message, path, runToken } = await openDeferred()
     const { id: otherId } = await createAgent()
     const answerOf = (agent: string) =>
-      ask('POST', `${path.replace(/agents\/[^/]+/, `agents/${agent}`)}/response`, { key: runToken, body: { response: 'r' } })
-    for (const agent of [otherId, 'nobody', UNKNOWN_ID]) expect((await answerOf(agent)).status, agent).toBe(404)
+      ask('POST', `${path.replace(/agents\/[^/]+/, `agents/${agent}`)}/response`, {
+        key: runToken,
+        body: { response: 'r' },
+      })
+    for (const agent of [otherId, 'nobody', UNKNOWN_ID])
+      expect((await answerOf(agent)).status, agent).toBe(404)
     expect((await message()).state).toBe('deferred')
     expect((await answerOf('agent-1')).status).toBe(204)
   })
 
   it('refuses a forged token before it reads a body', async () => {
     const { ask, path, runToken } = await openDeferred()
-    const refused = await ask('POST', `${path}/response`, { key: `${runToken.slice(0, -1)}~`, body: new Uint8Array(7 * 1024 * 1024) })
+    const refused = await ask('POST', `${path}/response`, {
+      key: `${runToken.slice(0, -1)}~`,
+      body: new Uint8Array(7 * 1024 * 1024),
+    })
     expect(refused.status).toBe(401)
   })
 
@@ -106,7 +126,11 @@ describe('POST …/messages/:messageId/response', () => {
   ])('refuses %s with 401', async (_, tokenOf) => {
     const { answer, key, message, runToken } = await openDeferred()
     const refused = await answer({ response: 'forged' }, tokenOf(runToken, key))
-    expect([refused.status, refused.json.error.code, refused.headers.get('www-authenticate')]).toEqual([401, 'UNAUTHORIZED', 'Bearer'])
+    expect([
+      refused.status,
+      refused.json.error.code,
+      refused.headers.get('www-authenticate'),
+    ]).toEqual([401, 'UNAUTHORIZED', 'Bearer'])
     expect((await message()).state).toBe('deferred')
   })
 
@@ -114,7 +138,9 @@ describe('POST …/messages/:messageId/response', () => {
     const { ask, path, runToken } = await openDeferred()
     for (const id of [UNKNOWN_ID, 'x', '%00']) {
       const other = path.replace(/[^/]+$/, id)
-      expect((await ask('POST', `${other}/response`, { key: runToken, body: { response: 'r' } })).status).toBe(401)
+      expect(
+        (await ask('POST', `${other}/response`, { key: runToken, body: { response: 'r' } })).status,
+      ).toBe(401)
     }
   })
 

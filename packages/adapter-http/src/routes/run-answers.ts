@@ -1,4 +1,10 @@
-import { beginningOf, failedRun, isStorableText, type FinishedRun, type MessagingService } from '@org/agent-messaging-core'
+import {
+  beginningOf,
+  failedRun,
+  isStorableText,
+  type FinishedRun,
+  type MessagingService,
+} from '@org/agent-messaging-core'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
@@ -15,17 +21,26 @@ import { validBody } from '../validate.js'
 const MAX_ERROR_LENGTH = 1_000
 
 const error = z.object(
-  { message: text.refine(isStorableText, 'must not hold NUL or lone surrogates'), retryable: boolean.optional() },
+  {
+    message: text.refine(isStorableText, 'must not hold NUL or lone surrogates'),
+    retryable: boolean.optional(),
+  },
   'must be an object',
 )
 
 const runAnswer = z
   .object({ response: text.optional(), error: error.optional() }, 'must be a JSON object')
-  .refine((sent) => (sent.response === undefined) !== (sent.error === undefined), 'must hold either response or error')
+  .refine(
+    (sent) => (sent.response === undefined) !== (sent.error === undefined),
+    'must hold either response or error',
+  )
   .meta({
     id: 'RunAnswer',
     description: 'Either `response` or `error`.',
-    examples: [{ response: 'Hello!' }, { error: { message: 'the model is busy', retryable: true } }],
+    examples: [
+      { response: 'Hello!' },
+      { error: { message: 'the model is busy', retryable: true } },
+    ],
   })
 
 /** A runtime that took a message for later answers here. It needs no API key: the run token opens this one message. */
@@ -53,7 +68,8 @@ const withRunToken = (service: MessagingService): MiddlewareHandler<Env> =>
     async (c, next) => {
       const runToken = bearerToken(c.req.header('authorization')) ?? ''
       const messageId = idIn(c.req.param('messageId') ?? '')
-      if (!service.messages.isRunToken({ messageId, runToken })) return refuse(c, { kind: 'run_token_invalid' })
+      if (!service.messages.isRunToken({ messageId, runToken }))
+        return refuse(c, { kind: 'run_token_invalid' })
       c.set('runToken', runToken)
       return next()
     },
@@ -67,7 +83,11 @@ function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRu
 
 const about = {
   answer: describeRoute<Service['messages']['answer']>({
-    ...{ tag: 'Runtimes', operationId: 'answerRun', summary: 'Answer a message that a runtime took for later' },
+    ...{
+      tag: 'Runtimes',
+      operationId: 'answerRun',
+      summary: 'Answer a message that a runtime took for later',
+    },
     errors: ['unavailable'],
     refusals: { run_token_invalid: true, message_not_found: true, run_superseded: true },
     answers: { 204: { description: 'It is answered' } },

@@ -15,19 +15,41 @@ import { sessionBody, sessionSchema } from '../wire/session.js'
 export const sessionRoutes = ({ service }: HttpDeps) => {
   const maySend = authorize(service, 'project:message')
   return new Hono<Env>()
-    .get('/v1/agents/:id/sessions', about.list, maySend, validQuery(z.object(paging)), async (c) => {
-      const page = pageOf(c.req.valid('query'))
-      const found = await service.sessions.list({ projectId: c.get('projectId'), agent: agentIn(c.req.param('id')), page })
-      return found.isErr() ? refuse(c, found.error) : reply(c, 200, pageBody(found.value, sessionBody))
-    })
+    .get(
+      '/v1/agents/:id/sessions',
+      about.list,
+      maySend,
+      validQuery(z.object(paging)),
+      async (c) => {
+        const page = pageOf(c.req.valid('query'))
+        const found = await service.sessions.list({
+          projectId: c.get('projectId'),
+          agent: agentIn(c.req.param('id')),
+          page,
+        })
+        return found.isErr()
+          ? refuse(c, found.error)
+          : reply(c, 200, pageBody(found.value, sessionBody))
+      },
+    )
 
-    .delete('/v1/agents/:id/sessions/:sessionId', about.erase, maySend, validQuery(forced), async (c) => {
-      const { id, sessionId } = c.req.param()
-      const force = c.req.valid('query').force === 'true'
-      const ref = { projectId: c.get('projectId'), agent: agentIn(id), sessionId: textIn(sessionId) }
-      const erased = await service.sessions.erase({ ...ref, force })
-      return erased.isErr() ? refuse(c, erased.error) : replyEmpty(c)
-    })
+    .delete(
+      '/v1/agents/:id/sessions/:sessionId',
+      about.erase,
+      maySend,
+      validQuery(forced),
+      async (c) => {
+        const { id, sessionId } = c.req.param()
+        const force = c.req.valid('query').force === 'true'
+        const ref = {
+          projectId: c.get('projectId'),
+          agent: agentIn(id),
+          sessionId: textIn(sessionId),
+        }
+        const erased = await service.sessions.erase({ ...ref, force })
+        return erased.isErr() ? refuse(c, erased.error) : replyEmpty(c)
+      },
+    )
 }
 
 const tag = 'Sessions'
@@ -39,7 +61,11 @@ const about = {
     answers: { 200: { description: 'One page', body: pageSchema(sessionSchema) } },
   }),
   erase: describeRoute<Service['sessions']['erase']>({
-    ...{ tag, operationId: 'eraseSession', summary: 'Erase a session with its messages and what was remembered of it' },
+    ...{
+      tag,
+      operationId: 'eraseSession',
+      summary: 'Erase a session with its messages and what was remembered of it',
+    },
     refusals: { agent_not_found: true, session_not_found: true, session_busy: true },
     answers: { 204: { description: 'It is gone' } },
   }),

@@ -27,7 +27,9 @@ describe('POST /v1/webhooks', () => {
     const path = `/v1/webhooks/${shown.id}`
     expect((await ask('GET', path)).json).toEqual(shown)
     expect((await ask('GET', '/v1/webhooks')).json).toEqual({ data: [shown], nextCursor: null })
-    expect((await ask('PATCH', path, { body: { description: 'd', secret: 'whsec_other' } })).text).not.toContain('secret')
+    expect(
+      (await ask('PATCH', path, { body: { description: 'd', secret: 'whsec_other' } })).text,
+    ).not.toContain('secret')
     expect(secret).toBeDefined()
   })
 
@@ -37,7 +39,13 @@ describe('POST /v1/webhooks', () => {
     const secret = `whsec_${btoa('x'.repeat(24))}`
     const body = { ...hook, secret, agentId: agent.id, description: 'mine', enabled: false }
     const { json } = await ask('POST', '/v1/webhooks', { body })
-    expect(json).toMatchObject({ secret, agentId: agent.id, description: 'mine', enabled: false, disabledReason: 'operator' })
+    expect(json).toMatchObject({
+      secret,
+      agentId: agent.id,
+      description: 'mine',
+      enabled: false,
+      disabledReason: 'operator',
+    })
   })
 
   it.each([
@@ -61,14 +69,17 @@ describe('POST /v1/webhooks', () => {
   it('refuses a url that the sender refuses, with its reason', async () => {
     const { ask, sender } = await openScene()
     sender.refuse('http://127.0.0.1/', 'is not a public address')
-    const { json } = await ask('POST', '/v1/webhooks', { body: { ...hook, url: 'http://127.0.0.1/' } })
+    const { json } = await ask('POST', '/v1/webhooks', {
+      body: { ...hook, url: 'http://127.0.0.1/' },
+    })
     expect(json.error.issues).toEqual([{ path: 'url', message: 'is not a public address' }])
   })
 
   it('refuses one too many', async () => {
     const { ask, service } = await openScene()
     const max = service.policy.limits.webhooksPerProject
-    for (let n = 0; n < max; n++) expect((await ask('POST', '/v1/webhooks', { body: hook })).status).toBe(201)
+    for (let n = 0; n < max; n++)
+      expect((await ask('POST', '/v1/webhooks', { body: hook })).status).toBe(201)
     expect((await ask('POST', '/v1/webhooks', { body: hook })).json.error.code).toBe('CONFLICT')
   })
 })
@@ -76,13 +87,24 @@ describe('POST /v1/webhooks', () => {
 describe('the life of a webhook', () => {
   it('changes what is given; null clears what is optional', async () => {
     const { ask } = await openScene()
-    const { secret: _, ...created } = (await ask('POST', '/v1/webhooks', { body: { ...hook, description: 'd' } })).json
+    const { secret: _, ...created } = (
+      await ask('POST', '/v1/webhooks', { body: { ...hook, description: 'd' } })
+    ).json
     const path = `/v1/webhooks/${created.id}`
     const disabled = await ask('PATCH', path, { body: { enabled: false, events: ['*'] } })
-    const isDisabled = { enabled: false, disabledReason: 'operator', disabledAt: '2030-01-01T00:00:00.000Z' }
-    expect([disabled.status, disabled.json]).toEqual([200, { ...created, events: ['*'], ...isDisabled }])
+    const isDisabled = {
+      enabled: false,
+      disabledReason: 'operator',
+      disabledAt: '2030-01-01T00:00:00.000Z',
+    }
+    expect([disabled.status, disabled.json]).toEqual([
+      200,
+      { ...created, events: ['*'], ...isDisabled },
+    ])
     const { description: __, ...cleared } = created
-    const enabled = await ask('PATCH', path, { body: { enabled: true, events: hook.events, description: null } })
+    const enabled = await ask('PATCH', path, {
+      body: { enabled: true, events: hook.events, description: null },
+    })
     expect(enabled.json).toEqual({ ...cleared, circuit: 'half_open' })
     expect((await ask('PATCH', path, { body: { url: null } })).status).toBe(400)
   })
@@ -93,7 +115,9 @@ describe('the life of a webhook', () => {
     const deleted = await ask('DELETE', path)
     expect([deleted.status, deleted.text]).toEqual([204, ''])
     for (const method of ['GET', 'PATCH', 'DELETE'])
-      expect((await ask(method, path, { ...(method === 'PATCH' && { body: {} }) })).status).toBe(404)
+      expect((await ask(method, path, { ...(method === 'PATCH' && { body: {} }) })).status).toBe(
+        404,
+      )
   })
 })
 
@@ -104,16 +128,25 @@ describe('POST /v1/webhooks/:id/disable and /enable', () => {
     await ask('POST', `${path}/test`)
     await clock.until(() => sender.requests.length === 1)
     const disabled = await ask('POST', `${path}/disable`)
-    expect(disabled).toMatchObject({ status: 200, json: { enabled: false, disabledReason: 'operator' } })
-    expect((await ask('POST', `${path}/disable`)).json).toMatchObject({ disabledAt: disabled.json.disabledAt })
+    expect(disabled).toMatchObject({
+      status: 200,
+      json: { enabled: false, disabledReason: 'operator' },
+    })
+    expect((await ask('POST', `${path}/disable`)).json).toMatchObject({
+      disabledAt: disabled.json.disabledAt,
+    })
     const enabled = await ask('POST', `${path}/enable`)
-    expect(enabled).toMatchObject({ status: 200, json: { enabled: true, circuit: 'half_open', consecutiveFailures: 0 } })
+    expect(enabled).toMatchObject({
+      status: 200,
+      json: { enabled: true, circuit: 'half_open', consecutiveFailures: 0 },
+    })
     expect(enabled.json).not.toHaveProperty('disabledReason')
     expect(enabled.json).not.toHaveProperty('disabledAt')
   })
   it('are refused for a webhook that is not there', async () => {
     const { ask } = await openScene()
-    for (const action of ['enable', 'disable']) expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/${action}`)).status).toBe(404)
+    for (const action of ['enable', 'disable'])
+      expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/${action}`)).status).toBe(404)
   })
 })
 
@@ -121,7 +154,11 @@ it('a webhook shows how its receiver does', async () => {
   const { ask, clock, sender } = await openScene()
   const created = await ask('POST', '/v1/webhooks', { body: { ...hook, disableOnGone: true } })
   const path = `/v1/webhooks/${created.json.id}`
-  expect(created.json).toMatchObject({ disableOnGone: true, circuit: 'closed', consecutiveFailures: 0 })
+  expect(created.json).toMatchObject({
+    disableOnGone: true,
+    circuit: 'closed',
+    consecutiveFailures: 0,
+  })
   sender.script(refused(503, 60_000))
   await ask('POST', `${path}/test`)
   await clock.advance(0)
@@ -132,16 +169,27 @@ it('a webhook shows how its receiver does', async () => {
   })
   sender.script(refused(410))
   await clock.advance(70_000)
-  expect((await ask('GET', path)).json).toMatchObject({ enabled: false, disabledReason: 'gone', consecutiveFailures: 2 })
+  expect((await ask('GET', path)).json).toMatchObject({
+    enabled: false,
+    disabledReason: 'gone',
+    consecutiveFailures: 2,
+  })
 })
 
 describe('POST /v1/webhooks/:id/rotate-secret', () => {
   it('shows the new secret once, and until when the old one signs too', async () => {
     const { ask } = await openScene()
-    const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example', events: ['*'] } })).json
+    const webhook = (
+      await ask('POST', '/v1/webhooks', {
+        body: { url: 'https://receiver.example', events: ['*'] },
+      })
+    ).json
     const path = `/v1/webhooks/${webhook.id}`
     const rotated = await ask('POST', `${path}/rotate-secret`, { body: { graceMs: 60_000 } })
-    expect(rotated).toMatchObject({ status: 200, json: { id: webhook.id, previousSecretUntil: '2030-01-01T00:01:00.000Z' } })
+    expect(rotated).toMatchObject({
+      status: 200,
+      json: { id: webhook.id, previousSecretUntil: '2030-01-01T00:01:00.000Z' },
+    })
     expect(rotated.json.secret).toMatch(/^whsec_/)
     expect(rotated.json.secret).not.toBe(webhook.secret)
     expect((await ask('GET', path)).text).not.toContain('whsec_')
@@ -160,9 +208,19 @@ describe('POST /v1/webhooks/:id/rotate-secret', () => {
   })
   it('refuses a bad secret, and a webhook that is not there', async () => {
     const { ask } = await openScene()
-    const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example', events: ['*'] } })).json
-    expect((await ask('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, { body: { secret: 'x' } })).status).toBe(400)
-    expect((await ask('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, { body: { graceMs: '1' } })).status).toBe(400)
+    const webhook = (
+      await ask('POST', '/v1/webhooks', {
+        body: { url: 'https://receiver.example', events: ['*'] },
+      })
+    ).json
+    expect(
+      (await ask('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, { body: { secret: 'x' } }))
+        .status,
+    ).toBe(400)
+    expect(
+      (await ask('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, { body: { graceMs: '1' } }))
+        .status,
+    ).toBe(400)
     expect((await ask('POST', '/v1/webhooks/nothing/rotate-secret', { body: {} })).status).toBe(404)
     expect((await ask('POST', '/v1/webhooks/nothing/rotate-secret/finish')).status).toBe(404)
   })
@@ -170,9 +228,16 @@ describe('POST /v1/webhooks/:id/rotate-secret', () => {
 
 it('POST /v1/webhooks/:id/test sends an event to it alone', async () => {
   const { ask, clock, sender } = await openScene()
-  const webhook = (await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example', events: ['agent.error'] } })).json
+  const webhook = (
+    await ask('POST', '/v1/webhooks', {
+      body: { url: 'https://receiver.example', events: ['agent.error'] },
+    })
+  ).json
   const sent = await ask('POST', `/v1/webhooks/${webhook.id}/test`)
-  expect(sent).toMatchObject({ status: 202, json: { webhookId: webhook.id, event: 'webhook.test', status: 'pending' } })
+  expect(sent).toMatchObject({
+    status: 202,
+    json: { webhookId: webhook.id, event: 'webhook.test', status: 'pending' },
+  })
   await clock.until(() => sender.requests.length === 1)
   expect((await ask('GET', '/v1/deliveries?event=webhook.test')).json.data).toHaveLength(1)
   await ask('PATCH', `/v1/webhooks/${webhook.id}`, { body: { enabled: false } })

@@ -15,9 +15,22 @@ import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 
 export const eventNames = [...EVENT_NAMES, 'webhook.test'] as const
-export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'cancelled'] as const satisfies readonly DeliveryStatus[]
-const cancelReasons = ['webhook_deleted', 'webhook_disabled', 'operator'] as const satisfies readonly CancelReason[]
-const outcomes = ['accepted', 'refused', 'unreachable'] as const satisfies readonly Outcome['kind'][]
+export const deliveryStatuses = [
+  'pending',
+  'delivered',
+  'exhausted',
+  'cancelled',
+] as const satisfies readonly DeliveryStatus[]
+const cancelReasons = [
+  'webhook_deleted',
+  'webhook_disabled',
+  'operator',
+] as const satisfies readonly CancelReason[]
+const outcomes = [
+  'accepted',
+  'refused',
+  'unreachable',
+] as const satisfies readonly Outcome['kind'][]
 const unreachable = [
   ...(['dns', 'address_blocked', 'connect', 'tls', 'reset', 'timeout', 'protocol'] as const),
   ...(['unsealable_secret', 'interrupted'] as const),
@@ -31,7 +44,9 @@ export const deliverySchema = z
     event: z.enum(eventNames),
     status: z.enum(deliveryStatuses),
     attemptCount: count,
-    nextAttemptAt: at.optional().meta({ description: 'While it is `pending`, but for the moments in which it is being sent.' }),
+    nextAttemptAt: at.optional().meta({
+      description: 'While it is `pending`, but for the moments in which it is being sent.',
+    }),
     deliveredAt: at.optional(),
     exhaustedAt: at.optional(),
     cancelledAt: at.optional(),
@@ -45,14 +60,17 @@ const attemptSchema = z
     attemptNumber: count.meta({ description: 'From 1.' }),
     startedAt: at,
     durationMs: count,
-    requestHeaders: z
-      .record(z.string(), z.string())
-      .optional()
-      .meta({ description: 'As they were sent; the webhook’s own without their values. Absent when nothing was sent, or `interrupted`.' }),
+    requestHeaders: z.record(z.string(), z.string()).optional().meta({
+      description:
+        'As they were sent; the webhook’s own without their values. Absent when nothing was sent, or `interrupted`.',
+    }),
     outcome: z.enum(outcomes).meta({ description: '`accepted` is a 2xx and nothing else.' }),
     statusCode: z.int().optional(),
     responseBody: z.string().optional().meta({ description: 'The first 16 KiB of the answer.' }),
-    error: z.enum(unreachable).optional().meta({ description: 'Of an `unreachable` receiver, with `detail`.' }),
+    error: z
+      .enum(unreachable)
+      .optional()
+      .meta({ description: 'Of an `unreachable` receiver, with `detail`.' }),
     detail: z.string().optional(),
   })
   .meta({ id: 'DeliveryAttempt' })
@@ -67,7 +85,15 @@ export const deliveryDetailSchema = deliverySchema
 type DeliveryBody = BodyOf<typeof deliverySchema>
 type AttemptBody = BodyOf<typeof attemptSchema>
 
-export const deliveryBody = ({ id, webhookId, eventId, event, state, attemptCount, createdAt }: WebhookDelivery): DeliveryBody => ({
+export const deliveryBody = ({
+  id,
+  webhookId,
+  eventId,
+  event,
+  state,
+  attemptCount,
+  createdAt,
+}: WebhookDelivery): DeliveryBody => ({
   ...{ id, webhookId, eventId, event },
   status: deliveryStatusOf(state),
   attemptCount,
@@ -76,13 +102,23 @@ export const deliveryBody = ({ id, webhookId, eventId, event, state, attemptCoun
 })
 
 /** With what was, or will be, sent: `body` holds the characters of every attempt, as they are signed. */
-export const deliveryDetailBody = ({ delivery, body, attempts }: DeliveryDetail): BodyOf<typeof deliveryDetailSchema> => ({
+export const deliveryDetailBody = ({
+  delivery,
+  body,
+  attempts,
+}: DeliveryDetail): BodyOf<typeof deliveryDetailSchema> => ({
   ...deliveryBody(delivery),
   body,
   attempts: attempts.map(attemptBody),
 })
 
-const attemptBody = ({ attemptNumber, startedAt, durationMs, requestHeaders, outcome }: DeliveryAttempt): AttemptBody => ({
+const attemptBody = ({
+  attemptNumber,
+  startedAt,
+  durationMs,
+  requestHeaders,
+  outcome,
+}: DeliveryAttempt): AttemptBody => ({
   attemptNumber,
   startedAt: toIso(startedAt),
   durationMs,
@@ -91,7 +127,9 @@ const attemptBody = ({ attemptNumber, startedAt, durationMs, requestHeaders, out
   ...outcomeOf(outcome),
 })
 
-const outcomeOf = (outcome: Outcome): Pick<AttemptBody, 'statusCode' | 'responseBody' | 'error' | 'detail'> =>
+const outcomeOf = (
+  outcome: Outcome,
+): Pick<AttemptBody, 'statusCode' | 'responseBody' | 'error' | 'detail'> =>
   outcome.kind === 'unreachable'
     ? { error: outcome.error, detail: outcome.detail }
     : { statusCode: outcome.statusCode, responseBody: outcome.responseBody }

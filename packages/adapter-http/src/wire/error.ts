@@ -18,7 +18,9 @@ export const statuses = {
 } as const
 export type ErrorCode = keyof typeof statuses
 
-const code = z.enum(Object.keys(statuses) as ErrorCode[]).meta({ description: 'For a program to act on.' })
+const code = z
+  .enum(Object.keys(statuses) as ErrorCode[])
+  .meta({ description: 'For a program to act on.' })
 const issue = z.object({ path: z.string(), message: z.string() })
 
 export const errorSchema = z
@@ -26,7 +28,10 @@ export const errorSchema = z
     error: z.object({
       code,
       message: z.string().meta({ description: 'For people; may change.' }),
-      issues: z.array(issue).optional().meta({ description: 'What is wrong with the request, part by part.' }),
+      issues: z
+        .array(issue)
+        .optional()
+        .meta({ description: 'What is wrong with the request, part by part.' }),
     }),
     requestId: z.string(),
   })

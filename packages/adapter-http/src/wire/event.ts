@@ -7,25 +7,47 @@ import { runErrorSchema } from './run-error.js'
 
 const agentId = uuid
 const json = z.custom<Json>().meta({ description: 'Any JSON, as `metadata` has it.' })
-const metadata = jsonObject.meta({ description: 'Of the message, as it was sent; `{}` if none was.' })
+const metadata = jsonObject.meta({
+  description: 'Of the message, as it was sent; `{}` if none was.',
+})
 const echo = { metadata, channel: json.optional(), correlationId: json.optional() }
 const runtime = z.string().meta({ description: 'Its kind.' })
 
 /** What each event has in `data`. */
 const data = {
   'message.responded': z.object({
-    ...{ messageId: uuid, agentId, sessionId: z.string(), response: z.string(), executionPrincipal: principalSchema, ...echo },
-    responseTimeMs: count.meta({ description: 'From the start of the answering run to its answer.' }),
+    ...{
+      messageId: uuid,
+      agentId,
+      sessionId: z.string(),
+      response: z.string(),
+      executionPrincipal: principalSchema,
+      ...echo,
+    },
+    responseTimeMs: count.meta({
+      description: 'From the start of the answering run to its answer.',
+    }),
   }),
   'agent.started': z.object({ agentId, runtime, startedAt: at }),
   'agent.stopped': z.object({ agentId, runtime, stoppedAt: at }),
   'agent.error': z.object({
     ...{ agentId, error: runErrorSchema },
     messageId: uuid.optional().meta({ description: 'When a message caused it, with those below.' }),
-    ...{ sessionId: z.string().optional(), executionPrincipal: principalSchema.optional(), ...echo, metadata: metadata.optional() },
+    ...{
+      sessionId: z.string().optional(),
+      executionPrincipal: principalSchema.optional(),
+      ...echo,
+      metadata: metadata.optional(),
+    },
   }),
   'webhook.disabled': z.object({
-    ...{ webhookId: uuid, reason: z.enum(['failing', 'gone']), disabledAt: at, consecutiveFailures: count, failingSince: at },
+    ...{
+      webhookId: uuid,
+      reason: z.enum(['failing', 'gone']),
+      disabledAt: at,
+      consecutiveFailures: count,
+      failingSince: at,
+    },
   }),
   'webhook.test': z.object({ webhookId: uuid }),
 } as const satisfies { readonly [Name in EventName]: z.ZodType }
@@ -34,40 +56,93 @@ const data = {
 type Sent<Name extends EventName> = Extract<EventPayload, { event: Name }>['data']
 type Documented<Name extends EventName> = BodyOf<(typeof data)[Name]>
 type Unlike = {
-  [Name in EventName]: Sent<Name> extends Documented<Name> ? (keyof Sent<Name> extends keyof Documented<Name> ? never : Name) : Name
+  [Name in EventName]: Sent<Name> extends Documented<Name>
+    ? keyof Sent<Name> extends keyof Documented<Name>
+      ? never
+      : Name
+    : Name
 }[EventName]
 true satisfies [Unlike] extends [never] ? true : Unlike
 
 const examples: { readonly [Name in EventName]: Documented<Name> } = {
   'message.responded': {
-    ...{ messageId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d', agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d', sessionId: 'first' },
-    ...{ response: 'Hello!', executionPrincipal: { type: 'service' }, metadata: { channel: 'C1' }, channel: 'C1', responseTimeMs: 840 },
+    ...{
+      messageId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d',
+      agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d',
+      sessionId: 'first',
+    },
+    ...{
+      response: 'Hello!',
+      executionPrincipal: { type: 'service' },
+      metadata: { channel: 'C1' },
+      channel: 'C1',
+      responseTimeMs: 840,
+    },
   },
   'agent.started': {
-    ...{ agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d', runtime: 'http', startedAt: '2026-11-01T12:00:00.000Z' },
+    ...{
+      agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d',
+      runtime: 'http',
+      startedAt: '2026-11-01T12:00:00.000Z',
+    },
   },
   'agent.stopped': {
-    ...{ agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d', runtime: 'http', stoppedAt: '2026-11-01T12:00:00.000Z' },
+    ...{
+      agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d',
+      runtime: 'http',
+      stoppedAt: '2026-11-01T12:00:00.000Z',
+    },
   },
   'agent.error': {
-    ...{ agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d', error: { code: 'RUNTIME_ERROR', message: 'the model is busy' } },
-    ...{ messageId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d', sessionId: 'first', executionPrincipal: { type: 'service' }, metadata: {} },
+    ...{
+      agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d',
+      error: { code: 'RUNTIME_ERROR', message: 'the model is busy' },
+    },
+    ...{
+      messageId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d',
+      sessionId: 'first',
+      executionPrincipal: { type: 'service' },
+      metadata: {},
+    },
   },
   'webhook.disabled': {
-    ...{ webhookId: '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d', reason: 'failing', disabledAt: '2026-11-06T12:00:00.000Z' },
+    ...{
+      webhookId: '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d',
+      reason: 'failing',
+      disabledAt: '2026-11-06T12:00:00.000Z',
+    },
     ...{ consecutiveFailures: 31, failingSince: '2026-11-01T12:00:00.000Z' },
   },
   'webhook.test': { webhookId: '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d' },
 }
 
 /** `MessageRespondedEvent` for `message.responded`. */
-const idOf = (name: string): string => `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}Event`
+const idOf = (name: string): string =>
+  `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}Event`
 
 const eventSchema = (name: EventName) =>
-  z.object({ event: z.literal(name), id: uuid.meta({ description: 'The event’s.' }), createdAt: at, data: data[name] }).meta({
-    id: idOf(name),
-    examples: [{ event: name, id: '0198b2c4-2222-7a1b-8c2d-3e4f5a6b7c8d', createdAt: '2026-11-01T12:00:01.000Z', data: examples[name] }],
-  })
+  z
+    .object({
+      event: z.literal(name),
+      id: uuid.meta({ description: 'The event’s.' }),
+      createdAt: at,
+      data: data[name],
+    })
+    .meta({
+      id: idOf(name),
+      examples: [
+        {
+          event: name,
+          id: '0198b2c4-2222-7a1b-8c2d-3e4f5a6b7c8d',
+          createdAt: '2026-11-01T12:00:01.000Z',
+          data: examples[name],
+        },
+      ],
+    })
 
 /** The bodies that receivers get (S§6). */
-export const eventSchemas = (Object.keys(data) as EventName[]).map((name) => ({ name, id: idOf(name), schema: eventSchema(name) }))
+export const eventSchemas = (Object.keys(data) as EventName[]).map((name) => ({
+  name,
+  id: idOf(name),
+  schema: eventSchema(name),
+}))

@@ -18,7 +18,14 @@ export const createdKeySchema = keySchema
   .meta({ id: 'CreatedApiKey' })
 
 /** Never with the key itself: only the answer of create adds it. */
-export const keyBody = ({ id, name, permissions, createdAt, expiresAt, revokedAt }: ApiKey): BodyOf<typeof keySchema> => ({
+export const keyBody = ({
+  id,
+  name,
+  permissions,
+  createdAt,
+  expiresAt,
+  revokedAt,
+}: ApiKey): BodyOf<typeof keySchema> => ({
   ...{ id, name, permissions },
   createdAt: toIso(createdAt),
   ...(expiresAt !== undefined && { expiresAt: toIso(expiresAt) }),

@@ -1,4 +1,10 @@
-import { errorOf, statusOf, toIso, type Message, type MessageStateKind } from '@org/agent-messaging-core'
+import {
+  errorOf,
+  statusOf,
+  toIso,
+  type Message,
+  type MessageStateKind,
+} from '@org/agent-messaging-core'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
@@ -23,8 +29,13 @@ export const pendingSchema = z
   .meta({ id: 'Pending', examples: [{ messageId, status: 'pending' }] })
 
 /** The bodies of S§4.1: these fields and no others. */
-export const sentBody = ({ id, state }: Message): BodyOf<typeof respondedSchema> | BodyOf<typeof pendingSchema> =>
-  state.kind === 'responded' ? { messageId: id, status: 'responded', response: state.response } : { messageId: id, status: 'pending' }
+export const sentBody = ({
+  id,
+  state,
+}: Message): BodyOf<typeof respondedSchema> | BodyOf<typeof pendingSchema> =>
+  state.kind === 'responded'
+    ? { messageId: id, status: 'responded', response: state.response }
+    : { messageId: id, status: 'pending' }
 
 export const messageSchema = z
   .object({
@@ -32,12 +43,19 @@ export const messageSchema = z
     agentId: uuid,
     sessionId: z.string(),
     status: z.enum(['pending', 'responded']),
-    state: z.enum(messageStates).meta({ description: 'Where it stands; `status` is `pending` for all but `responded`.' }),
+    state: z
+      .enum(messageStates)
+      .meta({ description: 'Where it stands; `status` is `pending` for all but `responded`.' }),
     message: z.string(),
     metadata: jsonObject.optional(),
     executionPrincipal: principalSchema,
-    response: z.string().optional().meta({ description: 'When it is `responded`, with the next two.' }),
-    responseTimeMs: count.optional().meta({ description: 'From the start of the answering run to its answer.' }),
+    response: z
+      .string()
+      .optional()
+      .meta({ description: 'When it is `responded`, with the next two.' }),
+    responseTimeMs: count
+      .optional()
+      .meta({ description: 'From the start of the answering run to its answer.' }),
     respondedAt: at.optional(),
     error: runErrorSchema.optional().meta({ description: 'When it is `failed` or `cancelled`.' }),
     attempt: count.meta({ description: 'Runs begun so far.' }),
@@ -61,9 +79,15 @@ export const messageBody = (message: Message): MessageBody => ({
   createdAt: toIso(message.createdAt),
 })
 
-function outcomeOf({ state }: Message): Pick<MessageBody, 'error' | 'response' | 'responseTimeMs' | 'respondedAt'> {
+function outcomeOf({
+  state,
+}: Message): Pick<MessageBody, 'error' | 'response' | 'responseTimeMs' | 'respondedAt'> {
   const error = errorOf(state)
   if (error) return { error }
   if (state.kind !== 'responded') return {}
-  return { response: state.response, responseTimeMs: state.responseTimeMs, respondedAt: toIso(state.respondedAt) }
+  return {
+    response: state.response,
+    responseTimeMs: state.responseTimeMs,
+    respondedAt: toIso(state.respondedAt),
+  }
 }

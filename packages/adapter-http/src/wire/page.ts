@@ -1,10 +1,19 @@
 import type { Page } from '@org/agent-messaging-core'
 import { z } from 'zod'
 
-export const pageBody = <T, B>({ data, nextCursor }: Page<T>, bodyOf: (row: T) => B) => ({ data: data.map(bodyOf), nextCursor })
+export const pageBody = <T, B>({ data, nextCursor }: Page<T>, bodyOf: (row: T) => B) => ({
+  data: data.map(bodyOf),
+  nextCursor,
+})
 
 /** One page of a list, named for its rows. */
 export const pageSchema = <Row extends z.ZodType>(row: Row) =>
   z
-    .object({ data: z.array(row), nextCursor: z.string().nullable().meta({ description: 'For `?cursor=`; null on the last page.' }) })
+    .object({
+      data: z.array(row),
+      nextCursor: z
+        .string()
+        .nullable()
+        .meta({ description: 'For `?cursor=`; null on the last page.' }),
+    })
     .meta({ id: `${row.meta()?.id}Page` })

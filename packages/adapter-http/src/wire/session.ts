@@ -11,7 +11,12 @@ export const sessionSchema = z
   })
   .meta({ id: 'Session' })
 
-export const sessionBody = ({ sessionId, openCount, lastMessageId, lastMessageAt }: SessionSummary): BodyOf<typeof sessionSchema> => ({
+export const sessionBody = ({
+  sessionId,
+  openCount,
+  lastMessageId,
+  lastMessageAt,
+}: SessionSummary): BodyOf<typeof sessionSchema> => ({
   ...{ sessionId, openCount, lastMessageId },
   lastMessageAt: toIso(lastMessageAt),
 })

@@ -32,22 +32,31 @@ export const webhookSchema = z
       .meta({ description: 'Headers of its own. Their values are secret.' }),
     disableOnGone: z.boolean().meta({ description: 'Whether an answer of 410 disables it.' }),
     enabled: z.boolean(),
-    disabledReason: z.enum(disabledReasons).optional().meta({ description: 'When it is disabled, with `disabledAt`.' }),
+    disabledReason: z
+      .enum(disabledReasons)
+      .optional()
+      .meta({ description: 'When it is disabled, with `disabledAt`.' }),
     disabledAt: at.optional(),
     consecutiveFailures: count,
     failingSince: at.optional().meta({ description: 'The first failure after the last success.' }),
     lastSuccessAt: at.optional().meta({ description: 'Exact to about ten seconds.' }),
     lastFailureAt: at.optional(),
-    circuit: z.enum(circuits).meta({ description: '`open`: nothing is sent for a while. `half_open`: one probe at a time.' }),
+    circuit: z.enum(circuits).meta({
+      description: '`open`: nothing is sent for a while. `half_open`: one probe at a time.',
+    }),
     circuitOpenUntil: at.optional(),
-    previousSecretUntil: at.optional().meta({ description: 'During a rotation: how long the old secret signs too.' }),
+    previousSecretUntil: at
+      .optional()
+      .meta({ description: 'During a rotation: how long the old secret signs too.' }),
     createdAt: at,
     updatedAt: at,
   })
   .meta({ id: 'Webhook' })
 
 export const createdWebhookSchema = webhookSchema
-  .extend({ secret: z.string().meta({ description: 'What deliveries are signed with; shown this once.' }) })
+  .extend({
+    secret: z.string().meta({ description: 'What deliveries are signed with; shown this once.' }),
+  })
   .meta({ id: 'CreatedWebhook' })
 
 type WebhookBody = BodyOf<typeof webhookSchema>
@@ -59,19 +68,36 @@ export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
   events: webhook.events,
   ...(webhook.agentId !== undefined && { agentId: webhook.agentId }),
   ...(webhook.description !== undefined && { description: webhook.description }),
-  ...(webhook.headers && { headers: Object.fromEntries(webhook.headers.names.map((name) => [name, { set: true as const }])) }),
+  ...(webhook.headers && {
+    headers: Object.fromEntries(
+      webhook.headers.names.map((name) => [name, { set: true as const }]),
+    ),
+  }),
   disableOnGone: webhook.disableOnGone,
   ...statusFields(webhook),
   ...healthFields(webhook, now),
-  ...(webhook.previousSecret && webhook.previousSecret.until > now && { previousSecretUntil: toIso(webhook.previousSecret.until) }),
+  ...(webhook.previousSecret &&
+    webhook.previousSecret.until > now && {
+      previousSecretUntil: toIso(webhook.previousSecret.until),
+    }),
   createdAt: toIso(webhook.createdAt),
   updatedAt: toIso(webhook.updatedAt),
 })
 
-const statusFields = ({ status }: Webhook): Pick<WebhookBody, 'enabled' | 'disabledReason' | 'disabledAt'> =>
-  status.kind === 'enabled' ? { enabled: true } : { enabled: false, disabledReason: status.reason, disabledAt: toIso(status.at) }
+const statusFields = ({
+  status,
+}: Webhook): Pick<WebhookBody, 'enabled' | 'disabledReason' | 'disabledAt'> =>
+  status.kind === 'enabled'
+    ? { enabled: true }
+    : { enabled: false, disabledReason: status.reason, disabledAt: toIso(status.at) }
 
-type Health = 'consecutiveFailures' | 'failingSince' | 'lastSuccessAt' | 'lastFailureAt' | 'circuit' | 'circuitOpenUntil'
+type Health =
+  | 'consecutiveFailures'
+  | 'failingSince'
+  | 'lastSuccessAt'
+  | 'lastFailureAt'
+  | 'circuit'
+  | 'circuitOpenUntil'
 function healthFields({ health }: Webhook, now: Instant): Pick<WebhookBody, Health> {
   const { consecutiveFailures, failingSince, lastSuccessAt, lastFailureAt, circuit } = health
   return {
@@ -80,6 +106,7 @@ function healthFields({ health }: Webhook, now: Instant): Pick<WebhookBody, Heal
     ...(lastSuccessAt !== undefined && { lastSuccessAt: toIso(lastSuccessAt) }),
     ...(lastFailureAt !== undefined && { lastFailureAt: toIso(lastFailureAt) }),
     circuit: circuitAt(health, now),
-    ...(circuit.kind === 'open' && circuit.until > now && { circuitOpenUntil: toIso(circuit.until) }),
+    ...(circuit.kind === 'open' &&
+      circuit.until > now && { circuitOpenUntil: toIso(circuit.until) }),
   }
 }

@@ -14,7 +14,13 @@ it('counts what is open in the sessions of before, and finds their newest messag
       values ('m1', 'a', 1, 1, '', '{}', 1, 'responded', 100), ('m2', 'a', 1, 2, '', '{}', 1, 'running', 200),
         ('m3', 'a', 1, 3, '', '{}', 0, 'queued', 300), ('m4', 'a', 2, 1, '', '{}', 1, 'failed', 400)`)
   migrate(db, migrations)
-  expect(db.prepare('select open_count, last_message_id, last_message_at, state from sessions order by seq').all()).toEqual([
+  expect(
+    db
+      .prepare(
+        'select open_count, last_message_id, last_message_at, state from sessions order by seq',
+      )
+      .all(),
+  ).toEqual([
     { open_count: 2, last_message_id: 'm3', last_message_at: 300, state: null },
     { open_count: 0, last_message_id: 'm4', last_message_at: 400, state: null },
   ])

@@ -1,13 +1,25 @@
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
 /** On whose behalf the agent ran. */
-export type ExecutionPrincipal = { readonly type: 'service' } | { readonly type: 'end_user'; readonly endUserId: string }
+export type ExecutionPrincipal =
+  | { readonly type: 'service' }
+  | { readonly type: 'end_user'; readonly endUserId: string }
 
 export type RunError = { readonly code: string; readonly message: string }
 
 /** The metadata of the message as it was sent, and two of its keys once more at the top when it has them. */
-type Echo = { readonly metadata: JsonObject; readonly channel?: Json; readonly correlationId?: Json }
+type Echo = {
+  readonly metadata: JsonObject
+  readonly channel?: Json
+  readonly correlationId?: Json
+}
 
 /** What each event has in `data`. Instants are ISO 8601 in UTC. */
 export type EventData = {
@@ -19,8 +31,16 @@ export type EventData = {
     readonly executionPrincipal: ExecutionPrincipal
     readonly responseTimeMs: number
   }
-  'agent.started': { readonly agentId: string; readonly runtime: string; readonly startedAt: string }
-  'agent.stopped': { readonly agentId: string; readonly runtime: string; readonly stoppedAt: string }
+  'agent.started': {
+    readonly agentId: string
+    readonly runtime: string
+    readonly startedAt: string
+  }
+  'agent.stopped': {
+    readonly agentId: string
+    readonly runtime: string
+    readonly stoppedAt: string
+  }
   /** `messageId`, `sessionId` and `executionPrincipal` are there when a message caused it, and then what is echoed of it. */
   'agent.error': Partial<Echo> & {
     readonly agentId: string
@@ -42,5 +62,10 @@ export type EventName = keyof EventData
 
 /** The body of a webhook request. */
 export type WebhookEvent<Name extends EventName = EventName> = {
-  [N in Name]: { readonly event: N; readonly id: string; readonly createdAt: string; readonly data: EventData[N] }
+  [N in Name]: {
+    readonly event: N
+    readonly id: string
+    readonly createdAt: string
+    readonly data: EventData[N]
+  }
 }[Name]

@@ -15,19 +15,37 @@ afterEach(() => {
 })
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`
-const event: WebhookEvent<'webhook.test'> = { event: 'webhook.test', id: 'e', createdAt: '2030-01-01T00:00:00Z', data: { webhookId: 'w' } }
+const event: WebhookEvent<'webhook.test'> = {
+  event: 'webhook.test',
+  id: 'e',
+  createdAt: '2030-01-01T00:00:00Z',
+  data: { webhookId: 'w' },
+}
 
 /** Two receivers that do the same: one for Request and Response, one behind a real socket of node:http. */
-async function receivers(options: Partial<ReceiverOptions> = {}, prepare: (request: NodeRequest) => NodeRequest = (request) => request) {
+async function receivers(
+  options: Partial<ReceiverOptions> = {},
+  prepare: (request: NodeRequest) => NodeRequest = (request) => request,
+) {
   const settings: ReceiverOptions = { secret, on: {}, ...options }
   const web = webhookHandler(settings)
   const node = nodeWebhookHandler(settings)
-  const server = createServer((request, response) => void node(prepare(request), response)).listen(0, '127.0.0.1')
+  const server = createServer((request, response) => void node(prepare(request), response)).listen(
+    0,
+    '127.0.0.1',
+  )
   closing.push(() => server.close())
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   type Send = (init: RequestInit & { duplex?: 'half' }) => Promise<Response>
-  const viaWeb: Send = (init) => web(new Request(url, { method: 'POST', ...init, headers: { ...lengthOf(init.body), ...init.headers } }))
+  const viaWeb: Send = (init) =>
+    web(
+      new Request(url, {
+        method: 'POST',
+        ...init,
+        headers: { ...lengthOf(init.body), ...init.headers },
+      }),
+    )
   const viaNode: Send = (init) => fetch(url, { method: 'POST', ...init })
   return [viaWeb, viaNode] as const
 }
@@ -39,12 +57,16 @@ const lengthOf = (body: unknown): Record<string, string> =>
 describe('a handler', () => {
   it('hands a verified event over and answers 200', async () => {
     const got: string[] = []
-    const on = { 'webhook.test': ({ data }: WebhookEvent<'webhook.test'>) => void got.push(data.webhookId) }
-    for (const send of await receivers({ on })) expect((await send(await signTestEvent(event, secret))).status).toBe(200)
+    const on = {
+      'webhook.test': ({ data }: WebhookEvent<'webhook.test'>) => void got.push(data.webhookId),
+    }
+    for (const send of await receivers({ on }))
+      expect((await send(await signTestEvent(event, secret))).status).toBe(200)
     expect(got).toEqual(['w', 'w'])
   })
   it('accepts what it has no handler for', async () => {
-    for (const send of await receivers()) expect((await send(await signTestEvent(event, secret))).status).toBe(200)
+    for (const send of await receivers())
+      expect((await send(await signTestEvent(event, secret))).status).toBe(200)
   })
   it('refuses what it cannot believe with 401, and runs nothing', async () => {
     const on = {
@@ -65,7 +87,8 @@ describe('a handler', () => {
     ['abc', /^A secret is whsec_/],
     [[secret, 'abc'], /^A secret is whsec_/],
   ])('is not made with the secret %j', (wrong, said) => {
-    for (const make of [webhookHandler, nodeWebhookHandler]) expect(() => make({ secret: wrong, on: {} })).toThrow(said)
+    for (const make of [webhookHandler, nodeWebhookHandler])
+      expect(() => make({ secret: wrong, on: {} })).toThrow(said)
   })
   it('takes a list of secrets that is filled later', async () => {
     const secrets: string[] = []
@@ -84,7 +107,8 @@ describe('a handler', () => {
         throw 'no disk'
       },
     }
-    for (const send of await receivers({ on, onError: (error) => errors.push(error) })) await send(await signTestEvent(event, secret))
+    for (const send of await receivers({ on, onError: (error) => errors.push(error) }))
+      await send(await signTestEvent(event, secret))
     expect(errors.map(({ message, cause }) => [message, cause])).toEqual([
       ['no disk', 'no disk'],
       ['no disk', 'no disk'],
@@ -127,16 +151,24 @@ describe('a handler', () => {
   })
   it('names the mistake when a body parser came first', async () => {
     const parsed = (request: NodeRequest): NodeRequest =>
-      new Proxy(request, { get: (target, name) => (name === 'body' ? event : Reflect.get(target, name)) })
+      new Proxy(request, {
+        get: (target, name) => (name === 'body' ? event : Reflect.get(target, name)),
+      })
     const [, viaNode] = await receivers({}, parsed)
     const answer = await viaNode?.(await signTestEvent(event, secret))
     expect(answer?.status).toBe(500)
     expect(await answer?.text()).toContain('before it was verified')
 
-    const request = new Request('http://receiver.example/', { method: 'POST', ...(await signTestEvent(event, secret)) })
+    const request = new Request('http://receiver.example/', {
+      method: 'POST',
+      ...(await signTestEvent(event, secret)),
+    })
     await request.json()
     const refused = await webhookHandler({ secret, on: {} })(request)
-    expect([refused.status, await refused.text()]).toEqual([500, expect.stringContaining('before it was verified')])
+    expect([refused.status, await refused.text()]).toEqual([
+      500,
+      expect.stringContaining('before it was verified'),
+    ])
   })
   it('answers 413 to a body that is longer than it may be, as its length says, and runs nothing', async () => {
     const codes: unknown[] = []
@@ -144,9 +176,13 @@ describe('a handler', () => {
     const onError = (error: Error): void => void codes.push((error as { code?: string }).code)
     for (const send of await receivers({ maxBodyBytes: signed.body.length - 1, onError })) {
       const answer = await send(signed)
-      expect([answer.status, await answer.text()]).toEqual([413, expect.stringContaining('`maxBodyBytes`')])
+      expect([answer.status, await answer.text()]).toEqual([
+        413,
+        expect.stringContaining('`maxBodyBytes`'),
+      ])
     }
-    for (const send of await receivers({ maxBodyBytes: signed.body.length, onError })) expect((await send(signed)).status).toBe(200)
+    for (const send of await receivers({ maxBodyBytes: signed.body.length, onError }))
+      expect((await send(signed)).status).toBe(200)
     expect(codes).toEqual(['BODY_TOO_LONG', 'BODY_TOO_LONG'])
   })
   it('holds no more of a body than it may have, whatever is sent without a length', async () => {
@@ -155,7 +191,8 @@ describe('a handler', () => {
     let sent = 0
     const endless = () =>
       new ReadableStream<Uint8Array>({
-        pull: (controller) => (++sent % 10 === 0 ? controller.close() : controller.enqueue(mebibyte)),
+        pull: (controller) =>
+          ++sent % 10 === 0 ? controller.close() : controller.enqueue(mebibyte),
       })
     for (const ask of await receivers()) {
       const answer = await ask({ headers, body: endless(), duplex: 'half' })
@@ -168,7 +205,8 @@ describe('a handler', () => {
     let at = 0
     const trickling = () =>
       new ReadableStream<Uint8Array>({
-        pull: (controller) => (at === bytes.length ? controller.close() : controller.enqueue(bytes.subarray(at, ++at))),
+        pull: (controller) =>
+          at === bytes.length ? controller.close() : controller.enqueue(bytes.subarray(at, ++at)),
       })
     for (const ask of await receivers()) {
       at = 0
@@ -186,7 +224,9 @@ describe('a handler', () => {
   it('takes the bytes that express.raw() leaves', async () => {
     const { body, headers } = await signTestEvent(event, secret)
     const raw = (request: NodeRequest): NodeRequest =>
-      new Proxy(request, { get: (target, name) => (name === 'body' ? Buffer.from(body) : Reflect.get(target, name)) })
+      new Proxy(request, {
+        get: (target, name) => (name === 'body' ? Buffer.from(body) : Reflect.get(target, name)),
+      })
     const [, viaNode] = await receivers({}, raw)
     expect((await viaNode?.({ body, headers }))?.status).toBe(200)
   })

@@ -9,7 +9,8 @@ export function webhookHandler(options: ReceiverOptions): (request: Request) => 
   const settings = checked(options)
   return async (request) => {
     const length = Number(request.headers.get('content-length'))
-    const read = () => (request.bodyUsed ? undefined : readBody(piecesOf(request), length, settings.maxBodyBytes))
+    const read = () =>
+      request.bodyUsed ? undefined : readBody(piecesOf(request), length, settings.maxBodyBytes)
     const { status, body } = await receive(settings, read, request.headers)
     return new Response(body, { status })
   }
@@ -29,11 +30,14 @@ export type NodeResponse = { statusCode: number; end(body?: string): unknown }
  * For `node:http`, Express and Connect.
  * @throws WebhookVerificationError at once when the secret is missing or malformed
  */
-export function nodeWebhookHandler(options: ReceiverOptions): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+export function nodeWebhookHandler(
+  options: ReceiverOptions,
+): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   const settings = checked(options)
   return async (request, response) => {
     const length = Number(request.headers['content-length'])
-    const read = () => request.rawBody ?? request.body ?? readBody(request, length, settings.maxBodyBytes)
+    const read = () =>
+      request.rawBody ?? request.body ?? readBody(request, length, settings.maxBodyBytes)
     const { status, body } = await receive(settings, read, request.headers)
     response.statusCode = status
     response.end(body)

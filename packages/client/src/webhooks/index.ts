@@ -1,6 +1,19 @@
 export { memoryDedupe, type DedupeStore } from './dedupe.js'
-export type { EventData, EventName, ExecutionPrincipal, Json, JsonObject, RunError, WebhookEvent } from './events.js'
-export { nodeWebhookHandler, webhookHandler, type NodeRequest, type NodeResponse } from './handlers.js'
+export type {
+  EventData,
+  EventName,
+  ExecutionPrincipal,
+  Json,
+  JsonObject,
+  RunError,
+  WebhookEvent,
+} from './events.js'
+export {
+  nodeWebhookHandler,
+  webhookHandler,
+  type NodeRequest,
+  type NodeResponse,
+} from './handlers.js'
 export type { EventHandlers, ReceiverOptions } from './receive.js'
 export type { Secret } from './secrets.js'
 export { signTestEvent, type SignedTestEvent } from './sign-test-event.js'

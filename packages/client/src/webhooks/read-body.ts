@@ -21,7 +21,8 @@ export async function readBody(
   for await (const piece of body) {
     const chunk = typeof piece === 'string' ? encoder.encode(piece) : piece
     // Read to its end all the same: Node would take the connection away from under the answer.
-    bytes = length + chunk.length > maxBytes ? NOTHING : withRoom(bytes, length + chunk.length, maxBytes)
+    bytes =
+      length + chunk.length > maxBytes ? NOTHING : withRoom(bytes, length + chunk.length, maxBytes)
     if (bytes !== NOTHING) bytes.set(chunk, length)
     length += chunk.length
   }

@@ -36,20 +36,33 @@ export function checked(options: ReceiverOptions): ReceiverOptions {
 }
 
 /** Reads, verifies, leaves duplicates out, and lets the event's handler work. Never rejects. */
-export async function receive(options: ReceiverOptions, read: () => unknown, headers: HeadersLike): Promise<Answer> {
+export async function receive(
+  options: ReceiverOptions,
+  read: () => unknown,
+  headers: HeadersLike,
+): Promise<Answer> {
   try {
     const delivery = await verify((await read()) as string, headers, options.secret, options)
     return await once(options, delivery)
   } catch (error) {
     options.onError?.(error instanceof Error ? error : new Error(String(error), { cause: error }))
-    return error instanceof WebhookVerificationError ? refusal(error) : { status: 500, body: 'the handler failed' }
+    return error instanceof WebhookVerificationError
+      ? refusal(error)
+      : { status: 500, body: 'the handler failed' }
   }
 }
 
 /** Mistakes of the receiver's own: to say 500 keeps the delivery alive until they are mended. */
-const OWN_MISTAKES: readonly VerificationErrorCode[] = ['BODY_ALREADY_PARSED', 'SECRET_MISSING', 'SECRET_INVALID']
+const OWN_MISTAKES: readonly VerificationErrorCode[] = [
+  'BODY_ALREADY_PARSED',
+  'SECRET_MISSING',
+  'SECRET_INVALID',
+]
 
-const refusal = ({ code, message }: WebhookVerificationError): Answer => ({ status: statusOf(code), body: message })
+const refusal = ({ code, message }: WebhookVerificationError): Answer => ({
+  status: statusOf(code),
+  body: message,
+})
 
 function statusOf(code: VerificationErrorCode): number {
   if (code === 'BODY_TOO_LONG') return 413
@@ -60,9 +73,12 @@ async function once({ dedupe, on }: ReceiverOptions, delivery: Delivery): Promis
   const { deliveryId, event } = delivery
   const begun = (await dedupe?.begin(deliveryId)) ?? 'begun'
   if (begun === 'done') return { status: 200, body: 'seen before' }
-  if (begun === 'busy') return { status: 409, body: 'another request with this delivery is being worked on' }
+  if (begun === 'busy')
+    return { status: 409, body: 'another request with this delivery is being worked on' }
   try {
-    const handle = on[event.event] as ((event: WebhookEvent, delivery: Delivery) => unknown) | undefined
+    const handle = on[event.event] as
+      | ((event: WebhookEvent, delivery: Delivery) => unknown)
+      | undefined
     await handle?.(event, delivery)
   } catch (error) {
     await dedupe?.abandon(deliveryId)

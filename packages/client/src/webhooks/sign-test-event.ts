@@ -10,7 +10,10 @@ export type SignedTestEvent = { readonly body: string; readonly headers: Record<
 export async function signTestEvent(
   event: WebhookEvent,
   secret: string,
-  { deliveryId = crypto.randomUUID(), now = Date.now() }: { readonly deliveryId?: string; readonly now?: number } = {},
+  {
+    deliveryId = crypto.randomUUID(),
+    now = Date.now(),
+  }: { readonly deliveryId?: string; readonly now?: number } = {},
 ): Promise<SignedTestEvent> {
   const body = JSON.stringify(event)
   const timestamp = String(Math.floor(now / 1000))
@@ -30,4 +33,5 @@ export async function signTestEvent(
   }
 }
 
-const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+const hex = (bytes: Uint8Array): string =>
+  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -26,12 +26,18 @@ const codeOf = (verifying: Promise<unknown>) =>
 describe('a request that the service signed', () => {
   it('gives its event, its delivery and when it was signed', async () => {
     const { body, headers } = await signed()
-    expect(await verify(body, headers, secret, { now })).toEqual({ deliveryId: 'd-1', signedAt: NOW, event })
+    expect(await verify(body, headers, secret, { now })).toEqual({
+      deliveryId: 'd-1',
+      signedAt: NOW,
+      event,
+    })
   })
   it('is believed in every form that frameworks hand it over in', async () => {
     const { body, headers } = await signed()
     const bytes = new TextEncoder().encode(body)
-    const listed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]))
+    const listed = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]),
+    )
     for (const form of [body, bytes, bytes.buffer, Buffer.from(body)]) {
       for (const given of [headers, new Headers(headers), listed] satisfies HeadersLike[]) {
         expect(await codeOf(verify(form, given, secret, { now }))).toBe('verified')
@@ -41,7 +47,10 @@ describe('a request that the service signed', () => {
   it('is believed with either secret while one is being rotated', async () => {
     const { body, headers } = await signed()
     expect(await codeOf(verify(body, headers, [aSecret(), secret], { now }))).toBe('verified')
-    const both = { ...headers, 'webhook-signature': `v1,${randomBytes(32).toString('base64')} ${headers['webhook-signature']}` }
+    const both = {
+      ...headers,
+      'webhook-signature': `v1,${randomBytes(32).toString('base64')} ${headers['webhook-signature']}`,
+    }
     expect(await codeOf(verify(body, both, secret, { now }))).toBe('verified')
   })
   it('signs for tests as third-party verifiers understand it, in both schemes', async () => {
@@ -60,7 +69,12 @@ describe('a request that must not be believed', () => {
       verify(body, { ...headers, 'webhook-id': 'd-2' }, secret, { now }),
       verify(body, { ...headers, 'webhook-timestamp': String(NOW / 1000 + 1) }, secret, { now }),
       verify(body, headers, aSecret(), { now }),
-      verify(body, { ...headers, 'webhook-signature': headers['webhook-signature']?.replace('v1,', 'v0,') }, secret, { now }),
+      verify(
+        body,
+        { ...headers, 'webhook-signature': headers['webhook-signature']?.replace('v1,', 'v0,') },
+        secret,
+        { now },
+      ),
       verify(body, { ...headers, 'webhook-signature': 'v1,***' }, secret, { now }),
     ]
     const codes = await Promise.all(refused.map(codeOf))
@@ -71,12 +85,21 @@ describe('a request that must not be believed', () => {
     const forged = createHmac('sha256', secret)
       .update(`d-1.${NOW / 1000}.${body}`)
       .digest('base64')
-    expect(await codeOf(verify(body, { ...headers, 'webhook-signature': `v1,${forged}` }, secret, { now }))).toBe('SIGNATURE_MISMATCH')
+    expect(
+      await codeOf(
+        verify(body, { ...headers, 'webhook-signature': `v1,${forged}` }, secret, { now }),
+      ),
+    ).toBe('SIGNATURE_MISMATCH')
   })
   it('has a signature that only begins as the right one, or goes on behind it', async () => {
     const { body, headers } = await signed()
     const right = Buffer.from(headers['webhook-signature']?.slice(3) ?? '', 'base64')
-    for (const wrong of [right.subarray(0, 31), Buffer.concat([right, Buffer.alloc(1)]), Buffer.alloc(0), Buffer.alloc(32)]) {
+    for (const wrong of [
+      right.subarray(0, 31),
+      Buffer.concat([right, Buffer.alloc(1)]),
+      Buffer.alloc(0),
+      Buffer.alloc(32),
+    ]) {
       const changed = { ...headers, 'webhook-signature': `v1,${wrong.toString('base64')}` }
       expect(await codeOf(verify(body, changed, secret, { now }))).toBe('SIGNATURE_MISMATCH')
     }
@@ -87,26 +110,36 @@ describe('a request that must not be believed', () => {
     const sign = vi.spyOn(crypto.subtle, 'sign')
     const check = vi.spyOn(crypto.subtle, 'verify')
     onTestFinished(() => void vi.restoreAllMocks())
-    expect(await codeOf(verify('x'.repeat(1_000), many, [secret, aSecret()], { now }))).toBe('SIGNATURE_MISMATCH')
+    expect(await codeOf(verify('x'.repeat(1_000), many, [secret, aSecret()], { now }))).toBe(
+      'SIGNATURE_MISMATCH',
+    )
     expect(sign.mock.calls.length + check.mock.calls.length).toBe(2)
   })
   it.each([301, -301])('was signed %i seconds ago', async (seconds) => {
     const { body, headers } = await signed(secret, NOW - seconds * 1000)
     expect(await codeOf(verify(body, headers, secret, { now }))).toBe('TIMESTAMP_TOO_FAR')
-    expect(await codeOf(verify(body, headers, secret, { now, toleranceSeconds: 600 }))).toBe('verified')
+    expect(await codeOf(verify(body, headers, secret, { now, toleranceSeconds: 600 }))).toBe(
+      'verified',
+    )
   })
   it('has a time that is none', async () => {
     const { body, headers } = await signed()
-    expect(await codeOf(verify(body, { ...headers, 'webhook-timestamp': 'soon' }, secret, { now }))).toBe('TIMESTAMP_TOO_FAR')
+    expect(
+      await codeOf(verify(body, { ...headers, 'webhook-timestamp': 'soon' }, secret, { now })),
+    ).toBe('TIMESTAMP_TOO_FAR')
   })
   it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('lacks %s', async (name) => {
     const { body, headers } = await signed()
-    expect(await codeOf(verify(body, { ...headers, [name]: undefined }, secret, { now }))).toBe('HEADERS_MISSING')
+    expect(await codeOf(verify(body, { ...headers, [name]: undefined }, secret, { now }))).toBe(
+      'HEADERS_MISSING',
+    )
   })
   it('says what to do about a body that was parsed before', async () => {
     const { headers } = await signed()
     for (const parsed of [event, '[object Object]', undefined]) {
-      await expect(verify(parsed as unknown as string, headers, secret, { now })).rejects.toMatchObject({
+      await expect(
+        verify(parsed as unknown as string, headers, secret, { now }),
+      ).rejects.toMatchObject({
         code: 'BODY_ALREADY_PARSED',
         message: expect.stringContaining('express.raw'),
       })
@@ -120,12 +153,17 @@ describe('a request that must not be believed', () => {
   })
   it('has no secret to be verified with', async () => {
     const { body, headers } = await signed()
-    for (const none of [undefined, '', [], [secret, '']]) expect(await codeOf(verify(body, headers, none, { now }))).toBe('SECRET_MISSING')
+    for (const none of [undefined, '', [], [secret, '']])
+      expect(await codeOf(verify(body, headers, none, { now }))).toBe('SECRET_MISSING')
   })
   it('holds no event', async () => {
     for (const body of ['not json', '[]', '{"event":1,"data":{}}', 'null']) {
       const signature = new Webhook(secret).sign('d-1', new Date(NOW), body)
-      const headers = { 'webhook-id': 'd-1', 'webhook-timestamp': String(NOW / 1000), 'webhook-signature': signature }
+      const headers = {
+        'webhook-id': 'd-1',
+        'webhook-timestamp': String(NOW / 1000),
+        'webhook-signature': signature,
+      }
       expect(await codeOf(verify(body, headers, secret, { now }))).toBe('BODY_NOT_AN_EVENT')
     }
   })

@@ -3,7 +3,9 @@ import { bytesOf, keysIn, type Secret } from './secrets.js'
 import { WebhookVerificationError } from './verification-error.js'
 
 /** As frameworks hand headers over: names in any case, values joined or in a list. */
-export type HeadersLike = Headers | { readonly [name: string]: string | readonly string[] | undefined }
+export type HeadersLike =
+  | Headers
+  | { readonly [name: string]: string | readonly string[] | undefined }
 
 export type VerifyOptions = {
   /** How old, or how far in the future, a request may be; 300 s unless given. */
@@ -40,13 +42,17 @@ export async function verify(
   const deliveryId = headerOf(headers, 'webhook-id')
   const timestamp = headerOf(headers, 'webhook-timestamp')
   const signatures = headerOf(headers, 'webhook-signature')
-  if (!deliveryId || !timestamp || !signatures) throw new WebhookVerificationError('HEADERS_MISSING')
+  if (!deliveryId || !timestamp || !signatures)
+    throw new WebhookVerificationError('HEADERS_MISSING')
   const signedAt = Number(timestamp) * 1000
-  if (!(Math.abs(now() - signedAt) <= toleranceSeconds * 1000)) throw new WebhookVerificationError('TIMESTAMP_TOO_FAR')
+  if (!(Math.abs(now() - signedAt) <= toleranceSeconds * 1000))
+    throw new WebhookVerificationError('TIMESTAMP_TOO_FAR')
 
   const signed = new TextEncoder().encode(`${deliveryId}.${timestamp}.${body}`)
   const expected = await Promise.all(keysIn(secret).map((key) => hmac(key, signed)))
-  const given = signatures.split(' ').flatMap((entry) => (entry.startsWith('v1,') ? (bytesOf(entry.slice(3)) ?? []) : []))
+  const given = signatures
+    .split(' ')
+    .flatMap((entry) => (entry.startsWith('v1,') ? (bytesOf(entry.slice(3)) ?? []) : []))
   if (!anyFits(expected, given)) throw new WebhookVerificationError('SIGNATURE_MISMATCH')
   return { deliveryId, signedAt, event: eventOf(body) }
 }
@@ -69,7 +75,8 @@ function isEqual(expected: Uint8Array, given: Uint8Array): boolean {
 /** The form that frameworks give a body which they have parsed is told from bytes and text, or from the text that comes of it. */
 function textOf(rawBody: unknown): string {
   if (typeof rawBody === 'string' && rawBody !== '[object Object]') return rawBody
-  if (rawBody instanceof Uint8Array || rawBody instanceof ArrayBuffer) return decoder.decode(rawBody)
+  if (rawBody instanceof Uint8Array || rawBody instanceof ArrayBuffer)
+    return decoder.decode(rawBody)
   throw new WebhookVerificationError('BODY_ALREADY_PARSED')
 }
 
@@ -81,14 +88,28 @@ function headerOf(headers: HeadersLike, name: string): string | undefined {
 }
 
 /** HMAC SHA-256. */
-export async function hmac(key: Uint8Array<ArrayBuffer>, data: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  const imported = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+export async function hmac(
+  key: Uint8Array<ArrayBuffer>,
+  data: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array> {
+  const imported = await crypto.subtle.importKey(
+    'raw',
+    key,
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign'],
+  )
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, data))
 }
 
 function eventOf(body: string): WebhookEvent {
   const event: unknown = parse(body)
-  const isEvent = typeof event === 'object' && event !== null && 'event' in event && 'data' in event && typeof event.event === 'string'
+  const isEvent =
+    typeof event === 'object' &&
+    event !== null &&
+    'event' in event &&
+    'data' in event &&
+    typeof event.event === 'string'
   if (!isEvent) throw new WebhookVerificationError('BODY_NOT_AN_EVENT')
   return event as WebhookEvent
 }

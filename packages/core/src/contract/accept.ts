@@ -4,27 +4,63 @@ import { newMessage } from '../testing/builders.js'
 import { heldBy, LEASE_MS, NOW, SECOND, UNKNOWN_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
-const TEXTS = ['a\u{1F600}\u2028é', '\uFEFFbyte order mark', ' padded\t\n', `'; drop table messages; --`, '%_*?[a]', 'x'.repeat(65_536)]
-const METADATA = '{"__proto__":{"a":1},"channel":null,"nested":[{"deep":[true,1.5,-1e21]}],"":"","ключ":"\\u2028"}'
+const TEXTS = [
+  'a\u{1F600}\u2028é',
+  '\uFEFFbyte order mark',
+  ' padded\t\n',
+  `'; drop table messages; --`,
+  '%_*?[a]',
+  'x'.repeat(65_536),
+]
+const METADATA =
+  '{"__proto__":{"a":1},"channel":null,"nested":[{"deep":[true,1.5,-1e21]}],"":"","ключ":"\\u2028"}'
 
 export function acceptSuite(it: StorageTest): void {
   it('G1: keeps a message and reads it back whole', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent()
     const metadata = JSON.parse(METADATA) as JsonObject
     const executionPrincipal = { type: 'end_user', endUserId: 'user 1' } as const
-    const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
+    const trace = {
+      traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      tracestate: 'a=1',
+    }
     const optional = { metadata, fingerprint: 'f00', idempotencyKey: 'k', trace }
-    const sent = newMessage(agent, { ...optional, executionPrincipal, sessionId: 's', now: NOW + 7 })
-    expect(await messages.accept(sent)).toMatchObject({ kind: 'created', message: { fingerprint: 'f00', trace } })
+    const sent = newMessage(agent, {
+      ...optional,
+      executionPrincipal,
+      sessionId: 's',
+      now: NOW + 7,
+    })
+    expect(await messages.accept(sent)).toMatchObject({
+      kind: 'created',
+      message: { fingerprint: 'f00', trace },
+    })
 
     const { metadata: kept, ...message } = (await scene.reread(sent)) ?? {}
     const { id, projectId, agentId, sessionId, fingerprint } = sent
-    const facts = { id, projectId, agentId, sessionId, message: sent.message, executionPrincipal, fingerprint, trace }
-    expect(message).toEqual({ ...facts, attempt: 0, state: { kind: 'queued', notBefore: NOW + 7 }, createdAt: NOW + 7 })
+    const facts = {
+      id,
+      projectId,
+      agentId,
+      sessionId,
+      message: sent.message,
+      executionPrincipal,
+      fingerprint,
+      trace,
+    }
+    expect(message).toEqual({
+      ...facts,
+      attempt: 0,
+      state: { kind: 'queued', notBefore: NOW + 7 },
+      createdAt: NOW + 7,
+    })
     expect(canonicalJson(kept ?? null)).toBe(canonicalJson(metadata))
   })
 
-  it('answers the message as it is then kept, without what it was not given', async ({ storage: { messages }, scene }) => {
+  it('answers the message as it is then kept, without what it was not given', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const sent = newMessage(await scene.agent())
     const accepted = await messages.accept(sent)
     expect(accepted).toEqual({ kind: 'created', message: await scene.reread(sent) })
@@ -39,17 +75,27 @@ export function acceptSuite(it: StorageTest): void {
     expect(await scene.reread(sent)).toMatchObject({ message: text, sessionId: sent.sessionId })
   })
 
-  it('is born running under a lease when the session is idle and the caller wants to run it', async ({ storage: { messages }, scene }) => {
+  it('is born running under a lease when the session is idle and the caller wants to run it', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const sent = newMessage(await scene.agent(), { claimUntil: NOW + LEASE_MS })
     const accepted = await messages.accept(sent)
     if (accepted.kind !== 'claimed') throw new Error(`it was ${accepted.kind}`)
-    expect(accepted.claimed.message).toMatchObject({ id: sent.id, attempt: 1, state: { kind: 'running', startedAt: NOW } })
+    expect(accepted.claimed.message).toMatchObject({
+      id: sent.id,
+      attempt: 1,
+      state: { kind: 'running', startedAt: NOW },
+    })
     expect(accepted.claimed.lease.until).toBe(NOW + LEASE_MS)
     expect(accepted.claimed.lost).toBeUndefined()
     expect(await scene.reread(sent)).toEqual(accepted.claimed.message)
   })
 
-  it('says agent_not_found for an agent that is not there', async ({ storage: { messages }, scene }) => {
+  it('says agent_not_found for an agent that is not there', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = { ...(await scene.agent()), id: UNKNOWN_ID }
     expect(await messages.accept(newMessage(agent))).toEqual({ kind: 'agent_not_found' })
   })
@@ -57,7 +103,11 @@ export function acceptSuite(it: StorageTest): void {
   it.for(['stopped', 'starting', 'stopping', 'error'] as const)(
     'stores nothing for an agent that is %s',
     async (kind, { storage, scene }) => {
-      const error = { lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, failures: 1, retryAt: NOW } as const
+      const error = {
+        lastError: { code: 'RUNTIME_EXITED', message: 'gone' },
+        failures: 1,
+        retryAt: NOW,
+      } as const
       const agent = await scene.agent({ state: kind === 'error' ? { kind, ...error } : { kind } })
       const sent = newMessage(agent)
       expect(await storage.messages.accept(sent)).toEqual({ kind: 'agent_not_running' })
@@ -65,7 +115,10 @@ export function acceptSuite(it: StorageTest): void {
     },
   )
 
-  it('lets at most maxQueued open messages be ahead of a new one', async ({ storage: { messages }, scene }) => {
+  it('lets at most maxQueued open messages be ahead of a new one', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent({ maxQueued: 2 })
     const first = await scene.run(agent)
     await scene.send(agent)
@@ -78,25 +131,47 @@ export function acceptSuite(it: StorageTest): void {
     expect(await messages.accept(refused)).toMatchObject({ kind: 'created' })
   })
 
-  it('takes messages one at a time into the sessions of an agent with maxQueued 0', async ({ storage: { messages }, scene }) => {
+  it('takes messages one at a time into the sessions of an agent with maxQueued 0', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent({ maxQueued: 0 })
     const run = await scene.run(agent, { sessionId: 'a' })
-    expect(await messages.accept(newMessage(agent, { sessionId: 'a' }))).toEqual({ kind: 'session_full' })
-    expect(await messages.accept(newMessage(agent, { sessionId: 'b' }))).toMatchObject({ kind: 'created' })
+    expect(await messages.accept(newMessage(agent, { sessionId: 'a' }))).toEqual({
+      kind: 'session_full',
+    })
+    expect(await messages.accept(newMessage(agent, { sessionId: 'b' }))).toMatchObject({
+      kind: 'created',
+    })
     await scene.answer(run)
-    expect(await messages.accept(newMessage(agent, { sessionId: 'a' }))).toMatchObject({ kind: 'created' })
+    expect(await messages.accept(newMessage(agent, { sessionId: 'a' }))).toMatchObject({
+      kind: 'created',
+    })
   })
 
-  it('counts a message that backs off as one that is ahead', async ({ storage: { messages }, scene }) => {
+  it('counts a message that backs off as one that is ahead', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent({ maxQueued: 0 })
     const run = await scene.run(agent)
-    await messages.recordRun({ ...heldBy(run), state: { kind: 'queued', notBefore: NOW + SECOND }, now: NOW })
+    await messages.recordRun({
+      ...heldBy(run),
+      state: { kind: 'queued', notBefore: NOW + SECOND },
+      now: NOW,
+    })
     expect(await messages.accept(newMessage(agent))).toEqual({ kind: 'session_full' })
   })
 
-  it('takes exactly as many messages as have room when they come at once', async ({ storage, second, scene }) => {
+  it('takes exactly as many messages as have room when they come at once', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const agent = await scene.agent({ maxQueued: 4 })
-    const sends = Array.from({ length: 20 }, (_, i) => (i % 2 ? storage : second).messages.accept(newMessage(agent)))
+    const sends = Array.from({ length: 20 }, (_, i) =>
+      (i % 2 ? storage : second).messages.accept(newMessage(agent)),
+    )
     const kinds = (await Promise.all(sends)).map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'created')).toHaveLength(5)
     expect(kinds.filter((kind) => kind === 'session_full')).toHaveLength(15)

@@ -10,12 +10,22 @@ import type { UnwrappedStorage } from './unwrapped.js'
 const START = Math.floor(NOW / MINUTE) * MINUTE
 const QUERY: ActivityQuery = { projectId: PROJECT_ID, since: START, bucketMs: MINUTE, newest: 100 }
 
-const inOrder = <T>(rows: readonly T[]): T[] => rows.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+const inOrder = <T>(rows: readonly T[]): T[] =>
+  rows.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
 
 /** One attempt for each webhook that hears of the event. */
-async function attempt({ deliveries }: UnwrappedStorage, scene: Scene, startedAt: number, outcome: Outcome): Promise<void> {
+async function attempt(
+  { deliveries }: UnwrappedStorage,
+  scene: Scene,
+  startedAt: number,
+  outcome: Outcome,
+): Promise<void> {
   const agent = await scene.agent()
-  for (const { delivery, lease } of await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })) {
+  for (const { delivery, lease } of await scene.publish(
+    agent,
+    {},
+    { until: NOW + LEASE_MS, except: new Set() },
+  )) {
     const state = { kind: 'exhausted', exhaustedAt: startedAt } as const
     await deliveries.recordAttempt({
       ...{ deliveryId: delivery.id, token: lease.token, state },
@@ -31,7 +41,10 @@ export function activitySuite(it: StorageTest): void {
     await scene.send(agent, { sessionId: 'before', now: START - 1 })
     await scene.send(agent, { sessionId: 'a', now: START })
     await scene.send(await scene.agent(), { sessionId: 'b', now: START + MINUTE - 1 })
-    await scene.answer(await scene.run(agent, { sessionId: 'c', now: START + MINUTE }), START + MINUTE)
+    await scene.answer(
+      await scene.run(agent, { sessionId: 'c', now: START + MINUTE }),
+      START + MINUTE,
+    )
     await scene.send(other, { now: START })
     expect(inOrder(await storage.messages.activity(QUERY))).toEqual([
       { at: START, state: 'queued', count: 2 },
@@ -39,7 +52,10 @@ export function activitySuite(it: StorageTest): void {
     ])
   })
 
-  it('counts attempts by webhook and status code, and those that reached nobody under 0', async ({ storage, scene }) => {
+  it('counts attempts by webhook and status code, and those that reached nobody under 0', async ({
+    storage,
+    scene,
+  }) => {
     const webhook = await scene.webhook()
     await scene.webhook({ projectId: OTHER_PROJECT_ID })
     await attempt(storage, scene, START - 1, refused())
@@ -55,13 +71,19 @@ export function activitySuite(it: StorageTest): void {
     ])
   })
 
-  it('looks at the newest only, of each agent and of all deliveries', async ({ storage, scene }) => {
+  it('looks at the newest only, of each agent and of all deliveries', async ({
+    storage,
+    scene,
+  }) => {
     await scene.webhook()
     const agent = await scene.agent()
     for (const sessionId of ['a', 'b', 'c']) await scene.send(agent, { sessionId, now: START })
-    for (const statusCode of [500, 501, 502]) await attempt(storage, scene, START, refused(statusCode))
+    for (const statusCode of [500, 501, 502])
+      await attempt(storage, scene, START, refused(statusCode))
     const newest = { ...QUERY, newest: 2 }
-    expect(await storage.messages.activity(newest)).toEqual([{ at: START, state: 'queued', count: 2 }])
+    expect(await storage.messages.activity(newest)).toEqual([
+      { at: START, state: 'queued', count: 2 },
+    ])
     const attempts = await storage.deliveries.activity(newest)
     expect(inOrder(attempts.map(({ statusCode }) => statusCode))).toEqual([501, 502])
   })

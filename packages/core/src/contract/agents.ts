@@ -7,19 +7,36 @@ import type { StorageTest } from './storage-test.js'
 
 const FULL: Partial<Agent> = {
   defaultExecutionPrincipal: { type: 'end_user', endUserId: 'user 1' },
-  runtime: { kind: 'http', options: { url: 'https://agent.example', deep: { list: [1, null, 'é'] } }, secrets: 'v1.sealed' as Sealed },
+  runtime: {
+    kind: 'http',
+    options: { url: 'https://agent.example', deep: { list: [1, null, 'é'] } },
+    secrets: 'v1.sealed' as Sealed,
+  },
   desiredState: 'stopped',
-  state: { kind: 'error', lastError: { code: 'RUNTIME_EXITED', message: 'gone' }, failures: 2, retryAt: NOW + MINUTE },
+  state: {
+    kind: 'error',
+    lastError: { code: 'RUNTIME_EXITED', message: 'gone' },
+    failures: 2,
+    retryAt: NOW + MINUTE,
+  },
   ...{ concurrency: 3, maxAttempts: 1, maxQueued: 0, createdAt: NOW + 1, updatedAt: NOW + 2 },
 }
 
 const STOPPED = { desiredState: 'stopped', state: { kind: 'stopped' } } as const
 
 export function agentsSuite(it: StorageTest): void {
-  it('keeps an agent and reads it back whole, by id and by name', async ({ storage: { agents } }) => {
+  it('keeps an agent and reads it back whole, by id and by name', async ({
+    storage: { agents },
+  }) => {
     for (const agent of [
       anAgent(FULL),
-      anAgent({ state: { kind: 'error', lastError: { code: 'RUNTIME_UNHEALTHY', message: 'no' }, failures: 10 } }),
+      anAgent({
+        state: {
+          kind: 'error',
+          lastError: { code: 'RUNTIME_UNHEALTHY', message: 'no' },
+          failures: 10,
+        },
+      }),
       anAgent(),
       anAgent({ defaultExecutionPrincipal: { type: 'end_user' }, state: { kind: 'starting' } }),
     ]) {
@@ -31,7 +48,9 @@ export function agentsSuite(it: StorageTest): void {
     expect(await agents.get(PROJECT_ID, 'nobody')).toBeUndefined()
   })
 
-  it('refuses a second agent of one name, but not the same one again', async ({ storage: { agents } }) => {
+  it('refuses a second agent of one name, but not the same one again', async ({
+    storage: { agents },
+  }) => {
     const agent = anAgent({ name: 'echo' })
     expect(await agents.create(agent, 1_000)).toBe('created')
     expect(await agents.create(agent, 1_000)).toBe('created')
@@ -39,7 +58,9 @@ export function agentsSuite(it: StorageTest): void {
     expect((await agents.list(PROJECT_ID, { limit: 10 })).data).toEqual([agent])
   })
 
-  it('takes at most so many of a project, a repeated one is none more, and a deleted one leaves room', async ({ storage: { agents } }) => {
+  it('takes at most so many of a project, a repeated one is none more, and a deleted one leaves room', async ({
+    storage: { agents },
+  }) => {
     const [first, last] = [anAgent(), anAgent()]
     expect(await agents.create(first, 2)).toBe('created')
     expect(await agents.create(last, 2)).toBe('created')
@@ -52,11 +73,16 @@ export function agentsSuite(it: StorageTest): void {
   })
 
   it('keeps the limit when many are created at once', async ({ storage, second }) => {
-    const creates = Array.from({ length: 10 }, (_, i) => (i % 2 ? storage : second).agents.create(anAgent(), 3))
+    const creates = Array.from({ length: 10 }, (_, i) =>
+      (i % 2 ? storage : second).agents.create(anAgent(), 3),
+    )
     expect((await Promise.all(creates)).filter((answer) => answer === 'created')).toHaveLength(3)
   })
 
-  it('a creation that is repeated late undoes no change', async ({ storage: { agents }, scene }) => {
+  it('a creation that is repeated late undoes no change', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const changed = await agents.update(PROJECT_ID, agent.id, { maxQueued: 7, updatedAt: NOW + 5 })
     expect(await agents.create(agent, 1_000)).toBe('created')
@@ -65,41 +91,73 @@ export function agentsSuite(it: StorageTest): void {
 
   it('changes what it is told and leaves the rest', async ({ storage: { agents }, scene }) => {
     const agent = await scene.agent(STOPPED)
-    const change = { name: 'renamed', runtime: { kind: 'http', options: { url: 'https://new.example' } }, maxQueued: 7, updatedAt: NOW + 5 }
+    const change = {
+      name: 'renamed',
+      runtime: { kind: 'http', options: { url: 'https://new.example' } },
+      maxQueued: 7,
+      updatedAt: NOW + 5,
+    }
     expect(await agents.update(PROJECT_ID, agent.id, change)).toEqual({ ...agent, ...change })
     expect(await agents.get(PROJECT_ID, 'renamed')).toEqual({ ...agent, ...change })
     expect(await agents.get(PROJECT_ID, agent.name)).toBeUndefined()
     expect(await agents.update(PROJECT_ID, UNKNOWN_ID, change)).toBeUndefined()
   })
 
-  it('does not change the runtime of an agent that runs, or is to', async ({ storage: { agents }, scene }) => {
+  it('does not change the runtime of an agent that runs, or is to', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const change = { name: 'renamed', runtime: { kind: 'http', options: {} }, updatedAt: NOW + 5 }
-    for (const settings of [{ desiredState: 'stopped' }, { ...STOPPED, desiredState: 'running' }] as const) {
+    for (const settings of [
+      { desiredState: 'stopped' },
+      { ...STOPPED, desiredState: 'running' },
+    ] as const) {
       const agent = await scene.agent(settings)
       expect(await agents.update(PROJECT_ID, agent.id, change)).toBe('not_stopped')
       expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
     }
   })
 
-  it('refuses the name of another agent, and takes its own', async ({ storage: { agents }, scene }) => {
+  it('refuses the name of another agent, and takes its own', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const [agent, other] = [await scene.agent({ name: 'one' }), await scene.agent({ name: 'two' })]
-    expect(await agents.update(PROJECT_ID, agent.id, { name: other.name, maxQueued: 1, updatedAt: NOW })).toBe('name_taken')
+    expect(
+      await agents.update(PROJECT_ID, agent.id, { name: other.name, maxQueued: 1, updatedAt: NOW }),
+    ).toBe('name_taken')
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
-    expect(await agents.update(PROJECT_ID, agent.id, { name: 'one', updatedAt: NOW })).toMatchObject({ name: 'one' })
+    expect(
+      await agents.update(PROJECT_ID, agent.id, { name: 'one', updatedAt: NOW }),
+    ).toMatchObject({ name: 'one' })
   })
 
-  it('changes the state only from the one that was expected', async ({ storage: { agents }, scene }) => {
+  it('changes the state only from the one that was expected', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const agent = await scene.agent({ state: { kind: 'stopped' } })
     const running = { kind: 'running', startedAt: NOW } as const
     const change = { agentId: agent.id, to: running }
-    expect(await agents.changeState({ ...change, from: 'starting' })).toEqual({ changed: false, deliveries: [] })
+    expect(await agents.changeState({ ...change, from: 'starting' })).toEqual({
+      changed: false,
+      deliveries: [],
+    })
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
-    expect(await agents.changeState({ ...change, from: 'stopped' })).toEqual({ changed: true, deliveries: [] })
+    expect(await agents.changeState({ ...change, from: 'stopped' })).toEqual({
+      changed: true,
+      deliveries: [],
+    })
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual({ ...agent, state: running })
-    expect(await agents.changeState({ ...change, agentId: UNKNOWN_ID, from: 'stopped' })).toMatchObject({ changed: false })
+    expect(
+      await agents.changeState({ ...change, agentId: UNKNOWN_ID, from: 'stopped' }),
+    ).toMatchObject({ changed: false })
   })
 
-  it('lists those that should run or are not stopped, of every project', async ({ storage: { agents }, scene }) => {
+  it('lists those that should run or are not stopped, of every project', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const stopped = { kind: 'stopped' } as const
     const active = [
       await scene.agent({ desiredState: 'running', state: stopped }),
@@ -113,18 +171,31 @@ export function agentsSuite(it: StorageTest): void {
     expect(listed).toEqual(expect.arrayContaining(active))
   })
 
-  it('refuses to delete an agent with open messages, of whatever kind', async ({ storage, scene }) => {
+  it('refuses to delete an agent with open messages, of whatever kind', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
-    await storage.messages.defer({ ...heldBy(run), state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW } })
+    await storage.messages.defer({
+      ...heldBy(run),
+      state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW },
+    })
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
-    await storage.messages.recordRun({ ...heldBy(run), state: { kind: 'queued', notBefore: NOW }, now: NOW })
+    await storage.messages.recordRun({
+      ...heldBy(run),
+      state: { kind: 'queued', notBefore: NOW },
+      now: NOW,
+    })
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
     expect(await storage.agents.get(PROJECT_ID, agent.id)).toEqual(agent)
   })
 
-  it('deletes an agent with its messages; the deliveries of its events stay', async ({ storage, scene }) => {
+  it('deletes an agent with its messages; the deliveries of its events stay', async ({
+    storage,
+    scene,
+  }) => {
     const [agent] = [await scene.agent(), await scene.webhook()]
     const run = await scene.run(agent, { idempotencyKey: 'k' })
     await scene.answer(run)
@@ -132,22 +203,34 @@ export function agentsSuite(it: StorageTest): void {
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('deleted')
     expect(await storage.agents.get(PROJECT_ID, agent.id)).toBeUndefined()
     expect(await scene.reread(run.message)).toBeUndefined()
-    expect(await storage.messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'agent_not_found' })
+    expect(await storage.messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({
+      kind: 'agent_not_found',
+    })
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBeUndefined()
-    expect(await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })).toHaveLength(1)
+    expect(
+      await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS }),
+    ).toHaveLength(1)
   })
 
-  it('deletes by force what is still open: its runs have lost their leases and nothing is left to claim', async ({ storage, scene }) => {
+  it('deletes by force what is still open: its runs have lost their leases and nothing is left to claim', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     await scene.send(agent, { sessionId: 'other' })
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: true })).toBe('deleted')
     expect(await scene.answer(run)).toEqual({ kind: 'lease_lost' })
-    expect(await storage.messages.extendLeases([heldBy(run)], NOW + MINUTE)).toEqual([run.message.id])
+    expect(await storage.messages.extendLeases([heldBy(run)], NOW + MINUTE)).toEqual([
+      run.message.id,
+    ])
     expect(await scene.claim(agent, NOW + MINUTE)).toEqual([])
   })
 
-  it('frees the name of a deleted agent, and its sessions start afresh', async ({ storage: { agents }, scene }) => {
+  it('frees the name of a deleted agent, and its sessions start afresh', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const agent = await scene.agent({ name: 'echo' })
     await scene.run(agent)
     await agents.delete(PROJECT_ID, agent.id, { force: true })

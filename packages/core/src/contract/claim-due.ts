@@ -7,10 +7,18 @@ import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, type Scene 
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
-const claimDue = (storage: UnwrappedStorage, query: Partial<ClaimDue> = {}): Promise<ClaimedDelivery[]> =>
+const claimDue = (
+  storage: UnwrappedStorage,
+  query: Partial<ClaimDue> = {},
+): Promise<ClaimedDelivery[]> =>
   storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, ...query })
 
-async function publishTimes(scene: Scene, agent: Agent, times: number, createdAt = NOW): Promise<void> {
+async function publishTimes(
+  scene: Scene,
+  agent: Agent,
+  times: number,
+  createdAt = NOW,
+): Promise<void> {
   await Promise.all(Array.from({ length: times }, () => scene.publish(agent, { createdAt })))
 }
 
@@ -22,27 +30,44 @@ const failOnce = ({ deliveries }: UnwrappedStorage, { delivery, lease }: Claimed
     state: { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 },
   })
 
-const webhookIds = (claimed: readonly ClaimedDelivery[]): string[] => claimed.map(({ webhook }) => webhook.id)
+const webhookIds = (claimed: readonly ClaimedDelivery[]): string[] =>
+  claimed.map(({ webhook }) => webhook.id)
 
 export function claimDueSuite(it: StorageTest): void {
-  it('claims what is due, under a lease, with all that an attempt needs', async ({ storage, scene }) => {
+  it('claims what is due, under a lease, with all that an attempt needs', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const webhook = await scene.webhook({ agentId: agent.id, description: 'mine' })
     await scene.publish(agent, { body: '{"a":1}', createdAt: NOW + 1 })
     expect(await claimDue(storage, { now: NOW })).toEqual([])
     const [claimed] = await claimDue(storage, { now: NOW + 1, until: NOW + LEASE_MS })
     expect(claimed).toMatchObject({ webhook, body: '{"a":1}', lease: { until: NOW + LEASE_MS } })
-    expect(claimed?.delivery.state).toEqual({ kind: 'sending', leaseUntil: NOW + LEASE_MS, step: 0 })
-    expect((await storage.deliveries.get(agent.projectId, claimed?.delivery.id ?? ''))?.delivery).toEqual(claimed?.delivery)
+    expect(claimed?.delivery.state).toEqual({
+      kind: 'sending',
+      leaseUntil: NOW + LEASE_MS,
+      step: 0,
+    })
+    expect(
+      (await storage.deliveries.get(agent.projectId, claimed?.delivery.id ?? ''))?.delivery,
+    ).toEqual(claimed?.delivery)
   })
 
-  it('claims nothing twice while a lease lasts, and again under a new token when its sender let it end', async ({ storage, scene }) => {
+  it('claims nothing twice while a lease lasts, and again under a new token when its sender let it end', async ({
+    storage,
+    scene,
+  }) => {
     await scene.webhook()
     await scene.publish(await scene.agent())
     const [first] = await claimDue(storage)
     expect(await claimDue(storage, { now: NOW + LEASE_MS - 1 })).toEqual([])
     const [again] = await claimDue(storage, { now: NOW + LEASE_MS, until: NOW + 2 * LEASE_MS })
-    expect(again?.delivery).toMatchObject({ id: first?.delivery.id, attemptCount: 0, state: { step: 0 } })
+    expect(again?.delivery).toMatchObject({
+      id: first?.delivery.id,
+      attemptCount: 0,
+      state: { step: 0 },
+    })
     expect(again?.lease.token).not.toBe(first?.lease.token)
   })
 
@@ -51,7 +76,8 @@ export function claimDueSuite(it: StorageTest): void {
     await scene.webhook()
     for (const createdAt of [NOW + 2, NOW + 3, NOW + 1]) await scene.publish(agent, { createdAt })
     const times = []
-    for (let turn = 0; turn < 3; turn++) times.push((await claimDue(storage, { now: NOW + 9, perWebhook: 1 }))[0]?.delivery.createdAt)
+    for (let turn = 0; turn < 3; turn++)
+      times.push((await claimDue(storage, { now: NOW + 9, perWebhook: 1 }))[0]?.delivery.createdAt)
     expect(times).toEqual([NOW + 1, NOW + 2, NOW + 3])
   })
 
@@ -77,13 +103,22 @@ export function claimDueSuite(it: StorageTest): void {
     expect(ids.filter((id) => id === flooded.id)).toHaveLength(8)
   })
 
-  it('G6: goes round the webhooks, so that each has its turn however small the limit is', async ({ storage, scene }) => {
+  it('G6: goes round the webhooks, so that each has its turn however small the limit is', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
-    const webhooks = [await scene.webhook(), await scene.webhook(), await scene.webhook(), await scene.webhook()]
+    const webhooks = [
+      await scene.webhook(),
+      await scene.webhook(),
+      await scene.webhook(),
+      await scene.webhook(),
+    ]
     await publishTimes(scene, agent, 10)
     for (const round of [1, 2]) {
       const turns = []
-      for (const _ of webhooks) turns.push(...webhookIds(await claimDue(storage, { limit: 2, perWebhook: 2 })))
+      for (const _ of webhooks)
+        turns.push(...webhookIds(await claimDue(storage, { limit: 2, perWebhook: 2 })))
       expect(new Set(turns).size, `webhooks served in round ${round}`).toBe(webhooks.length)
     }
   })
@@ -104,15 +139,21 @@ export function claimDueSuite(it: StorageTest): void {
     expect(await claimDue(storage, { perProject: 0 })).toEqual([])
   })
 
-  it('claims at most so many retries, and first attempts beyond them', async ({ storage, scene }) => {
+  it('claims at most so many retries, and first attempts beyond them', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.webhook()
     await publishTimes(scene, agent, 5)
     for (const claimed of await claimDue(storage)) await failOnce(storage, claimed)
     await publishTimes(scene, agent, 5, NOW + 2 * MINUTE)
     const later = { now: NOW + 3 * MINUTE, until: NOW + 3 * MINUTE + LEASE_MS }
-    const countsOf = (claimed: readonly ClaimedDelivery[]) => claimed.map(({ delivery }) => delivery.attemptCount)
-    expect(countsOf(await claimDue(storage, { ...later, retries: 2, limit: 4 }))).toEqual([1, 1, 0, 0])
+    const countsOf = (claimed: readonly ClaimedDelivery[]) =>
+      claimed.map(({ delivery }) => delivery.attemptCount)
+    expect(countsOf(await claimDue(storage, { ...later, retries: 2, limit: 4 }))).toEqual([
+      1, 1, 0, 0,
+    ])
     expect(countsOf(await claimDue(storage, { ...later, retries: 0 }))).toEqual([0, 0, 0])
     expect(countsOf(await claimDue(storage, later))).toEqual([1, 1, 1])
   })
@@ -122,17 +163,24 @@ export function claimDueSuite(it: StorageTest): void {
     for (let n = 0; n < 3; n++) await scene.webhook()
     await publishTimes(scene, agent, 2)
     for (const claimed of await claimDue(storage)) await failOnce(storage, claimed)
-    expect(await claimDue(storage, { now: NOW + MINUTE, retries: 3, perWebhook: 2 })).toHaveLength(3)
+    expect(await claimDue(storage, { now: NOW + MINUTE, retries: 3, perWebhook: 2 })).toHaveLength(
+      3,
+    )
   })
 
-  it('claims the oldest due first, whether it was attempted before or not', async ({ storage, scene }) => {
+  it('claims the oldest due first, whether it was attempted before or not', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.webhook()
     await publishTimes(scene, agent, 1)
     for (const claimed of await claimDue(storage)) await failOnce(storage, claimed)
     await publishTimes(scene, agent, 1, NOW + MINUTE - 1)
     await publishTimes(scene, agent, 1, NOW + MINUTE + 1)
-    const times = (await claimDue(storage, { now: NOW + 2 * MINUTE })).map(({ delivery }) => delivery.createdAt)
+    const times = (await claimDue(storage, { now: NOW + 2 * MINUTE })).map(
+      ({ delivery }) => delivery.createdAt,
+    )
     expect(times).toEqual([NOW + MINUTE - 1, NOW, NOW + MINUTE + 1])
   })
 
@@ -142,20 +190,32 @@ export function claimDueSuite(it: StorageTest): void {
     await scene.publish(await scene.agent())
     const elsewhere = await scene.agent({ projectId: OTHER_PROJECT_ID })
     await scene.publish(elsewhere)
-    expect(webhookIds(await claimDue(storage, { except: new Set([PROJECT_ID]) }))).toEqual([other.id])
-    const born = await scene.publish(elsewhere, {}, { until: NOW + LEASE_MS, except: new Set([OTHER_PROJECT_ID]) })
+    expect(webhookIds(await claimDue(storage, { except: new Set([PROJECT_ID]) }))).toEqual([
+      other.id,
+    ])
+    const born = await scene.publish(
+      elsewhere,
+      {},
+      { until: NOW + LEASE_MS, except: new Set([OTHER_PROJECT_ID]) },
+    )
     expect(born).toEqual([])
   })
 
   it('leaves out the webhooks that the caller excepts', async ({ storage, scene }) => {
     const [busy, free] = [await scene.webhook(), await scene.webhook()]
     await publishTimes(scene, await scene.agent(), 2)
-    expect(webhookIds(await claimDue(storage, { except: new Set([busy.id]) }))).toEqual([free.id, free.id])
+    expect(webhookIds(await claimDue(storage, { except: new Set([busy.id]) }))).toEqual([
+      free.id,
+      free.id,
+    ])
     expect(await claimDue(storage, { except: new Set([busy.id, free.id]) })).toEqual([])
     expect(webhookIds(await claimDue(storage))).toEqual([busy.id, busy.id])
   })
 
-  it('leaves out disabled webhooks, and goes on where they were once they are enabled', async ({ storage, scene }) => {
+  it('leaves out disabled webhooks, and goes on where they were once they are enabled', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const webhook = await scene.webhook()
     await publishTimes(scene, agent, 2)
@@ -163,7 +223,10 @@ export function claimDueSuite(it: StorageTest): void {
     await storage.webhooks.update(agent.projectId, webhook.id, { status: disabled, updatedAt: NOW })
     await publishTimes(scene, agent, 1, NOW + SECOND)
     expect(await claimDue(storage, { now: NOW + MINUTE })).toEqual([])
-    await storage.webhooks.update(agent.projectId, webhook.id, { status: { kind: 'enabled' }, updatedAt: NOW + MINUTE })
+    await storage.webhooks.update(agent.projectId, webhook.id, {
+      status: { kind: 'enabled' },
+      updatedAt: NOW + MINUTE,
+    })
     expect(await claimDue(storage, { now: NOW + MINUTE, until: NOW + 2 * MINUTE })).toHaveLength(3)
   })
 
@@ -171,14 +234,23 @@ export function claimDueSuite(it: StorageTest): void {
     const agent = await scene.agent()
     const { id } = await scene.webhook({ url: 'https://old.example' })
     await scene.publish(agent)
-    await storage.webhooks.update(agent.projectId, id, { url: 'https://new.example', updatedAt: NOW + 1 })
-    expect((await claimDue(storage))[0]?.webhook).toMatchObject({ id, url: 'https://new.example', updatedAt: NOW + 1 })
+    await storage.webhooks.update(agent.projectId, id, {
+      url: 'https://new.example',
+      updatedAt: NOW + 1,
+    })
+    expect((await claimDue(storage))[0]?.webhook).toMatchObject({
+      id,
+      url: 'https://new.example',
+      updatedAt: NOW + 1,
+    })
   })
 
   it('no two instances get the same delivery', async ({ storage, second, scene }) => {
     for (let i = 0; i < 4; i++) await scene.webhook()
     await publishTimes(scene, await scene.agent(), 10)
-    const claims = Array.from({ length: 10 }, (_, i) => claimDue(i % 2 ? storage : second, { limit: 7, perWebhook: 3 }))
+    const claims = Array.from({ length: 10 }, (_, i) =>
+      claimDue(i % 2 ? storage : second, { limit: 7, perWebhook: 3 }),
+    )
     const ids = (await Promise.all(claims)).flat().map(({ delivery }) => delivery.id)
     expect(new Set(ids).size).toBe(ids.length)
     const rest = await claimDue(storage)

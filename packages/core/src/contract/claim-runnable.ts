@@ -24,35 +24,50 @@ export function claimRunnableSuite(it: StorageTest): void {
     expect(await scene.claim(agent, NOW + LEASE_MS - 1)).toEqual([])
   })
 
-  it('claims a run again when its process let the lease end, and says that it was lost', async ({ scene }) => {
+  it('claims a run again when its process let the lease end, and says that it was lost', async ({
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.run(agent)
     const [again] = await scene.claim(agent, NOW + LEASE_MS)
-    expect(again).toMatchObject({ lost: 'running', message: { attempt: 2, state: { kind: 'running', startedAt: NOW + LEASE_MS } } })
+    expect(again).toMatchObject({
+      lost: 'running',
+      message: { attempt: 2, state: { kind: 'running', startedAt: NOW + LEASE_MS } },
+    })
     const [third] = await scene.claim(agent, NOW + 2 * LEASE_MS)
     expect(third).toMatchObject({ lost: 'running', message: { attempt: 3 } })
   })
 
-  it('waits for the end of a backoff, and calls nothing lost then', async ({ storage: { messages }, scene }) => {
+  it('waits for the end of a backoff, and calls nothing lost then', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     const state = { kind: 'queued', notBefore: NOW + 5 * SECOND } as const
-    expect(await messages.recordRun({ ...heldBy(run), state, now: NOW })).toMatchObject({ message: { state, attempt: 1 } })
+    expect(await messages.recordRun({ ...heldBy(run), state, now: NOW })).toMatchObject({
+      message: { state, attempt: 1 },
+    })
     expect(await scene.claim(agent, NOW + 5 * SECOND - 1)).toEqual([])
     const [again] = await scene.claim(agent, NOW + 5 * SECOND)
     expect(again?.message.attempt).toBe(2)
     expect(again?.lost).toBeUndefined()
   })
 
-  it('claims only for the agents that are asked for, and at most what each has free', async ({ storage: { messages }, scene }) => {
+  it('claims only for the agents that are asked for, and at most what each has free', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agents = [await scene.agent(), await scene.agent(), await scene.agent()] as const
-    for (const agent of agents) for (const sessionId of ['a', 'b', 'c']) await scene.send(agent, { sessionId })
+    for (const agent of agents)
+      for (const sessionId of ['a', 'b', 'c']) await scene.send(agent, { sessionId })
     const lanes = [
       { agentId: agents[0].id, free: 2 },
       { agentId: agents[1].id, free: 5 },
     ]
     const claimed = await messages.claimRunnable({ lanes, now: NOW, until: NOW + LEASE_MS })
-    const countOf = (agentId: string) => claimed.filter(({ message }) => message.agentId === agentId).length
+    const countOf = (agentId: string) =>
+      claimed.filter(({ message }) => message.agentId === agentId).length
     expect(agents.map(({ id }) => countOf(id))).toEqual([2, 3, 0])
   })
 
@@ -65,11 +80,15 @@ export function claimRunnableSuite(it: StorageTest): void {
     ] as const)
       await scene.send(agent, { sessionId, now })
     const order = []
-    for (let turn = 0; turn < 3; turn++) order.push((await scene.claim(agent, NOW + SECOND, 1))[0]?.message.sessionId)
+    for (let turn = 0; turn < 3; turn++)
+      order.push((await scene.claim(agent, NOW + SECOND, 1))[0]?.message.sessionId)
     expect(order).toEqual(['a', 'b', 'c'])
   })
 
-  it('claims nothing without lanes, without free slots or without work', async ({ storage: { messages }, scene }) => {
+  it('claims nothing without lanes, without free slots or without work', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     expect(await scene.claim(agent)).toEqual([])
     await scene.send(agent)
@@ -80,7 +99,8 @@ export function claimRunnableSuite(it: StorageTest): void {
 
   it('no two instances get the same run', async ({ storage, second, scene }) => {
     const agent = await scene.agent()
-    for (let session = 0; session < 40; session++) await scene.send(agent, { sessionId: `session ${session}` })
+    for (let session = 0; session < 40; session++)
+      await scene.send(agent, { sessionId: `session ${session}` })
     const claims = Array.from({ length: 10 }, (_, i) => {
       const query = { lanes: [{ agentId: agent.id, free: 7 }], now: NOW, until: NOW + LEASE_MS }
       return (i % 2 ? storage : second).messages.claimRunnable(query)
@@ -100,6 +120,11 @@ export function claimRunnableSuite(it: StorageTest): void {
     } as const
     await scene.send(agent, newMessage(agent, given))
     const [claimed] = await scene.claim(agent)
-    expect(claimed?.message).toMatchObject({ ...given, projectId: agent.projectId, agentId: agent.id, sessionId: 'session' })
+    expect(claimed?.message).toMatchObject({
+      ...given,
+      projectId: agent.projectId,
+      agentId: agent.id,
+      sessionId: 'session',
+    })
   })
 }

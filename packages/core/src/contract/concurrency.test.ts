@@ -10,7 +10,11 @@ const findViolations = async (storage: Storage): Promise<string[]> =>
   violations(await runWorkload({ storages: [storage], seed: 1, rounds: 200 }))
 
 /** Bugs that an adapter may have, each of them put in front of a storage that has none. */
-const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly plant: (storage: Storage) => Partial<Storage> }[] = [
+const BUGS: readonly {
+  readonly bug: string
+  readonly seen: RegExp
+  readonly plant: (storage: Storage) => Partial<Storage>
+}[] = [
   {
     bug: 'recordRun ignores the token',
     seen: /was recorded after attempt \d+ had begun/,
@@ -18,7 +22,9 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
       messages: {
         ...messages,
         recordRun: (run) =>
-          messages.getHeld(run.messageId).andThen((held) => messages.recordRun({ ...run, token: held?.token ?? run.token })),
+          messages
+            .getHeld(run.messageId)
+            .andThen((held) => messages.recordRun({ ...run, token: held?.token ?? run.token })),
       },
     }),
   },
@@ -26,7 +32,10 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
     bug: 'extendLeases says that lost leases hold',
     seen: /was extended after attempt \d+ had begun/,
     plant: ({ messages }) => ({
-      messages: { ...messages, extendLeases: (held, until) => messages.extendLeases(held, until).map(() => []) },
+      messages: {
+        ...messages,
+        extendLeases: (held, until) => messages.extendLeases(held, until).map(() => []),
+      },
     }),
   },
   {
@@ -43,8 +52,15 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
         accept: (sent) =>
           messages.accept(sent).map((accepted) => {
             if (accepted.kind !== 'created' || sent.claimUntil === undefined) return accepted
-            const message = { ...accepted.message, attempt: 1, state: { kind: 'running', startedAt: sent.now } } as const
-            return { kind: 'claimed', claimed: { message, lease: { token: -1, until: sent.claimUntil } } } as const
+            const message = {
+              ...accepted.message,
+              attempt: 1,
+              state: { kind: 'running', startedAt: sent.now },
+            } as const
+            return {
+              kind: 'claimed',
+              claimed: { message, lease: { token: -1, until: sent.claimUntil } },
+            } as const
           }),
       },
     }),
@@ -52,20 +68,28 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
   {
     bug: 'accept forgets idempotency keys',
     seen: /^key .* made \d+ messages/,
-    plant: ({ messages }) => ({ messages: { ...messages, accept: ({ idempotencyKey: _, ...sent }) => messages.accept(sent) } }),
+    plant: ({ messages }) => ({
+      messages: { ...messages, accept: ({ idempotencyKey: _, ...sent }) => messages.accept(sent) },
+    }),
   },
   {
     bug: 'accept answers for a message that it did not keep',
     seen: /was answered and is there 0 times/,
     plant: ({ messages }) => ({
-      messages: { ...messages, list: (filter, page) => messages.list({ ...filter, sessionId: 'session 0' }, page) },
+      messages: {
+        ...messages,
+        list: (filter, page) => messages.list({ ...filter, sessionId: 'session 0' }, page),
+      },
     }),
   },
   {
     bug: 'claimRunnable takes runs whose lease lasts',
     seen: /^message .* was claimed \d+ ms too early/,
     plant: ({ messages }) => ({
-      messages: { ...messages, claimRunnable: (query) => messages.claimRunnable({ ...query, now: query.now + 5 * SECOND }) },
+      messages: {
+        ...messages,
+        claimRunnable: (query) => messages.claimRunnable({ ...query, now: query.now + 5 * SECOND }),
+      },
     }),
   },
   {
@@ -74,7 +98,8 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
     plant: ({ messages }) => ({
       messages: {
         ...messages,
-        claimRunnable: (query) => messages.claimRunnable(query).map((claims) => claims.filter(({ lost }) => !lost)),
+        claimRunnable: (query) =>
+          messages.claimRunnable(query).map((claims) => claims.filter(({ lost }) => !lost)),
       },
     }),
   },
@@ -85,7 +110,11 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
       messages: {
         ...messages,
         claimRunnable: (query) =>
-          messages.claimRunnable(query).map((claims) => claims.map((claim) => ({ ...claim, message: { ...claim.message, attempt: 1 } }))),
+          messages
+            .claimRunnable(query)
+            .map((claims) =>
+              claims.map((claim) => ({ ...claim, message: { ...claim.message, attempt: 1 } })),
+            ),
       },
     }),
   },
@@ -99,13 +128,16 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
           ...messages,
           recordRun: (run) => {
             if (++calls % 10 !== 0) return messages.recordRun(run)
-            return messages
-              .getHeld(run.messageId)
-              .andThen((held) =>
-                held?.token === run.token && held.message.state.kind === 'running'
-                  ? okAsync({ kind: 'recorded', message: held.message, deliveries: [], sessionWaits: true } as const)
-                  : messages.recordRun(run),
-              )
+            return messages.getHeld(run.messageId).andThen((held) =>
+              held?.token === run.token && held.message.state.kind === 'running'
+                ? okAsync({
+                    kind: 'recorded',
+                    message: held.message,
+                    deliveries: [],
+                    sessionWaits: true,
+                  } as const)
+                : messages.recordRun(run),
+            )
           },
         },
       }
@@ -118,7 +150,10 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
       messages: {
         ...messages,
         recordRun: ({ outgoing, ...run }) =>
-          messages.recordRun({ ...run, ...(outgoing && outgoing.event.name !== 'agent.error' && { outgoing }) }),
+          messages.recordRun({
+            ...run,
+            ...(outgoing && outgoing.event.name !== 'agent.error' && { outgoing }),
+          }),
       },
     }),
   },
@@ -126,14 +161,21 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
     bug: 'claimDue takes deliveries that are being sent',
     seen: /^delivery .* was claimed \d+ ms too early/,
     plant: ({ deliveries }) => ({
-      deliveries: { ...deliveries, claimDue: (query) => deliveries.claimDue({ ...query, now: query.now + 5 * SECOND }) },
+      deliveries: {
+        ...deliveries,
+        claimDue: (query) => deliveries.claimDue({ ...query, now: query.now + 5 * SECOND }),
+      },
     }),
   },
   {
     bug: 'recordAttempt records a repeated attempt twice',
     seen: /^delivery .* took \d+ attempts and keeps \d+/,
     plant: ({ deliveries }) => ({
-      deliveries: { ...deliveries, recordAttempt: (record) => deliveries.recordAttempt(record).map(() => ({ kind: 'recorded' }) as const) },
+      deliveries: {
+        ...deliveries,
+        recordAttempt: (record) =>
+          deliveries.recordAttempt(record).map(() => ({ kind: 'recorded' }) as const),
+      },
     }),
   },
   {
@@ -143,7 +185,9 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
       deliveries: {
         ...deliveries,
         recordAttempt: (record) =>
-          record.attempt.outcome.kind === 'accepted' ? okAsync({ kind: 'lease_lost' }) : deliveries.recordAttempt(record),
+          record.attempt.outcome.kind === 'accepted'
+            ? okAsync({ kind: 'lease_lost' })
+            : deliveries.recordAttempt(record),
       },
     }),
   },
@@ -155,7 +199,10 @@ const BUGS: readonly { readonly bug: string; readonly seen: RegExp; readonly pla
         ...deliveries,
         get: (projectId, id) =>
           deliveries.get(projectId, id).map((detail) => {
-            const attempts = detail?.attempts.map((attempt, attemptNumber) => ({ ...attempt, attemptNumber }))
+            const attempts = detail?.attempts.map((attempt, attemptNumber) => ({
+              ...attempt,
+              attemptNumber,
+            }))
             return detail && attempts && { ...detail, attempts }
           }),
       },

@@ -31,7 +31,12 @@ export function concurrencySuite(it: StorageTest): void {
   )
 }
 
-const countsOf = ({ sends, runs, deliveries, deliveriesLeft }: History): Record<string, number> => ({
+const countsOf = ({
+  sends,
+  runs,
+  deliveries,
+  deliveriesLeft,
+}: History): Record<string, number> => ({
   attachedSends: sends.filter(({ messageId, isNew }) => messageId !== undefined && !isNew).length,
   lostRuns: ofKind(runs, 'claimed').filter(({ claimed }) => claimed.lost === 'running').length,
   lateResults: ofKind(runs, 'recorded').filter(({ ok }) => !ok).length,

@@ -12,12 +12,21 @@ export function credentialsSuite(it: StorageTest): void {
     await credentials.createProject(project)
     await credentials.createProject(project)
     expect(await credentials.getProject(project.id)).toEqual(project)
-    expect((await credentials.listProjects({ limit: 10 })).data.filter(({ id }) => id === project.id)).toEqual([project])
+    expect(
+      (await credentials.listProjects({ limit: 10 })).data.filter(({ id }) => id === project.id),
+    ).toEqual([project])
   })
 
-  it('keeps a key, reads it back whole and finds it by its digest', async ({ storage: { credentials } }) => {
+  it('keeps a key, reads it back whole and finds it by its digest', async ({
+    storage: { credentials },
+  }) => {
     const plain = anApiKey()
-    const full = anApiKey({ name: 'é', permissions: ['project:message', 'project:admin'], expiresAt: NOW + MINUTE, revokedAt: NOW + 1 })
+    const full = anApiKey({
+      name: 'é',
+      permissions: ['project:message', 'project:admin'],
+      expiresAt: NOW + MINUTE,
+      revokedAt: NOW + 1,
+    })
     expect(await credentials.createKey(plain, DIGEST, 1_000)).toBe('created')
     expect(await credentials.createKey(full, 'cd'.repeat(32), 1_000)).toBe('created')
     expect(await credentials.findByDigest(DIGEST)).toEqual(plain)
@@ -27,22 +36,42 @@ export function credentialsSuite(it: StorageTest): void {
     expect((await credentials.listKeys(PROJECT_ID, { limit: 10 })).data).toEqual([full, plain])
   })
 
-  it('refuses the digest of another key, in whatever project, but not the same key again', async ({ storage: { credentials } }) => {
+  it('refuses the digest of another key, in whatever project, but not the same key again', async ({
+    storage: { credentials },
+  }) => {
     const key = anApiKey()
     expect(await credentials.createKey(key, DIGEST, 1_000)).toBe('created')
     expect(await credentials.createKey(key, DIGEST, 1_000)).toBe('created')
     expect(await credentials.createKey(anApiKey(), DIGEST, 1_000)).toBe('digest_taken')
-    expect(await credentials.createKey(anApiKey({ projectId: OTHER_PROJECT_ID }), DIGEST, 1_000)).toBe('digest_taken')
+    expect(
+      await credentials.createKey(anApiKey({ projectId: OTHER_PROJECT_ID }), DIGEST, 1_000),
+    ).toBe('digest_taken')
     expect(await credentials.findByDigest(DIGEST)).toEqual(key)
   })
 
-  it('takes at most so many of a project, and who is revoked or expired leaves room', async ({ storage: { credentials } }) => {
-    const [first, second, third] = [anApiKey(), anApiKey({ expiresAt: NOW + MINUTE }), anApiKey({ createdAt: NOW + MINUTE })]
+  it('takes at most so many of a project, and who is revoked or expired leaves room', async ({
+    storage: { credentials },
+  }) => {
+    const [first, second, third] = [
+      anApiKey(),
+      anApiKey({ expiresAt: NOW + MINUTE }),
+      anApiKey({ createdAt: NOW + MINUTE }),
+    ]
     const create = (key = anApiKey(), digest = key.id) => credentials.createKey(key, digest, 2)
-    expect([await create(first), await create(second), await create(second)]).toEqual(['created', 'created', 'created'])
-    expect([await create(), await create(anApiKey(), first.id)]).toEqual(['limit_reached', 'digest_taken'])
+    expect([await create(first), await create(second), await create(second)]).toEqual([
+      'created',
+      'created',
+      'created',
+    ])
+    expect([await create(), await create(anApiKey(), first.id)]).toEqual([
+      'limit_reached',
+      'digest_taken',
+    ])
     expect(await create(anApiKey({ projectId: OTHER_PROJECT_ID }))).toBe('created')
-    expect([await create(third), await create(anApiKey({ createdAt: NOW + MINUTE }))]).toEqual(['created', 'limit_reached'])
+    expect([await create(third), await create(anApiKey({ createdAt: NOW + MINUTE }))]).toEqual([
+      'created',
+      'limit_reached',
+    ])
     await credentials.revokeKey(PROJECT_ID, first.id, NOW)
     expect(await create(anApiKey({ createdAt: NOW + MINUTE }))).toBe('created')
   })
@@ -56,7 +85,9 @@ export function credentialsSuite(it: StorageTest): void {
   })
 
   it('refuses a key for a project that is not there', async ({ storage: { credentials } }) => {
-    expect(await credentials.createKey(anApiKey({ projectId: UNKNOWN_ID }), DIGEST, 1_000)).toBe('project_not_found')
+    expect(await credentials.createKey(anApiKey({ projectId: UNKNOWN_ID }), DIGEST, 1_000)).toBe(
+      'project_not_found',
+    )
     expect(await credentials.findByDigest(DIGEST)).toBeUndefined()
   })
 
@@ -69,7 +100,9 @@ export function credentialsSuite(it: StorageTest): void {
     expect(await credentials.revokeKey(PROJECT_ID, UNKNOWN_ID, NOW)).toBe(false)
   })
 
-  it('revokes a key again without harm: the first time stays', async ({ storage: { credentials } }) => {
+  it('revokes a key again without harm: the first time stays', async ({
+    storage: { credentials },
+  }) => {
     const key = anApiKey()
     await credentials.createKey(key, DIGEST, 1_000)
     await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)
@@ -77,7 +110,10 @@ export function credentialsSuite(it: StorageTest): void {
     expect(await credentials.findByDigest(DIGEST)).toMatchObject({ revokedAt: NOW + 9 })
   })
 
-  it('knows a sign-in that was ended in every process, until it would have ended by itself', async ({ storage, second }) => {
+  it('knows a sign-in that was ended in every process, until it would have ended by itself', async ({
+    storage,
+    second,
+  }) => {
     const [short, long] = [
       { id: 'short', until: NOW + MINUTE },
       { id: 'long', until: NOW + 2 * MINUTE },
@@ -96,7 +132,9 @@ export function credentialsSuite(it: StorageTest): void {
 
   it('a setting keeps the first value that it was given', async ({ storage, second }) => {
     expect(await storage.credentials.readSetting('canary')).toBeUndefined()
-    const values = Array.from({ length: 6 }, (_, i) => (i % 2 ? storage : second).credentials.initSetting('canary', `value ${i}`))
+    const values = Array.from({ length: 6 }, (_, i) =>
+      (i % 2 ? storage : second).credentials.initSetting('canary', `value ${i}`),
+    )
     const [held] = new Set(await Promise.all(values))
     expect(new Set(await Promise.all(values)).size).toBe(1)
     expect(await second.credentials.readSetting('canary')).toBe(held)

@@ -12,7 +12,11 @@ import type { RecordedCalls } from './recorder.js'
 import { CLAIM_ALL, SECOND, heldBy } from './scene.js'
 
 /** What one process has in hand. It is late with much of it at any time, and forgets all of it when it crashes. */
-export type Process = { readonly calls: RecordedCalls; runs: ClaimedMessage[]; deliveries: ClaimedDelivery[] }
+export type Process = {
+  readonly calls: RecordedCalls
+  runs: ClaimedMessage[]
+  deliveries: ClaimedDelivery[]
+}
 
 /** One thing that a process may do next. */
 export type Deed = (process: Process, now: Instant) => Promise<void>
@@ -27,17 +31,24 @@ export const LONGEST_WAIT_MS = 60 * SECOND
 const ids = fakeIds(0xc0d)
 
 /** What processes do, and how often. */
-export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [weight: number, deed: Deed])[] {
+export function createDeeds(
+  dice: Dice,
+  agents: readonly Agent[],
+): (readonly [weight: number, deed: Deed])[] {
   /** Now and then a call is repeated, as after a lost answer. */
-  const perhapsTwice = <T>(call: () => Promise<T>): Promise<T[]> => Promise.all(dice.chance(0.1) ? [call(), call()] : [call()])
+  const perhapsTwice = <T>(call: () => Promise<T>): Promise<T[]> =>
+    Promise.all(dice.chance(0.1) ? [call(), call()] : [call()])
 
   const send: Deed = async ({ calls, runs }, now) => {
     const message = newMessage(dice.oneOf(agents), {
       ...{ id: ids.next(), sessionId: `session ${dice.below(SESSIONS)}`, now },
-      ...(dice.chance(0.5) && { idempotencyKey: `key ${dice.below(KEYS_AT_A_TIME)} of ${Math.floor(now / KEY_PERIOD_MS)}` }),
+      ...(dice.chance(0.5) && {
+        idempotencyKey: `key ${dice.below(KEYS_AT_A_TIME)} of ${Math.floor(now / KEY_PERIOD_MS)}`,
+      }),
       ...(dice.chance(0.6) && { claimUntil: now + LEASE_MS }),
     })
-    for (const claimed of await perhapsTwice(() => calls.accept(message))) if (claimed) runs.push(claimed)
+    for (const claimed of await perhapsTwice(() => calls.accept(message)))
+      if (claimed) runs.push(claimed)
   }
 
   const claimRuns: Deed = async ({ calls, runs }, now) => {
@@ -49,15 +60,24 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
     const run = dice.takeOne(runs)
     if (!run) return
     const state = dice.weighted(AFTER_RUN)(run, now)
-    const claim = dice.chance(0.5) ? { until: now + LEASE_MS, except: new Set<string>() } : undefined
-    const answers = await perhapsTwice(() => calls.recordRun({ ...heldBy(run), state, now, ...outgoingOf(run, state, now, claim) }))
-    for (const answer of answers) if (answer.kind === 'recorded') deliveries.push(...answer.deliveries)
+    const claim = dice.chance(0.5)
+      ? { until: now + LEASE_MS, except: new Set<string>() }
+      : undefined
+    const answers = await perhapsTwice(() =>
+      calls.recordRun({ ...heldBy(run), state, now, ...outgoingOf(run, state, now, claim) }),
+    )
+    for (const answer of answers)
+      if (answer.kind === 'recorded') deliveries.push(...answer.deliveries)
   }
 
   const defer: Deed = async ({ calls, runs }, now) => {
     if (runs.length === 0) return
     const run = dice.oneOf(runs)
-    const state = { kind: 'deferred', startedAt: run.message.state.startedAt, deadlineAt: now + dice.below(LONGEST_WAIT_MS) } as const
+    const state = {
+      kind: 'deferred',
+      startedAt: run.message.state.startedAt,
+      deadlineAt: now + dice.below(LONGEST_WAIT_MS),
+    } as const
     await calls.defer({ ...heldBy(run), state })
   }
 
@@ -70,7 +90,13 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
   }
 
   const claimDeliveries: Deed = async ({ calls, deliveries }, now) => {
-    const query = { ...CLAIM_ALL, now, until: now + LEASE_MS, limit: 1 + dice.below(6), perWebhook: 1 + dice.below(3) }
+    const query = {
+      ...CLAIM_ALL,
+      now,
+      until: now + LEASE_MS,
+      limit: 1 + dice.below(6),
+      perWebhook: 1 + dice.below(3),
+    }
     deliveries.push(...(await calls.claimDue(query)))
   }
 
@@ -83,7 +109,11 @@ export function createDeeds(dice: Dice, agents: readonly Agent[]): (readonly [we
 
   const giveUpDeliveries: Deed = async ({ calls, deliveries }, now) => {
     const held = deliveries.splice(0).map(({ delivery, lease, webhook: { health } }) => {
-      return { deliveryId: delivery.id, token: lease.token, isProbe: health.circuit.kind === 'open' }
+      return {
+        deliveryId: delivery.id,
+        token: lease.token,
+        isProbe: health.circuit.kind === 'open',
+      }
     })
     await Promise.all(held.flatMap((one) => perhapsTwice(() => calls.release(one, now))))
   }
@@ -114,23 +144,49 @@ export const answerOf = ({ message }: ClaimedMessage, now: Instant): AfterRun =>
   responseTimeMs: 1,
 })
 
-const AFTER_RUN: readonly (readonly [weight: number, decide: (run: ClaimedMessage, now: Instant) => AfterRun])[] = [
+const AFTER_RUN: readonly (readonly [
+  weight: number,
+  decide: (run: ClaimedMessage, now: Instant) => AfterRun,
+])[] = [
   [70, answerOf],
   [15, (_, now) => ({ kind: 'queued', notBefore: now + 3 * SECOND })],
-  [15, ({ message }, now) => ({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: `attempt ${message.attempt}` }, failedAt: now })],
+  [
+    15,
+    ({ message }, now) => ({
+      kind: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: `attempt ${message.attempt}` },
+      failedAt: now,
+    }),
+  ],
 ]
 
 /** A final state comes with its event; no two runs have the same one, nor the same body. */
-export function outgoingOf({ message }: ClaimedMessage, state: AfterRun, now: Instant, claim?: Outgoing['claim']): { outgoing?: Outgoing } {
+export function outgoingOf(
+  { message }: ClaimedMessage,
+  state: AfterRun,
+  now: Instant,
+  claim?: Outgoing['claim'],
+): { outgoing?: Outgoing } {
   if (state.kind === 'queued') return {}
   const name = state.kind === 'responded' ? 'message.responded' : 'agent.error'
   const body = `${name} of ${message.id}, attempt ${message.attempt}`
-  const event = anEvent({ id: message.agentId, projectId: message.projectId }, { id: ids.next(), name, body, createdAt: now })
+  const event = anEvent(
+    { id: message.agentId, projectId: message.projectId },
+    { id: ids.next(), name, body, createdAt: now },
+  )
   return { outgoing: { event, nextDeliveryId: ids.next, ...(claim && { claim }) } }
 }
 
-export function attemptOf({ delivery, lease }: ClaimedDelivery, now: Instant, isTaken: boolean): AttemptRecord {
-  const pending: AfterAttempt = { kind: 'pending', nextAttemptAt: now + 2 * SECOND, step: delivery.state.step + 1 }
+export function attemptOf(
+  { delivery, lease }: ClaimedDelivery,
+  now: Instant,
+  isTaken: boolean,
+): AttemptRecord {
+  const pending: AfterAttempt = {
+    kind: 'pending',
+    nextAttemptAt: now + 2 * SECOND,
+    step: delivery.state.step + 1,
+  }
   const state: AfterAttempt = isTaken ? { kind: 'delivered', deliveredAt: now } : pending
   const attempt = { startedAt: now, durationMs: 1, outcome: isTaken ? accepted() : refused() }
   return { deliveryId: delivery.id, token: lease.token, attempt, state }

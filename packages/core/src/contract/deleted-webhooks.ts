@@ -15,7 +15,10 @@ async function listAll({ deliveries }: UnwrappedStorage): Promise<readonly Webho
 }
 
 export function deletedWebhooksSuite(it: StorageTest): void {
-  it('are never claimed again, not when they are due and not when a lease ends', async ({ storage, scene }) => {
+  it('are never claimed again, not when they are due and not when a lease ends', async ({
+    storage,
+    scene,
+  }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
     await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
     await scene.publish(agent)
@@ -25,17 +28,25 @@ export function deletedWebhooksSuite(it: StorageTest): void {
   })
 
   it('are cancelled a bounded number at a time, with the reason', async ({ storage, scene }) => {
-    const [agent, webhook, other] = [await scene.agent(), await scene.webhook(), await scene.webhook()]
+    const [agent, webhook, other] = [
+      await scene.agent(),
+      await scene.webhook(),
+      await scene.webhook(),
+    ]
     for (let i = 0; i < 5; i++) await scene.publish(agent)
     await storage.webhooks.delete(PROJECT_ID, webhook.id)
     const counts = []
-    for (let turn = 0; turn < 4; turn++) counts.push(await storage.deliveries.cancelOrphans({ now: NOW + turn, limit: 2 }))
+    for (let turn = 0; turn < 4; turn++)
+      counts.push(await storage.deliveries.cancelOrphans({ now: NOW + turn, limit: 2 }))
     expect(counts).toEqual([2, 2, 1, 0])
 
     const mine = (await listAll(storage)).filter(({ webhookId }) => webhookId === webhook.id)
-    for (const { state } of mine) expect(state).toMatchObject({ kind: 'cancelled', reason: 'webhook_deleted' })
+    for (const { state } of mine)
+      expect(state).toMatchObject({ kind: 'cancelled', reason: 'webhook_deleted' })
     expect(await claimDue(storage)).toHaveLength(5)
-    expect((await listAll(storage)).filter(({ webhookId }) => webhookId === other.id)).toHaveLength(5)
+    expect((await listAll(storage)).filter(({ webhookId }) => webhookId === other.id)).toHaveLength(
+      5,
+    )
   })
 
   it('are cancelled also when their sender died', async ({ storage, scene }) => {
@@ -43,7 +54,11 @@ export function deletedWebhooksSuite(it: StorageTest): void {
     await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
     await storage.webhooks.delete(PROJECT_ID, webhook.id)
     expect(await storage.deliveries.cancelOrphans({ now: NOW + LEASE_MS, limit: 10 })).toBe(1)
-    expect((await listAll(storage))[0]?.state).toEqual({ kind: 'cancelled', cancelledAt: NOW + LEASE_MS, reason: 'webhook_deleted' })
+    expect((await listAll(storage))[0]?.state).toEqual({
+      kind: 'cancelled',
+      cancelledAt: NOW + LEASE_MS,
+      reason: 'webhook_deleted',
+    })
   })
 
   it('stay as they are once they are final, with their attempts', async ({ storage, scene }) => {
@@ -53,7 +68,13 @@ export function deletedWebhooksSuite(it: StorageTest): void {
     const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
     const held = { deliveryId: claimed.delivery.id, token: claimed.lease.token }
     await storage.webhooks.delete(PROJECT_ID, webhook.id)
-    expect(await storage.deliveries.recordAttempt({ ...held, attempt, state: { kind: 'delivered', deliveredAt: NOW } })).toEqual({
+    expect(
+      await storage.deliveries.recordAttempt({
+        ...held,
+        attempt,
+        state: { kind: 'delivered', deliveredAt: NOW },
+      }),
+    ).toEqual({
       kind: 'recorded',
     })
     expect(await storage.deliveries.cancelOrphans({ now: NOW + MINUTE, limit: 10 })).toBe(0)

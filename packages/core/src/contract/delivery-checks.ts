@@ -1,6 +1,13 @@
 import type { Webhook } from '../domain/webhook.js'
 import type { DeliveryDetail } from '../ports/delivery-store.js'
-import { groupBy, isBefore, ofKind, type DeliveryStep, type EventFact, type History } from './history.js'
+import {
+  groupBy,
+  isBefore,
+  ofKind,
+  type DeliveryStep,
+  type EventFact,
+  type History,
+} from './history.js'
 
 type Attempted = Extract<DeliveryStep, { kind: 'attempted' }>
 
@@ -8,7 +15,9 @@ type Attempted = Extract<DeliveryStep, { kind: 'attempted' }>
 export function deliveryViolations(history: History): string[] {
   return [
     ...violationsOfOutbox(history),
-    ...history.deliveriesLeft.flatMap((detail) => violationsOfAttempts(detail, attemptsOf(history, detail))),
+    ...history.deliveriesLeft.flatMap((detail) =>
+      violationsOfAttempts(detail, attemptsOf(history, detail)),
+    ),
     ...violationsOfFencing(history),
   ]
 }
@@ -19,28 +28,44 @@ function violationsOfOutbox({ runs, webhooks, deliveriesLeft }: History): string
   const left = groupBy(deliveriesLeft, ({ delivery }) => delivery.eventId)
   const wrong = events.flatMap((event) => {
     const expected = webhooks.filter((webhook) => isSubscribed(webhook, event)).map(({ id }) => id)
-    const made = (left.get(event.id) ?? []).filter(({ body }) => body === event.body).map(({ delivery }) => delivery.webhookId)
+    const made = (left.get(event.id) ?? [])
+      .filter(({ body }) => body === event.body)
+      .map(({ delivery }) => delivery.webhookId)
     return String(made.sort()) === String(expected.sort())
       ? []
       : [`event ${event.id} has ${made.length} deliveries in place of ${expected.length}`]
   })
   const committed = new Set(events.map(({ id }) => id))
-  const stray = [...left.keys()].filter((id) => !committed.has(id)).map((id) => `event ${id} was not committed and has deliveries`)
+  const stray = [...left.keys()]
+    .filter((id) => !committed.has(id))
+    .map((id) => `event ${id} was not committed and has deliveries`)
   return [...wrong, ...stray]
 }
 
-const isSubscribed = ({ events }: Webhook, { name }: EventFact): boolean => events.some((wanted) => wanted === '*' || wanted === name)
+const isSubscribed = ({ events }: Webhook, { name }: EventFact): boolean =>
+  events.some((wanted) => wanted === '*' || wanted === name)
 
 /** G4. Every attempt that was taken is kept, numbered 1, 2, 3 …; the delivery ends with one that a receiver took. */
-function violationsOfAttempts({ delivery, attempts }: DeliveryDetail, taken: readonly Attempted[]): string[] {
+function violationsOfAttempts(
+  { delivery, attempts }: DeliveryDetail,
+  taken: readonly Attempted[],
+): string[] {
   const numbers = attempts.map(({ attemptNumber }) => attemptNumber)
-  const areNumbered = numbers.every((number, index) => number === index + 1) && delivery.attemptCount === attempts.length
+  const areNumbered =
+    numbers.every((number, index) => number === index + 1) &&
+    delivery.attemptCount === attempts.length
   const successes = taken.filter(({ outcome }) => outcome.kind === 'accepted')
   const end = successes[0]
   const afterTheEnd = end ? taken.filter((attempt) => isBefore(end, attempt)) : []
   return [
-    ...(areNumbered ? [] : [`delivery ${delivery.id} counts ${delivery.attemptCount} attempts, numbered ${numbers.join(', ')}`]),
-    ...(taken.length === attempts.length ? [] : [`delivery ${delivery.id} took ${taken.length} attempts and keeps ${attempts.length}`]),
+    ...(areNumbered
+      ? []
+      : [
+          `delivery ${delivery.id} counts ${delivery.attemptCount} attempts, numbered ${numbers.join(', ')}`,
+        ]),
+    ...(taken.length === attempts.length
+      ? []
+      : [`delivery ${delivery.id} took ${taken.length} attempts and keeps ${attempts.length}`]),
     ...(delivery.state.kind === 'delivered' && successes.length === 1
       ? []
       : [`delivery ${delivery.id} is ${delivery.state.kind} after ${successes.length} successes`]),
@@ -59,6 +84,8 @@ function violationsOfFencing({ deliveries }: History): string[] {
     const all = claims.get(attempt.deliveryId) ?? []
     const own = all.find(({ token }) => token === attempt.token)
     const newer = all.find((claim) => own && isBefore(own, claim) && isBefore(claim, attempt))
-    return newer ? [`delivery ${attempt.deliveryId} took a failed attempt whose lease was lost`] : []
+    return newer
+      ? [`delivery ${attempt.deliveryId} took a failed attempt whose lease was lost`]
+      : []
   })
 }

@@ -18,27 +18,45 @@ async function publishFour({ deliveries }: UnwrappedStorage, scene: Scene): Prom
   const agent = await scene.agent()
   const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
   for (const state of ENDS) {
-    const attempt = { startedAt: NOW, durationMs: 1, outcome: state.kind === 'delivered' ? accepted() : refused() }
+    const attempt = {
+      startedAt: NOW,
+      durationMs: 1,
+      outcome: state.kind === 'delivered' ? accepted() : refused(),
+    }
     for (const { delivery, lease } of await scene.publish(agent, { name: 'agent.error' }, claim)) {
-      await deliveries.recordAttempt({ deliveryId: delivery.id, token: lease.token, attempt, state })
+      await deliveries.recordAttempt({
+        deliveryId: delivery.id,
+        token: lease.token,
+        attempt,
+        state,
+      })
     }
   }
   await scene.publish(agent, { name: 'agent.stopped' }, claim)
 }
 
 export function deliveryListsSuite(it: StorageTest): void {
-  it('are newest first, by webhook, event and status; what is being sent is pending', async ({ storage, scene }) => {
+  it('are newest first, by webhook, event and status; what is being sent is pending', async ({
+    storage,
+    scene,
+  }) => {
     const webhook = await scene.webhook({ events: ['agent.error', 'agent.stopped'] })
     await publishFour(storage, scene)
     const other = await scene.webhook({ events: ['agent.started'] })
     await scene.publish(await scene.agent(), { name: 'agent.started' })
 
     const kinds = async (filter: Partial<DeliveryFilter>): Promise<DeliveryState['kind'][]> => {
-      const { data } = await storage.deliveries.list({ projectId: PROJECT_ID, ...filter }, { limit: 50 })
+      const { data } = await storage.deliveries.list(
+        { projectId: PROJECT_ID, ...filter },
+        { limit: 50 },
+      )
       return data.map(({ state }) => state.kind)
     }
     expect(await kinds({})).toEqual(['pending', 'sending', 'pending', 'exhausted', 'delivered'])
-    expect(await kinds({ webhookId: webhook.id, status: 'pending' })).toEqual(['sending', 'pending'])
+    expect(await kinds({ webhookId: webhook.id, status: 'pending' })).toEqual([
+      'sending',
+      'pending',
+    ])
     expect(await kinds({ status: 'delivered' })).toEqual(['delivered'])
     expect(await kinds({ status: 'exhausted', event: 'agent.error' })).toEqual(['exhausted'])
     expect(await kinds({ status: 'exhausted', event: 'agent.stopped' })).toEqual([])
@@ -50,7 +68,10 @@ export function deliveryListsSuite(it: StorageTest): void {
     expect(await kinds({ lastAnswer: 'none' })).toEqual([])
   })
 
-  it('go by the last answer alone, also where there were others before it', async ({ storage: { deliveries }, scene }) => {
+  it('go by the last answer alone, also where there were others before it', async ({
+    storage: { deliveries },
+    scene,
+  }) => {
     await scene.webhook()
     await scene.publish(await scene.agent())
     const unreached = { kind: 'unreachable', error: 'connect', detail: '' } as const
@@ -59,7 +80,11 @@ export function deliveryListsSuite(it: StorageTest): void {
       const [claim] = await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
       const held = { deliveryId: claim?.delivery.id ?? '', token: claim?.lease.token ?? 0 }
       const attempt = { startedAt: NOW, durationMs: 1, outcome }
-      await deliveries.recordAttempt({ ...held, attempt, state: { kind: 'pending', nextAttemptAt: NOW, step: 1 } })
+      await deliveries.recordAttempt({
+        ...held,
+        attempt,
+        state: { kind: 'pending', nextAttemptAt: NOW, step: 1 },
+      })
       for (const lastAnswer of ['4xx', '5xx', 'none'] as const) {
         const { data } = await deliveries.list({ projectId: PROJECT_ID, lastAnswer }, { limit: 9 })
         if (data.length > 0) found.push(lastAnswer)
@@ -73,6 +98,7 @@ export function deliveryListsSuite(it: StorageTest): void {
     await scene.publish(await scene.agent())
     const { data } = await deliveries.list({ projectId: PROJECT_ID }, { limit: 50 })
     expect(data).toHaveLength(1)
-    for (const delivery of data) expect((await deliveries.get(PROJECT_ID, delivery.id))?.delivery).toEqual(delivery)
+    for (const delivery of data)
+      expect((await deliveries.get(PROJECT_ID, delivery.id))?.delivery).toEqual(delivery)
   })
 }

@@ -11,11 +11,15 @@ import type { UnwrappedStorage } from './unwrapped.js'
 const disabled: Webhook['status'] = { kind: 'disabled', reason: 'operator', at: NOW }
 const ALL = { now: NOW + MINUTE, dueBefore: 0, keep: 1_000, limit: 1_000 }
 
-const disable = ({ webhooks }: UnwrappedStorage, { id }: Webhook) => webhooks.update(PROJECT_ID, id, { status: disabled, updatedAt: NOW })
+const disable = ({ webhooks }: UnwrappedStorage, { id }: Webhook) =>
+  webhooks.update(PROJECT_ID, id, { status: disabled, updatedAt: NOW })
 
 /** Of what is left, when it was made: that tells which these are. */
 async function open({ deliveries }: UnwrappedStorage, webhook: Webhook): Promise<number[]> {
-  const { data } = await deliveries.list({ projectId: PROJECT_ID, webhookId: webhook.id, status: 'pending' }, { limit: 100 })
+  const { data } = await deliveries.list(
+    { projectId: PROJECT_ID, webhookId: webhook.id, status: 'pending' },
+    { limit: 100 },
+  )
   return data.map(({ createdAt }) => createdAt - NOW).sort((a, b) => a - b)
 }
 
@@ -25,17 +29,30 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     for (const at of [0, 1, 2]) await scene.publish(agent, { createdAt: NOW + at })
     expect(await storage.deliveries.cancelStale({ ...ALL, dueBefore: NOW + 2 })).toBe(2)
     expect(await open(storage, webhook)).toEqual([2])
-    const { data } = await storage.deliveries.list({ projectId: PROJECT_ID, status: 'cancelled' }, { limit: 9 })
+    const { data } = await storage.deliveries.list(
+      { projectId: PROJECT_ID, status: 'cancelled' },
+      { limit: 9 },
+    )
     const state = { kind: 'cancelled', cancelledAt: ALL.now, reason: 'webhook_disabled' }
     expect(data.map((delivery) => delivery.state)).toEqual([state, state])
-    expect((await storage.deliveries.get(PROJECT_ID, data[0]?.id ?? ''))?.delivery.state).toEqual(state)
+    expect((await storage.deliveries.get(PROJECT_ID, data[0]?.id ?? ''))?.delivery.state).toEqual(
+      state,
+    )
   })
 
-  it('keep so many of the newest each, and lose the rest a bounded number at a time', async ({ storage, scene }) => {
-    const [agent, one, other] = [await scene.agent(), await scene.webhook({ status: disabled }), await scene.webhook({ status: disabled })]
+  it('keep so many of the newest each, and lose the rest a bounded number at a time', async ({
+    storage,
+    scene,
+  }) => {
+    const [agent, one, other] = [
+      await scene.agent(),
+      await scene.webhook({ status: disabled }),
+      await scene.webhook({ status: disabled }),
+    ]
     for (const at of [0, 1, 2, 3]) await scene.publish(agent, { createdAt: NOW + at })
     const counts = []
-    for (let turn = 0; turn < 3; turn++) counts.push(await storage.deliveries.cancelStale({ ...ALL, keep: 2, limit: 3 }))
+    for (let turn = 0; turn < 3; turn++)
+      counts.push(await storage.deliveries.cancelStale({ ...ALL, keep: 2, limit: 3 }))
     expect(counts).toEqual([3, 1, 0])
     expect([await open(storage, one), await open(storage, other)]).toEqual([
       [2, 3],
@@ -43,7 +60,10 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     ])
   })
 
-  it('lose both kinds in one turn, the too old before those that are too many', async ({ storage, scene }) => {
+  it('lose both kinds in one turn, the too old before those that are too many', async ({
+    storage,
+    scene,
+  }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook({ status: disabled })]
     for (const at of [0, 1, 2, 3, 4]) await scene.publish(agent, { createdAt: NOW + at })
     const query = { ...ALL, dueBefore: NOW + 2, keep: 2 }
@@ -56,10 +76,18 @@ export function disabledWebhooksSuite(it: StorageTest): void {
   it('lose what was attempted before what was not', async ({ storage, scene }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
     await scene.publish(agent, { createdAt: NOW + 5 })
-    const [claim] = (await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW + 5, until: NOW + LEASE_MS })) as [ClaimedDelivery]
+    const [claim] = (await storage.deliveries.claimDue({
+      ...CLAIM_ALL,
+      now: NOW + 5,
+      until: NOW + LEASE_MS,
+    })) as [ClaimedDelivery]
     const attempt = { startedAt: NOW, durationMs: 1, outcome: refused() }
     const held = { deliveryId: claim.delivery.id, token: claim.lease.token }
-    await storage.deliveries.recordAttempt({ ...held, attempt, state: { kind: 'pending', nextAttemptAt: NOW + 20, step: 1 } })
+    await storage.deliveries.recordAttempt({
+      ...held,
+      attempt,
+      state: { kind: 'pending', nextAttemptAt: NOW + 20, step: 1 },
+    })
     await disable(storage, webhook)
     for (const at of [10, 11]) await scene.publish(agent, { createdAt: NOW + at })
     expect(await storage.deliveries.cancelStale({ ...ALL, keep: 2 })).toBe(1)
@@ -79,12 +107,25 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     expect(await open(storage, webhook)).toEqual([MINUTE])
   })
 
-  it('are the only ones: enabled and deleted webhooks lose nothing, nor do those whose circuit is open', async ({ storage, scene }) => {
-    const [agent, enabled, deleted] = [await scene.agent(), await scene.webhook(), await scene.webhook({ status: disabled })]
-    const failing = await scene.webhook({ health: { ...untried, circuit: { kind: 'open', until: NOW + 9 * MINUTE, trips: 3 } } })
+  it('are the only ones: enabled and deleted webhooks lose nothing, nor do those whose circuit is open', async ({
+    storage,
+    scene,
+  }) => {
+    const [agent, enabled, deleted] = [
+      await scene.agent(),
+      await scene.webhook(),
+      await scene.webhook({ status: disabled }),
+    ]
+    const failing = await scene.webhook({
+      health: { ...untried, circuit: { kind: 'open', until: NOW + 9 * MINUTE, trips: 3 } },
+    })
     await scene.publish(agent)
     await storage.webhooks.delete(PROJECT_ID, deleted.id)
     expect(await storage.deliveries.cancelStale({ ...ALL, dueBefore: NOW + 1, keep: 0 })).toBe(0)
-    expect([await open(storage, enabled), await open(storage, deleted), await open(storage, failing)]).toEqual([[0], [0], [0]])
+    expect([
+      await open(storage, enabled),
+      await open(storage, deleted),
+      await open(storage, failing),
+    ]).toEqual([[0], [0], [0]])
   })
 }

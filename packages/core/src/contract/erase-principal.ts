@@ -6,7 +6,16 @@ import type { ErasedDeliveries } from '../ports/delivery-store.js'
 import type { ErasedMessages } from '../ports/message-store.js'
 import { newMessage, PROJECT_ID } from '../testing/builders.js'
 import { accepted } from '../testing/fake-sender.js'
-import { CLAIM_ALL, heldBy, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, type Scene } from './scene.js'
+import {
+  CLAIM_ALL,
+  heldBy,
+  LEASE_MS,
+  MINUTE,
+  NOW,
+  OTHER_PROJECT_ID,
+  SECOND,
+  type Scene,
+} from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
@@ -20,7 +29,16 @@ async function messagesOf(
   agent: Agent,
   more: { force?: boolean; countOnly?: boolean; endUserId?: string } = {},
 ) {
-  const step = { ...{ projectId: agent.projectId, agentId: agent.id, endUserId: 'u', force: false, countOnly: false }, ...more }
+  const step = {
+    ...{
+      projectId: agent.projectId,
+      agentId: agent.id,
+      endUserId: 'u',
+      force: false,
+      countOnly: false,
+    },
+    ...more,
+  }
   const sum = { messages: 0, openMessages: 0 }
   let found: ErasedMessages = { ...sum, next: 0 }
   for (let after: number | undefined = 0; after !== undefined; after = found.next) {
@@ -31,10 +49,21 @@ async function messagesOf(
   return [sum.messages, sum.openMessages]
 }
 
-async function deliveriesOf(storage: UnwrappedStorage, more: { countOnly?: boolean; endUserId?: string; projectId?: string } = {}) {
+async function deliveriesOf(
+  storage: UnwrappedStorage,
+  more: { countOnly?: boolean; endUserId?: string; projectId?: string } = {},
+) {
   let [sum, found]: [number, ErasedDeliveries] = [0, { deliveries: 0, next: 0 }]
   for (let after: number | undefined = 0; after !== undefined; after = found.next) {
-    const step = { projectId: PROJECT_ID, endUserId: 'u', countOnly: false, after, limit: 2, now: NOW, ...more }
+    const step = {
+      projectId: PROJECT_ID,
+      endUserId: 'u',
+      countOnly: false,
+      after,
+      limit: 2,
+      now: NOW,
+      ...more,
+    }
     found = await storage.deliveries.erasePrincipal(step)
     sum += found.deliveries
   }
@@ -42,23 +71,39 @@ async function deliveriesOf(storage: UnwrappedStorage, more: { countOnly?: boole
 }
 
 export function erasePrincipalSuite(it: StorageTest): void {
-  it("erases an end user's messages with their keys, and nobody else's", async ({ storage, scene }) => {
+  it("erases an end user's messages with their keys, and nobody else's", async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     for (const [index, principal] of [theirs, others, theirs, {}, theirs].entries()) {
-      await scene.answer(await scene.run(agent, { sessionId: `${index}`, idempotencyKey: `${index}`, ...principal }))
+      await scene.answer(
+        await scene.run(agent, { sessionId: `${index}`, idempotencyKey: `${index}`, ...principal }),
+      )
     }
     expect(await messagesOf(storage, agent, { countOnly: true })).toEqual([3, 0])
     expect(await messagesOf(storage, agent)).toEqual([3, 0])
     expect(await messagesOf(storage, agent)).toEqual([0, 0])
-    const { data } = await storage.messages.list({ projectId: PROJECT_ID, agentId: agent.id, order: 'asc' }, { limit: 9 })
+    const { data } = await storage.messages.list(
+      { projectId: PROJECT_ID, agentId: agent.id, order: 'asc' },
+      { limit: 9 },
+    )
     expect(data.map(({ sessionId }) => sessionId)).toEqual(['1', '3'])
-    const sessions = await storage.messages.listSessions({ projectId: PROJECT_ID, agentId: agent.id }, { limit: 9 })
+    const sessions = await storage.messages.listSessions(
+      { projectId: PROJECT_ID, agentId: agent.id },
+      { limit: 9 },
+    )
     expect(sessions.data.map(({ sessionId }) => sessionId)).toEqual(['3', '1'])
-    const again = await storage.messages.accept(newMessage(agent, { sessionId: '0', idempotencyKey: '0', ...theirs }))
+    const again = await storage.messages.accept(
+      newMessage(agent, { sessionId: '0', idempotencyKey: '0', ...theirs }),
+    )
     expect(again).toMatchObject({ kind: 'created', message: { sessionId: '0' } })
   })
 
-  it('leaves the messages of others in a session that they share, and forgets what was remembered there', async ({ storage, scene }) => {
+  it('leaves the messages of others in a session that they share, and forgets what was remembered there', async ({
+    storage,
+    scene,
+  }) => {
     const { messages } = storage
     const agent = await scene.agent()
     const run = await scene.run(agent, others)
@@ -67,11 +112,23 @@ export function erasePrincipalSuite(it: StorageTest): void {
     await scene.answer(await scene.run(agent, { ...theirs, now: NOW + SECOND }))
     expect(await messagesOf(storage, agent)).toEqual([1, 0])
 
-    const summary = { sessionId: 'session', openCount: 0, lastMessageId: run.message.id, lastMessageAt: NOW }
-    expect((await messages.listSessions({ projectId: PROJECT_ID, agentId: agent.id }, { limit: 9 })).data).toEqual([summary])
+    const summary = {
+      sessionId: 'session',
+      openCount: 0,
+      lastMessageId: run.message.id,
+      lastMessageAt: NOW,
+    }
+    expect(
+      (await messages.listSessions({ projectId: PROJECT_ID, agentId: agent.id }, { limit: 9 }))
+        .data,
+    ).toEqual([summary])
     const next = await scene.run(agent, others)
     expect(next.sessionState).toBeUndefined()
-    const turns = await messages.history({ messageId: next.message.id, maxTurns: 9, maxLength: 9_999 })
+    const turns = await messages.history({
+      messageId: next.message.id,
+      maxTurns: 9,
+      maxLength: 9_999,
+    })
     expect(turns.map(({ messageId }) => messageId)).toEqual([run.message.id])
     expect(await scene.answer(next)).toMatchObject({ kind: 'recorded', sessionWaits: false })
   })
@@ -84,10 +141,15 @@ export function erasePrincipalSuite(it: StorageTest): void {
     expect(await messagesOf(storage, agent, { countOnly: true })).toEqual([1, 2])
     expect(await messagesOf(storage, agent)).toEqual([1, 2])
     expect(await scene.answer(run)).toMatchObject({ kind: 'recorded', sessionWaits: true })
-    expect((await scene.claim(agent, NOW + MINUTE)).map(({ message }) => message.id)).toEqual([queued.id])
+    expect((await scene.claim(agent, NOW + MINUTE)).map(({ message }) => message.id)).toEqual([
+      queued.id,
+    ])
   })
 
-  it('G5: by force takes a run its lease, and who is behind in the session follows in order', async ({ storage, scene }) => {
+  it('G5: by force takes a run its lease, and who is behind in the session follows in order', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent, theirs)
     await scene.send(agent, theirs)
@@ -95,51 +157,90 @@ export function erasePrincipalSuite(it: StorageTest): void {
     await scene.send(agent, theirs)
     const fifth = await scene.send(agent, others)
     expect(await messagesOf(storage, agent, { force: true })).toEqual([3, 0])
-    expect(await storage.messages.extendLeases([heldBy(run)], NOW + MINUTE)).toEqual([run.message.id])
+    expect(await storage.messages.extendLeases([heldBy(run)], NOW + MINUTE)).toEqual([
+      run.message.id,
+    ])
     expect(await scene.answer(run)).toEqual({ kind: 'lease_lost' })
 
     const [claimed] = await scene.claim(agent)
     expect(claimed?.message.id).toBe(third.id)
-    if (claimed) expect(await scene.answer(claimed)).toMatchObject({ kind: 'recorded', sessionWaits: true })
+    if (claimed)
+      expect(await scene.answer(claimed)).toMatchObject({ kind: 'recorded', sessionWaits: true })
     const [last] = await scene.claim(agent)
     expect(last?.message.id).toBe(fifth.id)
-    if (last) expect(await scene.answer(last)).toMatchObject({ kind: 'recorded', sessionWaits: false })
+    if (last)
+      expect(await scene.answer(last)).toMatchObject({ kind: 'recorded', sessionWaits: false })
   })
 
-  it('by force erases a session that was theirs alone, and it begins afresh', async ({ storage, scene }) => {
+  it('by force erases a session that was theirs alone, and it begins afresh', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent, theirs)
-    await storage.messages.defer({ ...heldBy(run), state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE } })
+    await storage.messages.defer({
+      ...heldBy(run),
+      state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE },
+    })
     for (let i = 0; i < 4; i++) await scene.send(agent, theirs)
     expect(await messagesOf(storage, agent, { force: true })).toEqual([5, 0])
     expect(await storage.messages.getHeld(run.message.id)).toBeUndefined()
-    expect((await storage.messages.listSessions({ projectId: PROJECT_ID, agentId: agent.id }, { limit: 9 })).data).toEqual([])
+    expect(
+      (
+        await storage.messages.listSessions(
+          { projectId: PROJECT_ID, agentId: agent.id },
+          { limit: 9 },
+        )
+      ).data,
+    ).toEqual([])
     expect(await scene.claim(agent, NOW + 100 * MINUTE)).toEqual([])
-    expect(await scene.answer(await scene.run(agent, theirs))).toMatchObject({ kind: 'recorded', sessionWaits: false })
+    expect(await scene.answer(await scene.run(agent, theirs))).toMatchObject({
+      kind: 'recorded',
+      sessionWaits: false,
+    })
   })
 
   it('knows end users apart, whatever their ids are', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const ids = ['u', 'U', ' u', 'u"', '"endUserId":"u"', 'u\\', "u'", '%', 'ü', '😀', '{}']
-    for (const id of ids) await scene.answer(await scene.run(agent, { sessionId: id, executionPrincipal: endUser(id) }))
+    for (const id of ids)
+      await scene.answer(await scene.run(agent, { sessionId: id, executionPrincipal: endUser(id) }))
     const reversed = JSON.parse('{"endUserId":"u","type":"end_user"}') as ExecutionPrincipal
-    await scene.answer(await scene.run(agent, { sessionId: 'reversed', executionPrincipal: reversed }))
+    await scene.answer(
+      await scene.run(agent, { sessionId: 'reversed', executionPrincipal: reversed }),
+    )
     for (const id of ids) {
-      expect(await messagesOf(storage, agent, { endUserId: id, countOnly: true }), id).toEqual([id === 'u' ? 2 : 1, 0])
+      expect(await messagesOf(storage, agent, { endUserId: id, countOnly: true }), id).toEqual([
+        id === 'u' ? 2 : 1,
+        0,
+      ])
     }
   })
 
-  it('erases deliveries of their events in any state, with attempts and event; a late result finds nothing', async ({ storage, scene }) => {
+  it('erases deliveries of their events in any state, with attempts and event; a late result finds nothing', async ({
+    storage,
+    scene,
+  }) => {
     const { deliveries } = storage
     const agent = await scene.agent()
     await scene.webhook()
     await publishAnswers(scene, agent, ['u', 'v', 'u', 'u', 'v'])
-    const claims = await deliveries.claimDue({ ...CLAIM_ALL, limit: 2, now: NOW, until: NOW + LEASE_MS })
+    const claims = await deliveries.claimDue({
+      ...CLAIM_ALL,
+      limit: 2,
+      now: NOW,
+      until: NOW + LEASE_MS,
+    })
     const [done, sending] = claims
     if (!done || !sending) throw new Error('nothing was due')
     const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
     const delivered = { kind: 'delivered', deliveredAt: NOW } as const
-    await deliveries.recordAttempt({ deliveryId: done.delivery.id, token: done.lease.token, attempt, state: delivered })
+    await deliveries.recordAttempt({
+      deliveryId: done.delivery.id,
+      token: done.lease.token,
+      attempt,
+      state: delivered,
+    })
 
     expect(await deliveriesOf(storage, { countOnly: true })).toBe(3)
     expect(await deliveriesOf(storage)).toBe(3)
@@ -147,20 +248,40 @@ export function erasePrincipalSuite(it: StorageTest): void {
     expect(await deliveries.get(PROJECT_ID, done.delivery.id)).toBeUndefined()
     const left = (await deliveries.list({ projectId: PROJECT_ID }, { limit: 9 })).data
     expect(left).toHaveLength(2)
-    for (const { id } of left) expect((await deliveries.get(PROJECT_ID, id))?.body).toContain('"endUserId":"v"')
+    for (const { id } of left)
+      expect((await deliveries.get(PROJECT_ID, id))?.body).toContain('"endUserId":"v"')
     await deliveriesOf(storage, { endUserId: 'v' })
-    const late = { deliveryId: sending.delivery.id, token: sending.lease.token, attempt, state: delivered }
+    const late = {
+      deliveryId: sending.delivery.id,
+      token: sending.lease.token,
+      attempt,
+      state: delivered,
+    }
     expect(await deliveries.recordAttempt(late)).toEqual({ kind: 'lease_lost' })
-    expect(await deliveries.claimDue({ ...CLAIM_ALL, now: NOW + MINUTE, until: NOW + 2 * MINUTE })).toEqual([])
+    expect(
+      await deliveries.claimDue({ ...CLAIM_ALL, now: NOW + MINUTE, until: NOW + 2 * MINUTE }),
+    ).toEqual([])
   })
 
-  it('takes nobody for them whom metadata calls so, and no event for theirs that is nobody’s', async ({ storage, scene }) => {
+  it('takes nobody for them whom metadata calls so, and no event for theirs that is nobody’s', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.webhook()
-    await scene.publish(agent, answerOf(agent, endUser('v'), { endUserId: 'u', executionPrincipal: { type: 'end_user', endUserId: 'u' } }))
     await scene.publish(
       agent,
-      frozen(agent, { event: 'agent.error', data: { agentId: agent.id, error: { code: 'RUNTIME_ERROR', message: '"endUserId":"u"' } } }),
+      answerOf(agent, endUser('v'), {
+        endUserId: 'u',
+        executionPrincipal: { type: 'end_user', endUserId: 'u' },
+      }),
+    )
+    await scene.publish(
+      agent,
+      frozen(agent, {
+        event: 'agent.error',
+        data: { agentId: agent.id, error: { code: 'RUNTIME_ERROR', message: '"endUserId":"u"' } },
+      }),
     )
     await scene.publish(agent, answerOf(agent, { type: 'service' }, { endUserId: 'u' }))
     expect(await deliveriesOf(storage)).toBe(0)
@@ -174,20 +295,41 @@ export function erasePrincipalSuite(it: StorageTest): void {
     expect(await messagesOf(storage, other)).toEqual([0, 0])
     expect(await messagesOf(storage, { ...agent, projectId: OTHER_PROJECT_ID })).toEqual([0, 0])
     expect(await deliveriesOf(storage, { projectId: OTHER_PROJECT_ID })).toBe(0)
-    expect([await messagesOf(storage, agent, { countOnly: true }), await deliveriesOf(storage, { countOnly: true })]).toEqual([[1, 0], 1])
+    expect([
+      await messagesOf(storage, agent, { countOnly: true }),
+      await deliveriesOf(storage, { countOnly: true }),
+    ]).toEqual([[1, 0], 1])
   })
 
   it('leaves to the sweep what was erased with its session', async ({ storage, scene }) => {
     const agent = await scene.agent()
     await scene.send(agent, theirs)
-    await storage.messages.erase({ projectId: PROJECT_ID, agentId: agent.id, sessionId: 'session', force: true })
+    await storage.messages.erase({
+      projectId: PROJECT_ID,
+      agentId: agent.id,
+      sessionId: 'session',
+      force: true,
+    })
     expect(await messagesOf(storage, agent, { force: true })).toEqual([0, 0])
   })
 
-  it('goes on from the place where another process stopped, while others write', async ({ storage, second, scene }) => {
+  it('goes on from the place where another process stopped, while others write', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const agent = await scene.agent()
-    for (let i = 0; i < 8; i++) await scene.answer(await scene.run(agent, { sessionId: `${i}`, ...theirs }))
-    const step = { projectId: PROJECT_ID, agentId: agent.id, endUserId: 'u', force: false, countOnly: false, now: NOW, limit: 3 }
+    for (let i = 0; i < 8; i++)
+      await scene.answer(await scene.run(agent, { sessionId: `${i}`, ...theirs }))
+    const step = {
+      projectId: PROJECT_ID,
+      agentId: agent.id,
+      endUserId: 'u',
+      force: false,
+      countOnly: false,
+      now: NOW,
+      limit: 3,
+    }
     const first = await storage.messages.erasePrincipal({ ...step, after: 0 })
     const [rest, again] = await Promise.all([
       second.messages.erasePrincipal({ ...step, after: first.next ?? 0, limit: 100 }),
@@ -195,8 +337,14 @@ export function erasePrincipalSuite(it: StorageTest): void {
       ...['0', '9'].map((sessionId) => scene.send(agent, { sessionId, ...others })),
     ])
     expect(first.messages + rest.messages + again.messages).toBe(8)
-    const { data } = await storage.messages.list({ projectId: PROJECT_ID, agentId: agent.id }, { limit: 99 })
-    expect(data.map(({ executionPrincipal }) => executionPrincipal)).toEqual([endUser('v'), endUser('v')])
+    const { data } = await storage.messages.list(
+      { projectId: PROJECT_ID, agentId: agent.id },
+      { limit: 99 },
+    )
+    expect(data.map(({ executionPrincipal }) => executionPrincipal)).toEqual([
+      endUser('v'),
+      endUser('v'),
+    ])
   })
 }
 
@@ -218,6 +366,10 @@ function answerOf(agent: Agent, executionPrincipal: ExecutionPrincipal, metadata
   return frozen(agent, { event: 'message.responded', data })
 }
 
-async function publishAnswers(scene: Scene, agent: Agent, endUserIds: readonly string[]): Promise<void> {
+async function publishAnswers(
+  scene: Scene,
+  agent: Agent,
+  endUserIds: readonly string[],
+): Promise<void> {
   for (const id of endUserIds) await scene.publish(agent, answerOf(agent, endUser(id)))
 }

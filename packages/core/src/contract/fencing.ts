@@ -7,28 +7,50 @@ const queued = { kind: 'queued', notBefore: NOW + SECOND } as const
 const deferred = { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE } as const
 
 export function fencingSuite(it: StorageTest): void {
-  it('G5: refuses the answer of a run that was claimed again, with all that would come with it', async ({ storage, scene }) => {
+  it('G5: refuses the answer of a run that was claimed again, with all that would come with it', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.webhook()
     const late = await scene.run(agent)
     const [newer] = await scene.claim(agent, NOW + LEASE_MS)
-    expect(await scene.answer(late, NOW + LEASE_MS, scene.outgoing(anEvent(agent)))).toEqual({ kind: 'lease_lost' })
+    expect(await scene.answer(late, NOW + LEASE_MS, scene.outgoing(anEvent(agent)))).toEqual({
+      kind: 'lease_lost',
+    })
     expect(await scene.reread(late.message)).toEqual(newer?.message)
-    expect((await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data).toEqual([])
+    expect(
+      (await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data,
+    ).toEqual([])
     expect(newer && (await scene.answer(newer, NOW + LEASE_MS))).toMatchObject({ kind: 'recorded' })
   })
 
-  it('takes an answer after the end of its lease, as long as nobody claimed the run since', async ({ scene }) => {
+  it('takes an answer after the end of its lease, as long as nobody claimed the run since', async ({
+    scene,
+  }) => {
     const run = await scene.run(await scene.agent())
-    expect(await scene.answer(run, NOW + 10 * LEASE_MS)).toMatchObject({ kind: 'recorded', message: { state: { kind: 'responded' } } })
+    expect(await scene.answer(run, NOW + 10 * LEASE_MS)).toMatchObject({
+      kind: 'recorded',
+      message: { state: { kind: 'responded' } },
+    })
   })
 
-  it('G2: takes one answer, and refuses every later one', async ({ storage: { messages }, scene }) => {
+  it('G2: takes one answer, and refuses every later one', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     await scene.answer(run)
-    const other = { kind: 'responded', response: 'another', respondedAt: NOW, responseTimeMs: 1 } as const
-    expect(await messages.recordRun({ ...heldBy(run), state: other, now: NOW })).toEqual({ kind: 'lease_lost' })
+    const other = {
+      kind: 'responded',
+      response: 'another',
+      respondedAt: NOW,
+      responseTimeMs: 1,
+    } as const
+    expect(await messages.recordRun({ ...heldBy(run), state: other, now: NOW })).toEqual({
+      kind: 'lease_lost',
+    })
     expect(await scene.reread(run.message)).toMatchObject({
       state: { response: `answer to ${run.message.id}` },
     })
@@ -37,7 +59,12 @@ export function fencingSuite(it: StorageTest): void {
   it('G2: takes one of many answers that come at once', async ({ storage, second, scene }) => {
     const run = await scene.run(await scene.agent())
     const records = Array.from({ length: 10 }, (_, i) => {
-      const state = { kind: 'responded', response: `${i}`, respondedAt: NOW, responseTimeMs: 1 } as const
+      const state = {
+        kind: 'responded',
+        response: `${i}`,
+        respondedAt: NOW,
+        responseTimeMs: 1,
+      } as const
       return (i % 2 ? storage : second).messages.recordRun({ ...heldBy(run), state, now: NOW })
     })
     const kinds = (await Promise.all(records)).map(({ kind }) => kind)
@@ -51,10 +78,15 @@ export function fencingSuite(it: StorageTest): void {
     const outgoing = scene.outgoing(anEvent(agent))
     expect(await scene.answer(run, NOW, outgoing)).toMatchObject({ kind: 'recorded' })
     expect(await scene.answer(run, NOW, outgoing)).toEqual({ kind: 'lease_lost' })
-    expect((await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data).toHaveLength(1)
+    expect(
+      (await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data,
+    ).toHaveLength(1)
   })
 
-  it('a token ends with its run: it is no good for the retry of the message', async ({ storage: { messages }, scene }) => {
+  it('a token ends with its run: it is no good for the retry of the message', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     await messages.recordRun({ ...heldBy(run), state: queued, now: NOW })
@@ -65,13 +97,23 @@ export function fencingSuite(it: StorageTest): void {
     expect(retry?.lease.token).not.toBe(run.lease.token)
   })
 
-  it('a token is no good for the next message of its session', async ({ storage: { messages }, scene }) => {
+  it('a token is no good for the next message of its session', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     const next = await scene.send(agent)
     await scene.answer(run)
     await scene.claim(agent)
-    expect(await messages.recordRun({ messageId: next.id, token: run.lease.token, state: queued, now: NOW })).toEqual({
+    expect(
+      await messages.recordRun({
+        messageId: next.id,
+        token: run.lease.token,
+        state: queued,
+        now: NOW,
+      }),
+    ).toEqual({
       kind: 'lease_lost',
     })
     expect(await scene.answer(run)).toEqual({ kind: 'lease_lost' })
@@ -81,20 +123,34 @@ export function fencingSuite(it: StorageTest): void {
     const { id } = await scene.send(await scene.agent())
     for (const messageId of [id, UNKNOWN_ID]) {
       for (const token of [0, 1, -1, Number.MAX_SAFE_INTEGER]) {
-        expect(await messages.recordRun({ messageId, token, state: queued, now: NOW })).toEqual({ kind: 'lease_lost' })
+        expect(await messages.recordRun({ messageId, token, state: queued, now: NOW })).toEqual({
+          kind: 'lease_lost',
+        })
         expect(await messages.defer({ messageId, token, state: deferred })).toBe('lease_lost')
       }
     }
   })
 
-  it('gives whoever proves its right by a token the message and the token that is good', async ({ storage: { messages }, scene }) => {
+  it('gives whoever proves its right by a token the message and the token that is good', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
-    expect(await messages.getHeld(run.message.id)).toEqual({ message: run.message, token: run.lease.token })
+    expect(await messages.getHeld(run.message.id)).toEqual({
+      message: run.message,
+      token: run.lease.token,
+    })
     await messages.defer({ ...heldBy(run), state: deferred })
-    expect(await messages.getHeld(run.message.id)).toEqual({ message: { ...run.message, state: deferred }, token: run.lease.token })
+    expect(await messages.getHeld(run.message.id)).toEqual({
+      message: { ...run.message, state: deferred },
+      token: run.lease.token,
+    })
     const [again] = await scene.claim(agent, NOW + MINUTE)
-    expect(await messages.getHeld(run.message.id)).toEqual({ message: again?.message, token: again?.lease.token })
+    expect(await messages.getHeld(run.message.id)).toEqual({
+      message: again?.message,
+      token: again?.lease.token,
+    })
     expect(await messages.getHeld(UNKNOWN_ID)).toBeUndefined()
   })
 }

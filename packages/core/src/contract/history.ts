@@ -36,17 +36,33 @@ type RunFact =
   | { readonly kind: 'claimed'; readonly now: Instant; readonly claimed: ClaimedMessage }
   | { readonly kind: 'extended'; readonly until: Instant; readonly ok: boolean }
   | { readonly kind: 'deferred'; readonly deadlineAt: Instant; readonly ok: boolean }
-  | { readonly kind: 'recorded'; readonly state: AfterRun; readonly event: EventFact | undefined; readonly ok: boolean }
+  | {
+      readonly kind: 'recorded'
+      readonly state: AfterRun
+      readonly event: EventFact | undefined
+      readonly ok: boolean
+    }
 export type EventFact = { readonly id: string; readonly name: EventName; readonly body: string }
 
-export type DeliveryStep = Span & { readonly deliveryId: string; readonly token: number } & DeliveryFact
+export type DeliveryStep = Span & {
+  readonly deliveryId: string
+  readonly token: number
+} & DeliveryFact
 type DeliveryFact =
   | { readonly kind: 'claimed'; readonly now: Instant; readonly claimed: ClaimedDelivery }
   | { readonly kind: 'released'; readonly dueAt: Instant; readonly ok: boolean }
-  | { readonly kind: 'attempted'; readonly outcome: Outcome; readonly state: AttemptRecord['state']; readonly ok: boolean }
+  | {
+      readonly kind: 'attempted'
+      readonly outcome: Outcome
+      readonly state: AttemptRecord['state']
+      readonly ok: boolean
+    }
 
 /** The steps of one kind. */
-export const ofKind = <S extends { readonly kind: string }, K extends S['kind']>(steps: readonly S[], kind: K): Extract<S, { kind: K }>[] =>
+export const ofKind = <S extends { readonly kind: string }, K extends S['kind']>(
+  steps: readonly S[],
+  kind: K,
+): Extract<S, { kind: K }>[] =>
   steps.filter((step): step is Extract<S, { kind: K }> => step.kind === kind)
 
 export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {

@@ -4,7 +4,10 @@ import { LEASE_MS, NOW, OTHER_PROJECT_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function idempotencySuite(it: StorageTest): void {
-  it('G2: answers the message of the key, whatever else the second send holds', async ({ storage: { messages }, scene }) => {
+  it('G2: answers the message of the key, whatever else the second send holds', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const message = await scene.send(agent, { idempotencyKey: 'k', fingerprint: 'first' })
     const again = newMessage(agent, {
@@ -18,7 +21,10 @@ export function idempotencySuite(it: StorageTest): void {
     expect(await scene.reread(again)).toBeUndefined()
   })
 
-  it('G2: answers the message as it is now, long after it was answered', async ({ storage: { messages }, scene }) => {
+  it('G2: answers the message as it is now, long after it was answered', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.answer(await scene.run(agent, { idempotencyKey: 'k' }))
     expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toMatchObject({
@@ -27,19 +33,34 @@ export function idempotencySuite(it: StorageTest): void {
     })
   })
 
-  it('G2: a hundred sends with one key, at once and through two instances, make one message', async ({ storage, second, scene }) => {
+  it('G2: a hundred sends with one key, at once and through two instances, make one message', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const sends = Array.from({ length: 100 }, (_, i) => {
-      const message = newMessage(agent, { idempotencyKey: 'k', sessionId: `session ${i % 7}`, claimUntil: NOW + LEASE_MS })
+      const message = newMessage(agent, {
+        idempotencyKey: 'k',
+        sessionId: `session ${i % 7}`,
+        claimUntil: NOW + LEASE_MS,
+      })
       return (i % 2 ? storage : second).messages.accept(message)
     })
     const accepted = await Promise.all(sends)
-    const ids = accepted.map((answer) => (answer.kind === 'claimed' ? answer.claimed.message.id : 'message' in answer && answer.message.id))
+    const ids = accepted.map((answer) =>
+      answer.kind === 'claimed'
+        ? answer.claimed.message.id
+        : 'message' in answer && answer.message.id,
+    )
     expect(new Set(ids).size).toBe(1)
     expect(accepted.filter(({ kind }) => kind !== 'existing')).toHaveLength(1)
   })
 
-  it('G2: a send repeated with its own id, as after a lost answer, makes no second message', async ({ storage: { messages }, scene }) => {
+  it('G2: a send repeated with its own id, as after a lost answer, makes no second message', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent({ maxQueued: 0 })
     const sent = newMessage(agent)
     await messages.accept(sent)
@@ -47,51 +68,91 @@ export function idempotencySuite(it: StorageTest): void {
     expect(await messages.accept(sent)).toEqual({ kind: 'existing', message: kept })
   })
 
-  it('a claim is not handed out again to the send that is repeated', async ({ storage: { messages }, scene }) => {
+  it('a claim is not handed out again to the send that is repeated', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const sent = newMessage(agent, { claimUntil: NOW + LEASE_MS })
     await messages.accept(sent)
-    expect(await messages.accept(sent)).toMatchObject({ kind: 'existing', message: { attempt: 1, state: { kind: 'running' } } })
+    expect(await messages.accept(sent)).toMatchObject({
+      kind: 'existing',
+      message: { attempt: 1, state: { kind: 'running' } },
+    })
   })
 
   it('tells keys apart by every character', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent()
     for (const idempotencyKey of ['k', 'K', 'k ', ' k', '%', '_']) {
-      expect(await messages.accept(newMessage(agent, { idempotencyKey }))).toMatchObject({ kind: 'created' })
+      expect(await messages.accept(newMessage(agent, { idempotencyKey }))).toMatchObject({
+        kind: 'created',
+      })
     }
   })
 
   it('a key belongs to one agent', async ({ storage: { messages }, scene }) => {
     await scene.send(await scene.agent(), { idempotencyKey: 'k' })
-    expect(await messages.accept(newMessage(await scene.agent(), { idempotencyKey: 'k' }))).toMatchObject({ kind: 'created' })
+    expect(
+      await messages.accept(newMessage(await scene.agent(), { idempotencyKey: 'k' })),
+    ).toMatchObject({ kind: 'created' })
   })
 
   it('G6: a key of another project finds nothing', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent()
     await scene.send(agent, { idempotencyKey: 'k' })
-    const stranger = newMessage({ id: agent.id, projectId: OTHER_PROJECT_ID }, { idempotencyKey: 'k' })
+    const stranger = newMessage(
+      { id: agent.id, projectId: OTHER_PROJECT_ID },
+      { idempotencyKey: 'k' },
+    )
     expect(await messages.accept(stranger)).toEqual({ kind: 'agent_not_found' })
   })
 
-  it('still answers when the agent has stopped since', async ({ storage: { messages, agents }, scene }) => {
+  it('still answers when the agent has stopped since', async ({
+    storage: { messages, agents },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const message = await scene.send(agent, { idempotencyKey: 'k' })
     await agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'stopped' } })
-    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'existing', message })
-    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'new' }))).toEqual({ kind: 'agent_not_running' })
+    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({
+      kind: 'existing',
+      message,
+    })
+    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'new' }))).toEqual({
+      kind: 'agent_not_running',
+    })
   })
 
-  it('still answers when the session has filled up since', async ({ storage: { messages }, scene }) => {
+  it('still answers when the session has filled up since', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent({ maxQueued: 0 })
     const message = await scene.send(agent, { idempotencyKey: 'k' })
-    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'existing', message })
-    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'new' }))).toEqual({ kind: 'session_full' })
+    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({
+      kind: 'existing',
+      message,
+    })
+    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'new' }))).toEqual({
+      kind: 'session_full',
+    })
   })
 
-  it('a send that was refused leaves its key free', async ({ storage: { messages, agents }, scene }) => {
+  it('a send that was refused leaves its key free', async ({
+    storage: { messages, agents },
+    scene,
+  }) => {
     const agent = await scene.agent({ state: { kind: 'starting' } })
-    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({ kind: 'agent_not_running' })
-    await agents.changeState({ agentId: agent.id, from: 'starting', to: { kind: 'running', startedAt: NOW } })
-    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toMatchObject({ kind: 'created' })
+    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({
+      kind: 'agent_not_running',
+    })
+    await agents.changeState({
+      agentId: agent.id,
+      from: 'starting',
+      to: { kind: 'running', startedAt: NOW },
+    })
+    expect(await messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toMatchObject({
+      kind: 'created',
+    })
   })
 }

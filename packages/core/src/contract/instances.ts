@@ -4,23 +4,46 @@ import { heldBy, NOW } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function instancesSuite(it: StorageTest): void {
-  it('what one instance has committed, another one reads at once', async ({ storage, second, scene }) => {
+  it('what one instance has committed, another one reads at once', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const agent = await scene.agent()
     expect(await second.agents.get(agent.projectId, agent.name)).toEqual(agent)
     const run = await scene.run(agent)
-    expect(await second.messages.getHeld(run.message.id)).toEqual({ message: run.message, token: run.lease.token })
-    const state = { kind: 'responded', response: 'from the other', respondedAt: NOW, responseTimeMs: 1 } as const
-    expect(await second.messages.recordRun({ ...heldBy(run), state, now: NOW })).toMatchObject({ kind: 'recorded' })
+    expect(await second.messages.getHeld(run.message.id)).toEqual({
+      message: run.message,
+      token: run.lease.token,
+    })
+    const state = {
+      kind: 'responded',
+      response: 'from the other',
+      respondedAt: NOW,
+      responseTimeMs: 1,
+    } as const
+    expect(await second.messages.recordRun({ ...heldBy(run), state, now: NOW })).toMatchObject({
+      kind: 'recorded',
+    })
     expect((await storage.messages.findFinal([run.message.id]))[0]?.state).toEqual(state)
   })
 
-  it('G5: an instance does not start a second run in a session that another one runs', async ({ second, scene }) => {
+  it('G5: an instance does not start a second run in a session that another one runs', async ({
+    second,
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.run(agent)
-    expect(await second.messages.accept(newMessage(agent, { claimUntil: NOW + 1 }))).toMatchObject({ kind: 'created' })
+    expect(await second.messages.accept(newMessage(agent, { claimUntil: NOW + 1 }))).toMatchObject({
+      kind: 'created',
+    })
   })
 
-  it('G5: of many sends that want to be born running in one session, one is', async ({ storage, second, scene }) => {
+  it('G5: of many sends that want to be born running in one session, one is', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const sends = Array.from({ length: 20 }, (_, i) =>
       (i % 2 ? storage : second).messages.accept(newMessage(agent, { claimUntil: NOW + 1 })),
@@ -47,7 +70,11 @@ export function instancesSuite(it: StorageTest): void {
     expect(later.isErr() && later.error.kind).toBe('unavailable')
     expect((await storage.ping()).isErr()).toBe(true)
     if (second === storage) return
-    const found = await second.messages.get({ projectId: agent.projectId, agentId: agent.id, messageId: last.id })
+    const found = await second.messages.get({
+      projectId: agent.projectId,
+      agentId: agent.id,
+      messageId: last.id,
+    })
     expect(found._unsafeUnwrap()).toMatchObject({ id: last.id })
   })
 }

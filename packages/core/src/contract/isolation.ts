@@ -11,8 +11,12 @@ export function isolationSuite(it: StorageTest): void {
     const agent = await scene.agent()
     const message = await scene.send(agent)
     expect(await scene.reread({ ...message, projectId: OTHER_PROJECT_ID })).toBeUndefined()
-    expect((await messages.list({ projectId: OTHER_PROJECT_ID, agentId: agent.id }, PAGE)).data).toEqual([])
-    expect(await messages.accept(newMessage({ id: agent.id, projectId: OTHER_PROJECT_ID }))).toEqual({ kind: 'agent_not_found' })
+    expect(
+      (await messages.list({ projectId: OTHER_PROJECT_ID, agentId: agent.id }, PAGE)).data,
+    ).toEqual([])
+    expect(
+      await messages.accept(newMessage({ id: agent.id, projectId: OTHER_PROJECT_ID })),
+    ).toEqual({ kind: 'agent_not_found' })
     expect(await scene.reread(message)).toEqual(message)
   })
 
@@ -20,14 +24,21 @@ export function isolationSuite(it: StorageTest): void {
     const [agent, other] = [await scene.agent(), await scene.agent()]
     const message = await scene.send(agent)
     expect(await scene.reread({ ...message, agentId: other.id })).toBeUndefined()
-    expect((await messages.list({ projectId: PROJECT_ID, agentId: other.id }, PAGE)).data).toEqual([])
+    expect((await messages.list({ projectId: PROJECT_ID, agentId: other.id }, PAGE)).data).toEqual(
+      [],
+    )
   })
 
-  it('G6: agents of another project are not there, and neither read, changed nor deleted', async ({ storage: { agents }, scene }) => {
+  it('G6: agents of another project are not there, and neither read, changed nor deleted', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const agent = await scene.agent()
     expect(await agents.get(OTHER_PROJECT_ID, agent.id)).toBeUndefined()
     expect(await agents.get(OTHER_PROJECT_ID, agent.name)).toBeUndefined()
-    expect(await agents.update(OTHER_PROJECT_ID, agent.id, { name: 'mine', updatedAt: NOW })).toBeUndefined()
+    expect(
+      await agents.update(OTHER_PROJECT_ID, agent.id, { name: 'mine', updatedAt: NOW }),
+    ).toBeUndefined()
     expect(await agents.delete(OTHER_PROJECT_ID, agent.id, { force: true })).toBeUndefined()
     expect((await agents.list(OTHER_PROJECT_ID, PAGE)).data).toEqual([])
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
@@ -40,26 +51,41 @@ export function isolationSuite(it: StorageTest): void {
     expect(await agents.get(OTHER_PROJECT_ID, 'echo')).toEqual(there)
   })
 
-  it('G6: webhooks of another project are not there, and neither read, changed nor deleted', async ({ storage: { webhooks }, scene }) => {
+  it('G6: webhooks of another project are not there, and neither read, changed nor deleted', async ({
+    storage: { webhooks },
+    scene,
+  }) => {
     const webhook = await scene.webhook()
     expect(await webhooks.get(OTHER_PROJECT_ID, webhook.id)).toBeUndefined()
-    expect(await webhooks.update(OTHER_PROJECT_ID, webhook.id, { url: 'https://mine.example', updatedAt: NOW })).toBeUndefined()
+    expect(
+      await webhooks.update(OTHER_PROJECT_ID, webhook.id, {
+        url: 'https://mine.example',
+        updatedAt: NOW,
+      }),
+    ).toBeUndefined()
     expect(await webhooks.delete(OTHER_PROJECT_ID, webhook.id)).toBe(false)
     expect((await webhooks.list(OTHER_PROJECT_ID, PAGE)).data).toEqual([])
     expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
   })
 
-  it('G6: deliveries of another project are not there', async ({ storage: { deliveries }, scene }) => {
+  it('G6: deliveries of another project are not there', async ({
+    storage: { deliveries },
+    scene,
+  }) => {
     const webhook = await scene.webhook()
     await scene.publish(await scene.agent())
     const [delivery] = (await deliveries.list({ projectId: PROJECT_ID }, PAGE)).data
     expect(await deliveries.get(OTHER_PROJECT_ID, delivery?.id ?? '')).toBeUndefined()
     expect((await deliveries.list({ projectId: OTHER_PROJECT_ID }, PAGE)).data).toEqual([])
-    expect((await deliveries.list({ projectId: OTHER_PROJECT_ID, webhookId: webhook.id }, PAGE)).data).toEqual([])
+    expect(
+      (await deliveries.list({ projectId: OTHER_PROJECT_ID, webhookId: webhook.id }, PAGE)).data,
+    ).toEqual([])
     expect(await deliveries.get(PROJECT_ID, delivery?.id ?? '')).toMatchObject({ delivery })
   })
 
-  it('G6: keys of another project are not there, and not revoked', async ({ storage: { credentials } }) => {
+  it('G6: keys of another project are not there, and not revoked', async ({
+    storage: { credentials },
+  }) => {
     const key = anApiKey()
     await credentials.createKey(key, 'ab'.repeat(32), 1_000)
     expect(await credentials.revokeKey(OTHER_PROJECT_ID, key.id, NOW)).toBe(false)

@@ -1,11 +1,22 @@
 import type { Instant } from '../domain/instant.js'
-import { groupBy, isBefore, type DeliveryStep, type History, type RunStep, type Span } from './history.js'
+import {
+  groupBy,
+  isBefore,
+  type DeliveryStep,
+  type History,
+  type RunStep,
+  type Span,
+} from './history.js'
 
 /** What the history says against the promise that a lease, a deferral, a backoff and a retry's delay are waited for. */
 export function leaseViolations({ runs, deliveries }: History): string[] {
   return [
-    ...[...groupBy(runs, ({ messageId }) => messageId)].flatMap(([id, steps]) => tooEarly(`message ${id}`, steps, runDueAt)),
-    ...[...groupBy(deliveries, ({ deliveryId }) => deliveryId)].flatMap(([id, steps]) => tooEarly(`delivery ${id}`, steps, deliveryDueAt)),
+    ...[...groupBy(runs, ({ messageId }) => messageId)].flatMap(([id, steps]) =>
+      tooEarly(`message ${id}`, steps, runDueAt),
+    ),
+    ...[...groupBy(deliveries, ({ deliveryId }) => deliveryId)].flatMap(([id, steps]) =>
+      tooEarly(`delivery ${id}`, steps, deliveryDueAt),
+    ),
   ]
 }
 
@@ -15,11 +26,17 @@ type Step = Span & { readonly kind: string; readonly now?: Instant }
  * Each claim must come when what was done before it is over. What overlaps may have happened in either order: steps that
  * overlap with the claim excuse it, and of several that may have been the last before it, the earliest end counts.
  */
-function tooEarly<S extends Step>(name: string, steps: readonly S[], dueAt: (step: S) => Instant | undefined): string[] {
+function tooEarly<S extends Step>(
+  name: string,
+  steps: readonly S[],
+  dueAt: (step: S) => Instant | undefined,
+): string[] {
   const done = steps.filter((step) => dueAt(step) !== undefined)
   return done.flatMap((claim) => {
     const before = done.filter((other) => isBefore(other, claim))
-    const isContended = done.some((other) => other !== claim && !isBefore(other, claim) && !isBefore(claim, other))
+    const isContended = done.some(
+      (other) => other !== claim && !isBefore(other, claim) && !isBefore(claim, other),
+    )
     if (claim.now === undefined || isContended || before.length === 0) return []
     const last = before.filter((step) => !before.some((other) => isBefore(step, other)))
     const due = Math.min(...last.map((step) => dueAt(step) ?? Infinity))

@@ -8,15 +8,25 @@ import type { UnwrappedStorage } from './unwrapped.js'
 const deferred = { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE } as const
 
 export function leasesSuite(it: StorageTest): void {
-  it('extends the leases that hold, as often as asked', async ({ storage: { messages }, scene }) => {
+  it('extends the leases that hold, as often as asked', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
-    const runs = [await scene.run(agent, { sessionId: 'a' }), await scene.run(agent, { sessionId: 'b' })]
-    for (const beat of [1, 2, 3]) expect(await messages.extendLeases(runs.map(heldBy), NOW + beat * LEASE_MS)).toEqual([])
+    const runs = [
+      await scene.run(agent, { sessionId: 'a' }),
+      await scene.run(agent, { sessionId: 'b' }),
+    ]
+    for (const beat of [1, 2, 3])
+      expect(await messages.extendLeases(runs.map(heldBy), NOW + beat * LEASE_MS)).toEqual([])
     expect(await scene.claim(agent, NOW + 3 * LEASE_MS - 1)).toEqual([])
     expect(await scene.claim(agent, NOW + 3 * LEASE_MS)).toHaveLength(2)
   })
 
-  it('extends a lease whose time is over, as long as nobody claimed the run since', async ({ storage: { messages }, scene }) => {
+  it('extends a lease whose time is over, as long as nobody claimed the run since', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     expect(await messages.extendLeases([heldBy(run)], NOW + 5 * LEASE_MS)).toEqual([])
@@ -26,17 +36,31 @@ export function leasesSuite(it: StorageTest): void {
   it('names the runs whose lease is lost, and extends none of them', async ({ storage, scene }) => {
     const { agent, lost, holding } = await createLostRuns(storage, scene)
     const held = [...lost, holding].map(heldBy)
-    const answered = await storage.messages.extendLeases([...held, { messageId: UNKNOWN_ID, token: 1 }], NOW + 9 * MINUTE)
-    expect([...answered].sort()).toEqual([...lost.map(({ message }) => message.id), UNKNOWN_ID].sort())
+    const answered = await storage.messages.extendLeases(
+      [...held, { messageId: UNKNOWN_ID, token: 1 }],
+      NOW + 9 * MINUTE,
+    )
+    expect([...answered].sort()).toEqual(
+      [...lost.map(({ message }) => message.id), UNKNOWN_ID].sort(),
+    )
     const claimed = await scene.claim(agent, NOW + 5 * MINUTE)
-    expect(claimed.map(({ message }) => message.sessionId).sort()).toEqual(['deferred', 'requeued', 'superseded'])
+    expect(claimed.map(({ message }) => message.sessionId).sort()).toEqual([
+      'deferred',
+      'requeued',
+      'superseded',
+    ])
   })
 
-  it('names a run that was superseded beside the one that superseded it', async ({ storage: { messages }, scene }) => {
+  it('names a run that was superseded beside the one that superseded it', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const superseded = await scene.run(agent)
     const [run] = (await scene.claim(agent, NOW + LEASE_MS)) as [ClaimedMessage]
-    expect(await messages.extendLeases([superseded, run].map(heldBy), NOW + 9 * MINUTE)).toEqual([run.message.id])
+    expect(await messages.extendLeases([superseded, run].map(heldBy), NOW + 9 * MINUTE)).toEqual([
+      run.message.id,
+    ])
     expect(await scene.claim(agent, NOW + 9 * MINUTE - 1)).toEqual([])
   })
 
@@ -44,28 +68,44 @@ export function leasesSuite(it: StorageTest): void {
     expect(await messages.extendLeases([], NOW + LEASE_MS)).toEqual([])
   })
 
-  it('takes the answer of a deferred run, with the token that it was claimed with', async ({ storage: { messages }, scene }) => {
+  it('takes the answer of a deferred run, with the token that it was claimed with', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     expect(await messages.defer({ ...heldBy(run), state: deferred })).toBe('deferred')
     expect(await scene.reread(run.message)).toEqual({ ...run.message, state: deferred })
-    expect(await scene.answer(run, NOW + SECOND)).toMatchObject({ kind: 'recorded', message: { attempt: 1, state: { kind: 'responded' } } })
+    expect(await scene.answer(run, NOW + SECOND)).toMatchObject({
+      kind: 'recorded',
+      message: { attempt: 1, state: { kind: 'responded' } },
+    })
   })
 
-  it('takes the answer after the deadline too, as long as nobody claimed the run since', async ({ storage: { messages }, scene }) => {
+  it('takes the answer after the deadline too, as long as nobody claimed the run since', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const run = await scene.run(await scene.agent())
     await messages.defer({ ...heldBy(run), state: deferred })
     expect(await scene.answer(run, NOW + 2 * MINUTE)).toMatchObject({ kind: 'recorded' })
   })
 
-  it('claims a run whose callback never came, says so, and refuses the callback from then on', async ({ storage: { messages }, scene }) => {
+  it('claims a run whose callback never came, says so, and refuses the callback from then on', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     await messages.defer({ ...heldBy(run), state: deferred })
     const [again] = await scene.claim(agent, NOW + MINUTE)
     expect(again).toMatchObject({
       lost: 'deferred',
-      message: { id: run.message.id, attempt: 2, state: { kind: 'running', startedAt: NOW + MINUTE } },
+      message: {
+        id: run.message.id,
+        attempt: 2,
+        state: { kind: 'running', startedAt: NOW + MINUTE },
+      },
     })
     expect(await scene.answer(run, NOW + MINUTE)).toEqual({ kind: 'lease_lost' })
   })
@@ -77,7 +117,10 @@ export function leasesSuite(it: StorageTest): void {
     expect(await scene.answer(run)).toMatchObject({ kind: 'recorded' })
   })
 
-  it('refuses to defer what was answered or claimed by another meanwhile', async ({ storage: { messages }, scene }) => {
+  it('refuses to defer what was answered or claimed by another meanwhile', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const answered = await scene.run(agent, { sessionId: 'a' })
     await scene.answer(answered)
@@ -99,8 +142,16 @@ async function createLostRuns(
   const final = await scene.run(agent, { sessionId: 'final' })
   await scene.answer(final)
   const requeued = await scene.run(agent, { sessionId: 'requeued' })
-  await messages.recordRun({ ...heldBy(requeued), state: { kind: 'queued', notBefore: NOW }, now: NOW })
+  await messages.recordRun({
+    ...heldBy(requeued),
+    state: { kind: 'queued', notBefore: NOW },
+    now: NOW,
+  })
   const late = await scene.run(agent, { sessionId: 'deferred' })
   await messages.defer({ ...heldBy(late), state: deferred })
-  return { agent, lost: [superseded, final, requeued, late], holding: await scene.run(agent, { sessionId: 'holding' }) }
+  return {
+    agent,
+    lost: [superseded, final, requeued, late],
+    holding: await scene.run(agent, { sessionId: 'holding' }),
+  }
 }

@@ -6,7 +6,11 @@ import type { AfterRun } from '../domain/message.js'
 import type { Held } from '../ports/message-store.js'
 import { anEvent, newMessage } from '../testing/builders.js'
 import { heldBy, NOW, type Scene } from './scene.js'
-import { createSessionModel, type ModelMessage, type SessionModel } from '../testing/session-model.js'
+import {
+  createSessionModel,
+  type ModelMessage,
+  type SessionModel,
+} from '../testing/session-model.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
@@ -23,20 +27,37 @@ const MAX_QUEUED = 3
 const LEASE_MS = 10
 
 /** The model and the store, and what processes have in hand: claims that hold, and those that are lost and will come too late. */
-type World = { readonly model: SessionModel; readonly store: UnwrappedStorage['messages']; readonly agent: Agent; readonly scene: Scene }
+type World = {
+  readonly model: SessionModel
+  readonly store: UnwrappedStorage['messages']
+  readonly agent: Agent
+  readonly scene: Scene
+}
 type Clock = { now: Instant; readonly claims: Held[] }
 type Step = (world: World & Clock) => Promise<void>
 
 export function modelSuite(it: StorageTest): void {
-  it('G2, G5: any sequence of steps does what a simple model says', { timeout: TIMEOUT_MS }, async ({ storage, scene }) => {
-    const property = fc.asyncProperty(fc.commands([...steps], LONGEST_SEQUENCE), async (sequence) => {
-      const agent = await scene.agent({ maxQueued: MAX_QUEUED })
-      const world = { ...{ store: storage.messages, agent, scene }, model: createSessionModel(MAX_QUEUED), now: NOW, claims: [] }
-      await fc.asyncModelRun(() => ({ model: world, real: world }), sequence)
-      await expectSameEnd(world)
-    })
-    await fc.assert(property, PARAMETERS)
-  })
+  it(
+    'G2, G5: any sequence of steps does what a simple model says',
+    { timeout: TIMEOUT_MS },
+    async ({ storage, scene }) => {
+      const property = fc.asyncProperty(
+        fc.commands([...steps], LONGEST_SEQUENCE),
+        async (sequence) => {
+          const agent = await scene.agent({ maxQueued: MAX_QUEUED })
+          const world = {
+            ...{ store: storage.messages, agent, scene },
+            model: createSessionModel(MAX_QUEUED),
+            now: NOW,
+            claims: [],
+          }
+          await fc.asyncModelRun(() => ({ model: world, real: world }), sequence)
+          await expectSameEnd(world)
+        },
+      )
+      await fc.assert(property, PARAMETERS)
+    },
+  )
 }
 
 /** Every session has the messages of the model at their places, each in its state. */
@@ -48,20 +69,30 @@ async function expectSameEnd({ model, store, agent }: World): Promise<void> {
   )
   for (const [sessionId, { all }] of model.sessions) {
     const listed = await store.list({ ...of, sessionId, order: 'asc' }, { limit: 100 })
-    expect(listed.data.map(({ id, attempt, state }) => ({ id, attempt, kind: state.kind }))).toEqual(
-      all.map(({ id, attempt, kind }) => ({ id, attempt, kind })),
-    )
+    expect(
+      listed.data.map(({ id, attempt, state }) => ({ id, attempt, kind: state.kind })),
+    ).toEqual(all.map(({ id, attempt, kind }) => ({ id, attempt, kind })))
   }
 }
 
 const accept =
   (session: number, user: number, key: number, claims: boolean): Step =>
   async ({ model, store, agent, now, claims: held }) => {
-    const sent = { sessionId: `s${session}`, idempotencyKey: `k${key}`, now, ...(claims && { claimUntil: now + LEASE_MS }) }
+    const sent = {
+      sessionId: `s${session}`,
+      idempotencyKey: `k${key}`,
+      now,
+      ...(claims && { claimUntil: now + LEASE_MS }),
+    }
     const endUserId = `u${user}`
-    const message = newMessage(agent, { ...sent, executionPrincipal: { type: 'end_user', endUserId } })
+    const message = newMessage(agent, {
+      ...sent,
+      executionPrincipal: { type: 'end_user', endUserId },
+    })
     const accepted = await store.accept(message)
-    expect(accepted.kind).toBe(model.accept({ ...message, endUserId }, sent.idempotencyKey, now, claims))
+    expect(accepted.kind).toBe(
+      model.accept({ ...message, endUserId }, sent.idempotencyKey, now, claims),
+    )
     if (accepted.kind !== 'claimed') return
     held.push(heldBy(accepted.claimed))
     model.claim(messageOf(model, message.id), accepted.claimed.lease.token, now + LEASE_MS)
@@ -72,7 +103,11 @@ const claim =
   (free: number): Step =>
   async ({ model, store, agent, now, claims }) => {
     const due = model.due(now)
-    const claimed = await store.claimRunnable({ lanes: [{ agentId: agent.id, free }], now, until: now + LEASE_MS })
+    const claimed = await store.claimRunnable({
+      lanes: [{ agentId: agent.id, free }],
+      now,
+      until: now + LEASE_MS,
+    })
     expect(claimed).toHaveLength(Math.min(free, due.length))
     for (const run of claimed) {
       const message = messageOf(model, run.message.id)
@@ -88,8 +123,14 @@ const record =
   async ({ model, store, claims, now }) => {
     const held = oneOf(claims, pick)
     if (!held) return
-    const recorded = await store.recordRun({ ...held, state: stateOf(kind, now, now + waitMs), now })
-    expect(recorded.kind).toBe(model.finish(held, kind, now, now + waitMs) ? 'recorded' : 'lease_lost')
+    const recorded = await store.recordRun({
+      ...held,
+      state: stateOf(kind, now, now + waitMs),
+      now,
+    })
+    expect(recorded.kind).toBe(
+      model.finish(held, kind, now, now + waitMs) ? 'recorded' : 'lease_lost',
+    )
   }
 
 const defer =
@@ -97,8 +138,13 @@ const defer =
   async ({ model, store, claims, now }) => {
     const held = oneOf(claims, pick)
     if (!held) return
-    const deferred = await store.defer({ ...held, state: { kind: 'deferred', startedAt: now, deadlineAt: now + waitMs } })
-    expect(deferred).toBe(model.finish(held, 'deferred', now, now + waitMs) ? 'deferred' : 'lease_lost')
+    const deferred = await store.defer({
+      ...held,
+      state: { kind: 'deferred', startedAt: now, deadlineAt: now + waitMs },
+    })
+    expect(deferred).toBe(
+      model.finish(held, 'deferred', now, now + waitMs) ? 'deferred' : 'lease_lost',
+    )
   }
 
 const extend =
@@ -116,7 +162,11 @@ const cancel =
     const message = oneOf([...model.messages.values()], pick)
     if (!message) return
     const state = { kind: 'cancelled', cancelledAt: now } as const
-    const cancelled = await store.cancel({ ...refOf(agent, message), state, outgoing: scene.outgoing(anEvent(agent)) })
+    const cancelled = await store.cancel({
+      ...refOf(agent, message),
+      state,
+      outgoing: scene.outgoing(anEvent(agent)),
+    })
     expect(cancelled?.kind).toBe(model.cancel(message, now))
   }
 
@@ -125,22 +175,37 @@ const retry =
   async ({ model, store, agent, now }) => {
     const message = oneOf([...model.messages.values()], pick)
     if (!message) return
-    expect((await store.retry({ ...refOf(agent, message), now }))?.kind).toBe(model.retry(message, now))
+    expect((await store.retry({ ...refOf(agent, message), now }))?.kind).toBe(
+      model.retry(message, now),
+    )
   }
 
 const erase =
   (session: number, force: boolean): Step =>
   async ({ model, store, agent: { projectId, id: agentId } }) => {
     const sessionId = `s${session}`
-    expect(await store.erase({ projectId, agentId, sessionId, force })).toBe(model.erase(sessionId, force))
+    expect(await store.erase({ projectId, agentId, sessionId, force })).toBe(
+      model.erase(sessionId, force),
+    )
     if (force) await store.sweep({ limit: 2 })
   }
 
 const erasePrincipal =
   (user: number, force: boolean): Step =>
   async ({ model, store, agent: { projectId, id: agentId }, now }) => {
-    const step = { projectId, agentId, endUserId: `u${user}`, force, countOnly: false, now, after: 0, limit: 1_000 }
-    expect(await store.erasePrincipal(step)).toEqual(model.erasePrincipal(step.endUserId, force, now))
+    const step = {
+      projectId,
+      agentId,
+      endUserId: `u${user}`,
+      force,
+      countOnly: false,
+      now,
+      after: 0,
+      limit: 1_000,
+    }
+    expect(await store.erasePrincipal(step)).toEqual(
+      model.erasePrincipal(step.endUserId, force, now),
+    )
   }
 
 /** The process forgets what it held: nobody answers, and the lease has to end. */
@@ -155,7 +220,11 @@ const jump =
     world.now += ms
   }
 
-const step = <A extends unknown[]>(name: string, act: (...args: A) => Step, ...of: { [I in keyof A]: fc.Arbitrary<A[I]> }) =>
+const step = <A extends unknown[]>(
+  name: string,
+  act: (...args: A) => Step,
+  ...of: { [I in keyof A]: fc.Arbitrary<A[I]> }
+) =>
   fc.tuple<A>(...of).map((args) => ({
     check: () => true,
     run: (world: World & Clock) => act(...args)(world),
@@ -185,7 +254,8 @@ const steps = [
   step('jump', jump, fc.integer({ min: -LEASE_MS, max: 2 * LEASE_MS })),
 ]
 
-const oneOf = <T>(items: readonly T[], pick: number): T | undefined => items[pick % Math.max(1, items.length)]
+const oneOf = <T>(items: readonly T[], pick: number): T | undefined =>
+  items[pick % Math.max(1, items.length)]
 
 function messageOf({ messages }: SessionModel, id: string): ModelMessage {
   const message = messages.get(id)
@@ -193,10 +263,15 @@ function messageOf({ messages }: SessionModel, id: string): ModelMessage {
   throw new Error(`the model has no message ${id}`)
 }
 
-const refOf = ({ projectId, id: agentId }: Agent, { id: messageId }: ModelMessage) => ({ projectId, agentId, messageId })
+const refOf = ({ projectId, id: agentId }: Agent, { id: messageId }: ModelMessage) => ({
+  projectId,
+  agentId,
+  messageId,
+})
 
 function stateOf(kind: AfterRun['kind'], now: Instant, notBefore: Instant): AfterRun {
   if (kind === 'queued') return { kind, notBefore }
-  if (kind === 'failed') return { kind, error: { code: 'RUNTIME_ERROR', message: 'it broke' }, failedAt: now }
+  if (kind === 'failed')
+    return { kind, error: { code: 'RUNTIME_ERROR', message: 'it broke' }, failedAt: now }
   return { kind, response: 'done', respondedAt: now, responseTimeMs: 0 }
 }

@@ -5,14 +5,29 @@ import type { StorageTest } from './storage-test.js'
 const AT_FIRST = { now: NOW, until: NOW + LEASE_MS }
 
 export function ownersSuite(it: StorageTest): void {
-  it('G5: gives an agent to the first that asks, and to nobody else while that one lives', async ({ storage: { agents }, scene }) => {
+  it('G5: gives an agent to the first that asks, and to nobody else while that one lives', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const [one, other] = [await scene.agent(), await scene.agent()]
     expect(await agents.own({ owner: 'a', agentIds: [one.id], ...AT_FIRST })).toEqual([one.id])
-    expect(await agents.own({ owner: 'b', agentIds: [one.id, other.id], ...AT_FIRST })).toEqual([other.id])
-    expect(await agents.own({ owner: 'b', agentIds: [one.id], now: NOW + LEASE_MS - 1, until: NOW + 2 * LEASE_MS })).toEqual([])
+    expect(await agents.own({ owner: 'b', agentIds: [one.id, other.id], ...AT_FIRST })).toEqual([
+      other.id,
+    ])
+    expect(
+      await agents.own({
+        owner: 'b',
+        agentIds: [one.id],
+        now: NOW + LEASE_MS - 1,
+        until: NOW + 2 * LEASE_MS,
+      }),
+    ).toEqual([])
   })
 
-  it('takes it over at the end of the lease, and then keeps it from who had it before', async ({ storage: { agents }, scene }) => {
+  it('takes it over at the end of the lease, and then keeps it from who had it before', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const agent = await scene.agent()
     await agents.own({ owner: 'a', agentIds: [agent.id], ...AT_FIRST })
     const later = { agentIds: [agent.id], now: NOW + LEASE_MS, until: NOW + 2 * LEASE_MS }
@@ -20,25 +35,49 @@ export function ownersSuite(it: StorageTest): void {
     expect(await agents.own({ owner: 'a', ...later })).toEqual([])
   })
 
-  it('extends what is held, also by who was late and whom nobody has followed', async ({ storage: { agents }, scene }) => {
+  it('extends what is held, also by who was late and whom nobody has followed', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const agent = await scene.agent()
     for (const now of [NOW, NOW + LEASE_MS - 1, NOW + 5 * LEASE_MS])
-      expect(await agents.own({ owner: 'a', agentIds: [agent.id], now, until: now + LEASE_MS })).toEqual([agent.id])
-    expect(await agents.own({ owner: 'b', agentIds: [agent.id], now: NOW + 5 * LEASE_MS + 1, until: NOW + 9 * LEASE_MS })).toEqual([])
+      expect(
+        await agents.own({ owner: 'a', agentIds: [agent.id], now, until: now + LEASE_MS }),
+      ).toEqual([agent.id])
+    expect(
+      await agents.own({
+        owner: 'b',
+        agentIds: [agent.id],
+        now: NOW + 5 * LEASE_MS + 1,
+        until: NOW + 9 * LEASE_MS,
+      }),
+    ).toEqual([])
   })
 
-  it('gives up all of one owner at once, and nothing of another', async ({ storage: { agents }, scene }) => {
+  it('gives up all of one owner at once, and nothing of another', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const [one, two, other] = [await scene.agent(), await scene.agent(), await scene.agent()]
     await agents.own({ owner: 'a', agentIds: [one.id, two.id], ...AT_FIRST })
     await agents.own({ owner: 'b', agentIds: [other.id], ...AT_FIRST })
     await agents.disown('a')
-    const taken = await agents.own({ owner: 'c', agentIds: [one.id, two.id, other.id], ...AT_FIRST })
+    const taken = await agents.own({
+      owner: 'c',
+      agentIds: [one.id, two.id, other.id],
+      ...AT_FIRST,
+    })
     expect(taken.toSorted()).toEqual([one.id, two.id].toSorted())
   })
 
-  it('changes nothing else of an agent, and knows nothing of one that is not there', async ({ storage: { agents }, scene }) => {
+  it('changes nothing else of an agent, and knows nothing of one that is not there', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const agent = await scene.agent()
-    expect(await agents.own({ owner: 'a', agentIds: [agent.id, UNKNOWN_ID], ...AT_FIRST })).toEqual([agent.id])
+    expect(await agents.own({ owner: 'a', agentIds: [agent.id, UNKNOWN_ID], ...AT_FIRST })).toEqual(
+      [agent.id],
+    )
     expect(await agents.get(agent.projectId, agent.id)).toEqual(agent)
     const changed = await agents.update(agent.projectId, agent.id, { maxQueued: 7, updatedAt: NOW })
     expect(await agents.own({ owner: 'b', agentIds: [agent.id], ...AT_FIRST })).toEqual([])

@@ -6,7 +6,14 @@ import { heldBy, MINUTE, NOW, UNKNOWN_ID, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
-const STATES: readonly MessageStateKind[] = ['queued', 'running', 'deferred', 'responded', 'failed', 'cancelled']
+const STATES: readonly MessageStateKind[] = [
+  'queued',
+  'running',
+  'deferred',
+  'responded',
+  'failed',
+  'cancelled',
+]
 
 export function readingSuite(it: StorageTest): void {
   it('gives each state with what belongs to it', async ({ storage, scene }) => {
@@ -16,7 +23,12 @@ export function readingSuite(it: StorageTest): void {
       { kind: 'queued', notBefore: NOW },
       { kind: 'running', startedAt: NOW },
       { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE },
-      { kind: 'responded', response: `answer to ${messages[3]?.id}`, respondedAt: NOW, responseTimeMs: 1 },
+      {
+        kind: 'responded',
+        response: `answer to ${messages[3]?.id}`,
+        respondedAt: NOW,
+        responseTimeMs: 1,
+      },
       { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'it broke' }, failedAt: NOW },
       { kind: 'cancelled', cancelledAt: NOW },
     ])
@@ -25,7 +37,9 @@ export function readingSuite(it: StorageTest): void {
   it('finds the final ones of many ids, and only those', async ({ storage, scene }) => {
     const messages = await createOneOfEachState(storage, scene, await scene.agent())
     const found = await storage.messages.findFinal([...messages.map(({ id }) => id), UNKNOWN_ID])
-    expect(new Set(found.map(({ state }) => state.kind))).toEqual(new Set(['responded', 'failed', 'cancelled']))
+    expect(new Set(found.map(({ state }) => state.kind))).toEqual(
+      new Set(['responded', 'failed', 'cancelled']),
+    )
     expect(found).toHaveLength(3)
     expect(found).toEqual(expect.arrayContaining(messages.slice(3)))
     expect(await storage.messages.findFinal([])).toEqual([])
@@ -41,24 +55,36 @@ export function readingSuite(it: StorageTest): void {
   it('finds the final ones of thousands of ids', async ({ storage: { messages }, scene }) => {
     const run = await scene.run(await scene.agent())
     await scene.answer(run)
-    const unknown = Array.from({ length: 5_000 }, (_, i) => `${String(i).padStart(8, '0')}-0000-7ffd-8000-000000000000`)
+    const unknown = Array.from(
+      { length: 5_000 },
+      (_, i) => `${String(i).padStart(8, '0')}-0000-7ffd-8000-000000000000`,
+    )
     expect(await messages.findFinal([...unknown, run.message.id])).toHaveLength(1)
   })
 
-  it('lists messages, newest first, by agent, session, status and state', async ({ storage, scene }) => {
+  it('lists messages, newest first, by agent, session, status and state', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const created = await createOneOfEachState(storage, scene, agent)
     await scene.send(await scene.agent())
     const list = async (filter: Partial<MessageFilter>): Promise<Message[]> => {
-      const { data } = await storage.messages.list({ projectId: agent.projectId, agentId: agent.id, ...filter }, { limit: 50 })
+      const { data } = await storage.messages.list(
+        { projectId: agent.projectId, agentId: agent.id, ...filter },
+        { limit: 50 },
+      )
       return [...data]
     }
     expect(await list({})).toEqual(created.toReversed())
     expect((await list({ status: 'pending' })).map(({ state }) => state.kind)).toEqual([
       ...['cancelled', 'failed', 'deferred', 'running', 'queued'],
     ])
-    expect((await list({ status: 'responded' })).map(({ state }) => state.kind)).toEqual(['responded'])
-    for (const state of STATES) expect((await list({ state })).map((message) => message.state.kind)).toEqual([state])
+    expect((await list({ status: 'responded' })).map(({ state }) => state.kind)).toEqual([
+      'responded',
+    ])
+    for (const state of STATES)
+      expect((await list({ state })).map((message) => message.state.kind)).toEqual([state])
     expect(await list({ sessionId: 'failed', status: 'pending', state: 'failed' })).toHaveLength(1)
     expect(await list({ sessionId: 'failed', state: 'queued' })).toEqual([])
     expect(await list({ sessionId: 'FAILED' })).toEqual([])
@@ -66,21 +92,36 @@ export function readingSuite(it: StorageTest): void {
 }
 
 /** Each in the session of its state's name, in the order of `STATES`. */
-async function createOneOfEachState({ messages }: UnwrappedStorage, scene: Scene, agent: Agent): Promise<Message[]> {
+async function createOneOfEachState(
+  { messages }: UnwrappedStorage,
+  scene: Scene,
+  agent: Agent,
+): Promise<Message[]> {
   const queued = await scene.send(agent, { sessionId: 'queued' })
   const running = await scene.run(agent, { sessionId: 'running' })
   const deferred = await scene.run(agent, { sessionId: 'deferred' })
-  await messages.defer({ ...heldBy(deferred), state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE } })
+  await messages.defer({
+    ...heldBy(deferred),
+    state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE },
+  })
   const responded = await scene.run(agent, { sessionId: 'responded' })
   await scene.answer(responded)
   const failed = await scene.run(agent, { sessionId: 'failed' })
   const error = { code: 'RUNTIME_ERROR', message: 'it broke' } as const
-  await messages.recordRun({ ...heldBy(failed), state: { kind: 'failed', error, failedAt: NOW }, now: NOW })
+  await messages.recordRun({
+    ...heldBy(failed),
+    state: { kind: 'failed', error, failedAt: NOW },
+    now: NOW,
+  })
 
   const cancelled = await scene.send(agent, { sessionId: 'cancelled' })
   await scene.cancel(cancelled)
 
-  const created = [queued, ...[running, deferred, responded, failed].map(({ message }) => message), cancelled]
+  const created = [
+    queued,
+    ...[running, deferred, responded, failed].map(({ message }) => message),
+    cancelled,
+  ]
   const kept = await Promise.all(created.map(scene.reread))
   return kept.filter((message) => message !== undefined)
 }

@@ -1,7 +1,14 @@
 import type { Instant } from '../domain/instant.js'
 import type { DeferredState } from '../domain/message.js'
 import type { AttemptRecord, ClaimDue, ClaimedDelivery, GivenUp } from '../ports/delivery-store.js'
-import type { ClaimedMessage, Held, Lane, MessageStore, NewMessage, RecordedRun } from '../ports/message-store.js'
+import type {
+  ClaimedMessage,
+  Held,
+  Lane,
+  MessageStore,
+  NewMessage,
+  RecordedRun,
+} from '../ports/message-store.js'
 import type { DeliveryStep, RunStep, Send, Span } from './history.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
@@ -17,7 +24,11 @@ export type Recorder = {
 
 export type RecordedCalls = {
   accept(message: NewMessage): Promise<ClaimedMessage | undefined>
-  claimRunnable(query: { lanes: readonly Lane[]; now: Instant; until: Instant }): Promise<ClaimedMessage[]>
+  claimRunnable(query: {
+    lanes: readonly Lane[]
+    now: Instant
+    until: Instant
+  }): Promise<ClaimedMessage[]>
   extendLeases(held: readonly Held[], until: Instant): Promise<string[]>
   defer(deferral: Held & { readonly state: DeferredState }): Promise<void>
   recordRun(run: RunRecord): Promise<RecordedRun>
@@ -40,20 +51,39 @@ export function createRecorder(): Recorder {
 
   function noteRuns(claims: readonly ClaimedMessage[], now: Instant, span: Span): void {
     for (const claimed of claims) {
-      runs.push({ ...span, kind: 'claimed', messageId: claimed.message.id, token: claimed.lease.token, now, claimed })
+      runs.push({
+        ...span,
+        kind: 'claimed',
+        messageId: claimed.message.id,
+        token: claimed.lease.token,
+        now,
+        claimed,
+      })
     }
   }
 
   function noteDeliveries(claims: readonly ClaimedDelivery[], now: Instant, span: Span): void {
     for (const claimed of claims) {
-      deliveries.push({ ...span, kind: 'claimed', deliveryId: claimed.delivery.id, token: claimed.lease.token, now, claimed })
+      deliveries.push({
+        ...span,
+        kind: 'claimed',
+        deliveryId: claimed.delivery.id,
+        token: claimed.lease.token,
+        now,
+        claimed,
+      })
     }
   }
 
   const through = ({ messages, deliveries: deliveryStore }: UnwrappedStorage): RecordedCalls => ({
     accept: async (message) => {
       const [answer, span] = await timed(() => messages.accept(message))
-      const accepted = answer.kind === 'claimed' ? answer.claimed.message : 'message' in answer ? answer.message : undefined
+      const accepted =
+        answer.kind === 'claimed'
+          ? answer.claimed.message
+          : 'message' in answer
+            ? answer.message
+            : undefined
       const { agentId, sessionId, idempotencyKey: key, id: ownId } = message
       const isNew = answer.kind === 'created' || answer.kind === 'claimed'
       sends.push({ ...span, agentId, sessionId, key, ownId, messageId: accepted?.id, isNew })
@@ -68,17 +98,39 @@ export function createRecorder(): Recorder {
     },
     extendLeases: async (held, until) => {
       const [lost, span] = await timed(() => messages.extendLeases(held, until))
-      for (const claim of held) runs.push({ ...span, ...claim, kind: 'extended', until, ok: !lost.includes(claim.messageId) })
+      for (const claim of held)
+        runs.push({
+          ...span,
+          ...claim,
+          kind: 'extended',
+          until,
+          ok: !lost.includes(claim.messageId),
+        })
       return lost
     },
     defer: async ({ messageId, token, state }) => {
       const [answer, span] = await timed(() => messages.defer({ messageId, token, state }))
-      runs.push({ ...span, messageId, token, kind: 'deferred', deadlineAt: state.deadlineAt, ok: answer === 'deferred' })
+      runs.push({
+        ...span,
+        messageId,
+        token,
+        kind: 'deferred',
+        deadlineAt: state.deadlineAt,
+        ok: answer === 'deferred',
+      })
     },
     recordRun: async (run) => {
       const [answer, span] = await timed(() => messages.recordRun(run))
       const { messageId, token, state, now, outgoing } = run
-      runs.push({ ...span, messageId, token, kind: 'recorded', state, event: outgoing?.event, ok: answer.kind === 'recorded' })
+      runs.push({
+        ...span,
+        messageId,
+        token,
+        kind: 'recorded',
+        state,
+        event: outgoing?.event,
+        ok: answer.kind === 'recorded',
+      })
       if (answer.kind === 'recorded') noteDeliveries(answer.deliveries, now, span)
       return answer
     },
@@ -94,7 +146,15 @@ export function createRecorder(): Recorder {
     recordAttempt: async (record) => {
       const [answer, span] = await timed(() => deliveryStore.recordAttempt(record))
       const { deliveryId, token, state, attempt } = record
-      deliveries.push({ ...span, deliveryId, token, kind: 'attempted', outcome: attempt.outcome, state, ok: answer.kind === 'recorded' })
+      deliveries.push({
+        ...span,
+        deliveryId,
+        token,
+        kind: 'attempted',
+        outcome: attempt.outcome,
+        state,
+        ok: answer.kind === 'recorded',
+      })
     },
   })
 

@@ -22,11 +22,23 @@ async function walk<Row>(
 const anew = (sealed: Sealed): Sealed => `${sealed} anew` as Sealed
 
 export function resealSuite(it: StorageTest): void {
-  it('seals the secrets of webhooks anew, of all projects, and leaves all else', async ({ storage: { webhooks }, second, scene }) => {
+  it('seals the secrets of webhooks anew, of all projects, and leaves all else', async ({
+    storage: { webhooks },
+    second,
+    scene,
+  }) => {
     const headers = { names: ['X-A'], sealed: 'headers' as Sealed }
-    const facts = { headers, previousSecret: { secret: 'old' as Sealed, until: NOW + 9 }, description: 'd' }
+    const facts = {
+      headers,
+      previousSecret: { secret: 'old' as Sealed, until: NOW + 9 },
+      description: 'd',
+    }
     const disabled = { kind: 'disabled', reason: 'gone', at: NOW } as const
-    const all = [await scene.webhook(facts), await scene.webhook({ projectId: OTHER_PROJECT_ID, status: disabled }), await scene.webhook()]
+    const all = [
+      await scene.webhook(facts),
+      await scene.webhook({ projectId: OTHER_PROJECT_ID, status: disabled }),
+      await scene.webhook(),
+    ]
     const deleted = await scene.webhook()
     await webhooks.delete(PROJECT_ID, deleted.id)
     const seen: string[] = []
@@ -34,11 +46,18 @@ export function resealSuite(it: StorageTest): void {
       seen.push(webhook.id)
       const { secret, previousSecret: old, headers: own } = webhook
       const grace = old && { previousSecret: { ...old, secret: anew(old.secret) } }
-      return { ...webhook, secret: anew(secret), ...grace, ...(own && { headers: { ...own, sealed: anew(own.sealed) } }) }
+      return {
+        ...webhook,
+        secret: anew(secret),
+        ...grace,
+        ...(own && { headers: { ...own, sealed: anew(own.sealed) } }),
+      }
     })
     expect(done).toEqual([3, 0])
     expect([...new Set(seen)]).toEqual(all.map(({ id }) => id))
-    const [first, other] = await Promise.all(all.map(({ projectId, id }) => second.webhooks.get(projectId, id)))
+    const [first, other] = await Promise.all(
+      all.map(({ projectId, id }) => second.webhooks.get(projectId, id)),
+    )
     expect(first).toEqual({
       ...all[0],
       secret: anew(all[0]?.secret as Sealed),
@@ -48,7 +67,10 @@ export function resealSuite(it: StorageTest): void {
     expect(other).toEqual({ ...all[1], secret: anew(all[1]?.secret as Sealed) })
   })
 
-  it('what is claimed from then on has them', async ({ storage: { webhooks, deliveries }, scene }) => {
+  it('what is claimed from then on has them', async ({
+    storage: { webhooks, deliveries },
+    scene,
+  }) => {
     const { secret } = await scene.webhook()
     await scene.publish(await scene.agent())
     await walk(webhooks.reseal, (webhook) => ({ ...webhook, secret: anew(webhook.secret) }))
@@ -56,33 +78,59 @@ export function resealSuite(it: StorageTest): void {
     expect(claimed?.webhook.secret).toBe(anew(secret))
   })
 
-  it('seals the secrets of agents anew, of those that run too', async ({ storage: { agents }, second, scene }) => {
-    const runtime = { kind: 'http', options: { url: 'https://agent.example' }, secrets: 'v1' as Sealed }
-    const [running, other] = [await scene.agent({ runtime }), await scene.agent({ runtime, projectId: OTHER_PROJECT_ID })]
+  it('seals the secrets of agents anew, of those that run too', async ({
+    storage: { agents },
+    second,
+    scene,
+  }) => {
+    const runtime = {
+      kind: 'http',
+      options: { url: 'https://agent.example' },
+      secrets: 'v1' as Sealed,
+    }
+    const [running, other] = [
+      await scene.agent({ runtime }),
+      await scene.agent({ runtime, projectId: OTHER_PROJECT_ID }),
+    ]
     const bare = await scene.agent()
     const done = await walk(agents.reseal, (agent) => {
       const { secrets, ...rest } = agent.runtime
-      return secrets === undefined ? agent : { ...agent, runtime: { ...rest, secrets: anew(secrets) } }
+      return secrets === undefined
+        ? agent
+        : { ...agent, runtime: { ...rest, secrets: anew(secrets) } }
     })
     expect(done).toEqual([2, 0])
     for (const agent of [running, other]) {
-      expect(await second.agents.get(agent.projectId, agent.name)).toEqual({ ...agent, runtime: { ...runtime, secrets: 'v1 anew' } })
+      expect(await second.agents.get(agent.projectId, agent.name)).toEqual({
+        ...agent,
+        runtime: { ...runtime, secrets: 'v1 anew' },
+      })
     }
     expect(await second.agents.get(PROJECT_ID, bare.id)).toEqual(bare)
   })
 
-  it('leaves what is sealed well, and what cannot be opened, and tells them apart', async ({ storage: { webhooks, agents }, scene }) => {
+  it('leaves what is sealed well, and what cannot be opened, and tells them apart', async ({
+    storage: { webhooks, agents },
+    scene,
+  }) => {
     const kept = [await scene.webhook(), await scene.webhook(), await scene.webhook()]
     const agent = await scene.agent()
-    expect(await walk(webhooks.reseal, (webhook) => (webhook.id === kept[0]?.id ? webhook : undefined))).toEqual([0, 2])
+    expect(
+      await walk(webhooks.reseal, (webhook) => (webhook.id === kept[0]?.id ? webhook : undefined)),
+    ).toEqual([0, 2])
     expect(await walk(agents.reseal, () => undefined)).toEqual([0, 1])
     for (const webhook of kept) expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
   })
 
-  it('replaces a setting that is still what it was', async ({ storage: { credentials }, second }) => {
+  it('replaces a setting that is still what it was', async ({
+    storage: { credentials },
+    second,
+  }) => {
     await credentials.initSetting('canary', 'old')
-    const replaced = await Promise.all(['a', 'b'].map((to) => second.credentials.replaceSetting('canary', 'old', to)))
+    const replaced = await Promise.all(
+      ['a', 'b'].map((to) => second.credentials.replaceSetting('canary', 'old', to)),
+    )
     expect(replaced.filter(Boolean)).toHaveLength(1)
     expect(['a', 'b']).toContain(await credentials.readSetting('canary'))
     expect(await credentials.replaceSetting('canary', 'old', 'c')).toBe(false)

@@ -4,7 +4,14 @@ import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
-import type { Cancelled, ClaimedMessage, Held, MessageRef, NewMessage, RecordedRun } from '../ports/message-store.js'
+import type {
+  Cancelled,
+  ClaimedMessage,
+  Held,
+  MessageRef,
+  NewMessage,
+  RecordedRun,
+} from '../ports/message-store.js'
 import { anAgent, anEvent, aProject, aWebhook, BUILT_AT, newMessage } from '../testing/builders.js'
 import { fakeIds } from '../testing/fake-ids.js'
 import type { UnwrappedStorage } from './unwrapped.js'
@@ -18,12 +25,25 @@ export const OTHER_PROJECT_ID = '00000000-0000-7fff-9000-000000000000'
 export const UNKNOWN_ID = '00000000-0000-7ffd-8000-000000000000'
 
 /** Of `claimDue`: more than any test has. */
-export const CLAIM_ALL = { limit: 100, perWebhook: 100, perProject: 100, retries: 100, except: new Set<string>() }
+export const CLAIM_ALL = {
+  limit: 100,
+  perWebhook: 100,
+  perProject: 100,
+  retries: 100,
+  except: new Set<string>(),
+}
 
 /** What the holder of a claim shows to write its result. */
-export const heldBy = ({ message, lease }: ClaimedMessage): Held => ({ messageId: message.id, token: lease.token })
+export const heldBy = ({ message, lease }: ClaimedMessage): Held => ({
+  messageId: message.id,
+  token: lease.token,
+})
 
-export const refTo = ({ projectId, agentId, id: messageId }: Pick<Message, 'id' | 'projectId' | 'agentId'>): MessageRef => ({
+export const refTo = ({
+  projectId,
+  agentId,
+  id: messageId,
+}: Pick<Message, 'id' | 'projectId' | 'agentId'>): MessageRef => ({
   ...{ projectId, agentId, messageId },
 })
 
@@ -45,11 +65,20 @@ export type Scene = {
   /** An event to commit with a fact. */
   outgoing(event: WebhookEvent, claim?: Outgoing['claim']): Outgoing
   /** Commits an event about this agent; answers the deliveries that were born claimed. */
-  publish(agent: Agent, event?: Partial<WebhookEvent>, claim?: Outgoing['claim']): Promise<readonly ClaimedDelivery[]>
+  publish(
+    agent: Agent,
+    event?: Partial<WebhookEvent>,
+    claim?: Outgoing['claim'],
+  ): Promise<readonly ClaimedDelivery[]>
 }
 
 /** With two projects to begin with. */
-export async function createScene({ messages, webhooks, agents, credentials }: UnwrappedStorage): Promise<Scene> {
+export async function createScene({
+  messages,
+  webhooks,
+  agents,
+  credentials,
+}: UnwrappedStorage): Promise<Scene> {
   const ids = fakeIds()
   await credentials.createProject(aProject())
   await credentials.createProject(aProject({ id: OTHER_PROJECT_ID }))
@@ -78,27 +107,49 @@ export async function createScene({ messages, webhooks, agents, credentials }: U
       return webhook
     },
     send,
-    claim: (agent, now = NOW, free = 100) => messages.claimRunnable({ lanes: [{ agentId: agent.id, free }], now, until: now + LEASE_MS }),
+    claim: (agent, now = NOW, free = 100) =>
+      messages.claimRunnable({ lanes: [{ agentId: agent.id, free }], now, until: now + LEASE_MS }),
     run: async (agent, overrides) => {
-      const accepted = await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS, ...overrides }))
+      const accepted = await messages.accept(
+        newMessage(agent, { claimUntil: NOW + LEASE_MS, ...overrides }),
+      )
       if (accepted.kind === 'claimed') return accepted.claimed
       throw new Error(`the message was not born running: ${accepted.kind}`)
     },
     reread: (message) => messages.get(refTo(message)),
     answer: (claimed, now = NOW, published) => {
-      const state = { kind: 'responded', response: `answer to ${claimed.message.id}`, respondedAt: now, responseTimeMs: 1 } as const
-      return messages.recordRun({ ...heldBy(claimed), state, now, ...(published && { outgoing: published }) })
+      const state = {
+        kind: 'responded',
+        response: `answer to ${claimed.message.id}`,
+        respondedAt: now,
+        responseTimeMs: 1,
+      } as const
+      return messages.recordRun({
+        ...heldBy(claimed),
+        state,
+        now,
+        ...(published && { outgoing: published }),
+      })
     },
     cancel: (message, published) => {
       const event = anEvent({ id: message.agentId, projectId: message.projectId })
-      return messages.cancel({ ...refTo(message), state: { kind: 'cancelled', cancelledAt: NOW }, outgoing: published ?? outgoing(event) })
+      return messages.cancel({
+        ...refTo(message),
+        state: { kind: 'cancelled', cancelledAt: NOW },
+        outgoing: published ?? outgoing(event),
+      })
     },
     outgoing,
     publish: async (agent, event, claim) => {
       const published = outgoing(anEvent(agent, event), claim)
       const now = published.event.createdAt
       // From running to running: the smallest fact that an event can come with.
-      const change = { agentId: agent.id, from: 'running', to: { kind: 'running', startedAt: now }, outgoing: published } as const
+      const change = {
+        agentId: agent.id,
+        from: 'running',
+        to: { kind: 'running', startedAt: now },
+        outgoing: published,
+      } as const
       const { deliveries } = await agents.changeState(change)
       return deliveries
     },

@@ -8,11 +8,14 @@ import type { StorageTest } from './storage-test.js'
 const ERROR: RunError = { code: 'RUNTIME_ERROR', message: 'it broke' }
 
 export function sessionOrderSuite(it: StorageTest): void {
-  it('G5: hands out the messages of a session one at a time, in the order of acceptance', async ({ scene }) => {
+  it('G5: hands out the messages of a session one at a time, in the order of acceptance', async ({
+    scene,
+  }) => {
     const agent = await scene.agent()
     const sent = []
     // Ids and times that say the contrary: order is the order of acceptance alone.
-    for (const [index, id] of DESCENDING_IDS.entries()) sent.push(await scene.send(agent, { id, now: NOW - index }))
+    for (const [index, id] of DESCENDING_IDS.entries())
+      sent.push(await scene.send(agent, { id, now: NOW - index }))
     const order = []
     for (let turn = 0; turn < sent.length; turn++) {
       const claimed = await scene.claim(agent)
@@ -36,19 +39,33 @@ export function sessionOrderSuite(it: StorageTest): void {
     expect(await scene.claim(agent)).toEqual([])
   })
 
-  it('G5: a message does not overtake one that is queued', async ({ storage: { messages }, scene }) => {
+  it('G5: a message does not overtake one that is queued', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const first = await scene.send(agent)
-    expect(await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS }))).toMatchObject({ kind: 'created' })
+    expect(await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS }))).toMatchObject({
+      kind: 'created',
+    })
     expect(await claimedIds(scene, agent)).toEqual([first.id])
   })
 
-  it('G5: a message that backs off holds up its session', async ({ storage: { messages }, scene }) => {
+  it('G5: a message that backs off holds up its session', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     const next = await scene.send(agent)
-    await messages.recordRun({ ...heldBy(run), state: { kind: 'queued', notBefore: NOW + MINUTE }, now: NOW })
-    expect(await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS }))).toMatchObject({ kind: 'created' })
+    await messages.recordRun({
+      ...heldBy(run),
+      state: { kind: 'queued', notBefore: NOW + MINUTE },
+      now: NOW,
+    })
+    expect(await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS }))).toMatchObject({
+      kind: 'created',
+    })
     expect(await scene.claim(agent, NOW + SECOND)).toEqual([])
 
     const [again] = await scene.claim(agent, NOW + MINUTE)
@@ -64,16 +81,25 @@ export function sessionOrderSuite(it: StorageTest): void {
     const state = { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE } as const
     await messages.defer({ ...heldBy(run), state })
     expect(await scene.claim(agent, NOW + MINUTE - 1)).toEqual([])
-    expect(await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS }))).toMatchObject({ kind: 'created' })
+    expect(await messages.accept(newMessage(agent, { claimUntil: NOW + LEASE_MS }))).toMatchObject({
+      kind: 'created',
+    })
     await scene.answer(run, NOW + SECOND)
     expect(await claimedIds(scene, agent, NOW + SECOND)).toEqual([next.id])
   })
 
-  it('G5: the next message follows a failed one at once', async ({ storage: { messages }, scene }) => {
+  it('G5: the next message follows a failed one at once', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     const next = await scene.send(agent)
-    await messages.recordRun({ ...heldBy(run), state: { kind: 'failed', error: ERROR, failedAt: NOW }, now: NOW })
+    await messages.recordRun({
+      ...heldBy(run),
+      state: { kind: 'failed', error: ERROR, failedAt: NOW },
+      now: NOW,
+    })
     expect(await claimedIds(scene, agent)).toEqual([next.id])
   })
 
@@ -83,10 +109,15 @@ export function sessionOrderSuite(it: StorageTest): void {
     await scene.send(agent)
     expect(await scene.answer(first)).toMatchObject({ kind: 'recorded', sessionWaits: true })
     const [second] = await scene.claim(agent)
-    expect(second && (await scene.answer(second))).toMatchObject({ kind: 'recorded', sessionWaits: false })
+    expect(second && (await scene.answer(second))).toMatchObject({
+      kind: 'recorded',
+      sessionWaits: false,
+    })
   })
 
-  it('is idle again after its last message, so that the next is born running', async ({ scene }) => {
+  it('is idle again after its last message, so that the next is born running', async ({
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.answer(await scene.run(agent))
     expect(await scene.claim(agent, NOW + MINUTE)).toEqual([])

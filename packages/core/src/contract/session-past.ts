@@ -9,7 +9,10 @@ const ALL = { maxTurns: 100, maxLength: 1_000_000 }
 const ERROR = { code: 'RUNTIME_ERROR', message: 'it broke' } as const
 
 export function sessionPastSuite(it: StorageTest): void {
-  it('gives a run the answered turns of its session, oldest first', async ({ storage: { messages }, scene }) => {
+  it('gives a run the answered turns of its session, oldest first', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const past = [
       await answered(scene, agent),
@@ -19,15 +22,24 @@ export function sessionPastSuite(it: StorageTest): void {
     await answered(scene, await scene.agent())
     const { message } = await scene.run(agent)
     expect(await messages.history({ messageId: message.id, ...ALL })).toEqual(past)
-    expect(await messages.history({ messageId: past[1]?.messageId ?? '', ...ALL })).toEqual(past.slice(0, 1))
+    expect(await messages.history({ messageId: past[1]?.messageId ?? '', ...ALL })).toEqual(
+      past.slice(0, 1),
+    )
     expect(await messages.history({ messageId: UNKNOWN_ID, ...ALL })).toEqual([])
   })
 
-  it('leaves out of it what has no answer, and what comes after', async ({ storage: { messages }, scene }) => {
+  it('leaves out of it what has no answer, and what comes after', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const past = await answered(scene, agent)
     const failed = await scene.run(agent)
-    await messages.recordRun({ ...heldBy(failed), state: { kind: 'failed', error: ERROR, failedAt: NOW }, now: NOW })
+    await messages.recordRun({
+      ...heldBy(failed),
+      state: { kind: 'failed', error: ERROR, failedAt: NOW },
+      now: NOW,
+    })
     const { message } = await scene.run(agent)
     await scene.send(agent)
     expect(await messages.history({ messageId: message.id, ...ALL })).toEqual([past])
@@ -35,27 +47,48 @@ export function sessionPastSuite(it: StorageTest): void {
 
   it('gives the newest turns that fit', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent()
-    const past = [await answered(scene, agent), await answered(scene, agent), await answered(scene, agent)]
+    const past = [
+      await answered(scene, agent),
+      await answered(scene, agent),
+      await answered(scene, agent),
+    ]
     const { message } = await scene.run(agent)
-    const history = (limit: Partial<typeof ALL>) => messages.history({ messageId: message.id, ...ALL, ...limit })
+    const history = (limit: Partial<typeof ALL>) =>
+      messages.history({ messageId: message.id, ...ALL, ...limit })
     expect(await history({ maxTurns: 2 })).toEqual(past.slice(1))
     const lengths = past.map((turn) => turn.message.length + turn.response.length)
-    expect(await history({ maxLength: (lengths[1] ?? 0) + (lengths[2] ?? 0) })).toEqual(past.slice(1))
-    expect(await history({ maxLength: (lengths[1] ?? 0) + (lengths[2] ?? 0) - 1 })).toEqual(past.slice(2))
+    expect(await history({ maxLength: (lengths[1] ?? 0) + (lengths[2] ?? 0) })).toEqual(
+      past.slice(1),
+    )
+    expect(await history({ maxLength: (lengths[1] ?? 0) + (lengths[2] ?? 0) - 1 })).toEqual(
+      past.slice(2),
+    )
   })
 
-  it('hands what a run remembers to the next runs of its session, whoever claims them', async ({ storage, second, scene }) => {
+  it('hands what a run remembers to the next runs of its session, whoever claims them', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     expect(run.sessionState).toBeUndefined()
-    expect(await storage.messages.rememberSession({ ...heldBy(run), sessionState: 'first' })).toBe('remembered')
-    expect(await storage.messages.rememberSession({ ...heldBy(run), sessionState: 'thread 1 é' })).toBe('remembered')
+    expect(await storage.messages.rememberSession({ ...heldBy(run), sessionState: 'first' })).toBe(
+      'remembered',
+    )
+    expect(
+      await storage.messages.rememberSession({ ...heldBy(run), sessionState: 'thread 1 é' }),
+    ).toBe('remembered')
     await scene.answer(run)
 
     const born = await scene.run(agent)
     expect(born.sessionState).toBe('thread 1 é')
     const lanes = [{ agentId: agent.id, free: 1 }]
-    const [again] = await second.messages.claimRunnable({ lanes, now: NOW + LEASE_MS, until: NOW + MINUTE })
+    const [again] = await second.messages.claimRunnable({
+      lanes,
+      now: NOW + LEASE_MS,
+      until: NOW + MINUTE,
+    })
     expect(again?.sessionState).toBe('thread 1 é')
     expect((await scene.run(agent, { sessionId: 'another' })).sessionState).toBeUndefined()
     expect((await scene.run(await scene.agent())).sessionState).toBeUndefined()
@@ -69,20 +102,33 @@ export function sessionPastSuite(it: StorageTest): void {
     expect((await scene.run(agent)).sessionState).toBe('')
   })
 
-  it('G5: refuses what a run wants to remember after it has lost its lease, or ended', async ({ storage: { messages }, scene }) => {
+  it('G5: refuses what a run wants to remember after it has lost its lease, or ended', async ({
+    storage: { messages },
+    scene,
+  }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     const [newer] = await scene.claim(agent, NOW + LEASE_MS)
-    expect(await messages.rememberSession({ ...heldBy(run), sessionState: 'late' })).toBe('lease_lost')
+    expect(await messages.rememberSession({ ...heldBy(run), sessionState: 'late' })).toBe(
+      'lease_lost',
+    )
     if (newer) await scene.answer(newer)
-    expect(newer && (await messages.rememberSession({ ...heldBy(newer), sessionState: 'late' }))).toBe('lease_lost')
-    expect(await messages.rememberSession({ messageId: UNKNOWN_ID, token: 1, sessionState: 'late' })).toBe('lease_lost')
+    expect(
+      newer && (await messages.rememberSession({ ...heldBy(newer), sessionState: 'late' })),
+    ).toBe('lease_lost')
+    expect(
+      await messages.rememberSession({ messageId: UNKNOWN_ID, token: 1, sessionState: 'late' }),
+    ).toBe('lease_lost')
     expect((await scene.run(agent)).sessionState).toBeUndefined()
   })
 }
 
 /** A message and its answer, as a turn of the past. */
-async function answered(scene: Scene, agent: Agent, message: Partial<NewMessage> = {}): Promise<Turn> {
+async function answered(
+  scene: Scene,
+  agent: Agent,
+  message: Partial<NewMessage> = {},
+): Promise<Turn> {
   const claimed: ClaimedMessage = await scene.run(agent, message)
   await scene.answer(claimed)
   const { id, message: text, executionPrincipal } = claimed.message

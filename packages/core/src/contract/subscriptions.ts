@@ -6,9 +6,14 @@ import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
 /** The webhooks that have a delivery, in the order of `webhooks`, by their URL. */
-async function receiversAmong({ deliveries }: UnwrappedStorage, webhooks: readonly Webhook[]): Promise<string[]> {
+async function receiversAmong(
+  { deliveries }: UnwrappedStorage,
+  webhooks: readonly Webhook[],
+): Promise<string[]> {
   const projectIds = [...new Set(webhooks.map(({ projectId }) => projectId))]
-  const pages = await Promise.all(projectIds.map((projectId) => deliveries.list({ projectId }, { limit: 100 })))
+  const pages = await Promise.all(
+    projectIds.map((projectId) => deliveries.list({ projectId }, { limit: 100 })),
+  )
   const reached = pages.flatMap(({ data }) => data.map(({ webhookId }) => webhookId))
   return webhooks.filter(({ id }) => reached.includes(id)).map(({ url }) => url)
 }
@@ -19,13 +24,23 @@ export function subscriptionsSuite(it: StorageTest): void {
     const webhooks = [
       await scene.webhook({ url: 'https://all.example', events: ['*'] }),
       await scene.webhook({ url: 'https://this.example', events: ['agent.error'] }),
-      await scene.webhook({ url: 'https://among.example', events: ['message.responded', 'agent.error'] }),
+      await scene.webhook({
+        url: 'https://among.example',
+        events: ['message.responded', 'agent.error'],
+      }),
       await scene.webhook({ url: 'https://both.example', events: ['*', 'agent.error'] }),
-      await scene.webhook({ url: 'https://other.example', events: ['message.responded', 'agent.started'] }),
+      await scene.webhook({
+        url: 'https://other.example',
+        events: ['message.responded', 'agent.started'],
+      }),
     ]
     await scene.publish(agent, { name: 'agent.error' })
-    expect(await receiversAmong(storage, webhooks)).toEqual(['all', 'this', 'among', 'both'].map((name) => `https://${name}.example`))
-    expect((await storage.deliveries.list({ projectId: agent.projectId }, { limit: 100 })).data).toHaveLength(4)
+    expect(await receiversAmong(storage, webhooks)).toEqual(
+      ['all', 'this', 'among', 'both'].map((name) => `https://${name}.example`),
+    )
+    expect(
+      (await storage.deliveries.list({ projectId: agent.projectId }, { limit: 100 })).data,
+    ).toHaveLength(4)
   })
 
   it('a webhook of one agent gets the events of that agent', async ({ storage, scene }) => {
@@ -36,7 +51,10 @@ export function subscriptionsSuite(it: StorageTest): void {
       await scene.webhook({ url: 'https://everyone.example' }),
     ]
     await scene.publish(agent)
-    expect(await receiversAmong(storage, webhooks)).toEqual(['https://mine.example', 'https://everyone.example'])
+    expect(await receiversAmong(storage, webhooks)).toEqual([
+      'https://mine.example',
+      'https://everyone.example',
+    ])
   })
 
   it('G6: a webhook of another project gets nothing', async ({ storage, scene }) => {
@@ -44,34 +62,54 @@ export function subscriptionsSuite(it: StorageTest): void {
     const webhooks = [
       await scene.webhook({ url: 'https://here.example' }),
       await scene.webhook({ url: 'https://there.example', projectId: OTHER_PROJECT_ID }),
-      await scene.webhook({ url: 'https://prying.example', projectId: OTHER_PROJECT_ID, agentId: agent.id }),
+      await scene.webhook({
+        url: 'https://prying.example',
+        projectId: OTHER_PROJECT_ID,
+        agentId: agent.id,
+      }),
     ]
     await scene.publish(agent)
     expect(await receiversAmong(storage, webhooks)).toEqual(['https://here.example'])
   })
 
   it('a disabled webhook gets its deliveries too, for later', async ({ storage, scene }) => {
-    const webhook = await scene.webhook({ status: { kind: 'disabled', reason: 'operator', at: NOW } })
+    const webhook = await scene.webhook({
+      status: { kind: 'disabled', reason: 'operator', at: NOW },
+    })
     await scene.publish(await scene.agent())
     expect(await receiversAmong(storage, [webhook])).toEqual([webhook.url])
   })
 
-  it('what is subscribed when the event is committed counts, not before and not after', async ({ storage, scene }) => {
+  it('what is subscribed when the event is committed counts, not before and not after', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const changed = await scene.webhook({ url: 'https://changed.example', events: ['agent.error'] })
     const deleted = await scene.webhook({ url: 'https://deleted.example' })
-    await storage.webhooks.update(agent.projectId, changed.id, { events: ['agent.started'], updatedAt: NOW })
+    await storage.webhooks.update(agent.projectId, changed.id, {
+      events: ['agent.started'],
+      updatedAt: NOW,
+    })
     await storage.webhooks.delete(agent.projectId, deleted.id)
     await scene.publish(agent, { name: 'agent.started' })
     const late = await scene.webhook({ url: 'https://late.example' })
-    expect(await receiversAmong(storage, [changed, deleted, late])).toEqual(['https://changed.example'])
+    expect(await receiversAmong(storage, [changed, deleted, late])).toEqual([
+      'https://changed.example',
+    ])
   })
 
   it('an event that nobody wants is no error', async ({ storage, scene }) => {
     const agent = await scene.agent()
     await scene.webhook({ events: ['message.responded'] })
-    const recorded = await scene.answer(await scene.run(agent), NOW, scene.outgoing(anEvent(agent, { name: 'agent.error' })))
+    const recorded = await scene.answer(
+      await scene.run(agent),
+      NOW,
+      scene.outgoing(anEvent(agent, { name: 'agent.error' })),
+    )
     expect(recorded).toMatchObject({ kind: 'recorded', deliveries: [] })
-    expect((await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data).toEqual([])
+    expect(
+      (await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data,
+    ).toEqual([])
   })
 }

@@ -2,7 +2,9 @@ import type { Storage, Stored } from '../ports/storage.js'
 
 /** A store whose methods give what is in the `Ok` and throw at `Unavailable`, which no test here expects. */
 export type Unwrapped<S> = {
-  readonly [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T> ? (...args: A) => Promise<T> : never
+  readonly [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T>
+    ? (...args: A) => Promise<T>
+    : never
 }
 
 type StoreName = 'messages' | 'deliveries' | 'webhooks' | 'agents' | 'credentials'
@@ -24,7 +26,8 @@ const unwrappedStore = <S extends object>(store: S): Unwrapped<S> =>
       async (...args: unknown[]) => {
         const call = Reflect.get(target, method) as (...args: unknown[]) => Stored<unknown>
         const result = await call.apply(target, args)
-        if (result.isErr()) throw new Error(`${String(method)} is unavailable: ${result.error.reason}`)
+        if (result.isErr())
+          throw new Error(`${String(method)} is unavailable: ${result.error.reason}`)
         return result.value
       },
   }) as Unwrapped<S>

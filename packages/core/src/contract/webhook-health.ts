@@ -9,10 +9,17 @@ import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
 const failing: WebhookHealth = {
-  ...{ consecutiveFailures: 6, failingSince: NOW - MINUTE, lastSuccessAt: NOW - 2 * MINUTE, lastFailureAt: NOW },
+  ...{
+    consecutiveFailures: 6,
+    failingSince: NOW - MINUTE,
+    lastSuccessAt: NOW - 2 * MINUTE,
+    lastFailureAt: NOW,
+  },
   circuit: { kind: 'open', until: NOW + MINUTE, trips: 2 },
 }
-const openUntil = (until: number): Partial<Webhook> => ({ health: { ...failing, circuit: { kind: 'open', until, trips: 2 } } })
+const openUntil = (until: number): Partial<Webhook> => ({
+  health: { ...failing, circuit: { kind: 'open', until, trips: 2 } },
+})
 const gone = { kind: 'disabled', reason: 'gone', at: NOW } as const
 const change: WebhookChange = { health: failing, status: gone, updatedAt: NOW + 7 }
 
@@ -26,7 +33,11 @@ async function claimOne(storage: UnwrappedStorage, scene: Scene): Promise<Claime
   return claimed
 }
 
-const record = ({ deliveries }: UnwrappedStorage, { delivery, lease }: ClaimedDelivery, judge: (webhook: Webhook) => Verdict | undefined) =>
+const record = (
+  { deliveries }: UnwrappedStorage,
+  { delivery, lease }: ClaimedDelivery,
+  judge: (webhook: Webhook) => Verdict | undefined,
+) =>
   deliveries.recordAttempt({
     ...{ deliveryId: delivery.id, token: lease.token, judge },
     attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
@@ -34,38 +45,60 @@ const record = ({ deliveries }: UnwrappedStorage, { delivery, lease }: ClaimedDe
   })
 
 const disabledEvent = (scene: Scene, of: Webhook): Outgoing => {
-  const event = anEvent({ id: '', projectId: of.projectId }, { name: 'webhook.disabled', body: '{"gone":1}', createdAt: NOW })
+  const event = anEvent(
+    { id: '', projectId: of.projectId },
+    { name: 'webhook.disabled', body: '{"gone":1}', createdAt: NOW },
+  )
   const { agentId: _, ...ofNoAgent } = event
   return { ...scene.outgoing(ofNoAgent), notTo: of.id }
 }
 
-const deliveriesOf = async ({ deliveries }: UnwrappedStorage, webhookId: string, projectId = PROJECT_ID) =>
-  (await deliveries.list({ projectId, webhookId }, { limit: 100 })).data
+const deliveriesOf = async (
+  { deliveries }: UnwrappedStorage,
+  webhookId: string,
+  projectId = PROJECT_ID,
+) => (await deliveries.list({ projectId, webhookId }, { limit: 100 })).data
 
 export function webhookHealthSuite(it: StorageTest): void {
   it('keeps how a webhook does, whole', async ({ storage, scene }) => {
     const webhook = await scene.webhook({ health: failing, status: gone, disableOnGone: true })
     expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
-    const calm = await storage.webhooks.update(PROJECT_ID, webhook.id, { health: untried, disableOnGone: false, updatedAt: NOW })
+    const calm = await storage.webhooks.update(PROJECT_ID, webhook.id, {
+      health: untried,
+      disableOnGone: false,
+      updatedAt: NOW,
+    })
     expect(calm).toEqual({ ...webhook, health: untried, disableOnGone: false, updatedAt: NOW })
     expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toEqual(calm)
   })
 
-  it('judges a webhook as it is in the commit of the attempt, and keeps the verdict', async ({ storage, scene }) => {
+  it('judges a webhook as it is in the commit of the attempt, and keeps the verdict', async ({
+    storage,
+    scene,
+  }) => {
     const { id } = await scene.webhook()
     const claimed = await claimOne(storage, scene)
-    const before = await storage.webhooks.update(PROJECT_ID, id, { url: 'https://new.example', updatedAt: NOW + 1 })
+    const before = await storage.webhooks.update(PROJECT_ID, id, {
+      url: 'https://new.example',
+      updatedAt: NOW + 1,
+    })
     const seen: Webhook[] = []
     const answer = await record(storage, claimed, (webhook) => {
       seen.push(webhook)
       return { change }
     })
     expect(seen.at(-1)).toEqual(before)
-    expect(answer).toEqual({ kind: 'recorded', webhook: { before, after: { ...before, ...change } } })
+    expect(answer).toEqual({
+      kind: 'recorded',
+      webhook: { before, after: { ...before, ...change } },
+    })
     expect(await storage.webhooks.get(PROJECT_ID, id)).toEqual({ ...before, ...change })
   })
 
-  it('changes no webhook without a verdict, nor for an attempt that it refuses', async ({ storage, scene }) => {
+  it('changes no webhook without a verdict, nor for an attempt that it refuses', async ({
+    storage,
+    scene,
+  }) => {
     const webhook = await scene.webhook()
     const claimed = await claimOne(storage, scene)
     expect(await record(storage, claimed, () => undefined)).toEqual({ kind: 'recorded' })
@@ -73,7 +106,10 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
   })
 
-  it('judges in the order in which it is told, however many at once', async ({ storage, scene }) => {
+  it('judges in the order in which it is told, however many at once', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const { id: webhookId } = await scene.webhook()
     for (let n = 0; n < 25; n++) await scene.publish(agent)
@@ -82,10 +118,17 @@ export function webhookHealthSuite(it: StorageTest): void {
       return storage.deliveries.recordAttempt({
         ...{ deliveryId: delivery.id, token: lease.token, webhookId },
         attempt: { startedAt: NOW, durationMs: 1, outcome: isFailure ? refused() : accepted() },
-        state: isFailure ? { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 } : { kind: 'delivered', deliveredAt: NOW },
+        state: isFailure
+          ? { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 }
+          : { kind: 'delivered', deliveredAt: NOW },
         judge: ({ health: { consecutiveFailures, circuit }, updatedAt }) => {
           if (!isFailure && consecutiveFailures === 0) return undefined
-          return { change: { health: { consecutiveFailures: isFailure ? consecutiveFailures + 1 : 0, circuit }, updatedAt } }
+          return {
+            change: {
+              health: { consecutiveFailures: isFailure ? consecutiveFailures + 1 : 0, circuit },
+              updatedAt,
+            },
+          }
         },
       })
     })
@@ -101,7 +144,10 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect(await storage.webhooks.get(PROJECT_ID, id)).toBeUndefined()
   })
 
-  it("G3: commits a verdict's event with it, to the project's other webhooks", async ({ storage, scene }) => {
+  it("G3: commits a verdict's event with it, to the project's other webhooks", async ({
+    storage,
+    scene,
+  }) => {
     const webhook = await scene.webhook()
     const claimed = await claimOne(storage, scene)
     const other = await scene.webhook({ events: ['webhook.disabled'] })
@@ -114,23 +160,36 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect(await deliveriesOf(storage, stranger.id, OTHER_PROJECT_ID)).toEqual([])
   })
 
-  it('G3: of attempts that end at once each is judged after the one before, so that one disables', async ({ storage, second, scene }) => {
+  it('G3: of attempts that end at once each is judged after the one before, so that one disables', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const webhook = await scene.webhook()
     const agent = await scene.agent()
     for (let n = 0; n < 10; n++) await scene.publish(agent)
     const claims = await claimDue(storage)
     const other = await scene.webhook({ events: ['webhook.disabled'] })
     const judge = ({ health, updatedAt, status }: Webhook): Verdict => {
-      const next = { health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 }, updatedAt }
+      const next = {
+        health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 },
+        updatedAt,
+      }
       if (next.health.consecutiveFailures < 5 || status.kind === 'disabled') return { change: next }
       return { change: { ...next, status: gone }, outgoing: disabledEvent(scene, webhook) }
     }
     await Promise.all(claims.map((claimed, i) => record(i % 2 ? storage : second, claimed, judge)))
-    expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toMatchObject({ status: gone, health: { consecutiveFailures: 10 } })
+    expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toMatchObject({
+      status: gone,
+      health: { consecutiveFailures: 10 },
+    })
     expect(await deliveriesOf(storage, other.id)).toHaveLength(1)
   })
 
-  it('claims nothing of a webhook whose circuit is open, until its time', async ({ storage, scene }) => {
+  it('claims nothing of a webhook whose circuit is open, until its time', async ({
+    storage,
+    scene,
+  }) => {
     await scene.webhook(openUntil(NOW + MINUTE))
     await scene.publish(await scene.agent())
     expect(await claimDue(storage, NOW + MINUTE - 1)).toEqual([])
@@ -161,15 +220,24 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
   })
 
-  it('gives one probe to one of two instances that claim at once', async ({ storage, second, scene }) => {
+  it('gives one probe to one of two instances that claim at once', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.webhook(openUntil(NOW))
     for (let n = 0; n < 20; n++) await scene.publish(agent)
-    const claims = await Promise.all(Array.from({ length: 10 }, (_, i) => claimDue(i % 2 ? storage : second)))
+    const claims = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => claimDue(i % 2 ? storage : second)),
+    )
     expect(claims.flat()).toHaveLength(1)
   })
 
-  it('claims all of a webhook again once a probe closed its circuit', async ({ storage, scene }) => {
+  it('claims all of a webhook again once a probe closed its circuit', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     await scene.webhook(openUntil(NOW))
     for (let n = 0; n < 5; n++) await scene.publish(agent)
@@ -188,13 +256,24 @@ export function webhookHealthSuite(it: StorageTest): void {
     'no delivery to a webhook whose circuit is not closed is born claimed (until %i)',
     async (until, { storage, scene }) => {
       const [, closed] = [await scene.webhook(openUntil(until)), await scene.webhook()]
-      const born = await scene.publish(await scene.agent(), {}, { until: NOW + LEASE_MS, except: new Set() })
+      const born = await scene.publish(
+        await scene.agent(),
+        {},
+        { until: NOW + LEASE_MS, except: new Set() },
+      )
       expect(born.map(({ webhook }) => webhook.id)).toEqual([closed.id])
-      expect(await claimDue(storage, NOW + MINUTE)).toMatchObject([{ delivery: { state: { kind: 'sending' } } }, {}])
+      expect(await claimDue(storage, NOW + MINUTE)).toMatchObject([
+        { delivery: { state: { kind: 'sending' } } },
+        {},
+      ])
     },
   )
 
-  it('deliveries are born by the webhook as it is, whoever changed it last', async ({ storage, second, scene }) => {
+  it('deliveries are born by the webhook as it is, whoever changed it last', async ({
+    storage,
+    second,
+    scene,
+  }) => {
     const [agent, { id, updatedAt }] = [await scene.agent(), await scene.webhook()]
     const born = () => scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
     const [first] = await born()
@@ -212,19 +291,50 @@ export function webhookHealthSuite(it: StorageTest): void {
       await scene.webhook(openUntil(NOW + MINUTE)),
     ]
     await scene.publish(await scene.agent())
-    await storage.deliveries.publishTo(tested.id, anEvent({ id: '', projectId: PROJECT_ID }, { createdAt: NOW }), tested.id)
-    await storage.deliveries.redeliver({ projectId: PROJECT_ID, webhookId: redelivered.id }, { limit: 10 }, NOW)
-    const circuits = await Promise.all([tested, redelivered, left].map(({ id }) => storage.webhooks.get(PROJECT_ID, id)))
-    expect(circuits).toEqual([{ ...tested, ...openUntil(NOW) }, { ...redelivered, ...openUntil(NOW) }, left])
+    await storage.deliveries.publishTo(
+      tested.id,
+      anEvent({ id: '', projectId: PROJECT_ID }, { createdAt: NOW }),
+      tested.id,
+    )
+    await storage.deliveries.redeliver(
+      { projectId: PROJECT_ID, webhookId: redelivered.id },
+      { limit: 10 },
+      NOW,
+    )
+    const circuits = await Promise.all(
+      [tested, redelivered, left].map(({ id }) => storage.webhooks.get(PROJECT_ID, id)),
+    )
+    expect(circuits).toEqual([
+      { ...tested, ...openUntil(NOW) },
+      { ...redelivered, ...openUntil(NOW) },
+      left,
+    ])
     expect(await claimDue(storage, NOW + SECOND)).toHaveLength(2)
   })
 
-  it('another URL makes an open circuit half-open, and nothing else that is changed does', async ({ storage, scene }) => {
+  it('another URL makes an open circuit half-open, and nothing else that is changed does', async ({
+    storage,
+    scene,
+  }) => {
     const { id, url, ...webhook } = await scene.webhook(openUntil(NOW + MINUTE))
-    const changed = await storage.webhooks.update(PROJECT_ID, id, { url, description: 'the same', updatedAt: NOW + 1 })
+    const changed = await storage.webhooks.update(PROJECT_ID, id, {
+      url,
+      description: 'the same',
+      updatedAt: NOW + 1,
+    })
     expect(changed).toMatchObject(openUntil(NOW + MINUTE))
-    const moved = await storage.webhooks.update(PROJECT_ID, id, { url: 'https://moved.example', updatedAt: NOW + 2 })
-    const expected = { ...webhook, id, url: 'https://moved.example', description: 'the same', updatedAt: NOW + 2, ...openUntil(NOW + 2) }
+    const moved = await storage.webhooks.update(PROJECT_ID, id, {
+      url: 'https://moved.example',
+      updatedAt: NOW + 2,
+    })
+    const expected = {
+      ...webhook,
+      id,
+      url: 'https://moved.example',
+      description: 'the same',
+      updatedAt: NOW + 2,
+      ...openUntil(NOW + 2),
+    }
     expect(moved).toEqual(expected)
     expect(await storage.webhooks.get(PROJECT_ID, id)).toEqual(expected)
   })
@@ -233,6 +343,8 @@ export function webhookHealthSuite(it: StorageTest): void {
     const webhooks = [await scene.webhook(openUntil(NOW - MINUTE)), await scene.webhook()]
     await scene.publish(await scene.agent())
     await storage.deliveries.redeliver({ projectId: PROJECT_ID }, { limit: 10 }, NOW)
-    expect(await Promise.all(webhooks.map(({ id }) => storage.webhooks.get(PROJECT_ID, id)))).toEqual(webhooks)
+    expect(
+      await Promise.all(webhooks.map(({ id }) => storage.webhooks.get(PROJECT_ID, id))),
+    ).toEqual(webhooks)
   })
 }

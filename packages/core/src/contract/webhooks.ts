@@ -10,15 +10,30 @@ export function webhooksSuite(it: StorageTest): void {
     const headers = { names: ['Authorization', '__proto__'], sealed: 'v1.headers' as Sealed }
     const optional = { agentId, description: "the customer's é", headers }
     const disabled = { kind: 'disabled', reason: 'operator', at: NOW } as const
-    const facts = { url: 'https://receiver.example/ü?a=b#c', secret: 'v1.sealed' as Sealed, createdAt: NOW + 1, updatedAt: NOW + 2 }
-    for (const webhook of [aWebhook(), aWebhook({ ...facts, ...optional, events: ['agent.error', 'agent.started'], status: disabled })]) {
+    const facts = {
+      url: 'https://receiver.example/ü?a=b#c',
+      secret: 'v1.sealed' as Sealed,
+      createdAt: NOW + 1,
+      updatedAt: NOW + 2,
+    }
+    for (const webhook of [
+      aWebhook(),
+      aWebhook({
+        ...facts,
+        ...optional,
+        events: ['agent.error', 'agent.started'],
+        status: disabled,
+      }),
+    ]) {
       expect(await webhooks.create(webhook, 10)).toBe('created')
       expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
     }
     expect(await webhooks.get(PROJECT_ID, UNKNOWN_ID)).toBeUndefined()
   })
 
-  it('takes at most so many of a project, and a repeated one is none more', async ({ storage: { webhooks } }) => {
+  it('takes at most so many of a project, and a repeated one is none more', async ({
+    storage: { webhooks },
+  }) => {
     const last = aWebhook()
     expect(await webhooks.create(aWebhook(), 2)).toBe('created')
     expect(await webhooks.create(last, 2)).toBe('created')
@@ -29,13 +44,21 @@ export function webhooksSuite(it: StorageTest): void {
   })
 
   it('keeps the limit when many are created at once', async ({ storage, second }) => {
-    const creates = Array.from({ length: 10 }, (_, i) => (i % 2 ? storage : second).webhooks.create(aWebhook(), 3))
+    const creates = Array.from({ length: 10 }, (_, i) =>
+      (i % 2 ? storage : second).webhooks.create(aWebhook(), 3),
+    )
     expect((await Promise.all(creates)).filter((answer) => answer === 'created')).toHaveLength(3)
   })
 
-  it('a creation that is repeated late undoes no change', async ({ storage: { webhooks }, scene }) => {
+  it('a creation that is repeated late undoes no change', async ({
+    storage: { webhooks },
+    scene,
+  }) => {
     const webhook = await scene.webhook()
-    const changed = await webhooks.update(PROJECT_ID, webhook.id, { url: 'https://new.example', updatedAt: NOW + 5 })
+    const changed = await webhooks.update(PROJECT_ID, webhook.id, {
+      url: 'https://new.example',
+      updatedAt: NOW + 5,
+    })
     expect(await webhooks.create(webhook, 10)).toBe('created')
     expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(changed)
   })
@@ -45,17 +68,41 @@ export function webhooksSuite(it: StorageTest): void {
     const webhook = await scene.webhook({ description: 'old' })
     const headers = { names: ['X-A'], sealed: 'v1.headers' as Sealed }
     const texts = { url: 'https://new.example', description: 'new' }
-    const change = { ...texts, events: ['agent.error'], agentId, headers, updatedAt: NOW + 5 } as const
+    const change = {
+      ...texts,
+      events: ['agent.error'],
+      agentId,
+      headers,
+      updatedAt: NOW + 5,
+    } as const
     expect(await webhooks.update(PROJECT_ID, webhook.id, change)).toEqual({ ...webhook, ...change })
-    const disabled = { status: { kind: 'disabled', reason: 'operator', at: NOW }, updatedAt: NOW + 6 } as const
-    expect(await webhooks.update(PROJECT_ID, webhook.id, disabled)).toEqual({ ...webhook, ...change, ...disabled })
-    expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual({ ...webhook, ...change, ...disabled })
+    const disabled = {
+      status: { kind: 'disabled', reason: 'operator', at: NOW },
+      updatedAt: NOW + 6,
+    } as const
+    expect(await webhooks.update(PROJECT_ID, webhook.id, disabled)).toEqual({
+      ...webhook,
+      ...change,
+      ...disabled,
+    })
+    expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual({
+      ...webhook,
+      ...change,
+      ...disabled,
+    })
     expect(await webhooks.update(PROJECT_ID, UNKNOWN_ID, change)).toBeUndefined()
   })
 
-  it('clears an optional field that is changed to null', async ({ storage: { webhooks }, scene }) => {
+  it('clears an optional field that is changed to null', async ({
+    storage: { webhooks },
+    scene,
+  }) => {
     const { id: agentId } = await scene.agent()
-    const set = { agentId, description: 'old', headers: { names: ['X-A'], sealed: 'v1.headers' as Sealed } }
+    const set = {
+      agentId,
+      description: 'old',
+      headers: { names: ['X-A'], sealed: 'v1.headers' as Sealed },
+    }
     const { agentId: _a, description: _d, headers: _h, ...webhook } = await scene.webhook(set)
     const change = { agentId: null, description: null, headers: null, updatedAt: NOW + 5 }
     const changed = await webhooks.update(PROJECT_ID, webhook.id, change)
@@ -81,23 +128,49 @@ export function webhooksSuite(it: StorageTest): void {
     expect(await webhooks.create(aWebhook(), 1)).toBe('created')
   })
 
-  it('rotates the secret in one step, and ends the grace of the old one when told', async ({ storage, scene }) => {
+  it('rotates the secret in one step, and ends the grace of the old one when told', async ({
+    storage,
+    scene,
+  }) => {
     const { id, secret } = await scene.webhook()
-    const rotation = { secret: 'the new one' as Sealed, previousUntil: NOW + 60 * MINUTE, updatedAt: NOW + 1 }
+    const rotation = {
+      secret: 'the new one' as Sealed,
+      previousUntil: NOW + 60 * MINUTE,
+      updatedAt: NOW + 1,
+    }
     const rotated = await storage.webhooks.rotateSecret(PROJECT_ID, id, rotation)
-    expect(rotated).toMatchObject({ secret: 'the new one', previousSecret: { secret, until: NOW + 60 * MINUTE }, updatedAt: NOW + 1 })
+    expect(rotated).toMatchObject({
+      secret: 'the new one',
+      previousSecret: { secret, until: NOW + 60 * MINUTE },
+      updatedAt: NOW + 1,
+    })
     expect(await storage.webhooks.get(PROJECT_ID, id)).toEqual(rotated)
 
-    const again = await storage.webhooks.rotateSecret(PROJECT_ID, id, { ...rotation, secret: 'a newer one' as Sealed })
-    expect(again).toMatchObject({ secret: 'a newer one', previousSecret: { secret: 'the new one' } })
-    const kept = await storage.webhooks.update(PROJECT_ID, id, { url: 'https://other.example', updatedAt: NOW + 2 })
+    const again = await storage.webhooks.rotateSecret(PROJECT_ID, id, {
+      ...rotation,
+      secret: 'a newer one' as Sealed,
+    })
+    expect(again).toMatchObject({
+      secret: 'a newer one',
+      previousSecret: { secret: 'the new one' },
+    })
+    const kept = await storage.webhooks.update(PROJECT_ID, id, {
+      url: 'https://other.example',
+      updatedAt: NOW + 2,
+    })
     expect(kept).toMatchObject({ secret: 'a newer one', previousSecret: { secret: 'the new one' } })
-    const finished = await storage.webhooks.update(PROJECT_ID, id, { previousSecret: null, updatedAt: NOW + 3 })
+    const finished = await storage.webhooks.update(PROJECT_ID, id, {
+      previousSecret: null,
+      updatedAt: NOW + 3,
+    })
     expect(finished).toMatchObject({ secret: 'a newer one' })
     expect(finished).not.toHaveProperty('previousSecret')
   })
 
-  it('hands both secrets to whoever claims a delivery during the grace', async ({ storage, scene }) => {
+  it('hands both secrets to whoever claims a delivery during the grace', async ({
+    storage,
+    scene,
+  }) => {
     const { id, secret } = await scene.webhook()
     await scene.publish(await scene.agent())
     await storage.webhooks.rotateSecret(PROJECT_ID, id, {
@@ -105,14 +178,21 @@ export function webhooksSuite(it: StorageTest): void {
       previousUntil: NOW + 60 * MINUTE,
       updatedAt: NOW,
     })
-    const [claimed] = await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, limit: 1 })
+    const [claimed] = await storage.deliveries.claimDue({
+      ...CLAIM_ALL,
+      now: NOW,
+      until: NOW + LEASE_MS,
+      limit: 1,
+    })
     expect(claimed?.webhook).toMatchObject({ secret: 'the new one', previousSecret: { secret } })
   })
 
   it('G6: rotates no secret of another project', async ({ storage, scene }) => {
     const webhook = await scene.webhook()
     const rotation = { secret: 'theirs' as Sealed, previousUntil: NOW, updatedAt: NOW }
-    expect(await storage.webhooks.rotateSecret(OTHER_PROJECT_ID, webhook.id, rotation)).toBeUndefined()
+    expect(
+      await storage.webhooks.rotateSecret(OTHER_PROJECT_ID, webhook.id, rotation),
+    ).toBeUndefined()
     expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
   })
 }

@@ -13,7 +13,10 @@ const AGENTS = 500
 const PATIENCE = { timeout: 15_000, interval: 50 }
 
 /** What every signal of waiting work must do, as vitest tests: call it at the top of a test file. */
-export function describeWorkSignalContract(name: string, open: () => Promise<WorkSignalsUnderTest>): void {
+export function describeWorkSignalContract(
+  name: string,
+  open: () => Promise<WorkSignalsUnderTest>,
+): void {
   const it = test.extend<{ signals: WorkSignalsUnderTest }>({
     // oxlint-disable-next-line no-empty-pattern -- vitest reads a fixture's needs from this pattern
     signals: async ({}, use) => {
@@ -30,20 +33,32 @@ export function describeWorkSignalContract(name: string, open: () => Promise<Wor
     })
 
     it('tells of all that waits at once', async ({ signals: { from, to } }) => {
-      const works = Array.from({ length: AGENTS }, (_, n): WaitingWork => ({ kind: 'messages', agentId: agentId(n) }))
+      const works = Array.from({ length: AGENTS }, (_, n): WaitingWork => ({
+        kind: 'messages',
+        agentId: agentId(n),
+      }))
       const told: WaitingWork[] = []
       const stop = to.onAnnounced((work) => void told.push(work))
       for (const work of [...works, DELIVERIES]) from.announce(work)
-      await vi.waitFor(() => expect(told).toEqual(expect.arrayContaining([...works, DELIVERIES])), PATIENCE)
+      await vi.waitFor(
+        () => expect(told).toEqual(expect.arrayContaining([...works, DELIVERIES])),
+        PATIENCE,
+      )
       stop()
     })
 
-    it('tells each who listens, and nobody who no longer does', async ({ signals: { from, to } }) => {
+    it('tells each who listens, and nobody who no longer does', async ({
+      signals: { from, to },
+    }) => {
       const [gone, one, other] = [vi.fn<() => void>(), vi.fn<() => void>(), vi.fn<() => void>()]
       to.onAnnounced(gone)()
       const stops = [one, other].map((hear) => to.onAnnounced(hear))
       from.announce(DELIVERIES)
-      await vi.waitFor(() => expect([one.mock.calls.length > 0, other.mock.calls.length > 0]).toEqual([true, true]), PATIENCE)
+      await vi.waitFor(
+        () =>
+          expect([one.mock.calls.length > 0, other.mock.calls.length > 0]).toEqual([true, true]),
+        PATIENCE,
+      )
       expect(gone).not.toHaveBeenCalled()
       for (const stop of stops) stop()
     })

@@ -5,7 +5,14 @@ import type { Webhook } from '../domain/webhook.js'
 import type { DeliveryDetail } from '../ports/delivery-store.js'
 import type { Page, PageOf, Storage } from '../ports/storage.js'
 import { anAgent, aProject, aWebhook, PROJECT_ID } from '../testing/builders.js'
-import { answerOf, attemptOf, createDeeds, LONGEST_WAIT_MS, outgoingOf, type Process } from './deeds.js'
+import {
+  answerOf,
+  attemptOf,
+  createDeeds,
+  LONGEST_WAIT_MS,
+  outgoingOf,
+  type Process,
+} from './deeds.js'
 import { createDice } from '../testing/dice.js'
 import type { History } from './history.js'
 import { createRecorder, type RecordedCalls } from './recorder.js'
@@ -13,7 +20,11 @@ import { CLAIM_ALL, NOW, SECOND, heldBy } from './scene.js'
 import { unwrapped, type UnwrappedStorage } from './unwrapped.js'
 
 /** `storages` are instances on the same, empty data. A seed asks the same things of storages that answer in the same order. */
-export type Workload = { readonly storages: readonly [Storage, ...Storage[]]; readonly seed: number; readonly rounds: number }
+export type Workload = {
+  readonly storages: readonly [Storage, ...Storage[]]
+  readonly seed: number
+  readonly rounds: number
+}
 
 const AGENTS = 2
 const PROCESSES = 5
@@ -39,16 +50,24 @@ export async function runWorkload({ storages, seed, rounds }: Workload): Promise
   for (let round = 0; round < rounds; round++) {
     // Now and then all of them stall for longer than their leases.
     now += dice.chance(0.1) ? dice.below(20 * SECOND) : dice.below(SECOND)
-    await Promise.all(Array.from({ length: CALLS_AT_ONCE }, () => dice.weighted(deeds)(dice.oneOf(processes), now)))
+    await Promise.all(
+      Array.from({ length: CALLS_AT_ONCE }, () => dice.weighted(deeds)(dice.oneOf(processes), now)),
+    )
   }
   await drain(recorder.through(unwrapped(first)), agents, now)
   const { sends, runs, deliveries } = recorder
   return { sends, runs, deliveries, webhooks, ...(await readWhatIsLeft(unwrapped(first), agents)) }
 }
 
-async function populate(storage: UnwrappedStorage): Promise<{ agents: Agent[]; webhooks: Webhook[] }> {
+async function populate(
+  storage: UnwrappedStorage,
+): Promise<{ agents: Agent[]; webhooks: Webhook[] }> {
   const agents = Array.from({ length: AGENTS }, () => anAgent({ maxQueued: 8 }))
-  const webhooks = [aWebhook(), aWebhook({ events: ['message.responded'] }), aWebhook({ events: ['agent.error'] })]
+  const webhooks = [
+    aWebhook(),
+    aWebhook({ events: ['message.responded'] }),
+    aWebhook({ events: ['agent.error'] }),
+  ]
   await storage.credentials.createProject(aProject())
   for (const agent of agents) await storage.agents.create(agent, 1_000)
   for (const webhook of webhooks) await storage.webhooks.create(webhook, 10)
@@ -56,16 +75,27 @@ async function populate(storage: UnwrappedStorage): Promise<{ agents: Agent[]; w
 }
 
 /** One process that neither fails nor stalls does all that is left, every lease and every deadline of the others being over. */
-async function drain(calls: RecordedCalls, agents: readonly Agent[], start: Instant): Promise<void> {
+async function drain(
+  calls: RecordedCalls,
+  agents: readonly Agent[],
+  start: Instant,
+): Promise<void> {
   const lanes = agents.map(({ id }) => ({ agentId: id, free: 100 }))
   for (let round = 1; round <= DRAIN_ROUNDS; round++) {
     const now = start + round * LONGEST_WAIT_MS
     const runs = await calls.claimRunnable({ lanes, now, until: now + SECOND })
     for (const run of runs)
-      await calls.recordRun({ ...heldBy(run), state: answerOf(run, now), now, ...outgoingOf(run, answerOf(run, now), now) })
+      await calls.recordRun({
+        ...heldBy(run),
+        state: answerOf(run, now),
+        now,
+        ...outgoingOf(run, answerOf(run, now), now),
+      })
     const deliveries = await calls.claimDue({ ...CLAIM_ALL, now, until: now + SECOND })
     // At once: a store may wait a little for others before it commits what nobody waits for.
-    await Promise.all(deliveries.map((claimed) => calls.recordAttempt(attemptOf(claimed, now, true))))
+    await Promise.all(
+      deliveries.map((claimed) => calls.recordAttempt(attemptOf(claimed, now, true))),
+    )
     if (runs.length + deliveries.length === 0) return
   }
 }
@@ -76,7 +106,10 @@ async function readWhatIsLeft(
 ): Promise<{ messagesLeft: Message[]; deliveriesLeft: DeliveryDetail[] }> {
   const { messages, deliveries } = storage
   const messagesLeft = []
-  for (const { id } of agents) messagesLeft.push(...(await readAll((page) => messages.list({ projectId: PROJECT_ID, agentId: id }, page))))
+  for (const { id } of agents)
+    messagesLeft.push(
+      ...(await readAll((page) => messages.list({ projectId: PROJECT_ID, agentId: id }, page))),
+    )
   const found = await readAll((page) => deliveries.list({ projectId: PROJECT_ID }, page))
   const details = await Promise.all(found.map(({ id }) => deliveries.get(PROJECT_ID, id)))
   return { messagesLeft, deliveriesLeft: details.filter((detail) => detail !== undefined) }

@@ -12,23 +12,48 @@ import {
 } from './agent.js'
 
 const agentIn = (state: AgentState): Agent => ({
-  ...{ id: 'a', projectId: 'p', name: 'n', defaultExecutionPrincipal: { type: 'service' }, runtime: { kind: 'function', options: {} } },
-  ...{ desiredState: 'running', state, concurrency: 1, maxAttempts: 1, maxQueued: 1, createdAt: 0, updatedAt: 0 },
+  ...{
+    id: 'a',
+    projectId: 'p',
+    name: 'n',
+    defaultExecutionPrincipal: { type: 'service' },
+    runtime: { kind: 'function', options: {} },
+  },
+  ...{
+    desiredState: 'running',
+    state,
+    concurrency: 1,
+    maxAttempts: 1,
+    maxQueued: 1,
+    createdAt: 0,
+    updatedAt: 0,
+  },
 })
 
 describe("an agent's name", () => {
-  it.each(['a', 'echo', 'my-agent-2', 'a'.repeat(63)])('may be %s', (name) => expect(isAgentName(name)).toBe(true))
-  it.each(['', 'A', '-a', 'a-', 'a b', 'a/b', 'a'.repeat(64), '018f6b1e-0000-7000-8000-000000000000'])('may not be %j', (name) =>
-    expect(isAgentName(name)).toBe(false),
+  it.each(['a', 'echo', 'my-agent-2', 'a'.repeat(63)])('may be %s', (name) =>
+    expect(isAgentName(name)).toBe(true),
   )
+  it.each([
+    '',
+    'A',
+    '-a',
+    'a-',
+    'a b',
+    'a/b',
+    'a'.repeat(64),
+    '018f6b1e-0000-7000-8000-000000000000',
+  ])('may not be %j', (name) => expect(isAgentName(name)).toBe(false))
 })
 
 describe("what receivers hear of an agent's state", () => {
   it('that it started', () => {
-    expect(agentEvent(agentIn({ kind: 'starting' }), { kind: 'running', startedAt: 5 }, 5)).toEqual({
-      event: 'agent.started',
-      data: { agentId: 'a', runtime: 'function', startedAt: '1970-01-01T00:00:00.005Z' },
-    })
+    expect(agentEvent(agentIn({ kind: 'starting' }), { kind: 'running', startedAt: 5 }, 5)).toEqual(
+      {
+        event: 'agent.started',
+        data: { agentId: 'a', runtime: 'function', startedAt: '1970-01-01T00:00:00.005Z' },
+      },
+    )
   })
   it('that it stopped, if it ran', () => {
     expect(agentEvent(agentIn({ kind: 'stopping' }), { kind: 'stopped' }, 5)).toEqual({
@@ -53,19 +78,36 @@ describe('an agent that fails', () => {
   const unhealthy = { code: 'RUNTIME_UNHEALTHY', message: 'no answer' } as const
 
   it('is started again later after each failure, and at least once a minute', () => {
-    const delays = [1, 2, 3, 4, 5, 9].map((failures) => decideAfterFailure(failures, exited, 0).retryAt)
+    const delays = [1, 2, 3, 4, 5, 9].map(
+      (failures) => decideAfterFailure(failures, exited, 0).retryAt,
+    )
     expect(delays).toEqual([1_000, 5_000, 30_000, 60_000, 60_000, 60_000])
-    expect(decideAfterFailure(2, exited, 7)).toEqual({ kind: 'error', lastError: exited, failures: 2, retryAt: 5_007 })
+    expect(decideAfterFailure(2, exited, 7)).toEqual({
+      kind: 'error',
+      lastError: exited,
+      failures: 2,
+      retryAt: 5_007,
+    })
   })
   it('is left alone after ten failures in a row', () => {
     const message = 'gone; stopped after 10 failures in a row: start it to try again'
-    expect(decideAfterFailure(10, exited, 0)).toEqual({ kind: 'error', lastError: { code: 'RUNTIME_EXITED', message }, failures: 10 })
+    expect(decideAfterFailure(10, exited, 0)).toEqual({
+      kind: 'error',
+      lastError: { code: 'RUNTIME_EXITED', message },
+      failures: 10,
+    })
   })
   it('is tried for ever when it is only not well', () => {
-    expect(decideAfterFailure(99, unhealthy, 0)).toEqual({ kind: 'error', lastError: unhealthy, failures: 99, retryAt: 60_000 })
+    expect(decideAfterFailure(99, unhealthy, 0)).toEqual({
+      kind: 'error',
+      lastError: unhealthy,
+      failures: 99,
+      retryAt: 60_000,
+    })
   })
   it('says when it is worth while to ask again', () => {
-    for (const kind of ['stopped', 'starting', 'stopping'] as const) expect(comesBackInMs(agentIn({ kind }), 0)).toBe(1_000)
+    for (const kind of ['stopped', 'starting', 'stopping'] as const)
+      expect(comesBackInMs(agentIn({ kind }), 0)).toBe(1_000)
     expect(comesBackInMs(agentIn(decideAfterFailure(3, exited, 500)), 1_500)).toBe(29_000)
     expect(comesBackInMs(agentIn(decideAfterFailure(3, exited, 0)), 90_000)).toBe(1_000)
   })

@@ -47,7 +47,8 @@ export type FailedAgent = {
 
 /** What becomes of a message whose session has an open one: it waits its turn, or it is refused. */
 export type OnBusy = 'queue' | 'reject'
-export const onBusyOf = ({ maxQueued }: Pick<Agent, 'maxQueued'>): OnBusy => (maxQueued === 0 ? 'reject' : 'queue')
+export const onBusyOf = ({ maxQueued }: Pick<Agent, 'maxQueued'>): OnBusy =>
+  maxQueued === 0 ? 'reject' : 'queue'
 
 /** `onBusy` is `maxQueued` in two words: to refuse is to let none wait; to queue, as many as already may, or the default number. */
 export function decideMaxQueued(onBusy: OnBusy | undefined, maxQueued: number): number {
@@ -56,7 +57,10 @@ export function decideMaxQueued(onBusy: OnBusy | undefined, maxQueued: number): 
 }
 
 /** Whoever runs must not find another runtime's options under it. */
-export const mayChangeRuntime = ({ desiredState, state }: Pick<Agent, 'desiredState' | 'state'>): boolean =>
+export const mayChangeRuntime = ({
+  desiredState,
+  state,
+}: Pick<Agent, 'desiredState' | 'state'>): boolean =>
   desiredState === 'stopped' && state.kind === 'stopped'
 
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -90,7 +94,10 @@ export function decideAfterFailure(failures: number, error: RunError, now: Insta
 const SOON_MS = 1_000
 
 /** When it is worth while to ask again whether an agent that does not run does; undefined when only a person can tell. */
-export function comesBackInMs({ desiredState, state }: Pick<Agent, 'desiredState' | 'state'>, now: Instant): number | undefined {
+export function comesBackInMs(
+  { desiredState, state }: Pick<Agent, 'desiredState' | 'state'>,
+  now: Instant,
+): number | undefined {
   if (desiredState === 'stopped' || state.kind === 'running') return undefined
   if (state.kind !== 'error') return SOON_MS
   return state.retryAt === undefined ? undefined : Math.max(SOON_MS, state.retryAt - now)
@@ -99,10 +106,18 @@ export function comesBackInMs({ desiredState, state }: Pick<Agent, 'desiredState
 /** What webhooks are told when `agent` goes from the state it has to `to`. */
 export function agentEvent(agent: Agent, to: AgentState, now: Instant): EventPayload | undefined {
   const { id: agentId, runtime } = agent
-  if (to.kind === 'running') return { event: 'agent.started', data: { agentId, runtime: runtime.kind, startedAt: toIso(to.startedAt) } }
-  if (to.kind === 'error' && agent.state.kind !== 'error') return { event: 'agent.error', data: { agentId, error: to.lastError } }
+  if (to.kind === 'running')
+    return {
+      event: 'agent.started',
+      data: { agentId, runtime: runtime.kind, startedAt: toIso(to.startedAt) },
+    }
+  if (to.kind === 'error' && agent.state.kind !== 'error')
+    return { event: 'agent.error', data: { agentId, error: to.lastError } }
   if (to.kind === 'stopped' && agent.state.kind === 'stopping') {
-    return { event: 'agent.stopped', data: { agentId, runtime: runtime.kind, stoppedAt: toIso(now) } }
+    return {
+      event: 'agent.stopped',
+      data: { agentId, runtime: runtime.kind, stoppedAt: toIso(now) },
+    }
   }
   return undefined
 }

@@ -17,22 +17,33 @@ describe('an API key', () => {
     const key = newApiKey(bytes(17))
     expect(isMistyped(key)).toBe(false)
     fc.assert(
-      fc.property(fc.integer({ min: 4, max: key.length - 1 }), fc.constantFrom(...'0aZ9'), (at, typed) => {
-        const changed = key.slice(0, at) + typed + key.slice(at + 1)
-        expect(isMistyped(changed)).toBe(changed !== key)
-      }),
+      fc.property(
+        fc.integer({ min: 4, max: key.length - 1 }),
+        fc.constantFrom(...'0aZ9'),
+        (at, typed) => {
+          const changed = key.slice(0, at) + typed + key.slice(at + 1)
+          expect(isMistyped(changed)).toBe(changed !== key)
+        },
+      ),
     )
   })
-  it.each(['amk_', 'amk_short', `amk_${'a'.repeat(39)}`, `amk_${'-'.repeat(38)}`])('is never %s', (key) =>
-    expect(isMistyped(key)).toBe(true),
+  it.each(['amk_', 'amk_short', `amk_${'a'.repeat(39)}`, `amk_${'-'.repeat(38)}`])(
+    'is never %s',
+    (key) => expect(isMistyped(key)).toBe(true),
   )
-  it('of another form is not ours to judge', () => expect(isMistyped('a-bootstrap-key-of-the-operator')).toBe(false))
+  it('of another form is not ours to judge', () =>
+    expect(isMistyped('a-bootstrap-key-of-the-operator')).toBe(false))
 })
 
 describe('a bootstrap key', () => {
-  it.each(['x'.repeat(20), '!"#$%&()*+-./:;<=>?@[]~', 'x'.repeat(255)])('may be %s', (key) => expect(isBootstrapKey(key)).toBe(true))
-  it.each(['x'.repeat(19), 'x'.repeat(256), 'with space in its middle', 'with,comma,in,its,middle', 'ünïcödë-ünïcödë-ünïcödë'])(
-    'may not be %s',
-    (key) => expect(isBootstrapKey(key)).toBe(false),
+  it.each(['x'.repeat(20), '!"#$%&()*+-./:;<=>?@[]~', 'x'.repeat(255)])('may be %s', (key) =>
+    expect(isBootstrapKey(key)).toBe(true),
   )
+  it.each([
+    'x'.repeat(19),
+    'x'.repeat(256),
+    'with space in its middle',
+    'with,comma,in,its,middle',
+    'ünïcödë-ünïcödë-ünïcödë',
+  ])('may not be %s', (key) => expect(isBootstrapKey(key)).toBe(false))
 })

@@ -1,7 +1,12 @@
 import type { Instant } from './instant.js'
 import type { RandomBytes } from './signature.js'
 
-export const PERMISSIONS = ['project:message', 'project:agents', 'project:webhooks', 'project:admin'] as const
+export const PERMISSIONS = [
+  'project:message',
+  'project:agents',
+  'project:webhooks',
+  'project:admin',
+] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
 /** A bearer credential of one project. The key itself is shown once and kept as a SHA-256 digest only. */
@@ -36,7 +41,10 @@ export function newApiKey(randomBytes: RandomBytes): string {
 /** Whether a key of our own form is mistyped: such a one is refused without a read. Other forms (a bootstrap key) are looked up. */
 export function isMistyped(key: string): boolean {
   if (!key.startsWith(PREFIX)) return false
-  return !KEY.test(key) || checksum(key.slice(PREFIX.length, -CHECKSUM_LENGTH)) !== key.slice(-CHECKSUM_LENGTH)
+  return (
+    !KEY.test(key) ||
+    checksum(key.slice(PREFIX.length, -CHECKSUM_LENGTH)) !== key.slice(-CHECKSUM_LENGTH)
+  )
 }
 
 /** Bootstrap keys (tests, containers) may be any 20 or more printable ASCII characters without space or comma. */

@@ -15,9 +15,27 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** What we set ourselves, and what belongs to the connection. `accept-encoding`: answers are never inflated. */
 const OURS = new Set([
-  ...['content-type', 'content-length', 'content-encoding', 'host', 'user-agent', 'idempotency-key', 'accept-encoding'],
+  ...[
+    'content-type',
+    'content-length',
+    'content-encoding',
+    'host',
+    'user-agent',
+    'idempotency-key',
+    'accept-encoding',
+  ],
   ...['traceparent', 'tracestate'],
-  ...['connection', 'keep-alive', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'proxy-connection', 'proxy-authorization'],
+  ...[
+    'connection',
+    'keep-alive',
+    'transfer-encoding',
+    'te',
+    'trailer',
+    'upgrade',
+    'expect',
+    'proxy-connection',
+    'proxy-authorization',
+  ],
 ])
 const STANDARD_WEBHOOKS = 'webhook-'
 
@@ -26,22 +44,32 @@ export function customHeadersProblem(
   headers: CustomHeaders,
   { maxHeaders, maxValueLength, headerPrefix }: CustomHeaderRules,
 ): { readonly path: string; readonly message: string } | undefined {
-  const prefixes = [STANDARD_WEBHOOKS, ...(headerPrefix === undefined ? [] : [`${headerPrefix.toLowerCase()}-`])]
+  const prefixes = [
+    STANDARD_WEBHOOKS,
+    ...(headerPrefix === undefined ? [] : [`${headerPrefix.toLowerCase()}-`]),
+  ]
   const seen = new Set<string>()
 
   function problemOf(name: string, value: string): string | undefined {
     const lowerCase = name.toLowerCase()
-    if (OURS.has(lowerCase) || prefixes.some((prefix) => lowerCase.startsWith(prefix))) return 'is set by the service itself'
+    if (OURS.has(lowerCase) || prefixes.some((prefix) => lowerCase.startsWith(prefix)))
+      return 'is set by the service itself'
     if (seen.size === seen.add(lowerCase).size) return 'is there twice'
     if (value.length > maxValueLength) return `must have at most ${maxValueLength} characters`
-    return FIELD_VALUE.test(value) ? undefined : 'must not hold line breaks, control characters or characters beyond Latin-1'
+    return FIELD_VALUE.test(value)
+      ? undefined
+      : 'must not hold line breaks, control characters or characters beyond Latin-1'
   }
 
   const entries = Object.entries(headers)
-  if (entries.length > maxHeaders) return { path: 'headers', message: `must be at most ${maxHeaders}` }
+  if (entries.length > maxHeaders)
+    return { path: 'headers', message: `must be at most ${maxHeaders}` }
   for (const [name, value] of entries) {
     if (name.length > MAX_NAME_LENGTH || !TOKEN.test(name))
-      return { path: 'headers', message: `must have names of at most ${MAX_NAME_LENGTH} letters, digits and hyphens` }
+      return {
+        path: 'headers',
+        message: `must have names of at most ${MAX_NAME_LENGTH} letters, digits and hyphens`,
+      }
     const message = problemOf(name, value)
     if (message !== undefined) return { path: `headers.${name}`, message }
   }
@@ -49,7 +77,10 @@ export function customHeadersProblem(
 }
 
 /** Ours and the customer's. Ours win in any case: a prefix that the operator chose later may have made a customer's header one of ours. */
-export function withCustomHeaders(ours: Readonly<Record<string, string>>, custom: CustomHeaders): Record<string, string> {
+export function withCustomHeaders(
+  ours: Readonly<Record<string, string>>,
+  custom: CustomHeaders,
+): Record<string, string> {
   const taken = new Set(Object.keys(ours).map((name) => name.toLowerCase()))
   const own = Object.entries(custom).filter(([name]) => !taken.has(name.toLowerCase()))
   return { ...Object.fromEntries(own), ...ours }
@@ -58,7 +89,10 @@ export function withCustomHeaders(ours: Readonly<Record<string, string>>, custom
 const REDACTED = '[redacted]'
 
 /** As `withCustomHeaders`, to be kept and shown. */
-export const withRedactedHeaders = (ours: Readonly<Record<string, string>>, custom: CustomHeaders): Record<string, string> =>
+export const withRedactedHeaders = (
+  ours: Readonly<Record<string, string>>,
+  custom: CustomHeaders,
+): Record<string, string> =>
   withCustomHeaders(ours, Object.fromEntries(Object.keys(custom).map((name) => [name, REDACTED])))
 
 /** What is shorter is no secret, and may stand in any text. */

@@ -6,13 +6,23 @@ import type { RunError } from './run.js'
 import type { TraceContext } from './trace.js'
 
 /** What a webhook can subscribe to. */
-export const EVENT_NAMES = ['message.responded', 'agent.started', 'agent.stopped', 'agent.error', 'webhook.disabled'] as const
+export const EVENT_NAMES = [
+  'message.responded',
+  'agent.started',
+  'agent.stopped',
+  'agent.error',
+  'webhook.disabled',
+] as const
 export type SubscribableEvent = (typeof EVENT_NAMES)[number]
 /** `webhook.test` goes to one webhook, because an operator asked for it. */
 export type EventName = SubscribableEvent | 'webhook.test'
 
 /** S§6: the metadata as sent, and two of its keys once more at the top when it has them. */
-type Echo = { readonly metadata: JsonObject; readonly channel?: Json; readonly correlationId?: Json }
+type Echo = {
+  readonly metadata: JsonObject
+  readonly channel?: Json
+  readonly correlationId?: Json
+}
 
 /** A fact that webhooks report (S§6, with the fields that it leaves open). */
 export type EventPayload =
@@ -28,8 +38,22 @@ export type EventPayload =
         readonly responseTimeMs: number
       }
     }
-  | { readonly event: 'agent.started'; readonly data: { readonly agentId: string; readonly runtime: string; readonly startedAt: string } }
-  | { readonly event: 'agent.stopped'; readonly data: { readonly agentId: string; readonly runtime: string; readonly stoppedAt: string } }
+  | {
+      readonly event: 'agent.started'
+      readonly data: {
+        readonly agentId: string
+        readonly runtime: string
+        readonly startedAt: string
+      }
+    }
+  | {
+      readonly event: 'agent.stopped'
+      readonly data: {
+        readonly agentId: string
+        readonly runtime: string
+        readonly stoppedAt: string
+      }
+    }
   | {
       readonly event: 'agent.error'
       readonly data: Partial<Echo> & {
@@ -69,13 +93,24 @@ export type WebhookEvent = {
 export function echoOf(metadata: JsonObject = {}): Echo {
   const echo: { metadata: JsonObject; channel?: Json; correlationId?: Json } = { metadata }
   if (Object.hasOwn(metadata, 'channel')) echo.channel = metadata['channel'] ?? null
-  if (Object.hasOwn(metadata, 'correlationId')) echo.correlationId = metadata['correlationId'] ?? null
+  if (Object.hasOwn(metadata, 'correlationId'))
+    echo.correlationId = metadata['correlationId'] ?? null
   return echo
 }
 
 /** Makes the bytes that every receiver gets: `{"event","id","createdAt","data"}`. */
-export function freezeEvent(payload: EventPayload, id: string, projectId: string, now: Instant): WebhookEvent {
-  const body = JSON.stringify({ event: payload.event, id, createdAt: toIso(now), data: payload.data })
+export function freezeEvent(
+  payload: EventPayload,
+  id: string,
+  projectId: string,
+  now: Instant,
+): WebhookEvent {
+  const body = JSON.stringify({
+    event: payload.event,
+    id,
+    createdAt: toIso(now),
+    data: payload.data,
+  })
   const agent = 'agentId' in payload.data ? { agentId: payload.data.agentId } : {}
   return { id, projectId, ...agent, name: payload.event, body, createdAt: now }
 }
@@ -83,6 +118,8 @@ export function freezeEvent(payload: EventPayload, id: string, projectId: string
 /** Whether the body of an event says that it was on behalf of this end user. What metadata says of anybody does not count. */
 export function isForEndUser(body: string, endUserId: string): boolean {
   if (!body.includes(endUserMark(endUserId))) return false
-  const { data } = JSON.parse(body) as { readonly data: { readonly executionPrincipal?: ExecutionPrincipal } }
+  const { data } = JSON.parse(body) as {
+    readonly data: { readonly executionPrincipal?: ExecutionPrincipal }
+  }
   return data.executionPrincipal !== undefined && isEndUser(data.executionPrincipal, endUserId)
 }

@@ -12,7 +12,10 @@ export type Turn = {
 export type HistoryLimit = { readonly maxTurns: number; readonly maxLength: number }
 
 /** As many of the newest turns as fit, without a gap; `newestFirst` is read no further than that. Gives them oldest first. */
-export function newestThatFit(newestFirst: Iterable<Turn>, { maxTurns, maxLength }: HistoryLimit): Turn[] {
+export function newestThatFit(
+  newestFirst: Iterable<Turn>,
+  { maxTurns, maxLength }: HistoryLimit,
+): Turn[] {
   const turns: Turn[] = []
   let length = 0
   if (maxTurns < 1) return turns

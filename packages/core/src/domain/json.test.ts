@@ -3,7 +3,9 @@ import { beginningOf, canonicalJson, isStorableText, jsonProblem, type Json } fr
 
 describe('text that may be stored', () => {
   it.each(['', 'héllo', '😀', '\n'])('%j may', (text) => expect(isStorableText(text)).toBe(true))
-  it.each(['a\0b', '\ud800', '\udc00x'])('%j may not', (text) => expect(isStorableText(text)).toBe(false))
+  it.each(['a\0b', '\ud800', '\udc00x'])('%j may not', (text) =>
+    expect(isStorableText(text)).toBe(false),
+  )
 })
 
 describe('the beginning of a text', () => {
@@ -13,7 +15,9 @@ describe('the beginning of a text', () => {
     ['a😀', 3, 'a😀'],
     ['a😀', 2, 'a'],
     ['', 1, ''],
-  ])('%j, cut to %i, is %j', (text, maxLength, beginning) => expect(beginningOf(text, maxLength)).toBe(beginning))
+  ])('%j, cut to %i, is %j', (text, maxLength, beginning) =>
+    expect(beginningOf(text, maxLength)).toBe(beginning),
+  )
 })
 
 describe('a value that may be stored as JSON', () => {
@@ -31,7 +35,11 @@ describe('a value that may be stored as JSON', () => {
   it.each([
     ['NUL in a string', { a: ['x\0'] }, 'holds NUL or a lone surrogate'],
     ['a lone surrogate in a key', { 'a\ud800': 1 }, 'has a key with NUL or a lone surrogate'],
-    ['a number that JSON.parse made Infinity', JSON.parse('{"a":1e400}'), 'holds a number out of range'],
+    [
+      'a number that JSON.parse made Infinity',
+      JSON.parse('{"a":1e400}'),
+      'holds a number out of range',
+    ],
     ['what JSON has not', { a: () => 1 }, 'holds a function, which JSON has not'],
   ])('has no %s', (_, value, problem) => expect(jsonProblem(value, 16)).toBe(problem))
   it('may hold everything that JSON has', () => {
@@ -43,7 +51,9 @@ describe('canonical JSON', () => {
   const parse = (text: string): Json => JSON.parse(text) as Json
 
   it('is the same whatever the order of keys and the white space', () => {
-    expect(canonicalJson(parse('{"b":[1,{"d":1,"c":2}],"a":null}'))).toBe(canonicalJson(parse(' {"a":null, "b":[1,{"c":2,"d":1}]}')))
+    expect(canonicalJson(parse('{"b":[1,{"d":1,"c":2}],"a":null}'))).toBe(
+      canonicalJson(parse(' {"a":null, "b":[1,{"c":2,"d":1}]}')),
+    )
   })
   it('keeps the order of lists, and __proto__ as the data that it is', () => {
     expect(canonicalJson([2, 1])).toBe('[2,1]')

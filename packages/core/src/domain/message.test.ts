@@ -12,21 +12,50 @@ import {
 } from './message.js'
 import { failedRun } from './run.js'
 
-const policy = { backoffMs: [1_000, 5_000], jitter: 0.2, runTimeoutMs: 1, deferredTimeoutMs: 1, maxAttempts: 4 }
+const policy = {
+  backoffMs: [1_000, 5_000],
+  jitter: 0.2,
+  runTimeoutMs: 1,
+  deferredTimeoutMs: 1,
+  maxAttempts: 4,
+}
 const running = (attempt: number, metadata?: JsonObject): RunningMessage => ({
-  ...{ id: 'm', projectId: 'p', agentId: 'a', sessionId: 's', message: 'hi', attempt, createdAt: 0 },
+  ...{
+    id: 'm',
+    projectId: 'p',
+    agentId: 'a',
+    sessionId: 's',
+    message: 'hi',
+    attempt,
+    createdAt: 0,
+  },
   executionPrincipal: { type: 'end_user', endUserId: 'u' },
   state: { kind: 'running', startedAt: 1_000 },
   ...(metadata && { metadata }),
 })
 
-const OF_MESSAGE = { messageId: 'm', sessionId: 's', executionPrincipal: { type: 'end_user', endUserId: 'u' } }
+const OF_MESSAGE = {
+  messageId: 'm',
+  sessionId: 's',
+  executionPrincipal: { type: 'end_user', endUserId: 'u' },
+}
 
 describe('what becomes of a message after a run', () => {
   it('is responded when answered, and tells the receivers with metadata, channel and correlationId (S§6)', () => {
     const metadata = { source: 'x', channel: 'C1', correlationId: { any: ['json'] } }
-    const { state, event } = decideAfterRun(running(1, metadata), { kind: 'answered', response: 'hello' }, policy, 1_250, 0)
-    expect(state).toEqual({ kind: 'responded', response: 'hello', respondedAt: 1_250, responseTimeMs: 250 })
+    const { state, event } = decideAfterRun(
+      running(1, metadata),
+      { kind: 'answered', response: 'hello' },
+      policy,
+      1_250,
+      0,
+    )
+    expect(state).toEqual({
+      kind: 'responded',
+      response: 'hello',
+      respondedAt: 1_250,
+      responseTimeMs: 250,
+    })
     expect(event).toEqual({
       event: 'message.responded',
       data: {
@@ -37,43 +66,93 @@ describe('what becomes of a message after a run', () => {
     })
   })
   it('echoes an empty metadata, and no channel, when none was sent', () => {
-    const { event } = decideAfterRun(running(1), { kind: 'answered', response: '' }, policy, 1_000, 0)
+    const { event } = decideAfterRun(
+      running(1),
+      { kind: 'answered', response: '' },
+      policy,
+      1_000,
+      0,
+    )
     expect(event?.data).toMatchObject({ metadata: {} })
     expect(event?.data).not.toHaveProperty('channel')
     expect(event?.data).not.toHaveProperty('correlationId')
   })
   it('echoes a channel of null, for the key was there', () => {
-    const { event } = decideAfterRun(running(1, { channel: null, correlationId: null }), failedRun('RUNTIME_ERROR', 'x'), policy, 0, 0)
+    const { event } = decideAfterRun(
+      running(1, { channel: null, correlationId: null }),
+      failedRun('RUNTIME_ERROR', 'x'),
+      policy,
+      0,
+      0,
+    )
     expect(event?.data).toMatchObject({ channel: null, correlationId: null })
   })
   it('never has a negative response time when the clock went back', () => {
-    expect(decideAfterRun(running(1), { kind: 'answered', response: '' }, policy, 0, 0).state).toMatchObject({ responseTimeMs: 0 })
+    expect(
+      decideAfterRun(running(1), { kind: 'answered', response: '' }, policy, 0, 0).state,
+    ).toMatchObject({ responseTimeMs: 0 })
   })
   it('is queued again after a retryable failure, later each time, and nobody is told', () => {
     const failure = failedRun('RUNTIME_TIMEOUT', 'slow', true)
-    expect(decideAfterRun(running(1), failure, policy, 0, 0)).toEqual({ state: { kind: 'queued', notBefore: 1_000 } })
-    expect(decideAfterRun(running(2), failure, policy, 0, 0.5)).toEqual({ state: { kind: 'queued', notBefore: 5_500 } })
-    expect(decideAfterRun(running(3), failure, policy, 0, 0)).toEqual({ state: { kind: 'queued', notBefore: 5_000 } })
+    expect(decideAfterRun(running(1), failure, policy, 0, 0)).toEqual({
+      state: { kind: 'queued', notBefore: 1_000 },
+    })
+    expect(decideAfterRun(running(2), failure, policy, 0, 0.5)).toEqual({
+      state: { kind: 'queued', notBefore: 5_500 },
+    })
+    expect(decideAfterRun(running(3), failure, policy, 0, 0)).toEqual({
+      state: { kind: 'queued', notBefore: 5_000 },
+    })
   })
   it('fails when no attempt is left or the failure is for good, and the receivers hear agent.error', () => {
-    const expected = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'boom' }, failedAt: 7 }
-    expect(decideAfterRun(running(4), failedRun('RUNTIME_ERROR', 'boom', true), policy, 7, 0).state).toEqual(expected)
-    const { state, event } = decideAfterRun(running(1, { channel: 'c' }), failedRun('RUNTIME_ERROR', 'boom'), policy, 7, 0)
+    const expected = {
+      kind: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: 'boom' },
+      failedAt: 7,
+    }
+    expect(
+      decideAfterRun(running(4), failedRun('RUNTIME_ERROR', 'boom', true), policy, 7, 0).state,
+    ).toEqual(expected)
+    const { state, event } = decideAfterRun(
+      running(1, { channel: 'c' }),
+      failedRun('RUNTIME_ERROR', 'boom'),
+      policy,
+      7,
+      0,
+    )
     expect(state).toEqual(expected)
     expect(event).toEqual({
       event: 'agent.error',
-      data: { agentId: 'a', error: expected.error, ...OF_MESSAGE, metadata: { channel: 'c' }, channel: 'c' },
+      data: {
+        agentId: 'a',
+        error: expected.error,
+        ...OF_MESSAGE,
+        metadata: { channel: 'c' },
+        channel: 'c',
+      },
     })
   })
   it('is not queued again before the agent wants to be asked again, within an hour', () => {
-    const busy = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'busy' }, retryable: true } as const
-    const wantedIn = (retryInMs: number) => decideAfterRun(running(1), { ...busy, retryInMs }, policy, 7, 0.5)
+    const busy = {
+      kind: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: 'busy' },
+      retryable: true,
+    } as const
+    const wantedIn = (retryInMs: number) =>
+      decideAfterRun(running(1), { ...busy, retryInMs }, policy, 7, 0.5)
     expect(wantedIn(20_000).state).toEqual({ kind: 'queued', notBefore: 22_007 })
     expect(wantedIn(86_400_000).state).toEqual({ kind: 'queued', notBefore: 3_960_007 })
-    for (const useless of [500, 0, -1, NaN]) expect(wantedIn(useless).state).toEqual({ kind: 'queued', notBefore: 1_107 })
+    for (const useless of [500, 0, -1, NaN])
+      expect(wantedIn(useless).state).toEqual({ kind: 'queued', notBefore: 1_107 })
   })
   it('retries at once when no backoff is configured', () => {
-    const { state } = decideAfterRun(running(1), failedRun('RUNTIME_LOST', 'x', true), { ...policy, backoffMs: [] }, 9, 1)
+    const { state } = decideAfterRun(
+      running(1),
+      failedRun('RUNTIME_LOST', 'x', true),
+      { ...policy, backoffMs: [] },
+      9,
+      1,
+    )
     expect(state).toEqual({ kind: 'queued', notBefore: 9 })
   })
 })
@@ -87,7 +166,14 @@ it('knows two words on the wire (S§3) and which states are final', () => {
     { kind: 'responded', response: '', respondedAt: 0, responseTimeMs: 0 },
     { kind: 'cancelled', cancelledAt: 0 },
   ]
-  expect(states.map(statusOf)).toEqual(['pending', 'pending', 'pending', 'pending', 'responded', 'pending'])
+  expect(states.map(statusOf)).toEqual([
+    'pending',
+    'pending',
+    'pending',
+    'pending',
+    'responded',
+    'pending',
+  ])
   expect(states.map(isFinal)).toEqual([false, false, false, true, true, true])
   expect(states.map(isRetryable)).toEqual([false, false, false, true, false, true])
 })
@@ -101,6 +187,8 @@ it('is cancelled with the reason in the event, and a final message without an an
     data: { agentId: 'a', error, ...OF_MESSAGE, metadata: { channel: 'c' }, channel: 'c' },
   })
   expect(errorOf(state)).toEqual(error)
-  expect(errorOf({ kind: 'failed', error: { code: 'RUNTIME_LOST', message: 'gone' }, failedAt: 0 })).toMatchObject({ code: 'RUNTIME_LOST' })
+  expect(
+    errorOf({ kind: 'failed', error: { code: 'RUNTIME_LOST', message: 'gone' }, failedAt: 0 }),
+  ).toMatchObject({ code: 'RUNTIME_LOST' })
   expect(errorOf({ kind: 'queued', notBefore: 0 })).toBeUndefined()
 })

@@ -30,7 +30,12 @@ export type MessageState =
   | { readonly kind: 'queued'; readonly notBefore: Instant }
   | { readonly kind: 'running'; readonly startedAt: Instant }
   | { readonly kind: 'deferred'; readonly startedAt: Instant; readonly deadlineAt: Instant }
-  | { readonly kind: 'responded'; readonly response: string; readonly respondedAt: Instant; readonly responseTimeMs: number }
+  | {
+      readonly kind: 'responded'
+      readonly response: string
+      readonly respondedAt: Instant
+      readonly responseTimeMs: number
+    }
   | { readonly kind: 'failed'; readonly error: RunError; readonly failedAt: Instant }
   | { readonly kind: 'cancelled'; readonly cancelledAt: Instant }
 
@@ -39,15 +44,20 @@ export type MessageStateKind = MessageState['kind']
 export type AfterRun = Extract<MessageState, { kind: 'queued' | 'responded' | 'failed' }>
 export type CancelledState = Extract<MessageState, { kind: 'cancelled' }>
 export type DeferredState = Extract<MessageState, { kind: 'deferred' }>
-export type RunningMessage = Message & { readonly state: Extract<MessageState, { kind: 'running' | 'deferred' }> }
+export type RunningMessage = Message & {
+  readonly state: Extract<MessageState, { kind: 'running' | 'deferred' }>
+}
 
 type FailedRun = Extract<FinishedRun, { kind: 'failed' }>
 
 /** Nothing becomes of it by itself any more; a failed or cancelled one can be retried. */
-export const isFinal = (state: MessageState): state is Extract<MessageState, { kind: 'responded' | 'failed' | 'cancelled' }> =>
+export const isFinal = (
+  state: MessageState,
+): state is Extract<MessageState, { kind: 'responded' | 'failed' | 'cancelled' }> =>
   state.kind === 'responded' || state.kind === 'failed' || state.kind === 'cancelled'
 
-export const isRetryable = ({ kind }: MessageState): boolean => kind === 'failed' || kind === 'cancelled'
+export const isRetryable = ({ kind }: MessageState): boolean =>
+  kind === 'failed' || kind === 'cancelled'
 
 const CANCELLED: RunError = { code: 'CANCELLED', message: 'the message was cancelled' }
 
@@ -58,7 +68,8 @@ export function errorOf(state: MessageState): RunError | undefined {
 }
 
 /** The wire status (S§3). */
-export const statusOf = (state: MessageState): 'responded' | 'pending' => (state.kind === 'responded' ? 'responded' : 'pending')
+export const statusOf = (state: MessageState): 'responded' | 'pending' =>
+  state.kind === 'responded' ? 'responded' : 'pending'
 
 /** `backoffMs[n]` is the wait after failed run n+1 (its last entry repeats); jitter lengthens it by up to that share. */
 export type DispatchPolicy = {
@@ -93,34 +104,59 @@ export function decideAfterRun(
     const delay = delayOf(message.attempt, run, policy) * (1 + policy.jitter * random)
     return { state: { kind: 'queued', notBefore: now + Math.round(delay) } }
   }
-  return { state: { kind: 'failed', error: run.error, failedAt: now }, event: endedWithout(message, run.error) }
+  return {
+    state: { kind: 'failed', error: run.error, failedAt: now },
+    event: endedWithout(message, run.error),
+  }
 }
 
 /** What the agent asks for only ever lengthens the backoff. */
-function delayOf(attempt: number, { retryInMs = 0 }: FailedRun, { backoffMs }: DispatchPolicy): number {
+function delayOf(
+  attempt: number,
+  { retryInMs = 0 }: FailedRun,
+  { backoffMs }: DispatchPolicy,
+): number {
   const backoff = backoffMs[Math.min(attempt, backoffMs.length) - 1] ?? 0
   return retryInMs > backoff ? Math.min(retryInMs, MAX_RETRY_IN_MS) : backoff
 }
 
 /** Receivers hear of a message that will have no answer, whoever ended it. */
-export const decideCancellation = (message: Message, now: Instant): { state: CancelledState; event: EventPayload } => ({
+export const decideCancellation = (
+  message: Message,
+  now: Instant,
+): { state: CancelledState; event: EventPayload } => ({
   state: { kind: 'cancelled', cancelledAt: now },
   event: endedWithout(message, CANCELLED),
 })
 
-const endedWithout = ({ agentId, id: messageId, sessionId, executionPrincipal, metadata }: Message, error: RunError): EventPayload => ({
+const endedWithout = (
+  { agentId, id: messageId, sessionId, executionPrincipal, metadata }: Message,
+  error: RunError,
+): EventPayload => ({
   event: 'agent.error',
   data: { agentId, error, messageId, sessionId, executionPrincipal, ...echoOf(metadata) },
 })
 
-function responded(message: RunningMessage, response: string, now: Instant): { state: AfterRun; event: EventPayload } {
+function responded(
+  message: RunningMessage,
+  response: string,
+  now: Instant,
+): { state: AfterRun; event: EventPayload } {
   const { agentId, id: messageId, sessionId, executionPrincipal } = message
   const responseTimeMs = Math.max(0, now - message.state.startedAt)
   return {
     state: { kind: 'responded', response, respondedAt: now, responseTimeMs },
     event: {
       event: 'message.responded',
-      data: { messageId, agentId, sessionId, response, executionPrincipal, ...echoOf(message.metadata), responseTimeMs },
+      data: {
+        messageId,
+        agentId,
+        sessionId,
+        response,
+        executionPrincipal,
+        ...echoOf(message.metadata),
+        responseTimeMs,
+      },
     },
   }
 }

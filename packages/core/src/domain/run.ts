@@ -14,12 +14,21 @@ export type RunError = {
 /** What one run came to, but for `deferred`, which has come to nothing yet. `retryInMs`: sooner the agent does not want to be tried again. */
 export type FinishedRun =
   | { readonly kind: 'answered'; readonly response: string }
-  | { readonly kind: 'failed'; readonly error: RunError; readonly retryable: boolean; readonly retryInMs?: number }
+  | {
+      readonly kind: 'failed'
+      readonly error: RunError
+      readonly retryable: boolean
+      readonly retryInMs?: number
+    }
 
 /** `deferred`: the runtime took the message and answers later, by callback, within `deadlineMs` (the service's default if absent). */
 export type RunOutcome = FinishedRun | { readonly kind: 'deferred'; readonly deadlineMs?: number }
 
-export const failedRun = (code: RunError['code'], message: string, retryable = false): FinishedRun => ({
+export const failedRun = (
+  code: RunError['code'],
+  message: string,
+  retryable = false,
+): FinishedRun => ({
   kind: 'failed',
   error: { code, message },
   retryable,

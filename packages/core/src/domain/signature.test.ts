@@ -26,19 +26,46 @@ describe('a signed request', () => {
   })
   it('carries both signatures during a rotation, and the old one in the header of S§6', async () => {
     const nextSecret = newSecret(crypto.randomBytes)
-    const rotating = { id: 'dlv-1', event: 'e', body, secret, nextSecret, at: now, headerPrefix: 'X-Service' }
+    const rotating = {
+      id: 'dlv-1',
+      event: 'e',
+      body,
+      secret,
+      nextSecret,
+      at: now,
+      headerPrefix: 'X-Service',
+    }
     const both = signatureHeaders(crypto.hmacSha256, rotating)
     expect(both['X-Service-Signature']).toBe(headers['X-Service-Signature'])
-    for (const known of [secret, nextSecret]) expect(new StandardWebhook(known).verify(body, both)).toEqual(JSON.parse(body))
+    for (const known of [secret, nextSecret])
+      expect(new StandardWebhook(known).verify(body, both)).toEqual(JSON.parse(body))
     expect(await verify(secret, body, both['X-Service-Signature'] ?? '')).toBe(true)
   })
   it('names the second that has begun, so that no clock of a receiver is ahead of it', () => {
-    const late = signatureHeaders(crypto.hmacSha256, { id: 'i', event: 'e', body, secret, at: now + 999, headerPrefix: 'X-Service' })
+    const late = signatureHeaders(crypto.hmacSha256, {
+      id: 'i',
+      event: 'e',
+      body,
+      secret,
+      at: now + 999,
+      headerPrefix: 'X-Service',
+    })
     expect(late['webhook-timestamp']).toBe(String(now / 1000))
   })
   it('names its headers as the operator likes', () => {
-    const named = signatureHeaders(crypto.hmacSha256, { id: 'i', event: 'e', body, secret, at: now, headerPrefix: 'X-Acme' })
-    expect(Object.keys(named).slice(0, 3)).toEqual(['X-Acme-Delivery', 'X-Acme-Event', 'X-Acme-Signature'])
+    const named = signatureHeaders(crypto.hmacSha256, {
+      id: 'i',
+      event: 'e',
+      body,
+      secret,
+      at: now,
+      headerPrefix: 'X-Acme',
+    })
+    expect(Object.keys(named).slice(0, 3)).toEqual([
+      'X-Acme-Delivery',
+      'X-Acme-Event',
+      'X-Acme-Signature',
+    ])
   })
 })
 
@@ -47,10 +74,19 @@ describe('a secret', () => {
 
   it('is made in the form that it is checked for', () => expect(isSecret(secret)).toBe(true))
   it('has 24 to 64 bytes', () => {
-    expect([23, 24, 64, 65].map((length) => isSecret(ofBytes(length)))).toEqual([false, true, true, false])
+    expect([23, 24, 64, 65].map((length) => isSecret(ofBytes(length)))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ])
   })
-  it.each(['', 'whsec_', 'secret', `${ofBytes(32)}!`, ofBytes(32).replace('=', ''), ofBytes(32).slice('whsec_'.length)])(
-    'is never %j',
-    (text) => expect(isSecret(text)).toBe(false),
-  )
+  it.each([
+    '',
+    'whsec_',
+    'secret',
+    `${ofBytes(32)}!`,
+    ofBytes(32).replace('=', ''),
+    ofBytes(32).slice('whsec_'.length),
+  ])('is never %j', (text) => expect(isSecret(text)).toBe(false))
 })

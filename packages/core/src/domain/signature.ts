@@ -11,7 +11,8 @@ export type Hmac = (key: string | Uint8Array, data: string, encoding: 'hex' | 'b
 export type RandomBytes = (length: number) => Uint8Array
 
 /** `whsec_` and base64 of 32 random bytes, the form of Standard Webhooks. */
-export const newSecret = (randomBytes: RandomBytes): string => STANDARD_PREFIX + btoa(String.fromCharCode(...randomBytes(SECRET_BYTES)))
+export const newSecret = (randomBytes: RandomBytes): string =>
+  STANDARD_PREFIX + btoa(String.fromCharCode(...randomBytes(SECRET_BYTES)))
 
 /** Whether a caller's own secret has that form, with 24 to 64 bytes. */
 export function isSecret(text: string): boolean {
@@ -51,7 +52,8 @@ export function signatureHeaders(
     [`${headerPrefix}-Signature`]: `sha256=${hmac(secret, body, 'hex')}`,
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': nextSecret === undefined ? standard(secret) : `${standard(nextSecret)} ${standard(secret)}`,
+    'webhook-signature':
+      nextSecret === undefined ? standard(secret) : `${standard(nextSecret)} ${standard(secret)}`,
   }
 }
 

@@ -10,6 +10,9 @@ it.each([
   expect(positionText(position)).toBe(text)
 })
 
-it.each(['', '2', '2.', '.2', '-1.2', '1.2.3', '1.END', ' 1.2', '1e3.2', '1.9999999999999'])('%j is none', (text) => {
-  expect(readPosition(text)).toBeUndefined()
-})
+it.each(['', '2', '2.', '.2', '-1.2', '1.2.3', '1.END', ' 1.2', '1e3.2', '1.9999999999999'])(
+  '%j is none',
+  (text) => {
+    expect(readPosition(text)).toBeUndefined()
+  },
+)

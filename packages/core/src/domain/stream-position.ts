@@ -12,5 +12,7 @@ export const positionText = ({ attempt, offset }: StreamPosition): string => `${
 /** Undefined for what is no position: whoever sends that has read nothing. */
 export function readPosition(text: string): StreamPosition | undefined {
   const [, attempt, offset, state] = POSITION.exec(text) ?? []
-  return attempt === undefined ? undefined : { attempt: Number(attempt), offset: state ?? Number(offset) }
+  return attempt === undefined
+    ? undefined
+    : { attempt: Number(attempt), offset: state ?? Number(offset) }
 }

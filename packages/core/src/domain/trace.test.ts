@@ -23,11 +23,17 @@ describe('a traceparent (W3C Trace Context)', () => {
     [`${traceparent}, ${traceparent}`, 'two headers'],
     [` ${traceparent}`, 'white space'],
     [`${traceparent}\n`, 'a line break'],
-  ])('%j counts as none: it has %s', (text, _what) => expect(parseTrace(text, 'a=1')).toBeUndefined())
+  ])('%j counts as none: it has %s', (text, _what) =>
+    expect(parseTrace(text, 'a=1')).toBeUndefined(),
+  )
 
   it('of a later version is handed on as version 00, with the flags that we know', () => {
-    expect(parseTrace(`01-${TRACE}-${PARENT}-ff-what-the-future-brings`)).toEqual({ traceparent: `00-${TRACE}-${PARENT}-03` })
-    expect(parseTrace(`cc-${TRACE}-${PARENT}-00`)).toEqual({ traceparent: `00-${TRACE}-${PARENT}-00` })
+    expect(parseTrace(`01-${TRACE}-${PARENT}-ff-what-the-future-brings`)).toEqual({
+      traceparent: `00-${TRACE}-${PARENT}-03`,
+    })
+    expect(parseTrace(`cc-${TRACE}-${PARENT}-00`)).toEqual({
+      traceparent: `00-${TRACE}-${PARENT}-00`,
+    })
     expect(parseTrace(`cc-${TRACE}-${PARENT}-00.more`)).toBeUndefined()
   })
 

@@ -3,7 +3,8 @@ import type { RandomBytes } from './signature.js'
 /** The two headers of W3C Trace Context, by which tracing tools follow a request from system to system. */
 export type TraceContext = { readonly traceparent: string; readonly tracestate?: string }
 
-const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const TRACEPARENT =
+  /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 /** Sampled, and random trace id; all others are to be sent as zero (§3.2.2.5). */
 const KNOWN_FLAGS = 0b11
 
@@ -13,20 +14,31 @@ export function parseTrace(traceparent = '', tracestate = ''): TraceContext | un
   if (version === undefined || (version === '00' && more !== undefined)) return undefined
   const known = (Number.parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, '0')
   const state = checkedState(tracestate)
-  return { traceparent: `00-${trace}-${parent}-${known}`, ...(state !== undefined && { tracestate: state }) }
+  return {
+    traceparent: `00-${trace}-${parent}-${known}`,
+    ...(state !== undefined && { tracestate: state }),
+  }
 }
 
 /** The context of work that this one caused: same trace, a parent id of its own. */
-export function childTrace({ traceparent, ...state }: TraceContext, randomBytes: RandomBytes): TraceContext {
+export function childTrace(
+  { traceparent, ...state }: TraceContext,
+  randomBytes: RandomBytes,
+): TraceContext {
   const parent = Array.from(randomBytes(8), (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return { traceparent: `00-${traceIdOf({ traceparent })}-${parent}-${traceparent.slice(-2)}`, ...state }
+  return {
+    traceparent: `00-${traceIdOf({ traceparent })}-${parent}-${traceparent.slice(-2)}`,
+    ...state,
+  }
 }
 
-export const traceIdOf = ({ traceparent }: TraceContext): string => traceparent.slice('00-'.length, '00-'.length + 32)
+export const traceIdOf = ({ traceparent }: TraceContext): string =>
+  traceparent.slice('00-'.length, '00-'.length + 32)
 
 const MAX_STATE_LENGTH = 512
 const MAX_STATE_MEMBERS = 32
-const STATE_MEMBER = /^(?<key>[a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
+const STATE_MEMBER =
+  /^(?<key>[a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 
 /** Handed on as a whole or not at all (§3.3). */
 function checkedState(text: string): string | undefined {
@@ -35,7 +47,10 @@ function checkedState(text: string): string | undefined {
     .map((member) => member.trim())
     .filter((member) => member !== '')
   const keys = members.map((member) => STATE_MEMBER.exec(member)?.groups?.['key'])
-  const isValid = !keys.includes(undefined) && new Set(keys).size === keys.length && keys.length <= MAX_STATE_MEMBERS
+  const isValid =
+    !keys.includes(undefined) &&
+    new Set(keys).size === keys.length &&
+    keys.length <= MAX_STATE_MEMBERS
   const state = members.join(',')
   return isValid && state !== '' && state.length <= MAX_STATE_LENGTH ? state : undefined
 }

@@ -22,36 +22,69 @@ const refused = (statusCode = 500, retryAfterMs?: number): Outcome => ({
 const unreachable = { kind: 'unreachable', error: 'timeout', detail: '' } as const
 const enabled = { status: { kind: 'enabled' }, disableOnGone: false } as const
 
-const after = (health: WebhookHealth, outcome: Outcome, { isProbe = false, now = NOW, random = 0, disableOnGone = false } = {}) =>
-  decideWebhookHealth({ ...enabled, health, disableOnGone }, { outcome, isProbe }, policy, now, random)
+const after = (
+  health: WebhookHealth,
+  outcome: Outcome,
+  { isProbe = false, now = NOW, random = 0, disableOnGone = false } = {},
+) =>
+  decideWebhookHealth(
+    { ...enabled, health, disableOnGone },
+    { outcome, isProbe },
+    policy,
+    now,
+    random,
+  )
 
 const failed = (consecutiveFailures: number, more: Partial<WebhookHealth> = {}): WebhookHealth => ({
-  ...{ consecutiveFailures, failingSince: NOW - 1, lastFailureAt: NOW - 1, circuit: { kind: 'closed' } },
+  ...{
+    consecutiveFailures,
+    failingSince: NOW - 1,
+    lastFailureAt: NOW - 1,
+    circuit: { kind: 'closed' },
+  },
   ...more,
 })
 const open = (until: number, trips = 1) => ({ kind: 'open', until, trips }) as const
 
 describe('a success', () => {
   it('of a probe ends all failures and closes the circuit', () => {
-    expect(after(failed(7, { circuit: open(NOW + 1) }), accepted, { isProbe: true })?.health).toEqual({
-      ...{ consecutiveFailures: 0, lastSuccessAt: NOW, lastFailureAt: NOW - 1, circuit: { kind: 'closed' } },
+    expect(
+      after(failed(7, { circuit: open(NOW + 1) }), accepted, { isProbe: true })?.health,
+    ).toEqual({
+      ...{
+        consecutiveFailures: 0,
+        lastSuccessAt: NOW,
+        lastFailureAt: NOW - 1,
+        circuit: { kind: 'closed' },
+      },
     })
   })
   it('that was under way when the circuit opened does not cut short the time that the receiver asked for', () => {
     const told = after(untried, refused(429, 120_000))?.health ?? untried
     const late = after(told, accepted, { now: NOW + 5 })?.health
-    expect(late).toEqual({ consecutiveFailures: 0, lastSuccessAt: NOW + 5, lastFailureAt: NOW, circuit: open(NOW + 120_000) })
+    expect(late).toEqual({
+      consecutiveFailures: 0,
+      lastSuccessAt: NOW + 5,
+      lastFailureAt: NOW,
+      circuit: open(NOW + 120_000),
+    })
     expect(after(late ?? untried, accepted, { now: NOW + 6 })).toBeUndefined()
   })
   it('is noted for a webhook that was never tried, and then every ten seconds', () => {
     const first = after(untried, accepted)?.health ?? untried
-    expect(first).toEqual({ consecutiveFailures: 0, lastSuccessAt: NOW, circuit: { kind: 'closed' } })
+    expect(first).toEqual({
+      consecutiveFailures: 0,
+      lastSuccessAt: NOW,
+      circuit: { kind: 'closed' },
+    })
     expect(after(first, accepted, { now: NOW + 9_999 })).toBeUndefined()
     expect(after(first, accepted, { now: NOW + 10_000 })?.health.lastSuccessAt).toBe(NOW + 10_000)
   })
   it('is noted at once where a failure or an open circuit is to be ended', () => {
     expect(after(failed(1, { lastSuccessAt: NOW }), accepted)?.health.consecutiveFailures).toBe(0)
-    const probed = after({ ...untried, lastSuccessAt: NOW, circuit: open(NOW) }, accepted, { isProbe: true })
+    const probed = after({ ...untried, lastSuccessAt: NOW, circuit: open(NOW) }, accepted, {
+      isProbe: true,
+    })
     expect(probed?.health.circuit.kind).toBe('closed')
   })
 })
@@ -59,23 +92,43 @@ describe('a success', () => {
 describe('a failure', () => {
   it('is counted, from the first one on', () => {
     const first = after({ ...untried, lastSuccessAt: 5 }, unreachable)?.health
-    expect(first).toEqual({ consecutiveFailures: 1, failingSince: NOW, lastSuccessAt: 5, lastFailureAt: NOW, circuit: { kind: 'closed' } })
+    expect(first).toEqual({
+      consecutiveFailures: 1,
+      failingSince: NOW,
+      lastSuccessAt: 5,
+      lastFailureAt: NOW,
+      circuit: { kind: 'closed' },
+    })
     const second = after(first ?? untried, refused(), { now: NOW + 9 })?.health
-    expect(second).toMatchObject({ consecutiveFailures: 2, failingSince: NOW, lastFailureAt: NOW + 9 })
+    expect(second).toMatchObject({
+      consecutiveFailures: 2,
+      failingSince: NOW,
+      lastFailureAt: NOW + 9,
+    })
   })
   it('opens the circuit when it is the fifth in a row, a little longer by jitter', () => {
     expect(after(failed(3), unreachable)?.health.circuit).toEqual({ kind: 'closed' })
     expect(after(failed(4), unreachable)?.health.circuit).toEqual(open(NOW + 5_000))
-    expect(after(failed(4), refused(410), { random: 0.5 })?.health.circuit).toEqual(open(NOW + 5_500))
+    expect(after(failed(4), refused(410), { random: 0.5 })?.health.circuit).toEqual(
+      open(NOW + 5_500),
+    )
   })
   it('of a probe opens it again for twice as long, up to five minutes', () => {
     const probe = { isProbe: true }
-    expect(after(failed(9, { circuit: open(NOW + 30_000) }), unreachable, probe)?.health.circuit).toEqual(open(NOW + 10_000, 2))
-    expect(after(failed(9, { circuit: open(NOW, 3) }), unreachable, probe)?.health.circuit).toEqual(open(NOW + 40_000, 4))
-    expect(after(failed(9, { circuit: open(NOW, 60) }), unreachable, probe)?.health.circuit).toEqual(open(NOW + 300_000, 61))
+    expect(
+      after(failed(9, { circuit: open(NOW + 30_000) }), unreachable, probe)?.health.circuit,
+    ).toEqual(open(NOW + 10_000, 2))
+    expect(after(failed(9, { circuit: open(NOW, 3) }), unreachable, probe)?.health.circuit).toEqual(
+      open(NOW + 40_000, 4),
+    )
+    expect(
+      after(failed(9, { circuit: open(NOW, 60) }), unreachable, probe)?.health.circuit,
+    ).toEqual(open(NOW + 300_000, 61))
   })
   it('that was under way when the circuit opened changes nothing about it', () => {
-    expect(after(failed(5, { circuit: open(NOW + 4_000) }), unreachable)?.health.circuit).toEqual(open(NOW + 4_000))
+    expect(after(failed(5, { circuit: open(NOW + 4_000) }), unreachable)?.health.circuit).toEqual(
+      open(NOW + 4_000),
+    )
   })
   it.each([429, 502, 503, 504])('of %i opens it at once', (status) => {
     expect(after(untried, refused(status))?.health.circuit).toEqual(open(NOW + 5_000))
@@ -84,12 +137,17 @@ describe('a failure', () => {
     expect(after(untried, refused(429, 120_000))?.health.circuit).toEqual(open(NOW + 120_000))
     expect(after(untried, refused(429, 1_000))?.health.circuit).toEqual(open(NOW + 5_000))
     expect(after(untried, refused(503, 9 * DAY))?.health.circuit).toEqual(open(NOW + DAY))
-    expect(after(failed(5, { circuit: open(NOW + 4_000) }), refused(503, 60_000))?.health.circuit).toEqual(open(NOW + 60_000))
+    expect(
+      after(failed(5, { circuit: open(NOW + 4_000) }), refused(503, 60_000))?.health.circuit,
+    ).toEqual(open(NOW + 60_000))
     expect(after(untried, refused(500, 60_000))?.health.circuit).toEqual({ kind: 'closed' })
   })
-  it.each(['unsealable_secret', 'interrupted'] as const)('that is our own, %s, counts for nothing', (error) => {
-    expect(after(failed(99), { kind: 'unreachable', error, detail: '' })).toBeUndefined()
-  })
+  it.each(['unsealable_secret', 'interrupted'] as const)(
+    'that is our own, %s, counts for nothing',
+    (error) => {
+      expect(after(failed(99), { kind: 'unreachable', error, detail: '' })).toBeUndefined()
+    },
+  )
 })
 
 describe('a webhook is disabled', () => {
@@ -97,10 +155,15 @@ describe('a webhook is disabled', () => {
     const since = { failingSince: NOW - 5 * DAY }
     expect(after(failed(9, since), unreachable)?.disable).toBe('failing')
     expect(after(failed(8, since), unreachable)?.disable).toBeUndefined()
-    expect(after(failed(50, { failingSince: NOW - 5 * DAY + 1 }), unreachable)?.disable).toBeUndefined()
+    expect(
+      after(failed(50, { failingSince: NOW - 5 * DAY + 1 }), unreachable)?.disable,
+    ).toBeUndefined()
   })
   it('by a 410, if it is to be', () => {
-    expect(after(untried, refused(410), { disableOnGone: true })).toMatchObject({ disable: 'gone', health: { consecutiveFailures: 1 } })
+    expect(after(untried, refused(410), { disableOnGone: true })).toMatchObject({
+      disable: 'gone',
+      health: { consecutiveFailures: 1 },
+    })
     expect(after(untried, refused(410))?.disable).toBeUndefined()
     expect(after(untried, refused(404), { disableOnGone: true })?.disable).toBeUndefined()
     expect(after(untried, unreachable, { disableOnGone: true })?.disable).toBeUndefined()
@@ -108,7 +171,13 @@ describe('a webhook is disabled', () => {
   it('once: what comes to it later is counted only', () => {
     const status = { kind: 'disabled', reason: 'operator', at: 0 } as const
     const webhook = { disableOnGone: true, status, health: failed(99, { failingSince: 0 }) }
-    const decision = decideWebhookHealth(webhook, { outcome: refused(410), isProbe: false }, policy, NOW, 0)
+    const decision = decideWebhookHealth(
+      webhook,
+      { outcome: refused(410), isProbe: false },
+      policy,
+      NOW,
+      0,
+    )
     expect(decision).toMatchObject({ health: { consecutiveFailures: 100 } })
     expect(decision).not.toHaveProperty('disable')
   })
@@ -121,11 +190,15 @@ describe('a circuit', () => {
     expect(circuitAt({ ...untried, circuit: open(NOW) }, NOW)).toBe('half_open')
   })
   it('is held open by a probe', () => {
-    expect(heldByProbe({ ...untried, circuit: open(NOW, 3) }, NOW + 9).circuit).toEqual(open(NOW + 9, 3))
+    expect(heldByProbe({ ...untried, circuit: open(NOW, 3) }, NOW + 9).circuit).toEqual(
+      open(NOW + 9, 3),
+    )
     expect(heldByProbe(untried, NOW + 9)).toEqual(untried)
   })
   it('becomes half-open when somebody asks for a try', () => {
-    expect(readyToProbe({ ...untried, circuit: open(NOW + 9, 3) }, NOW).circuit).toEqual(open(NOW, 3))
+    expect(readyToProbe({ ...untried, circuit: open(NOW + 9, 3) }, NOW).circuit).toEqual(
+      open(NOW, 3),
+    )
     expect(readyToProbe({ ...untried, circuit: open(NOW - 9) }, NOW).circuit).toEqual(open(NOW - 9))
     expect(readyToProbe(untried, NOW)).toEqual(untried)
   })
@@ -134,6 +207,8 @@ describe('a circuit', () => {
     expect(never).toEqual({ consecutiveFailures: 0, lastSuccessAt: 5, circuit: open(NOW, 0) })
     expect(lastFailureAt).toBe(NOW - 1)
     expect(resumed(untried, NOW)).toEqual({ consecutiveFailures: 0, circuit: open(NOW, 0) })
-    expect(after(resumed(untried, NOW), unreachable, { isProbe: true })?.health.circuit).toEqual(open(NOW + 5_000, 1))
+    expect(after(resumed(untried, NOW), unreachable, { isProbe: true })?.health.circuit).toEqual(
+      open(NOW + 5_000, 1),
+    )
   })
 })

@@ -17,7 +17,9 @@ export type WebhookHealth = {
  * the end of its lease, so that nobody else probes and a probe whose process died is made again. `trips` counts the
  * openings since it was closed last: each is longer than the one before.
  */
-export type Circuit = { readonly kind: 'closed' } | { readonly kind: 'open'; readonly until: Instant; readonly trips: number }
+export type Circuit =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'open'; readonly until: Instant; readonly trips: number }
 
 /** From the `failures`-th failure in a row the circuit opens, for `openMs` × 2 at each further trip, jitter upwards only. */
 export type WebhookHealthPolicy = {
@@ -48,7 +50,10 @@ export const defaultWebhookHealthPolicy: WebhookHealthPolicy = {
 export const untried: WebhookHealth = { consecutiveFailures: 0, circuit: { kind: 'closed' } }
 
 /** As an operator's enabling leaves it: no failure counts any more, and one probe goes before the rest. */
-export const resumed = ({ lastSuccessAt, lastFailureAt }: WebhookHealth, now: Instant): WebhookHealth => ({
+export const resumed = (
+  { lastSuccessAt, lastFailureAt }: WebhookHealth,
+  now: Instant,
+): WebhookHealth => ({
   consecutiveFailures: 0,
   ...(lastSuccessAt !== undefined && { lastSuccessAt }),
   ...(lastFailureAt !== undefined && { lastFailureAt }),
@@ -57,10 +62,15 @@ export const resumed = ({ lastSuccessAt, lastFailureAt }: WebhookHealth, now: In
 
 /** Somebody asks for a try now: an open circuit becomes half-open. Its trips still count. */
 export const readyToProbe = (health: WebhookHealth, now: Instant): WebhookHealth =>
-  health.circuit.kind === 'open' && health.circuit.until > now ? { ...health, circuit: { ...health.circuit, until: now } } : health
+  health.circuit.kind === 'open' && health.circuit.until > now
+    ? { ...health, circuit: { ...health.circuit, until: now } }
+    : health
 
 /** A probe is under way, and nobody else sends anything before its lease ends. */
-export const heldByProbe = ({ circuit, ...health }: WebhookHealth, until: Instant): WebhookHealth => ({
+export const heldByProbe = (
+  { circuit, ...health }: WebhookHealth,
+  until: Instant,
+): WebhookHealth => ({
   ...health,
   circuit: circuit.kind === 'open' ? { ...circuit, until } : circuit,
 })
@@ -76,7 +86,10 @@ export type WebhookAttempt = {
   /** The circuit was not closed when it was claimed. */
   readonly isProbe: boolean
 }
-export type HealthDecision = { readonly health: WebhookHealth; readonly disable?: 'failing' | 'gone' }
+export type HealthDecision = {
+  readonly health: WebhookHealth
+  readonly disable?: 'failing' | 'gone'
+}
 
 const FRESH_MS = 10 * SECOND
 const OUR_FAULTS: ReadonlySet<UnreachableError> = new Set(['unsealable_secret', 'interrupted'])
@@ -93,24 +106,46 @@ export function decideWebhookHealth(
   random: number,
 ): HealthDecision | undefined {
   const { outcome } = attempt
-  if (outcome.kind === 'accepted') return isFresh(health, attempt, now) ? undefined : { health: afterSuccess(health, attempt, now) }
+  if (outcome.kind === 'accepted')
+    return isFresh(health, attempt, now)
+      ? undefined
+      : { health: afterSuccess(health, attempt, now) }
   if (outcome.kind === 'unreachable' && OUR_FAULTS.has(outcome.error)) return undefined
   const { failingSince = now } = health
-  const failed = { ...health, consecutiveFailures: health.consecutiveFailures + 1, failingSince, lastFailureAt: now }
+  const failed = {
+    ...health,
+    consecutiveFailures: health.consecutiveFailures + 1,
+    failingSince,
+    lastFailureAt: now,
+  }
   const next = { ...failed, circuit: circuitAfterFailure(failed, attempt, policy, now, random) }
   if (status.kind === 'disabled') return { health: next }
-  if (disableOnGone && outcome.kind === 'refused' && outcome.statusCode === 410) return { health: next, disable: 'gone' }
-  const isGivenUp = next.consecutiveFailures >= policy.disableFailures && now - failingSince >= policy.disableAfterMs
+  if (disableOnGone && outcome.kind === 'refused' && outcome.statusCode === 410)
+    return { health: next, disable: 'gone' }
+  const isGivenUp =
+    next.consecutiveFailures >= policy.disableFailures &&
+    now - failingSince >= policy.disableAfterMs
   return isGivenUp ? { health: next, disable: 'failing' } : { health: next }
 }
 
 type Probing = Pick<WebhookAttempt, 'isProbe'>
 
-const isFresh = ({ circuit, consecutiveFailures, lastSuccessAt }: WebhookHealth, { isProbe }: Probing, now: Instant): boolean =>
-  (circuit.kind === 'closed' || !isProbe) && consecutiveFailures === 0 && lastSuccessAt !== undefined && now - lastSuccessAt < FRESH_MS
+const isFresh = (
+  { circuit, consecutiveFailures, lastSuccessAt }: WebhookHealth,
+  { isProbe }: Probing,
+  now: Instant,
+): boolean =>
+  (circuit.kind === 'closed' || !isProbe) &&
+  consecutiveFailures === 0 &&
+  lastSuccessAt !== undefined &&
+  now - lastSuccessAt < FRESH_MS
 
 /** A success that was under way when the circuit opened does not close it: the receiver may have named a time since. */
-const afterSuccess = ({ lastFailureAt, circuit }: WebhookHealth, { isProbe }: Probing, now: Instant): WebhookHealth => ({
+const afterSuccess = (
+  { lastFailureAt, circuit }: WebhookHealth,
+  { isProbe }: Probing,
+  now: Instant,
+): WebhookHealth => ({
   consecutiveFailures: 0,
   lastSuccessAt: now,
   ...(lastFailureAt !== undefined && { lastFailureAt }),
@@ -127,10 +162,12 @@ function circuitAfterFailure(
   const isSlow = asksToSlowDown(outcome)
   const retryAfter = isSlow ? Math.min(outcome.retryAfterMs ?? 0, policy.maxRetryAfterMs) : 0
   // What was under way when the circuit opened says nothing new, but for how long the receiver wants to be left alone.
-  if (circuit.kind === 'open' && !isProbe) return { ...circuit, until: Math.max(circuit.until, now + retryAfter) }
+  if (circuit.kind === 'open' && !isProbe)
+    return { ...circuit, until: Math.max(circuit.until, now + retryAfter) }
   if (circuit.kind === 'closed' && !isSlow && consecutiveFailures < policy.failures) return circuit
   const trips = circuit.kind === 'open' ? circuit.trips + 1 : 1
-  const open = Math.min(policy.openMs * 2 ** (trips - 1), policy.longestOpenMs) * (1 + policy.jitter * random)
+  const open =
+    Math.min(policy.openMs * 2 ** (trips - 1), policy.longestOpenMs) * (1 + policy.jitter * random)
   return { kind: 'open', until: now + Math.max(Math.round(open), retryAfter), trips }
 }
 

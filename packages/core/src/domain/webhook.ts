@@ -20,7 +20,9 @@ export type Webhook = {
   /** Whether an answer of 410 disables it, instead of being a failure like any other. */
   readonly disableOnGone: boolean
   /** Disabled: its deliveries are made and kept, and sent once it is enabled again. */
-  readonly status: { readonly kind: 'enabled' } | { readonly kind: 'disabled'; readonly reason: DisabledReason; readonly at: Instant }
+  readonly status:
+    | { readonly kind: 'enabled' }
+    | { readonly kind: 'disabled'; readonly reason: DisabledReason; readonly at: Instant }
   readonly health: WebhookHealth
   readonly createdAt: Instant
   readonly updatedAt: Instant
@@ -48,8 +50,16 @@ export type WebhookChange = {
  * The webhook with the change made: what was cleared is absent, not null. At another URL an open circuit is half-open: what the receiver at
  * the old one came to, or for how long it wants to be left alone, says nothing of the new one.
  */
-export function changeWebhook({ agentId, description, headers, previousSecret, ...webhook }: Webhook, change: WebhookChange): Webhook {
-  const { agentId: itsAgent = agentId, description: words = description, headers: own = headers, ...others } = change
+export function changeWebhook(
+  { agentId, description, headers, previousSecret, ...webhook }: Webhook,
+  change: WebhookChange,
+): Webhook {
+  const {
+    agentId: itsAgent = agentId,
+    description: words = description,
+    headers: own = headers,
+    ...others
+  } = change
   const { previousSecret: grace = previousSecret, ...rest } = others
   const isMoved = change.url !== undefined && change.url !== webhook.url
   return {
@@ -68,7 +78,9 @@ export const signingSecrets = (
   { secret, previousSecret }: Pick<Webhook, 'secret' | 'previousSecret'>,
   now: Instant,
 ): { signing: Sealed; next?: Sealed } =>
-  previousSecret && previousSecret.until > now ? { signing: previousSecret.secret, next: secret } : { signing: secret }
+  previousSecret && previousSecret.until > now
+    ? { signing: previousSecret.secret, next: secret }
+    : { signing: secret }
 
 /** What a sealed webhook secret is bound to. */
 export const webhookSecretContext = (webhookId: string): string => `webhooks/${webhookId}/secret`
@@ -83,7 +95,8 @@ export function resealWebhook(webhook: Webhook, reseal: Reseal): Webhook | undef
   const previous = grace && reseal(grace.secret, webhookSecretContext(id))
   const sealed = own && reseal(own.sealed, webhookHeadersContext(id))
   if (secret === undefined || (grace && !previous) || (own && !sealed)) return undefined
-  if (secret === webhook.secret && previous === grace?.secret && sealed === own?.sealed) return webhook
+  if (secret === webhook.secret && previous === grace?.secret && sealed === own?.sealed)
+    return webhook
   return {
     ...webhook,
     secret,

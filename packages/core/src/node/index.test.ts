@@ -16,7 +16,9 @@ describe('sealing', () => {
   it('never gives the same text twice for the same plain text', () => {
     expect(crypto.seal('x', 'c')).not.toBe(crypto.seal('x', 'c'))
   })
-  it.each(['', 'v1.', 'v1.AAAA', 'v2.AAAA', 'nonsense'])('refuses %j', (text) => expect(crypto.unseal(text as never, 'c')).toBeUndefined())
+  it.each(['', 'v1.', 'v1.AAAA', 'v2.AAAA', 'nonsense'])('refuses %j', (text) =>
+    expect(crypto.unseal(text as never, 'c')).toBeUndefined(),
+  )
   it('refuses what was altered, the length of its tag included', () => {
     const sealed = crypto.seal('x', 'c')
     const bytes = Buffer.from(sealed.slice(3), 'base64url')
@@ -25,7 +27,9 @@ describe('sealing', () => {
       altered.writeUInt8(bytes.readUInt8(at) ^ 1, at)
       expect(crypto.unseal(`v1.${altered.toString('base64url')}` as never, 'c')).toBeUndefined()
     }
-    expect(crypto.unseal(`v1.${bytes.subarray(0, 16).toString('base64url')}` as never, 'c')).toBeUndefined()
+    expect(
+      crypto.unseal(`v1.${bytes.subarray(0, 16).toString('base64url')}` as never, 'c'),
+    ).toBeUndefined()
   })
   it('takes a master key of 32 bytes and no other', () => {
     expect(() => nodeCrypto(new Uint8Array(31))).toThrow('the master key has 31 bytes; it takes 32')
@@ -36,12 +40,19 @@ describe('codes and comparisons', () => {
   const crypto = nodeCrypto(key(1))
 
   it('agree with the published vectors', () => {
-    expect(crypto.sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+    expect(crypto.sha256('abc')).toBe(
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    )
     const rfc4231 = crypto.hmacSha256(new Uint8Array(20).fill(0x0b), 'Hi There', 'hex')
     expect(rfc4231).toBe('b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7')
   })
   it('differ by purpose and by key', () => {
-    const codes = [crypto.mac('a', 'x'), crypto.mac('b', 'x'), crypto.mac('a', 'y'), nodeCrypto(key(2)).mac('a', 'x')]
+    const codes = [
+      crypto.mac('a', 'x'),
+      crypto.mac('b', 'x'),
+      crypto.mac('a', 'y'),
+      nodeCrypto(key(2)).mac('a', 'x'),
+    ]
     expect(new Set(codes).size).toBe(4)
   })
   it('compare texts of different lengths without throwing', () => {
@@ -55,7 +66,10 @@ describe('the clock', () => {
     await systemClock.sleep(1)
     const alarm = new AbortController()
     const long = systemClock.sleep(2 ** 40, alarm.signal) // longer than Node's timers can be: it must not end at once
-    const first = await Promise.race([long.then(() => 'long'), systemClock.sleep(20).then(() => 'short')])
+    const first = await Promise.race([
+      long.then(() => 'long'),
+      systemClock.sleep(20).then(() => 'short'),
+    ])
     expect(first).toBe('short')
     alarm.abort()
     await long

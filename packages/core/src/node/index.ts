@@ -14,7 +14,12 @@ import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import { remembered } from './remembered.js'
 import { uuidV7 } from './uuid-v7.js'
 
-export type NodePlatform = { readonly clock: Clock; readonly random: Random; readonly ids: Ids; readonly crypto: Crypto }
+export type NodePlatform = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly ids: Ids
+  readonly crypto: Crypto
+}
 
 export type MasterKeys = {
   /** 32 bytes that seal secrets and run tokens; losing them loses those. */
@@ -54,7 +59,10 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /** AES-256-GCM, HMAC and SHA-256 of node:crypto. */
-export function nodeCrypto(masterKey: Uint8Array, otherMasterKeys: readonly Uint8Array[] = []): Crypto {
+export function nodeCrypto(
+  masterKey: Uint8Array,
+  otherMasterKeys: readonly Uint8Array[] = [],
+): Crypto {
   const own = derivedKeys(masterKey)
   const all = [own, ...otherMasterKeys.map(derivedKeys)]
   const macOf = ({ macKey }: DerivedKeys, purpose: string, data: string): string =>
@@ -88,12 +96,18 @@ type DerivedKeys = { readonly sealKey: Buffer; readonly macKey: KeyObject }
 
 function derivedKeys(masterKey: Uint8Array): DerivedKeys {
   if (masterKey.length !== MASTER_KEY_BYTES)
-    throw new RangeError(`the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`)
-  return { sealKey: deriveKey(masterKey, 'seal'), macKey: createSecretKey(deriveKey(masterKey, 'mac')) }
+    throw new RangeError(
+      `the master key has ${masterKey.length} bytes; it takes ${MASTER_KEY_BYTES}`,
+    )
+  return {
+    sealKey: deriveKey(masterKey, 'seal'),
+    macKey: createSecretKey(deriveKey(masterKey, 'mac')),
+  }
 }
 
 /** Digests have one length, so timingSafeEqual cannot throw and the length of a secret does not show. */
-const equal = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))
+const equal = (a: string, b: string): boolean =>
+  timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))
 
 const sha256 = (data: string): string => hash('sha256', data)
 
@@ -102,7 +116,9 @@ const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
 
 function seal(key: Buffer, plain: string, context: string): Sealed {
   const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(context))
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(
+    Buffer.from(context),
+  )
   const encrypted = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
   return `v1.${Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url')}` as Sealed
 }
@@ -111,10 +127,15 @@ function unseal(key: Buffer, sealed: Sealed, context: string): string | undefine
   const [version, encoded] = sealed.split('.')
   const bytes = Buffer.from(encoded ?? '', 'base64url')
   if (version !== 'v1' || bytes.length < IV_BYTES + TAG_BYTES) return undefined
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
   decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
   try {
-    return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+    return (
+      decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') +
+      decipher.final('utf8')
+    )
   } catch {
     return undefined
   }

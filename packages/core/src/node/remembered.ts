@@ -6,7 +6,9 @@ const GENERATION_MS = 60_000
  * `ask`, which depends on nothing but its two texts, with its last answers at hand: 1,000 at least, and none given out
  * later than two minutes after it was last asked for, also when the clock is set back. An `undefined` is asked for again.
  */
-export function remembered<A extends string, B>(ask: (what: A, of: string) => B | undefined): (what: A, of: string) => B | undefined {
+export function remembered<A extends string, B>(
+  ask: (what: A, of: string) => B | undefined,
+): (what: A, of: string) => B | undefined {
   let young = new Map<string, B>()
   let old = new Map<string, B>()
   let turnsAt = 0

@@ -13,7 +13,16 @@ export type ActivityQuery = {
 }
 
 /** Messages that were accepted in the bucket beginning at `at`, by the state that they are in now. */
-export type MessageCount = { readonly at: Instant; readonly state: MessageStateKind; readonly count: number }
+export type MessageCount = {
+  readonly at: Instant
+  readonly state: MessageStateKind
+  readonly count: number
+}
 
 /** Attempts that were begun in that bucket. `statusCode` is the receiver's; 0 when it was not reached. */
-export type AttemptCount = { readonly at: Instant; readonly webhookId: string; readonly statusCode: number; readonly count: number }
+export type AttemptCount = {
+  readonly at: Instant
+  readonly webhookId: string
+  readonly statusCode: number
+  readonly count: number
+}

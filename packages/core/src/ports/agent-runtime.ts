@@ -29,7 +29,11 @@ export interface AgentRuntime {
    * Ok once the agent takes runs. `onExit` is called at most once, after that, when it ends without having been stopped. A start that may take
    * long ends soon after `signal` aborts, which says that this process stops.
    */
-  start(agent: RuntimeAgent, onExit: OnExit, signal?: AbortSignal): Promise<Result<RunningAgent, RunError>>
+  start(
+    agent: RuntimeAgent,
+    onExit: OnExit,
+    signal?: AbortSignal,
+  ): Promise<Result<RunningAgent, RunError>>
 }
 
 /** `isSacrifice`: the runtime has ended it, to be rid of a run that would not end. That is no failure to stay up: it is started again at once. */

@@ -12,15 +12,25 @@ export interface AgentStore {
   /** Newest first. */
   list(projectId: string, page: PageOf): Stored<Page<Agent>>
   /** A change of the runtime only takes place while the agent is stopped, and is to be. */
-  update(projectId: string, id: string, change: AgentChange): Stored<Agent | 'name_taken' | 'not_stopped' | undefined>
+  update(
+    projectId: string,
+    id: string,
+    change: AgentChange,
+  ): Stored<Agent | 'name_taken' | 'not_stopped' | undefined>
   /**
    * Deletes the agent with its sessions and messages: from the commit on nothing finds them, and `MessageStore.sweep` frees
    * their room. Refuses with `busy` while messages are open, unless `force`: those are then gone, unanswered. Deliveries of
    * past events stay.
    */
-  delete(projectId: string, id: string, options: { readonly force: boolean }): Stored<'deleted' | 'busy' | undefined>
+  delete(
+    projectId: string,
+    id: string,
+    options: { readonly force: boolean },
+  ): Stored<'deleted' | 'busy' | undefined>
   /** Compare and set on the kind of state, with its event in the same commit: one caller gets `changed`, so it is reported once. */
-  changeState(change: StateChange): Stored<{ readonly changed: boolean; readonly deliveries: readonly ClaimedDelivery[] }>
+  changeState(
+    change: StateChange,
+  ): Stored<{ readonly changed: boolean; readonly deliveries: readonly ClaimedDelivery[] }>
   /**
    * Leases to `owner`, until `until`, those of the agents that nobody else holds past `now`; its own are extended. Gives the ids of
    * those that are its own now.
@@ -36,10 +46,24 @@ export interface AgentStore {
 
 /** Absent: left as it is. */
 export type AgentChange = Partial<
-  Pick<Agent, 'name' | 'defaultExecutionPrincipal' | 'runtime' | 'desiredState' | 'concurrency' | 'maxAttempts' | 'maxQueued'>
+  Pick<
+    Agent,
+    | 'name'
+    | 'defaultExecutionPrincipal'
+    | 'runtime'
+    | 'desiredState'
+    | 'concurrency'
+    | 'maxAttempts'
+    | 'maxQueued'
+  >
 > & { readonly updatedAt: Instant }
 
-export type OwnRequest = { readonly owner: string; readonly agentIds: readonly string[]; readonly now: Instant; readonly until: Instant }
+export type OwnRequest = {
+  readonly owner: string
+  readonly agentIds: readonly string[]
+  readonly now: Instant
+  readonly until: Instant
+}
 
 export type StateChange = {
   readonly agentId: string

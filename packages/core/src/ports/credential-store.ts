@@ -17,7 +17,11 @@ export interface CredentialStore {
    * `digest_taken`: a key with this digest exists already, in whatever project. `limit_reached` when the project has `limit` keys already
    * that are neither revoked nor, when this one is created, expired.
    */
-  createKey(key: ApiKey, digest: string, limit: number): Stored<'created' | 'digest_taken' | 'project_not_found' | 'limit_reached'>
+  createKey(
+    key: ApiKey,
+    digest: string,
+    limit: number,
+  ): Stored<'created' | 'digest_taken' | 'project_not_found' | 'limit_reached'>
   /** Finds revoked and expired keys too: the use case refuses them in the same words as unknown ones. */
   findByDigest(digest: string): Stored<ApiKey | undefined>
   /** Newest first. */

@@ -1,4 +1,10 @@
-import type { AfterAttempt, DeliveryAttempt, DeliveryStatus, SendingDelivery, WebhookDelivery } from '../domain/delivery.js'
+import type {
+  AfterAttempt,
+  DeliveryAttempt,
+  DeliveryStatus,
+  SendingDelivery,
+  WebhookDelivery,
+} from '../domain/delivery.js'
 import type { EventName, WebhookEvent } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
 import type { TraceContext } from '../domain/trace.js'
@@ -31,7 +37,11 @@ export interface DeliveryStore {
    * Commits the event with one delivery, due now, to this webhook, subscribed or not; an open circuit becomes half-open.
    * Undefined when the webhook is not of the event's project.
    */
-  publishTo(webhookId: string, event: WebhookEvent, deliveryId: string): Stored<WebhookDelivery | undefined>
+  publishTo(
+    webhookId: string,
+    event: WebhookEvent,
+    deliveryId: string,
+  ): Stored<WebhookDelivery | undefined>
   /**
    * Makes matching deliveries of webhooks that still exist due now, as `decideRedelivery` says, newest first; looks at
    * `page.limit` of them at most. `count` is of those that it changed; with `nextCursor`, as in `list`, the caller goes on. The circuits of
@@ -42,7 +52,11 @@ export interface DeliveryStore {
    * Ends an open delivery. One that is being sent may still arrive, and counts as delivered only if that was recorded before. A circuit that
    * it holds open, as its probe, is half-open.
    */
-  cancel(projectId: string, deliveryId: string, now: Instant): Stored<WebhookDelivery | 'already_final' | undefined>
+  cancel(
+    projectId: string,
+    deliveryId: string,
+    now: Instant,
+  ): Stored<WebhookDelivery | 'already_final' | undefined>
   get(projectId: string, deliveryId: string): Stored<DeliveryDetail | undefined>
   /** Newest first. A page may hold fewer than its limit, or none, and still have a `nextCursor`: a store may look at so many rows a call only. */
   list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
@@ -113,13 +127,24 @@ export type AttemptRecord = HeldDelivery & {
 }
 
 /** What an attempt makes of its webhook. The deliveries of its event are born due, for it is rare. */
-export type Verdict = { readonly change: WebhookChange; readonly outgoing?: Omit<Outgoing, 'claim'> }
+export type Verdict = {
+  readonly change: WebhookChange
+  readonly outgoing?: Omit<Outgoing, 'claim'>
+}
 /** `webhook`: before and after the verdict, if there was one. */
 export type RecordedAttempt =
-  | { readonly kind: 'recorded'; readonly webhook?: { readonly before: Webhook; readonly after: Webhook } }
+  | {
+      readonly kind: 'recorded'
+      readonly webhook?: { readonly before: Webhook; readonly after: Webhook }
+    }
   | { readonly kind: 'lease_lost' }
 
-export type CancelStale = { readonly now: Instant; readonly dueBefore: Instant; readonly keep: number; readonly limit: number }
+export type CancelStale = {
+  readonly now: Instant
+  readonly dueBefore: Instant
+  readonly keep: number
+  readonly limit: number
+}
 
 /** They were erased, or would be. */
 export type ErasedDeliveries = { readonly deliveries: number; readonly next?: number }
@@ -138,7 +163,11 @@ export type DeliveryBacklog = {
   readonly halfOpenCircuits: number
 }
 
-export type DeliveryDetail = { readonly delivery: WebhookDelivery; readonly body: string; readonly attempts: readonly DeliveryAttempt[] }
+export type DeliveryDetail = {
+  readonly delivery: WebhookDelivery
+  readonly body: string
+  readonly attempts: readonly DeliveryAttempt[]
+}
 
 export type DeliveryFilter = {
   readonly projectId: string

@@ -1,6 +1,13 @@
 import type { HistoryLimit, Turn } from '../domain/history.js'
 import type { Instant } from '../domain/instant.js'
-import type { AfterRun, CancelledState, DeferredState, Message, MessageStateKind, RunningMessage } from '../domain/message.js'
+import type {
+  AfterRun,
+  CancelledState,
+  DeferredState,
+  Message,
+  MessageStateKind,
+  RunningMessage,
+} from '../domain/message.js'
 import type { ActivityQuery, MessageCount } from './activity.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
 import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './storage.js'
@@ -20,22 +27,32 @@ export interface MessageStore {
    * Claims the heads of due sessions: queued, backed off, past a deferral's deadline, or of a dead process. Oldest due
    * first, at most `free` a lane; no two callers get the same one. A claim counts an attempt.
    */
-  claimRunnable(query: { lanes: readonly Lane[]; now: Instant; until: Instant }): Stored<ClaimedMessage[]>
+  claimRunnable(query: {
+    lanes: readonly Lane[]
+    now: Instant
+    until: Instant
+  }): Stored<ClaimedMessage[]>
   /** Moves every lease that still holds to `until`; answers the ids of those that do not, whose runs are to be aborted. */
   extendLeases(held: readonly Held[], until: Instant): Stored<string[]>
   /** The runtime answers later: the session stays held, without a lease, until `state.deadlineAt`; the token stays good. */
   defer(deferral: Held & { readonly state: DeferredState }): Stored<'deferred' | 'lease_lost'>
   /** State, event, deliveries and the session's next head in one commit; or none of them, and `lease_lost`. */
-  recordRun(run: Held & { readonly state: AfterRun; readonly now: Instant; readonly outgoing?: Outgoing }): Stored<RecordedRun>
+  recordRun(
+    run: Held & { readonly state: AfterRun; readonly now: Instant; readonly outgoing?: Outgoing },
+  ): Stored<RecordedRun>
   /**
    * Ends a message that is not final, whoever runs it: state, event and deliveries in one commit, and a lease on it is lost. The
    * others of its session keep their order.
    */
-  cancel(cancellation: MessageRef & { readonly state: CancelledState; readonly outgoing: Outgoing }): Stored<Cancelled | undefined>
+  cancel(
+    cancellation: MessageRef & { readonly state: CancelledState; readonly outgoing: Outgoing },
+  ): Stored<Cancelled | undefined>
   /** Puts a failed or cancelled message at the end of its session's queue, with no attempts counted: its old place has passed. */
   retry(retry: MessageRef & { readonly now: Instant }): Stored<Retried | undefined>
   /** Keeps what the runtime has to know at the session's next runs, whose claims hand it over. The newest counts. */
-  rememberSession(memory: Held & { readonly sessionState: string }): Stored<'remembered' | 'lease_lost'>
+  rememberSession(
+    memory: Held & { readonly sessionState: string },
+  ): Stored<'remembered' | 'lease_lost'>
   /**
    * The answered turns before the message's place in its session, oldest first: of the newest ones as many as fit. Looks at
    * no more than the 5,000 messages before it.
@@ -62,19 +79,27 @@ export interface MessageStore {
    * Erases the session with its messages, their keys and what was remembered: from the commit on nothing finds them, and the
    * session begins afresh. Refuses with `busy` while messages are open, unless `force`: those are then gone, unanswered.
    */
-  erase(session: SessionsOf & { readonly sessionId: string; readonly force: boolean }): Stored<'erased' | 'busy' | undefined>
+  erase(
+    session: SessionsOf & { readonly sessionId: string; readonly force: boolean },
+  ): Stored<'erased' | 'busy' | undefined>
   /**
    * Erases an agent's messages of an end user with their keys, and what their sessions remembered; a session without others goes whole.
    * Those that are not final are counted and kept, unless `force`: then their runs have lost their leases, and who is behind them is next.
    * With `next` there may be more from that place on. A store may look at so many rows a call as it likes, up to all.
    */
-  erasePrincipal(step: PrincipalStep & { readonly agentId: string; readonly force: boolean }): Stored<ErasedMessages>
+  erasePrincipal(
+    step: PrincipalStep & { readonly agentId: string; readonly force: boolean },
+  ): Stored<ErasedMessages>
   /** Frees the room of what was erased, and of what deleted agents had: at most `limit` rows. Gives how many. */
   sweep(query: { readonly limit: number }): Stored<number>
 }
 
 /** `messages` were erased, or would be; `openMessages` were kept. */
-export type ErasedMessages = { readonly messages: number; readonly openMessages: number; readonly next?: number }
+export type ErasedMessages = {
+  readonly messages: number
+  readonly openMessages: number
+  readonly next?: number
+}
 
 /** Numbers of messages. `oldestDueAt`: since when the one that waits longest could run; agents that do not run have none. */
 export type MessageBacklog = {
@@ -101,7 +126,11 @@ export type Accepted =
 /** An agent that this process runs, and how many more runs it can take now. */
 export type Lane = { readonly agentId: string; readonly free: number }
 export type Held = { readonly messageId: string; readonly token: number }
-export type MessageRef = { readonly projectId: string; readonly agentId: string; readonly messageId: string }
+export type MessageRef = {
+  readonly projectId: string
+  readonly agentId: string
+  readonly messageId: string
+}
 export type HistoryOf = HistoryLimit & { readonly messageId: string }
 /** `lost` says what an earlier run left undone: it died, or its callback never came. `sessionState` is what was last remembered. */
 export type ClaimedMessage = {

@@ -61,7 +61,11 @@ export type ResealStep<Row> = {
 }
 
 /** Numbers of rows. With `next` there may be more from that place on. A store may look at so many rows a call as it likes, up to all. */
-export type ResealedRows = { readonly resealed: number; readonly unopened: number; readonly next?: number }
+export type ResealedRows = {
+  readonly resealed: number
+  readonly unopened: number
+  readonly next?: number
+}
 
 /** The time-bounded right to work on a row. The token is the row's claim count: a write under an older one is refused. */
 export type Lease = { readonly token: number; readonly until: number }

@@ -18,4 +18,8 @@ export interface WebhookStore {
   reseal(step: ResealStep<Webhook>): Stored<ResealedRows>
 }
 
-export type SecretRotation = { readonly secret: Webhook['secret']; readonly previousUntil: Instant; readonly updatedAt: Instant }
+export type SecretRotation = {
+  readonly secret: Webhook['secret']
+  readonly previousUntil: Instant
+  readonly updatedAt: Instant
+}

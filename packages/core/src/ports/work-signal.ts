@@ -1,5 +1,7 @@
 /** Messages that wait for a process that runs their agent, or deliveries that wait for one that sends. */
-export type WaitingWork = { readonly kind: 'messages'; readonly agentId: string } | { readonly kind: 'deliveries' }
+export type WaitingWork =
+  | { readonly kind: 'messages'; readonly agentId: string }
+  | { readonly kind: 'deliveries' }
 
 /**
  * Tells the processes on one storage of work that waits, and that the one which made it does not take now: it does not run the agent, has

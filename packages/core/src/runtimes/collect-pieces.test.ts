@@ -1,16 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { anAgent, aRunRequest } from '../testing/index.js'
-import { functionRuntime, type AgentFunction, type FunctionRuntimeOptions } from './function-runtime.js'
+import {
+  functionRuntime,
+  type AgentFunction,
+  type FunctionRuntimeOptions,
+} from './function-runtime.js'
 
 /** Runs the handler; gives what it came to, and what was shown on the way. */
 async function outcomeOf(
   handler: AgentFunction,
-  { signal = new AbortController().signal, ...options }: FunctionRuntimeOptions & { signal?: AbortSignal } = {},
+  {
+    signal = new AbortController().signal,
+    ...options
+  }: FunctionRuntimeOptions & { signal?: AbortSignal } = {},
 ) {
   const agent = anAgent({ runtime: { kind: 'function', options: { handler: 'it' } } })
-  const running = (await functionRuntime({ it: handler }, options).start({ agent, secrets: {} }, () => undefined))._unsafeUnwrap()
+  const running = (
+    await functionRuntime({ it: handler }, options).start({ agent, secrets: {} }, () => undefined)
+  )._unsafeUnwrap()
   const shown: string[] = []
-  const outcome = await running.run({ ...aRunRequest({ message: 'hi' }), emit: (chunk) => void shown.push(chunk) }, signal)
+  const outcome = await running.run(
+    { ...aRunRequest({ message: 'hi' }), emit: (chunk) => void shown.push(chunk) },
+    signal,
+  )
   return { outcome, shown }
 }
 
@@ -25,17 +37,26 @@ describe('an agent that answers in pieces', () => {
       outcome: { kind: 'answered', response: 'hi and bye' },
       shown: ['hi', ' and', ' bye'],
     })
-    expect(await outcomeOf(async (request) => pieces(request))).toMatchObject({ outcome: { response: 'hi and bye' } })
+    expect(await outcomeOf(async (request) => pieces(request))).toMatchObject({
+      outcome: { response: 'hi and bye' },
+    })
   })
   it('may have nothing to say', async () => {
-    expect(await outcomeOf(async function* () {})).toEqual({ outcome: { kind: 'answered', response: '' }, shown: [] })
+    expect(await outcomeOf(async function* () {})).toEqual({
+      outcome: { kind: 'answered', response: '' },
+      shown: [],
+    })
   })
   it('fails with what it throws in the middle', async () => {
     const { outcome, shown } = await outcomeOf(async function* () {
       yield 'half'
       throw Object.assign(new Error('torn'), { retryable: true })
     })
-    expect(outcome).toEqual({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'torn' }, retryable: true })
+    expect(outcome).toEqual({
+      kind: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: 'torn' },
+      retryable: true,
+    })
     expect(shown).toEqual(['half'])
   })
   it.each([
@@ -53,7 +74,11 @@ describe('an agent that answers in pieces', () => {
       },
       { maxLength: 10 },
     )
-    expect(outcome).toEqual({ kind: 'failed', error: { code: 'RESPONSE_INVALID', message }, retryable: false })
+    expect(outcome).toEqual({
+      kind: 'failed',
+      error: { code: 'RESPONSE_INVALID', message },
+      retryable: false,
+    })
     expect(ended).toBe(true)
   })
 })
@@ -79,7 +104,9 @@ describe('an abort', () => {
     expect(ended).toBe(true)
   })
   it('that was first keeps it from beginning, and what cannot be ended is left alone', async () => {
-    const unasked: AsyncIterable<string> = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('was asked')) }) }
+    const unasked: AsyncIterable<string> = {
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('was asked')) }),
+    }
     const { outcome } = await outcomeOf(() => unasked, { signal: AbortSignal.abort() })
     expect(outcome).toMatchObject({ error: { message: 'the run was aborted' } })
   })

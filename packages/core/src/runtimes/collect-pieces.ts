@@ -1,27 +1,38 @@
 import { failedRun, type FinishedRun } from '../domain/run.js'
 import type { RunRequest } from '../ports/agent-runtime.js'
 
-type Collecting = Pick<RunRequest, 'emit'> & { readonly signal: AbortSignal; readonly maxLength: number }
+type Collecting = Pick<RunRequest, 'emit'> & {
+  readonly signal: AbortSignal
+  readonly maxLength: number
+}
 
 /**
  * Shows each piece as it comes and answers with all of them. Ends the iteration (`return()`) when the signal aborts, when a
  * piece is no string and when the whole is too long. Rejects with what the iteration throws.
  */
-export async function collectPieces(pieces: AsyncIterable<string>, { emit, signal, maxLength }: Collecting): Promise<FinishedRun> {
+export async function collectPieces(
+  pieces: AsyncIterable<string>,
+  { emit, signal, maxLength }: Collecting,
+): Promise<FinishedRun> {
   const iterator = pieces[Symbol.asyncIterator]()
   let response = ''
   for (;;) {
     const next = await nextOrAbort(iterator, signal)
-    if (next === 'aborted') return leave(iterator, failedRun('RUNTIME_ERROR', 'the run was aborted'))
+    if (next === 'aborted')
+      return leave(iterator, failedRun('RUNTIME_ERROR', 'the run was aborted'))
     if (next.done) return { kind: 'answered', response }
-    if (typeof next.value !== 'string') return leave(iterator, failedRun('RESPONSE_INVALID', 'a piece of the answer is not a string'))
+    if (typeof next.value !== 'string')
+      return leave(iterator, failedRun('RESPONSE_INVALID', 'a piece of the answer is not a string'))
     response += next.value
     if (response.length > maxLength) return leave(iterator, tooLong(maxLength))
     emit(next.value)
   }
 }
 
-function nextOrAbort(iterator: AsyncIterator<string>, signal: AbortSignal): Promise<IteratorResult<string> | 'aborted'> {
+function nextOrAbort(
+  iterator: AsyncIterator<string>,
+  signal: AbortSignal,
+): Promise<IteratorResult<string> | 'aborted'> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return resolve('aborted')
     const onAbort = (): void => resolve('aborted')
@@ -39,4 +50,5 @@ function leave(iterator: AsyncIterator<string>, run: FinishedRun): FinishedRun {
   return run
 }
 
-const tooLong = (maxLength: number): FinishedRun => failedRun('RESPONSE_INVALID', `the answer has more than ${maxLength} characters`)
+const tooLong = (maxLength: number): FinishedRun =>
+  failedRun('RESPONSE_INVALID', `the answer has more than ${maxLength} characters`)

@@ -17,7 +17,10 @@ async function outcomeOf(handler: AgentFunction) {
 describe('an agent that is a function', () => {
   it('answers with what it returns or resolves to', async () => {
     expect(await outcomeOf(({ message }) => message)).toEqual({ kind: 'answered', response: 'hi' })
-    expect(await outcomeOf(async ({ signal }) => String(signal.aborted))).toEqual({ kind: 'answered', response: 'false' })
+    expect(await outcomeOf(async ({ signal }) => String(signal.aborted))).toEqual({
+      kind: 'answered',
+      response: 'false',
+    })
   })
   it.each<[string, AgentFunction, string]>([
     [
@@ -77,7 +80,11 @@ describe('an agent that is a function', () => {
       'x'.repeat(999),
     ],
   ])('fails for good when it %s', async (_, handler, message) => {
-    expect(await outcomeOf(handler)).toEqual({ kind: 'failed', error: { code: 'RUNTIME_ERROR', message }, retryable: false })
+    expect(await outcomeOf(handler)).toEqual({
+      kind: 'failed',
+      error: { code: 'RUNTIME_ERROR', message },
+      retryable: false,
+    })
   })
   it('is tried again only when its error says so', async () => {
     const outcome = await outcomeOf(() => {
@@ -91,18 +98,25 @@ describe("a function agent's options", () => {
   const runtime = functionRuntime({ echo: ({ message }) => message })
 
   it('name a handler of the operator', async () => {
-    expect((await runtime.parseOptions({ handler: 'echo' }))._unsafeUnwrap()).toEqual({ options: { handler: 'echo' }, secrets: {} })
+    expect((await runtime.parseOptions({ handler: 'echo' }))._unsafeUnwrap()).toEqual({
+      options: { handler: 'echo' },
+      secrets: {},
+    })
   })
   it.each([[{}], [{ handler: 'toString' }], [{ handler: 7 }]])('%j name none', async (options) => {
-    expect((await runtime.parseOptions(options))._unsafeUnwrapErr()).toBe('handler must be one of: echo')
+    expect((await runtime.parseOptions(options))._unsafeUnwrapErr()).toBe(
+      'handler must be one of: echo',
+    )
   })
   it('have nothing else', async () => {
-    expect((await runtime.parseOptions({ handler: 'echo', code: 'x' }))._unsafeUnwrapErr()).toBe('code is not an option of function agents')
+    expect((await runtime.parseOptions({ handler: 'echo', code: 'x' }))._unsafeUnwrapErr()).toBe(
+      'code is not an option of function agents',
+    )
   })
   it('may name a handler that this process no longer has: then it does not start', async () => {
     const agent = anAgent({ runtime: { kind: 'function', options: { handler: 'gone' } } })
-    expect((await runtime.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message).toBe(
-      'this process has no handler "gone"',
-    )
+    expect(
+      (await runtime.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message,
+    ).toBe('this process has no handler "gone"')
   })
 })

@@ -48,7 +48,10 @@ export function functionRuntime(
       const run = find(handler)
       return run
         ? ok(runningFunction(run, maxLength))
-        : err({ code: 'RUNTIME_EXITED', message: `this process has no handler ${JSON.stringify(handler)}` })
+        : err({
+            code: 'RUNTIME_EXITED',
+            message: `this process has no handler ${JSON.stringify(handler)}`,
+          })
     },
   }
 }
@@ -71,7 +74,15 @@ const isIterable = (answer: string | AsyncIterable<string>): answer is AsyncIter
   typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
 
 function thrown(error: unknown): RunOutcome {
-  const message = beginningOf(wordsOf(error instanceof Error ? error.message : error), MAX_ERROR_LENGTH)
-  const retryable = typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === true
-  return failedRun('RUNTIME_ERROR', isStorableText(message) ? message : 'the agent failed', retryable)
+  const message = beginningOf(
+    wordsOf(error instanceof Error ? error.message : error),
+    MAX_ERROR_LENGTH,
+  )
+  const retryable =
+    typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === true
+  return failedRun(
+    'RUNTIME_ERROR',
+    isStorableText(message) ? message : 'the agent failed',
+    retryable,
+  )
 }

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { isAgentName, isUuid } from '../domain/agent.js'
-import { aMessage, anAgent, anApiKey, anEvent, aProject, aWebhook, newMessage, PROJECT_ID } from './builders.js'
+import {
+  aMessage,
+  anAgent,
+  anApiKey,
+  anEvent,
+  aProject,
+  aWebhook,
+  newMessage,
+  PROJECT_ID,
+} from './builders.js'
 import { fakeIds } from './fake-ids.js'
 import { fakeRandom, seededRandom } from './fake-random.js'
 import { recordingTelemetry } from './recording-telemetry.js'
@@ -8,19 +17,36 @@ import { recordingTelemetry } from './recording-telemetry.js'
 describe('builders', () => {
   it('make rows that fit together, each with an id of its own', () => {
     const agent = anAgent()
-    const rows = [agent, anAgent(), aWebhook(), aWebhook(), anApiKey(), anEvent(agent), newMessage(agent), aMessage(agent)]
+    const rows = [
+      agent,
+      anAgent(),
+      aWebhook(),
+      aWebhook(),
+      anApiKey(),
+      anEvent(agent),
+      newMessage(agent),
+      aMessage(agent),
+    ]
     expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length)
     expect(rows.every(({ id, projectId }) => isUuid(id) && projectId === PROJECT_ID)).toBe(true)
     expect(aProject().id).toBe(PROJECT_ID)
     expect(isAgentName(agent.name)).toBe(true)
-    expect([newMessage(agent), aMessage(agent)].every(({ agentId }) => agentId === agent.id)).toBe(true)
-    expect(JSON.parse(anEvent(agent).body)).toMatchObject({ event: 'agent.started', data: { agentId: agent.id } })
+    expect([newMessage(agent), aMessage(agent)].every(({ agentId }) => agentId === agent.id)).toBe(
+      true,
+    )
+    expect(JSON.parse(anEvent(agent).body)).toMatchObject({
+      event: 'agent.started',
+      data: { agentId: agent.id },
+    })
   })
 
   it('take whatever else the test says', () => {
     const agent = anAgent({ name: 'echo', maxQueued: 0 })
     expect(agent).toMatchObject({ name: 'echo', maxQueued: 0, desiredState: 'running' })
-    expect(newMessage(agent, { sessionId: 's', idempotencyKey: 'k' })).toMatchObject({ sessionId: 's', idempotencyKey: 'k' })
+    expect(newMessage(agent, { sessionId: 's', idempotencyKey: 'k' })).toMatchObject({
+      sessionId: 's',
+      idempotencyKey: 'k',
+    })
     expect(aWebhook({ events: ['agent.error'] }).events).toEqual(['agent.error'])
   })
 })

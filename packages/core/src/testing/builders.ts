@@ -45,7 +45,13 @@ type AgentRef = Pick<Agent, 'id' | 'projectId'>
 
 /** What a send hands to the store, for this agent. */
 export const newMessage = (agent: AgentRef, message: Partial<NewMessage> = {}): NewMessage => ({
-  ...{ id: ids.next(), projectId: agent.projectId, agentId: agent.id, sessionId: 'session', message: 'Hello?' },
+  ...{
+    id: ids.next(),
+    projectId: agent.projectId,
+    agentId: agent.id,
+    sessionId: 'session',
+    message: 'Hello?',
+  },
   executionPrincipal: { type: 'service' },
   now: BUILT_AT,
   ...message,
@@ -53,7 +59,13 @@ export const newMessage = (agent: AgentRef, message: Partial<NewMessage> = {}): 
 
 /** A queued message of this agent, as the store gives it. */
 export const aMessage = (agent: AgentRef, message: Partial<Message> = {}): Message => ({
-  ...{ id: ids.next(), projectId: agent.projectId, agentId: agent.id, sessionId: 'session', message: 'Hello?' },
+  ...{
+    id: ids.next(),
+    projectId: agent.projectId,
+    agentId: agent.id,
+    sessionId: 'session',
+    message: 'Hello?',
+  },
   executionPrincipal: { type: 'service' },
   attempt: 0,
   state: { kind: 'queued', notBefore: BUILT_AT },
@@ -88,11 +100,20 @@ export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
 /** `agent.started`, of this agent. */
 export function anEvent(agent: AgentRef, event: Partial<WebhookEvent> = {}): WebhookEvent {
   const data = { agentId: agent.id, runtime: 'fake', startedAt: toIso(BUILT_AT) }
-  return { ...freezeEvent({ event: 'agent.started', data }, ids.next(), agent.projectId, BUILT_AT), ...event }
+  return {
+    ...freezeEvent({ event: 'agent.started', data }, ids.next(), agent.projectId, BUILT_AT),
+    ...event,
+  }
 }
 
 /** A key with permission to send messages. */
 export const anApiKey = (key: Partial<ApiKey> = {}): ApiKey => ({
-  ...{ id: ids.next(), projectId: PROJECT_ID, name: 'a key', permissions: ['project:message'], createdAt: BUILT_AT },
+  ...{
+    id: ids.next(),
+    projectId: PROJECT_ID,
+    name: 'a key',
+    permissions: ['project:message'],
+    createdAt: BUILT_AT,
+  },
   ...key,
 })

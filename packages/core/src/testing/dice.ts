@@ -21,6 +21,7 @@ export function createDice(seed: number): Dice {
     below,
     oneOf,
     takeOne: (items) => items.splice(below(items.length), 1)[0],
-    weighted: (choices) => oneOf(choices.flatMap(([weight, choice]) => Array.from({ length: weight }, () => choice))),
+    weighted: (choices) =>
+      oneOf(choices.flatMap(([weight, choice]) => Array.from({ length: weight }, () => choice))),
   }
 }

@@ -16,7 +16,12 @@ describe('the fake clock', () => {
       await clock.sleep(ms)
       woken.push([name, clock.now()])
     }
-    const all = [sleep('late', 300), sleep('early', 100), sleep('also late', 300), sleep('too late', 301)]
+    const all = [
+      sleep('late', 300),
+      sleep('early', 100),
+      sleep('also late', 300),
+      sleep('too late', 301),
+    ]
     await clock.advance(300)
     expect(woken).toEqual([
       ['early', 100],
@@ -111,9 +116,13 @@ describe('the fake clock', () => {
     const clock = fakeClock(0)
     const isAnswered = false
     const hopeless = clock.until(() => isAnswered, { maxMs: 1_000 })
-    await expect(hopeless).rejects.toThrow(/after 1000 ms, at 1970-01-01T00:00:01.000Z, still not: .*isAnswered.*nobody sleeps/)
+    await expect(hopeless).rejects.toThrow(
+      /after 1000 ms, at 1970-01-01T00:00:01.000Z, still not: .*isAnswered.*nobody sleeps/,
+    )
     void clock.sleep(5_000)
-    await expect(clock.until(() => isAnswered, { maxMs: 1_000 })).rejects.toThrow('1 sleep, the next one for another 4000 ms')
+    await expect(clock.until(() => isAnswered, { maxMs: 1_000 })).rejects.toThrow(
+      '1 sleep, the next one for another 4000 ms',
+    )
   })
 
   it('does not hang on code that sleeps 0 ms in a loop', async () => {

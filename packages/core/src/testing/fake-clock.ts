@@ -13,7 +13,10 @@ export type FakeClock = Clock & {
    */
   advance(ms: number): Promise<void>
   /** Advances in steps until the condition holds; throws, naming it and who still sleeps, when it does not within `maxMs`. */
-  until(condition: () => boolean | Promise<boolean>, options?: { readonly maxMs?: number; readonly stepMs?: number }): Promise<void>
+  until(
+    condition: () => boolean | Promise<boolean>,
+    options?: { readonly maxMs?: number; readonly stepMs?: number },
+  ): Promise<void>
   /** Changes the time of day, as an operator or NTP does: sleepers notice nothing. */
   set(now: Instant): void
   /** How many sleep now. */
@@ -39,7 +42,8 @@ export function fakeClock(start: Instant = DEFAULT_START): FakeClock {
   async function settle(): Promise<void> {
     let seen = -1
     for (let rounds = 0; seen !== uses; rounds++) {
-      if (rounds > MAX_ROUNDS_WITHOUT_REST) throw new Error('fake clock: something keeps asking for the time without ever sleeping')
+      if (rounds > MAX_ROUNDS_WITHOUT_REST)
+        throw new Error('fake clock: something keeps asking for the time without ever sleeping')
       seen = uses
       for (let turn = 0; turn < QUIET_TURNS; turn++) await Promise.resolve()
     }
@@ -55,7 +59,8 @@ export function fakeClock(start: Instant = DEFAULT_START): FakeClock {
     let wakes = 0
     for (let next = nextSleeper(); next && next.dueAt <= end; next = nextSleeper()) {
       wakes = next.dueAt > elapsed ? 0 : wakes + 1
-      if (wakes > MAX_WAKES_AT_ONE_INSTANT) throw new Error('fake clock: something sleeps 0 ms in a loop, so time cannot move on')
+      if (wakes > MAX_WAKES_AT_ONE_INSTANT)
+        throw new Error('fake clock: something sleeps 0 ms in a loop, so time cannot move on')
       elapsed = Math.max(elapsed, next.dueAt)
       next.wake()
       await settle()
@@ -64,7 +69,10 @@ export function fakeClock(start: Instant = DEFAULT_START): FakeClock {
   }
 
   async function advance(ms: number): Promise<void> {
-    if (!(ms >= 0)) throw new RangeError(`fake clock: cannot advance by ${ms} ms; set() moves the time of day back`)
+    if (!(ms >= 0))
+      throw new RangeError(
+        `fake clock: cannot advance by ${ms} ms; set() moves the time of day back`,
+      )
     if (isAdvancing) throw new Error('fake clock: advance() is still under way: await it first')
     isAdvancing = true
     try {
@@ -107,7 +115,10 @@ export function fakeClock(start: Instant = DEFAULT_START): FakeClock {
       await advance(0)
       for (let waited = 0; !(await condition()); waited += stepMs) {
         const now = toIso(startedAt + elapsed)
-        if (waited >= maxMs) throw new Error(`fake clock: after ${maxMs} ms, at ${now}, still not: ${String(condition)}; ${whoSleeps()}`)
+        if (waited >= maxMs)
+          throw new Error(
+            `fake clock: after ${maxMs} ms, at ${now}, still not: ${String(condition)}; ${whoSleeps()}`,
+          )
         await advance(stepMs)
       }
     },

@@ -15,6 +15,12 @@ export function fakePlatform(options: FakeRuntimeOptions = {}) {
   const runtime = fakeRuntime(options)
   return {
     ...{ storage: memoryStorage(), sender: fakeSender(), runtime, runtimes: [runtime] },
-    ...{ clock: fakeClock(), random: fakeRandom(), ids: fakeIds(), crypto: fakeCrypto(), telemetry: recordingTelemetry() },
+    ...{
+      clock: fakeClock(),
+      random: fakeRandom(),
+      ids: fakeIds(),
+      crypto: fakeCrypto(),
+      telemetry: recordingTelemetry(),
+    },
   }
 }

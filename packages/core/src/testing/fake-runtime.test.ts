@@ -52,15 +52,26 @@ describe('the fake runtime', () => {
         return { kind: 'answered', response: message.toUpperCase() }
       },
     })
-    expect(await running.run(requestOf('a'), signal)).toEqual({ kind: 'answered', response: 'HELLO?' })
-    expect(await running.run(requestOf('bad'), signal)).toMatchObject({ kind: 'failed', error: { message: 'bad luck' }, retryable: false })
+    expect(await running.run(requestOf('a'), signal)).toEqual({
+      kind: 'answered',
+      response: 'HELLO?',
+    })
+    expect(await running.run(requestOf('bad'), signal)).toMatchObject({
+      kind: 'failed',
+      error: { message: 'bad luck' },
+      retryable: false,
+    })
   })
 
   it('ends its runs and tells it once when the agent exits by itself', async () => {
     const { runtime, running, exits, signal } = await startAgent()
     const run = running.run(requestOf('a'), signal)
     runtime.exit(agent.id, 'segfault')
-    expect(await run).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_EXITED' }, retryable: true })
+    expect(await run).toMatchObject({
+      kind: 'failed',
+      error: { code: 'RUNTIME_EXITED' },
+      retryable: true,
+    })
     expect(exits).toEqual([{ code: 'RUNTIME_EXITED', message: 'segfault' }])
     expect(await running.health(signal)).toMatchObject({ ok: false })
     expect(() => runtime.exit(agent.id)).toThrow('does not run')
@@ -80,7 +91,10 @@ describe('the fake runtime', () => {
     const runtime = fakeRuntime()
     runtime.failStart('no such handler')
     const start = () => runtime.start({ agent, secrets: {} }, () => undefined)
-    expect((await start())._unsafeUnwrapErr()).toEqual({ code: 'RUNTIME_EXITED', message: 'no such handler' })
+    expect((await start())._unsafeUnwrapErr()).toEqual({
+      code: 'RUNTIME_EXITED',
+      message: 'no such handler',
+    })
     expect((await start()).isOk()).toBe(true)
     expect(runtime.starts).toHaveLength(2)
   })

@@ -1,8 +1,16 @@
 import { err, ok } from 'neverthrow'
 import { failedRun, type RunError, type RunOutcome } from '../domain/run.js'
-import type { AgentRuntime, OnExit, RunningAgent, RunRequest, RuntimeAgent } from '../ports/agent-runtime.js'
+import type {
+  AgentRuntime,
+  OnExit,
+  RunningAgent,
+  RunRequest,
+  RuntimeAgent,
+} from '../ports/agent-runtime.js'
 
-export type FakeRuntimeOptions = Partial<Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'has' | 'parseOptions'>> & {
+export type FakeRuntimeOptions = Partial<
+  Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'has' | 'parseOptions'>
+> & {
   /** Answers every run in the test's place, and alone decides what an abort does. What it throws is a failed run. */
   readonly handler?: (request: RunRequest, signal: AbortSignal) => RunOutcome | Promise<RunOutcome>
 }
@@ -40,7 +48,11 @@ export function fakeRuntime({
   const started = new Map<string, OnExit>()
   let startFailure: RunError | undefined
 
-  function waitForTest(agentId: string, { messageId }: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+  function waitForTest(
+    agentId: string,
+    { messageId }: RunRequest,
+    signal: AbortSignal,
+  ): Promise<RunOutcome> {
     return new Promise((resolve) => {
       const run = {
         agentId,
@@ -57,7 +69,11 @@ export function fakeRuntime({
     })
   }
 
-  async function run(agentId: string, request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+  async function run(
+    agentId: string,
+    request: RunRequest,
+    signal: AbortSignal,
+  ): Promise<RunOutcome> {
     requests.push(request)
     if (!handler) return waitForTest(agentId, request, signal)
     try {
@@ -69,18 +85,23 @@ export function fakeRuntime({
 
   function endAgent(agentId: string, message: string): void {
     started.delete(agentId)
-    for (const open of openRuns.values()) if (open.agentId === agentId) open.end(failedRun('RUNTIME_EXITED', message, true))
+    for (const open of openRuns.values())
+      if (open.agentId === agentId) open.end(failedRun('RUNTIME_EXITED', message, true))
   }
 
   function settle(messageId: string, outcome: RunOutcome): void {
     const open = openRuns.get(messageId)
-    if (!open) throw new Error(`fake runtime: no open run of message ${messageId}; open are: ${[...openRuns.keys()].join(', ') || 'none'}`)
+    if (!open)
+      throw new Error(
+        `fake runtime: no open run of message ${messageId}; open are: ${[...openRuns.keys()].join(', ') || 'none'}`,
+      )
     open.end(outcome)
   }
 
   const runningAgent = (agentId: string): RunningAgent => ({
     run: (request, signal) => run(agentId, request, signal),
-    health: async () => (started.has(agentId) ? { ok: true } : { ok: false, detail: 'it does not run' }),
+    health: async () =>
+      started.has(agentId) ? { ok: true } : { ok: false, detail: 'it does not run' },
     stop: async () => endAgent(agentId, 'stopped'),
   })
 
@@ -106,7 +127,8 @@ export function fakeRuntime({
     answer: (messageId, response) => settle(messageId, { kind: 'answered', response }),
     fail: (messageId, message = 'told to fail', { retryable = false } = {}) =>
       settle(messageId, failedRun('RUNTIME_ERROR', message, retryable)),
-    defer: (messageId, deadlineMs) => settle(messageId, { kind: 'deferred', ...(deadlineMs !== undefined && { deadlineMs }) }),
+    defer: (messageId, deadlineMs) =>
+      settle(messageId, { kind: 'deferred', ...(deadlineMs !== undefined && { deadlineMs }) }),
     failStart: (message = 'told not to start') => {
       startFailure = { code: 'RUNTIME_EXITED', message }
     },

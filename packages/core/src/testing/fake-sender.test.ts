@@ -6,15 +6,27 @@ const request = { url: 'https://receiver.example', headers: {}, body: '{}', dead
 describe('the fake sender', () => {
   it('records every request and answers 200', async () => {
     const sender = fakeSender()
-    expect(await sender.send(request)).toEqual({ kind: 'accepted', statusCode: 200, responseBody: '' })
+    expect(await sender.send(request)).toEqual({
+      kind: 'accepted',
+      statusCode: 200,
+      responseBody: '',
+    })
     expect(sender.requests).toEqual([request])
   })
 
   it('answers as the script says, and then as before', async () => {
     const sender = fakeSender({ outcome: ({ url }) => accepted(url.length) })
     sender.script(refused(503, 1_000), unreachable('timeout'))
-    const outcomes = [await sender.send(request), await sender.send(request), await sender.send(request)]
-    expect(outcomes).toEqual([refused(503, 1_000), unreachable('timeout'), accepted(request.url.length)])
+    const outcomes = [
+      await sender.send(request),
+      await sender.send(request),
+      await sender.send(request),
+    ]
+    expect(outcomes).toEqual([
+      refused(503, 1_000),
+      unreachable('timeout'),
+      accepted(request.url.length),
+    ])
   })
 
   it('holds requests open until they are released', async () => {

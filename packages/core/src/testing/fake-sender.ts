@@ -3,13 +3,21 @@ import type { Outcome, UnreachableError } from '../domain/delivery.js'
 import type { SendRequest, WebhookSender } from '../ports/webhook-sender.js'
 
 /** A receiver took it. */
-export const accepted = (statusCode = 200): Outcome => ({ kind: 'accepted', statusCode, responseBody: '' })
+export const accepted = (statusCode = 200): Outcome => ({
+  kind: 'accepted',
+  statusCode,
+  responseBody: '',
+})
 /** A receiver said no, and perhaps when to come again. */
 export const refused = (statusCode = 500, retryAfterMs?: number): Outcome => ({
   ...{ kind: 'refused', statusCode, responseBody: '' },
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 })
-export const unreachable = (error: UnreachableError = 'connect'): Outcome => ({ kind: 'unreachable', error, detail: `told: ${error}` })
+export const unreachable = (error: UnreachableError = 'connect'): Outcome => ({
+  kind: 'unreachable',
+  error,
+  detail: `told: ${error}`,
+})
 
 /** A sender that records what it is given and answers as told; 200 unless told otherwise. */
 export type FakeSender = WebhookSender & {
@@ -27,7 +35,9 @@ export type FakeSender = WebhookSender & {
   refuse(url: string, reason: string): void
 }
 
-export type FakeSenderOptions = { readonly outcome?: (request: SendRequest) => Outcome | Promise<Outcome> }
+export type FakeSenderOptions = {
+  readonly outcome?: (request: SendRequest) => Outcome | Promise<Outcome>
+}
 
 export function fakeSender({ outcome = () => accepted() }: FakeSenderOptions = {}): FakeSender {
   const requests: SendRequest[] = []
@@ -40,7 +50,9 @@ export function fakeSender({ outcome = () => accepted() }: FakeSenderOptions = {
     requests,
     send: async (request) => {
       requests.push(request)
-      const told = isHolding ? await new Promise<Outcome | undefined>((resolve) => held.push(resolve)) : undefined
+      const told = isHolding
+        ? await new Promise<Outcome | undefined>((resolve) => held.push(resolve))
+        : undefined
       return told ?? scripted.shift() ?? outcome(request)
     },
     vet: async (url) => {

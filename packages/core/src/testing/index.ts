@@ -1,4 +1,15 @@
-export { aMessage, anAgent, anApiKey, anEvent, aProject, aRunRequest, aWebhook, BUILT_AT, newMessage, PROJECT_ID } from './builders.js'
+export {
+  aMessage,
+  anAgent,
+  anApiKey,
+  anEvent,
+  aProject,
+  aRunRequest,
+  aWebhook,
+  BUILT_AT,
+  newMessage,
+  PROJECT_ID,
+} from './builders.js'
 export type { Dice } from './dice.js'
 export { createDice } from './dice.js'
 export type { FakeClock } from './fake-clock.js'

@@ -1,23 +1,42 @@
 import type { ActivityQuery, AttemptCount, MessageCount } from '../ports/activity.js'
 import type { Memory } from './memory.js'
 
-export function countMessages(memory: Memory, { projectId, since, bucketMs, newest }: ActivityQuery): MessageCount[] {
+export function countMessages(
+  memory: Memory,
+  { projectId, since, bucketMs, newest }: ActivityQuery,
+): MessageCount[] {
   const all = [...memory.messages.values()].map(({ message }) => message)
   const ours = [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
-  const looked = ours.flatMap(({ id }) => all.filter(({ agentId }) => agentId === id).slice(-newest))
+  const looked = ours.flatMap(({ id }) =>
+    all.filter(({ agentId }) => agentId === id).slice(-newest),
+  )
   const recent = looked.filter(({ createdAt }) => createdAt >= since)
-  return counted(recent.map(({ createdAt, state }) => ({ at: bucketOf(createdAt, bucketMs), state: state.kind })))
+  return counted(
+    recent.map(({ createdAt, state }) => ({
+      at: bucketOf(createdAt, bucketMs),
+      state: state.kind,
+    })),
+  )
 }
 
-export function countAttempts(memory: Memory, { projectId, since, bucketMs, newest }: ActivityQuery): AttemptCount[] {
-  const ours = [...memory.deliveries.values()].filter(({ delivery }) => delivery.projectId === projectId)
+export function countAttempts(
+  memory: Memory,
+  { projectId, since, bucketMs, newest }: ActivityQuery,
+): AttemptCount[] {
+  const ours = [...memory.deliveries.values()].filter(
+    ({ delivery }) => delivery.projectId === projectId,
+  )
   const attempts = ours.slice(-newest).flatMap(({ delivery: { webhookId }, attempts: made }) =>
     made.map(({ startedAt, outcome }) => ({
       ...{ at: bucketOf(startedAt, bucketMs), webhookId, startedAt },
       statusCode: outcome.kind === 'unreachable' ? 0 : outcome.statusCode,
     })),
   )
-  return counted(attempts.filter(({ startedAt }) => startedAt >= since).map(({ startedAt: _, ...attempt }) => attempt))
+  return counted(
+    attempts
+      .filter(({ startedAt }) => startedAt >= since)
+      .map(({ startedAt: _, ...attempt }) => attempt),
+  )
 }
 
 const bucketOf = (at: number, bucketMs: number): number => Math.floor(at / bucketMs) * bucketMs

@@ -37,7 +37,8 @@ export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
     if (!ofProject(memory.agents.get(id), projectId)) return undefined
     if (!force && hasOpenMessages(memory, id)) return 'busy'
     memory.agents.delete(id)
-    for (const session of memory.sessions.values()) if (session.agentId === id) removeSession(memory, session)
+    for (const session of memory.sessions.values())
+      if (session.agentId === id) removeSession(memory, session)
     return 'deleted'
   },
 
@@ -49,17 +50,22 @@ export const memoryAgents = (memory: Memory): Immediate<AgentStore> => ({
   },
 
   own({ owner, agentIds, now, until }) {
-    const own = agentIds.filter((agentId) => memory.agents.has(agentId) && isFree(memory, agentId, owner, now))
+    const own = agentIds.filter(
+      (agentId) => memory.agents.has(agentId) && isFree(memory, agentId, owner, now),
+    )
     for (const agentId of own) memory.owners.set(agentId, { owner, until })
     return own
   },
 
   disown(owner) {
-    for (const [agentId, holder] of memory.owners) if (holder.owner === owner) memory.owners.delete(agentId)
+    for (const [agentId, holder] of memory.owners)
+      if (holder.owner === owner) memory.owners.delete(agentId)
   },
 
   listActive() {
-    return [...memory.agents.values()].filter(({ desiredState, state }) => desiredState === 'running' || state.kind !== 'stopped')
+    return [...memory.agents.values()].filter(
+      ({ desiredState, state }) => desiredState === 'running' || state.kind !== 'stopped',
+    )
   },
 
   reseal: (step) => resealRows(memory.agents, step),
@@ -74,7 +80,11 @@ const agentsOf = (memory: Memory, projectId: string): Agent[] =>
   [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
 
 const isNameTaken = (memory: Memory, { id, projectId, name }: Agent): boolean =>
-  [...memory.agents.values()].some((other) => other.id !== id && other.projectId === projectId && other.name === name)
+  [...memory.agents.values()].some(
+    (other) => other.id !== id && other.projectId === projectId && other.name === name,
+  )
 
 const hasOpenMessages = (memory: Memory, agentId: string): boolean =>
-  [...memory.sessions.values()].some((session) => session.agentId === agentId && session.open.length > 0)
+  [...memory.sessions.values()].some(
+    (session) => session.agentId === agentId && session.open.length > 0,
+  )

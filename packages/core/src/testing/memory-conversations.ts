@@ -1,6 +1,11 @@
 import { newestThatFit, type Turn } from '../domain/history.js'
 import { statusOf, type Message } from '../domain/message.js'
-import type { HistoryOf, MessageFilter, SessionsOf, SessionSummary } from '../ports/message-store.js'
+import type {
+  HistoryOf,
+  MessageFilter,
+  SessionsOf,
+  SessionSummary,
+} from '../ports/message-store.js'
 import type { Page, PageOf } from '../ports/storage.js'
 import { ofProject, type Memory, type MessageRow, type Session } from './memory.js'
 import { newestFirst, oldestFirst } from './memory-page.js'
@@ -16,7 +21,9 @@ export function history(memory: Memory, { messageId, ...limit }: HistoryOf): Tur
 function answeredBefore({ all }: Session, row: MessageRow): Turn[] {
   const before = all.slice(0, all.indexOf(row)).slice(-LONGEST_LOOK_BACK).reverse()
   return before.flatMap(({ message: { id: messageId, message, executionPrincipal, state } }) =>
-    state.kind === 'responded' ? [{ messageId, message, response: state.response, executionPrincipal }] : [],
+    state.kind === 'responded'
+      ? [{ messageId, message, response: state.response, executionPrincipal }]
+      : [],
   )
 }
 
@@ -33,14 +40,22 @@ export function listMessages(memory: Memory, filter: MessageFilter, page: PageOf
 }
 
 /** The session's messages by their places, from the cursor on; undefined when the cursor has no place there. */
-function behind({ all }: Session, { cursor }: PageOf, order: 'asc' | 'desc'): MessageRow[] | undefined {
+function behind(
+  { all }: Session,
+  { cursor }: PageOf,
+  order: 'asc' | 'desc',
+): MessageRow[] | undefined {
   const rows = order === 'asc' ? [...all] : all.toReversed()
   if (cursor === undefined) return rows
   const index = rows.findIndex(({ message }) => message.id === cursor)
   return index === -1 ? undefined : rows.slice(index + 1)
 }
 
-export function listSessions(memory: Memory, { projectId, agentId }: SessionsOf, page: PageOf): Page<SessionSummary> {
+export function listSessions(
+  memory: Memory,
+  { projectId, agentId }: SessionsOf,
+  page: PageOf,
+): Page<SessionSummary> {
   const agent = ofProject(memory.agents.get(agentId), projectId)
   const sessions = [...memory.sessions.values()].filter((session) => session.agentId === agent?.id)
   const { data, nextCursor } = newestFirst(sessions.map(summaryOf), page)
@@ -55,7 +70,10 @@ function summaryOf({ sessionId, all, open }: Session): SessionSummary & { readon
   return { id: lastMessageId, sessionId, openCount: open.length, lastMessageId, lastMessageAt }
 }
 
-const matches = (message: Message, { projectId, agentId, sessionId, status, state }: MessageFilter): boolean =>
+const matches = (
+  message: Message,
+  { projectId, agentId, sessionId, status, state }: MessageFilter,
+): boolean =>
   message.projectId === projectId &&
   message.agentId === agentId &&
   (sessionId === undefined || message.sessionId === sessionId) &&

@@ -37,7 +37,8 @@ export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> =>
   },
 
   endSignIn({ id, until }, now) {
-    for (const [ended, end] of memory.endedSignIns) if (end <= now) memory.endedSignIns.delete(ended)
+    for (const [ended, end] of memory.endedSignIns)
+      if (end <= now) memory.endedSignIns.delete(ended)
     memory.endedSignIns.set(id, until)
   },
   isSignInEnded: (id) => memory.endedSignIns.has(id),
@@ -58,5 +59,9 @@ export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> =>
 })
 
 const goodKeysOf = ({ apiKeys }: Memory, projectId: string, now: Instant): number =>
-  [...apiKeys.values()].filter(({ key }) => key.projectId === projectId && key.revokedAt === undefined && (key.expiresAt ?? Infinity) > now)
-    .length
+  [...apiKeys.values()].filter(
+    ({ key }) =>
+      key.projectId === projectId &&
+      key.revokedAt === undefined &&
+      (key.expiresAt ?? Infinity) > now,
+  ).length

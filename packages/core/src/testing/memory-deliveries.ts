@@ -1,4 +1,9 @@
-import { decideRedelivery, deliveryStatusOf, type DeliveryState, type WebhookDelivery } from '../domain/delivery.js'
+import {
+  decideRedelivery,
+  deliveryStatusOf,
+  type DeliveryState,
+  type WebhookDelivery,
+} from '../domain/delivery.js'
 import { isForEndUser } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
 import { changeWebhook, type Webhook } from '../domain/webhook.js'
@@ -16,7 +21,13 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     for (const webhook of goingRound(memory)) {
       const { id, projectId, status } = webhook
       const circuit = circuitAt(webhook.health, now)
-      if (status.kind === 'disabled' || circuit === 'open' || except.has(id) || except.has(projectId)) continue
+      if (
+        status.kind === 'disabled' ||
+        circuit === 'open' ||
+        except.has(id) ||
+        except.has(projectId)
+      )
+        continue
       const ofProject = room.ofProject.get(projectId) ?? perProject
       const most = Math.min(room.left, ofProject, circuit === 'half_open' ? 1 : perWebhook)
       const rows = withinRetries(dueOf(memory, id, now), room.retries).slice(0, most)
@@ -51,7 +62,9 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   release(claims, now) {
     const held = claims.flatMap(({ deliveryId, token, isProbe }) => {
       const row = memory.deliveries.get(deliveryId)
-      return row?.token === token && row.delivery.state.kind === 'sending' ? [{ row, isProbe, sending: row.delivery.state }] : []
+      return row?.token === token && row.delivery.state.kind === 'sending'
+        ? [{ row, isProbe, sending: row.delivery.state }]
+        : []
     })
     for (const { row, isProbe, sending } of held) {
       const { kind: _, leaseUntil: __, ...place } = sending
@@ -69,7 +82,9 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   },
 
   redeliver(filter, page, now) {
-    const living = [...memory.deliveries.values()].map(({ delivery }) => delivery).filter(({ webhookId }) => memory.webhooks.has(webhookId))
+    const living = [...memory.deliveries.values()]
+      .map(({ delivery }) => delivery)
+      .filter(({ webhookId }) => memory.webhooks.has(webhookId))
     const { data, nextCursor } = newestFirst(
       living.filter((delivery) => matches(memory, delivery, filter)),
       page,
@@ -89,7 +104,10 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     if (row?.delivery.projectId !== projectId) return undefined
     if (!isOpen(row.delivery.state)) return 'already_final'
     readyProbed(memory, row.delivery, now)
-    row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt: now, reason: 'operator' } }
+    row.delivery = {
+      ...row.delivery,
+      state: { kind: 'cancelled', cancelledAt: now, reason: 'operator' },
+    }
     return row.delivery
   },
 
@@ -112,7 +130,10 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
       ({ delivery }) => isOpen(delivery.state) && !memory.webhooks.has(delivery.webhookId),
     )
     for (const row of orphans.slice(0, limit)) {
-      row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt: now, reason: 'webhook_deleted' } }
+      row.delivery = {
+        ...row.delivery,
+        state: { kind: 'cancelled', cancelledAt: now, reason: 'webhook_deleted' },
+      }
     }
     return Math.min(orphans.length, limit)
   },
@@ -124,25 +145,37 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
       const due = dueOf(memory, id, now).sort((a, b) => Number(isRetry(b)) - Number(isRetry(a)))
       const tooOld = due.filter((row) => dueAt(row) < dueBefore)
       const others = due.filter((row) => dueAt(row) >= dueBefore)
-      const stale = [...tooOld, ...others.slice(0, Math.max(0, others.length - keep))].slice(0, left)
+      const stale = [...tooOld, ...others.slice(0, Math.max(0, others.length - keep))].slice(
+        0,
+        left,
+      )
       left -= stale.length
       for (const row of stale) {
-        row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt: now, reason: 'webhook_disabled' } }
+        row.delivery = {
+          ...row.delivery,
+          state: { kind: 'cancelled', cancelledAt: now, reason: 'webhook_disabled' },
+        }
       }
     }
     return limit - left
   },
 
   purge({ finishedBefore, limit }) {
-    const rows = [...memory.deliveries.values()].map(({ delivery }) => delivery).filter(({ state }) => finishedAt(state) < finishedBefore)
+    const rows = [...memory.deliveries.values()]
+      .map(({ delivery }) => delivery)
+      .filter(({ state }) => finishedAt(state) < finishedBefore)
     const purged = rows.sort((a, b) => finishedAt(a.state) - finishedAt(b.state)).slice(0, limit)
     remove(memory, purged)
     return purged.length
   },
 
   erasePrincipal({ projectId, endUserId, countOnly, now }) {
-    const ours = [...memory.deliveries.values()].filter(({ delivery }) => delivery.projectId === projectId)
-    const theirs = ours.filter((row) => isForEndUser(bodyOf(memory, row), endUserId)).map(({ delivery }) => delivery)
+    const ours = [...memory.deliveries.values()].filter(
+      ({ delivery }) => delivery.projectId === projectId,
+    )
+    const theirs = ours
+      .filter((row) => isForEndUser(bodyOf(memory, row), endUserId))
+      .map(({ delivery }) => delivery)
     if (!countOnly) {
       for (const delivery of theirs) readyProbed(memory, delivery, now)
       remove(memory, theirs)
@@ -155,7 +188,9 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
   backlog(now) {
     const all = [...memory.deliveries.values()]
     const due = all.filter((row) => dueAt(row) <= now)
-    const ready = due.filter(({ delivery }) => isReady(memory.webhooks.get(delivery.webhookId), now))
+    const ready = due.filter(({ delivery }) =>
+      isReady(memory.webhooks.get(delivery.webhookId), now),
+    )
     const webhooks = [...memory.webhooks.values()]
     const circuits = webhooks.map(({ health }) => circuitAt(health, now))
     return {
@@ -206,12 +241,14 @@ function goingRound({ webhooks, lastServedWebhook }: Memory): Webhook[] {
 /** Its webhook, if it is the probe that holds the circuit: that is open to the end of its lease. */
 function readyProbed(memory: Memory, { webhookId, state }: WebhookDelivery, now: Instant): void {
   const circuit = memory.webhooks.get(webhookId)?.health.circuit
-  if (state.kind === 'sending' && circuit?.kind === 'open' && circuit.until === state.leaseUntil) readyWebhook(memory, webhookId, now)
+  if (state.kind === 'sending' && circuit?.kind === 'open' && circuit.until === state.leaseUntil)
+    readyWebhook(memory, webhookId, now)
 }
 
 function readyWebhook(memory: Memory, webhookId: string, now: Instant): void {
   const webhook = memory.webhooks.get(webhookId)
-  if (webhook) memory.webhooks.set(webhookId, { ...webhook, health: readyToProbe(webhook.health, now) })
+  if (webhook)
+    memory.webhooks.set(webhookId, { ...webhook, health: readyToProbe(webhook.health, now) })
 }
 
 const isRetry = ({ delivery }: DeliveryRow): boolean => delivery.attemptCount > 0
@@ -224,7 +261,9 @@ function withinRetries(rows: readonly DeliveryRow[], most: number): DeliveryRow[
 
 /** The oldest due first. */
 function dueOf(memory: Memory, webhookId: string, now: Instant): DeliveryRow[] {
-  const open = [...memory.deliveries.values()].filter(({ delivery }) => delivery.webhookId === webhookId)
+  const open = [...memory.deliveries.values()].filter(
+    ({ delivery }) => delivery.webhookId === webhookId,
+  )
   return open.filter((row) => dueAt(row) <= now).sort((a, b) => dueAt(a) - dueAt(b))
 }
 
@@ -235,7 +274,16 @@ function dueAt({ delivery: { state } }: DeliveryRow): Instant {
 }
 
 const matches = (memory: Memory, delivery: WebhookDelivery, filter: RedeliverFilter): boolean => {
-  const { projectId, deliveryId, webhookId, event, status, createdAfter = -Infinity, createdBefore = Infinity, lastAnswer } = filter
+  const {
+    projectId,
+    deliveryId,
+    webhookId,
+    event,
+    status,
+    createdAfter = -Infinity,
+    createdBefore = Infinity,
+    lastAnswer,
+  } = filter
   return (
     delivery.projectId === projectId &&
     (deliveryId === undefined || delivery.id === deliveryId) &&

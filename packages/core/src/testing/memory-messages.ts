@@ -31,7 +31,8 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     const row = insert(memory, message)
     append(session, row, message.now)
     const { now, claimUntil } = message
-    if (claimUntil === undefined || session.open[0] !== row) return { kind: 'created', message: row.message }
+    if (claimUntil === undefined || session.open[0] !== row)
+      return { kind: 'created', message: row.message }
     return { kind: 'claimed', claimed: claimHead(memory, session, row, now, claimUntil) }
   },
 
@@ -63,7 +64,12 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     if (state.kind === 'queued') session.dueAt = state.notBefore
     else removeOpen(session, row, now)
     const deliveries = outgoing ? publish(memory, outgoing) : []
-    return { kind: 'recorded', message: row.message, deliveries, sessionWaits: session.open.length > 0 }
+    return {
+      kind: 'recorded',
+      message: row.message,
+      deliveries,
+      sessionWaits: session.open.length > 0,
+    }
   },
 
   cancel({ state, outgoing, ...ref }) {
@@ -73,7 +79,12 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     row.message = { ...row.message, state }
     const session = sessionOf(memory, row.message)
     removeOpen(session, row, state.cancelledAt)
-    return { kind: 'cancelled', message: row.message, deliveries: publish(memory, outgoing), sessionWaits: session.open.length > 0 }
+    return {
+      kind: 'cancelled',
+      message: row.message,
+      deliveries: publish(memory, outgoing),
+      sessionWaits: session.open.length > 0,
+    }
   },
 
   retry({ now, ...ref }) {
@@ -120,7 +131,9 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
   },
 
   erasePrincipal({ projectId, agentId, endUserId, force, countOnly, now }) {
-    const agents = [...memory.messages.values()].filter(({ message }) => message.projectId === projectId && message.agentId === agentId)
+    const agents = [...memory.messages.values()].filter(
+      ({ message }) => message.projectId === projectId && message.agentId === agentId,
+    )
     const theirs = agents.filter(({ message }) => isEndUser(message.executionPrincipal, endUserId))
     const erased = force ? theirs : theirs.filter(({ message }) => isFinal(message.state))
     if (!countOnly) for (const row of erased) eraseMessage(memory, row, now)
@@ -131,8 +144,12 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
   sweep: () => 0,
 
   purge({ finishedBefore, limit }) {
-    const rows = [...memory.messages.values()].filter(({ message }) => finishedAt(message.state) < finishedBefore)
-    const purged = rows.sort((a, b) => finishedAt(a.message.state) - finishedAt(b.message.state)).slice(0, limit)
+    const rows = [...memory.messages.values()].filter(
+      ({ message }) => finishedAt(message.state) < finishedBefore,
+    )
+    const purged = rows
+      .sort((a, b) => finishedAt(a.message.state) - finishedAt(b.message.state))
+      .slice(0, limit)
     for (const row of purged) removeFinal(memory, row)
     return purged.length
   },
@@ -143,7 +160,9 @@ export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
     const count = (kind: MessageState['kind']): number =>
       [...memory.messages.values()].filter(({ message }) => message.state.kind === kind).length
     const running = [...memory.agents.values()].filter(({ state }) => state.kind === 'running')
-    const due = running.flatMap(({ id }) => dueSessions(memory, id, now)).filter(({ head }) => head.message.state.kind === 'queued')
+    const due = running
+      .flatMap(({ id }) => dueSessions(memory, id, now))
+      .filter(({ head }) => head.message.state.kind === 'queued')
     return {
       ...{ queued: count('queued'), running: count('running'), deferred: count('deferred') },
       ...(due.length > 0 && { oldestDueAt: Math.min(...due.map(({ session }) => session.dueAt)) }),
@@ -158,20 +177,29 @@ function finishedAt(state: MessageState): Instant {
   return state.kind === 'failed' ? state.failedAt : Infinity
 }
 
-const keyOf = ({ projectId, agentId }: NewMessage, idempotencyKey: string): string => `${projectId} ${agentId} ${idempotencyKey}`
+const keyOf = ({ projectId, agentId }: NewMessage, idempotencyKey: string): string =>
+  `${projectId} ${agentId} ${idempotencyKey}`
 
 const findByKey = (memory: Memory, message: NewMessage): MessageRow | undefined =>
-  message.idempotencyKey === undefined ? undefined : memory.idempotencyKeys.get(keyOf(message, message.idempotencyKey))
+  message.idempotencyKey === undefined
+    ? undefined
+    : memory.idempotencyKeys.get(keyOf(message, message.idempotencyKey))
 
 function insert(memory: Memory, accepted: NewMessage): MessageRow {
   const { idempotencyKey, now, claimUntil: _, ...facts } = accepted
-  const row: MessageRow = { message: { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now }, createdAt: now }, token: 0 }
+  const row: MessageRow = {
+    message: { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now }, createdAt: now },
+    token: 0,
+  }
   memory.messages.set(accepted.id, row)
   if (idempotencyKey !== undefined) memory.idempotencyKeys.set(keyOf(accepted, idempotencyKey), row)
   return row
 }
 
-function find(memory: Memory, { projectId, agentId, messageId }: MessageRef): MessageRow | undefined {
+function find(
+  memory: Memory,
+  { projectId, agentId, messageId }: MessageRef,
+): MessageRow | undefined {
   const row = memory.messages.get(messageId)
   return row?.message.projectId === projectId && row.message.agentId === agentId ? row : undefined
 }

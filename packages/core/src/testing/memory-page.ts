@@ -1,7 +1,10 @@
 import type { Page, PageOf } from '../ports/storage.js'
 
 /** Ids grow with time, so their order is that of creation, and the place of a cursor whose row is gone is known. */
-export function newestFirst<T extends { readonly id: string }>(rows: readonly T[], { limit, cursor }: PageOf): Page<T> {
+export function newestFirst<T extends { readonly id: string }>(
+  rows: readonly T[],
+  { limit, cursor }: PageOf,
+): Page<T> {
   const following = rows.filter(({ id }) => cursor === undefined || id < cursor)
   return cut(
     following.sort((a, b) => (a.id < b.id ? 1 : -1)),
@@ -9,7 +12,10 @@ export function newestFirst<T extends { readonly id: string }>(rows: readonly T[
   )
 }
 
-export function oldestFirst<T extends { readonly id: string }>(rows: readonly T[], { limit, cursor }: PageOf): Page<T> {
+export function oldestFirst<T extends { readonly id: string }>(
+  rows: readonly T[],
+  { limit, cursor }: PageOf,
+): Page<T> {
   const following = rows.filter(({ id }) => cursor === undefined || id > cursor)
   return cut(
     following.sort((a, b) => (a.id < b.id ? -1 : 1)),

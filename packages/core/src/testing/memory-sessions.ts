@@ -6,12 +6,19 @@ type SessionRef = { readonly agentId: string; readonly sessionId: string }
 
 /** The session's queue; a new one is idle. */
 export function sessionOf(memory: Memory, ref: SessionRef): Session {
-  const session = memory.sessions.get(keyOf(ref)) ?? { agentId: ref.agentId, sessionId: ref.sessionId, all: [], open: [], dueAt: 0 }
+  const session = memory.sessions.get(keyOf(ref)) ?? {
+    agentId: ref.agentId,
+    sessionId: ref.sessionId,
+    all: [],
+    open: [],
+    dueAt: 0,
+  }
   memory.sessions.set(keyOf(ref), session)
   return session
 }
 
-export const findSession = (memory: Memory, ref: SessionRef): Session | undefined => memory.sessions.get(keyOf(ref))
+export const findSession = (memory: Memory, ref: SessionRef): Session | undefined =>
+  memory.sessions.get(keyOf(ref))
 
 const keyOf = ({ agentId, sessionId }: SessionRef): string => `${agentId} ${sessionId}`
 
@@ -31,7 +38,8 @@ export function removeOpen(session: Session, row: MessageRow, now: Instant): voi
 /** With its messages and their keys. A run under way finds its message gone: its lease is lost. */
 export function removeSession(memory: Memory, session: Session): void {
   for (const { message } of session.all) memory.messages.delete(message.id)
-  for (const [key, { message }] of memory.idempotencyKeys) if (!memory.messages.has(message.id)) memory.idempotencyKeys.delete(key)
+  for (const [key, { message }] of memory.idempotencyKeys)
+    if (!memory.messages.has(message.id)) memory.idempotencyKeys.delete(key)
   memory.sessions.delete(keyOf(session))
 }
 
@@ -48,12 +56,17 @@ export function removeFinal(memory: Memory, row: MessageRow): void {
   const session = sessionOf(memory, row.message)
   session.all.splice(session.all.indexOf(row), 1)
   memory.messages.delete(row.message.id)
-  for (const [key, other] of memory.idempotencyKeys) if (other === row) memory.idempotencyKeys.delete(key)
+  for (const [key, other] of memory.idempotencyKeys)
+    if (other === row) memory.idempotencyKeys.delete(key)
   if (session.all.length === 0) memory.sessions.delete(keyOf(session))
 }
 
 /** Sessions of the agent whose head may be claimed, the longest due first. */
-export function dueSessions(memory: Memory, agentId: string, now: Instant): { session: Session; head: MessageRow }[] {
+export function dueSessions(
+  memory: Memory,
+  agentId: string,
+  now: Instant,
+): { session: Session; head: MessageRow }[] {
   const heads = [...memory.sessions.values()].flatMap((session) => {
     const [head] = session.open
     return head && session.agentId === agentId && session.dueAt <= now ? [{ session, head }] : []
@@ -62,13 +75,28 @@ export function dueSessions(memory: Memory, agentId: string, now: Instant): { se
 }
 
 /** One more attempt, under a new token, which supersedes the older ones. */
-export function claimHead(memory: Memory, session: Session, head: MessageRow, now: Instant, until: Instant): ClaimedMessage {
+export function claimHead(
+  memory: Memory,
+  session: Session,
+  head: MessageRow,
+  now: Instant,
+  until: Instant,
+): ClaimedMessage {
   const { kind } = head.message.state
   const lost = kind === 'running' || kind === 'deferred' ? kind : undefined
-  const message = { ...head.message, attempt: head.message.attempt + 1, state: { kind: 'running', startedAt: now } } as const
+  const message = {
+    ...head.message,
+    attempt: head.message.attempt + 1,
+    state: { kind: 'running', startedAt: now },
+  } as const
   head.message = message
   head.token = ++memory.lastToken
   session.dueAt = until
   const { state: sessionState } = session
-  return { message, lease: { token: head.token, until }, ...(lost && { lost }), ...(sessionState !== undefined && { sessionState }) }
+  return {
+    message,
+    lease: { token: head.token, until },
+    ...(lost && { lost }),
+    ...(sessionState !== undefined && { sessionState }),
+  }
 }

@@ -28,7 +28,9 @@ describe('the memory storage', () => {
     const { storage, agent } = await storageWithAgent()
     const sent = newMessage(agent, { metadata: JSON.parse('{"__proto__":{"admin":true}}') })
     const accepted = (await storage.messages.accept(sent))._unsafeUnwrap()
-    expect('message' in accepted && Object.keys(accepted.message.metadata ?? {})).toEqual(['__proto__'])
+    expect('message' in accepted && Object.keys(accepted.message.metadata ?? {})).toEqual([
+      '__proto__',
+    ])
   })
 
   it('has done a call before it returns', () => {
@@ -44,7 +46,10 @@ describe('the memory storage', () => {
     const calls = ['a', 'b', 'c'].map((value) => storage.credentials.initSetting('name', value))
     const results = await Promise.all(calls)
     expect(results.map((result) => result.isOk())).toEqual([false, false, true])
-    expect(results[0]?._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: 'credentials.initSetting was told to fail' })
+    expect(results[0]?._unsafeUnwrapErr()).toEqual({
+      kind: 'unavailable',
+      reason: 'credentials.initSetting was told to fail',
+    })
     expect(results[2]?._unsafeUnwrap()).toBe('c')
   })
 
@@ -53,7 +58,10 @@ describe('the memory storage', () => {
     storage.fail('messages.accept', { takesEffect: true })
     const sent = newMessage(agent)
     expect((await storage.messages.accept(sent)).isErr()).toBe(true)
-    expect((await storage.messages.accept(sent))._unsafeUnwrap()).toMatchObject({ kind: 'existing', message: { id: sent.id } })
+    expect((await storage.messages.accept(sent))._unsafeUnwrap()).toMatchObject({
+      kind: 'existing',
+      message: { id: sent.id },
+    })
   })
 
   it('fails until it is healed', async () => {

@@ -20,7 +20,9 @@ export type MemoryStorage = Storage & {
 }
 
 type StoreName = 'messages' | 'deliveries' | 'webhooks' | 'agents' | 'credentials'
-export type StorageMethod = { [S in StoreName]: `${S}.${keyof Storage[S] & string}` }[StoreName] | 'ping'
+export type StorageMethod =
+  | { [S in StoreName]: `${S}.${keyof Storage[S] & string}` }[StoreName]
+  | 'ping'
 
 export type Fault = {
   /** Calls that fail; 1 when absent, 0 heals. */

@@ -25,12 +25,18 @@ export const memoryWebhooks = (memory: Memory): Immediate<WebhookStore> => ({
   rotateSecret(projectId, id, { secret, previousUntil, updatedAt }) {
     const webhook = ofProject(memory.webhooks.get(id), projectId)
     if (!webhook) return undefined
-    const rotated = { ...webhook, secret, previousSecret: { secret: webhook.secret, until: previousUntil }, updatedAt }
+    const rotated = {
+      ...webhook,
+      secret,
+      previousSecret: { secret: webhook.secret, until: previousUntil },
+      updatedAt,
+    }
     memory.webhooks.set(id, rotated)
     return rotated
   },
 
-  delete: (projectId, id) => ofProject(memory.webhooks.get(id), projectId) !== undefined && memory.webhooks.delete(id),
+  delete: (projectId, id) =>
+    ofProject(memory.webhooks.get(id), projectId) !== undefined && memory.webhooks.delete(id),
   reseal: (step) => resealRows(memory.webhooks, step),
 })
 

@@ -43,7 +43,11 @@ export type Session = {
 
 /** `token` is that of the newest claim, 0 before the first. */
 export type MessageRow = { message: Message; token: number }
-export type DeliveryRow = { delivery: WebhookDelivery; token: number; readonly attempts: DeliveryAttempt[] }
+export type DeliveryRow = {
+  delivery: WebhookDelivery
+  token: number
+  readonly attempts: DeliveryAttempt[]
+}
 
 export const newMemory = (): Memory => ({
   projects: new Map(),
@@ -63,14 +67,21 @@ export const newMemory = (): Memory => ({
 })
 
 /** A store's methods as they are before they become asynchronous: one that returns at once is atomic by that alone. */
-export type Immediate<S> = { [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T> ? (...args: A) => T : never }
+export type Immediate<S> = {
+  [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T> ? (...args: A) => T : never
+}
 
 /** The row if it is the project's; another project's answers as a missing one. */
-export const ofProject = <T extends { readonly projectId: string }>(row: T | undefined, projectId: string): T | undefined =>
-  row?.projectId === projectId ? row : undefined
+export const ofProject = <T extends { readonly projectId: string }>(
+  row: T | undefined,
+  projectId: string,
+): T | undefined => (row?.projectId === projectId ? row : undefined)
 
 /** All rows of a table in one step. */
-export function resealRows<Row extends { readonly id: string }>(rows: Map<string, Row>, { reseal }: ResealStep<Row>): ResealedRows {
+export function resealRows<Row extends { readonly id: string }>(
+  rows: Map<string, Row>,
+  { reseal }: ResealStep<Row>,
+): ResealedRows {
   const all = [...rows.values()].map((row) => ({ row, to: reseal(row) }))
   const changed = all.flatMap(({ row, to }) => (to === undefined || to === row ? [] : to))
   for (const row of changed) rows.set(row.id, row)

@@ -12,7 +12,11 @@ export type ModelMessage = {
   token: number
 }
 /** `all` by their places; `open` is the queue, head first. `dueAt`: when its head may be claimed. */
-export type ModelSession = { readonly all: ModelMessage[]; readonly open: ModelMessage[]; dueAt: Instant }
+export type ModelSession = {
+  readonly all: ModelMessage[]
+  readonly open: ModelMessage[]
+  dueAt: Instant
+}
 
 /** All that is promised about the messages of one agent, as simply as it can be said. Each method gives what the store has to answer. */
 export function createSessionModel(maxQueued: number) {
@@ -23,7 +27,9 @@ export function createSessionModel(maxQueued: number) {
     sessions.get(sessionId) ?? { all: [], open: [], dueAt: 0 }
   const holder = ({ messageId, token }: Held): ModelMessage | undefined => {
     const message = messages.get(messageId)
-    return message?.token === token && (message.kind === 'running' || message.kind === 'deferred') ? message : undefined
+    return message?.token === token && (message.kind === 'running' || message.kind === 'deferred')
+      ? message
+      : undefined
   }
 
   function enqueue(message: ModelMessage, now: Instant): void {
@@ -45,14 +51,29 @@ export function createSessionModel(maxQueued: number) {
 
   return {
     ...{ sessions, messages },
-    due: (now: Instant) => [...sessions.values()].flatMap(({ open, dueAt }) => (open[0] && dueAt <= now ? [open[0]] : [])),
-    accept({ id, sessionId, endUserId }: Pick<ModelMessage, 'id' | 'sessionId' | 'endUserId'>, key: string, now: Instant, claims: boolean) {
+    due: (now: Instant) =>
+      [...sessions.values()].flatMap(({ open, dueAt }) =>
+        open[0] && dueAt <= now ? [open[0]] : [],
+      ),
+    accept(
+      { id, sessionId, endUserId }: Pick<ModelMessage, 'id' | 'sessionId' | 'endUserId'>,
+      key: string,
+      now: Instant,
+      claims: boolean,
+    ) {
       const existing = keys.get(key)
       if (existing !== undefined) return 'existing'
       const { open } = sessionOf({ sessionId })
       if (open.length > maxQueued) return 'session_full'
       const isClaimed = claims && open.length === 0
-      const message: ModelMessage = { id, sessionId, endUserId, kind: 'queued', attempt: 0, token: 0 }
+      const message: ModelMessage = {
+        id,
+        sessionId,
+        endUserId,
+        kind: 'queued',
+        attempt: 0,
+        token: 0,
+      }
       messages.set(id, message)
       keys.set(key, id)
       enqueue(message, now)

@@ -16,7 +16,10 @@ export type AnswerInput = {
   readonly runToken: string
   readonly run: FinishedRun
 }
-export type AnswerError = Invalid | Unavailable | { readonly kind: 'run_token_invalid' | 'message_not_found' | 'run_superseded' }
+export type AnswerError =
+  | Invalid
+  | Unavailable
+  | { readonly kind: 'run_token_invalid' | 'message_not_found' | 'run_superseded' }
 
 /** Whether the token is genuine for this message: for refusing a forged one before anything is read. It may be superseded all the same. */
 export const isRunToken =
@@ -42,23 +45,38 @@ export const answerRun =
       const isNewest = found.token === token
       if (isRepeat(message, run, isNewest)) return ok(message)
       if (!isOpen(message) || !isNewest) return fail('run_superseded')
-      const problem = run.kind === 'answered' ? responseProblem(run.response, d.policy.limits.responseLength) : undefined
+      const problem =
+        run.kind === 'answered'
+          ? responseProblem(run.response, d.policy.limits.responseLength)
+          : undefined
       if (problem !== undefined) return invalid('response', problem)
-      const recorded = yield* await settleRun(d)({ held: { messageId, token }, message, run, maxAttempts: agent.maxAttempts })
+      const recorded = yield* await settleRun(d)({
+        held: { messageId, token },
+        message,
+        run,
+        maxAttempts: agent.maxAttempts,
+      })
       if (recorded.kind === 'lease_lost') {
         // Perhaps by this very answer, if the store took it and could not say so.
         const after = yield* d.storage.messages.getHeld(messageId)
-        return after && isRepeat(after.message, run, after.token === token) ? ok(after.message) : fail('run_superseded')
+        return after && isRepeat(after.message, run, after.token === token)
+          ? ok(after.message)
+          : fail('run_superseded')
       }
       if (recorded.sessionWaits) d.dispatcher.wake(message.agentId)
       return ok(recorded.message)
     })
 
-const isOpen = (message: Message): message is RunningMessage => message.state.kind === 'running' || message.state.kind === 'deferred'
+const isOpen = (message: Message): message is RunningMessage =>
+  message.state.kind === 'running' || message.state.kind === 'deferred'
 
 /** The message is already what the run says. After a failure that may be tried again it waits in the queue, and its token is still the newest. */
 function isRepeat({ state }: Message, run: FinishedRun, isNewest: boolean): boolean {
   if (run.kind === 'answered') return state.kind === 'responded' && state.response === run.response
   if (state.kind === 'queued') return run.retryable && isNewest
-  return state.kind === 'failed' && state.error.code === run.error.code && state.error.message === run.error.message
+  return (
+    state.kind === 'failed' &&
+    state.error.code === run.error.code &&
+    state.error.message === run.error.message
+  )
 }

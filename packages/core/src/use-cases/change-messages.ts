@@ -7,7 +7,8 @@ import { getMessage, type GetMessageError, type GetMessageInput } from './read-m
 import { outgoingOf } from './settle-run.js'
 
 type MessageInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'>
-type ChangeDeps = Parameters<typeof getMessage>[0] & Pick<Deps, 'dispatcher' | 'signal' | 'telemetry'>
+type ChangeDeps = Parameters<typeof getMessage>[0] &
+  Pick<Deps, 'dispatcher' | 'signal' | 'telemetry'>
 
 export type CancelMessageError = GetMessageError | { readonly kind: 'message_final' }
 
@@ -23,10 +24,18 @@ export const cancelMessage =
       const { id: messageId, projectId, agentId, trace } = message
       const { state, event } = decideCancellation(message, d.clock.now())
       const outgoing = outgoingOf(d, event, projectId, trace)
-      const cancelled = yield* d.storage.messages.cancel({ projectId, agentId, messageId, state, outgoing })
+      const cancelled = yield* d.storage.messages.cancel({
+        projectId,
+        agentId,
+        messageId,
+        state,
+        outgoing,
+      })
       if (!cancelled) return fail('message_not_found')
       if (cancelled.kind === 'already_final') {
-        return cancelled.message.state.kind === 'cancelled' ? ok(cancelled.message) : fail('message_final')
+        return cancelled.message.state.kind === 'cancelled'
+          ? ok(cancelled.message)
+          : fail('message_final')
       }
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
       d.signal.notify(cancelled.message)
@@ -35,7 +44,10 @@ export const cancelMessage =
       return ok(cancelled.message)
     })
 
-export type RetryMessageError = GetMessageError | NotRunning | { readonly kind: 'message_not_retryable' | 'session_full' }
+export type RetryMessageError =
+  | GetMessageError
+  | NotRunning
+  | { readonly kind: 'message_not_retryable' | 'session_full' }
 
 /**
  * Puts a failed or cancelled message at the end of its session's queue, with no attempts counted. As a new one it has to find its
@@ -46,7 +58,12 @@ export const retryMessage =
   (input: MessageInput): ResultAsync<Message, RetryMessageError> =>
     safeTry(async function* () {
       const { id: messageId, projectId, agentId } = yield* getMessage(d)(input)
-      const retried = yield* d.storage.messages.retry({ projectId, agentId, messageId, now: d.clock.now() })
+      const retried = yield* d.storage.messages.retry({
+        projectId,
+        agentId,
+        messageId,
+        now: d.clock.now(),
+      })
       if (!retried) return fail('message_not_found')
       if (retried.kind === 'not_retryable') return fail('message_not_retryable')
       if (retried.kind === 'session_full') return fail('session_full')

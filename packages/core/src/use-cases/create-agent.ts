@@ -29,8 +29,14 @@ export type AgentSettings = {
   /** `reject` is `maxQueued: 0`. */
   readonly onBusy?: OnBusy | undefined
 }
-export type CreateAgentInput = AgentSettings & { readonly projectId: string; readonly desiredState?: Agent['desiredState'] | undefined }
-export type CreateAgentError = Invalid | Unavailable | { readonly kind: 'name_taken' | 'too_many_agents' }
+export type CreateAgentInput = AgentSettings & {
+  readonly projectId: string
+  readonly desiredState?: Agent['desiredState'] | undefined
+}
+export type CreateAgentError =
+  | Invalid
+  | Unavailable
+  | { readonly kind: 'name_taken' | 'too_many_agents' }
 /** `signingSecret`: of a runtime that gets signed requests; this is the only time that it is shown. */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
@@ -72,7 +78,10 @@ const SETTLE_MS = 2_000
  * Gives the supervisor a moment to do what was asked of the agent; answers the agent as it is then. What was asked is stored
  * already, and a signing secret is shown once: so a read that fails here fails nothing.
  */
-export async function settleAgent(d: Pick<Deps, 'storage' | 'supervisor' | 'clock'>, agent: Agent): Promise<Agent> {
+export async function settleAgent(
+  d: Pick<Deps, 'storage' | 'supervisor' | 'clock'>,
+  agent: Agent,
+): Promise<Agent> {
   const { projectId, id } = agent
   await within(d.clock, SETTLE_MS, d.supervisor.look(projectId, id))
   return (await d.storage.agents.get(projectId, id)).unwrapOr(undefined) ?? agent
@@ -81,12 +90,21 @@ export async function settleAgent(d: Pick<Deps, 'storage' | 'supervisor' | 'cloc
 export type AgentChanges = { readonly [K in keyof AgentSettings]?: AgentSettings[K] | undefined }
 
 export function agentRules(settings: AgentChanges): Record<string, Rule> {
-  const { name, defaultExecutionPrincipal: principal, concurrency, maxAttempts, maxQueued, onBusy } = settings
+  const {
+    name,
+    defaultExecutionPrincipal: principal,
+    concurrency,
+    maxAttempts,
+    maxQueued,
+    onBusy,
+  } = settings
   const optional = (value: unknown, rule: Rule): Rule => (value === undefined ? undefined : rule)
   return {
     name: optional(
       name,
-      isAgentName(name ?? '') ? undefined : 'must be 1 to 63 of a-z, 0-9 and -, begin and end with one of a-z, 0-9, and not be a UUID',
+      isAgentName(name ?? '')
+        ? undefined
+        : 'must be 1 to 63 of a-z, 0-9 and -, begin and end with one of a-z, 0-9, and not be a UUID',
     ),
     defaultExecutionPrincipal: optional(principal, defaultPrincipalProblem(principal)),
     concurrency: optional(concurrency, integerRule(concurrency, 1, 1_000)),
@@ -98,7 +116,9 @@ export function agentRules(settings: AgentChanges): Record<string, Rule> {
 
 function onBusyRule(onBusy: unknown, maxQueued: number | undefined): Rule {
   if (onBusy !== 'queue' && onBusy !== 'reject') return 'must be queue or reject'
-  return maxQueued === undefined || onBusyOf({ maxQueued }) === onBusy ? undefined : `contradicts maxQueued ${maxQueued}`
+  return maxQueued === undefined || onBusyOf({ maxQueued }) === onBusy
+    ? undefined
+    : `contradicts maxQueued ${maxQueued}`
 }
 
 const MAX_OPTIONS_DEPTH = 8
@@ -111,14 +131,23 @@ export async function runtimeConfig(
   keptSigningSecret?: string,
 ) {
   const runtime = d.runtimes.get(kind)
-  if (!runtime) return invalid('runtime.kind', `must be one of: ${[...d.runtimes.keys()].join(', ')}`)
+  if (!runtime)
+    return invalid('runtime.kind', `must be one of: ${[...d.runtimes.keys()].join(', ')}`)
   const problem = jsonProblem(options, MAX_OPTIONS_DEPTH)
   if (problem !== undefined) return invalid('runtime', problem)
   const parsed = await runtime.parseOptions(options)
   if (parsed.isErr()) return invalid('runtime', parsed.error)
-  const signingSecret = runtime.signsRequests ? (keptSigningSecret ?? newSecret(d.crypto.randomBytes)) : undefined
+  const signingSecret = runtime.signsRequests
+    ? (keptSigningSecret ?? newSecret(d.crypto.randomBytes))
+    : undefined
   const secrets = { ...parsed.value.secrets, ...(signingSecret !== undefined && { signingSecret }) }
-  const sealed = Object.keys(secrets).length > 0 && d.crypto.seal(JSON.stringify(secrets), runtimeSecretsContext(agentId))
-  const config: AgentRuntimeConfig = { kind, options: parsed.value.options, ...(sealed && { secrets: sealed }) }
+  const sealed =
+    Object.keys(secrets).length > 0 &&
+    d.crypto.seal(JSON.stringify(secrets), runtimeSecretsContext(agentId))
+  const config: AgentRuntimeConfig = {
+    kind,
+    options: parsed.value.options,
+    ...(sealed && { secrets: sealed }),
+  }
   return ok({ runtime: config, ...(signingSecret !== undefined && { signingSecret }) })
 }

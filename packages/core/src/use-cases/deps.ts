@@ -72,7 +72,9 @@ export type Policy = {
 }
 
 /** What the request of an attempt goes by. */
-export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & { readonly deliver: Pick<DeliverPolicy, 'deadlineMs'> }
+export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & {
+  readonly deliver: Pick<DeliverPolicy, 'deadlineMs'>
+}
 
 export type StreamPolicy = {
   /** Of what a run emits, the last so many UTF-16 units are kept for those who come late, and at times twice as many. */

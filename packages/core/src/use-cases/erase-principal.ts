@@ -6,7 +6,11 @@ import type { Deps } from './deps.js'
 import { broken, type Invalid } from './invalid.js'
 import { textRule } from './text-rule.js'
 
-export type CountPrincipalInput = { readonly projectId: string; readonly endUserId: string; readonly cursor?: string | undefined }
+export type CountPrincipalInput = {
+  readonly projectId: string
+  readonly endUserId: string
+  readonly cursor?: string | undefined
+}
 export type ErasePrincipalInput = CountPrincipalInput & { readonly force?: boolean | undefined }
 
 /** Of the rows that this call came by. `openMessages` are not final, and kept. With `nextCursor` the caller goes on, and adds up. */
@@ -49,10 +53,16 @@ export const countPrincipal =
  */
 export const erasePrincipal =
   (d: WalkDeps) =>
-  ({ force = false, ...input }: ErasePrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
+  ({
+    force = false,
+    ...input
+  }: ErasePrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
     walk(d, { ...input, force, countOnly: false })
 
-const walk = (d: WalkDeps, { cursor, ...of }: Walk): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
+const walk = (
+  d: WalkDeps,
+  { cursor, ...of }: Walk,
+): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
   safeTry(async function* () {
     let place = cursor === undefined ? start : placeAt(cursor)
     const problem = broken({
@@ -62,9 +72,18 @@ const walk = (d: WalkDeps, { cursor, ...of }: Walk): ResultAsync<PrincipalTraces
     if (problem) return problem
     let sum = { messages: 0, openMessages: 0, deliveries: 0 }
     for (let steps = 0; place && steps < MOST_STEPS; steps++) {
-      const { messages = 0, openMessages = 0, deliveries = 0, ...next }: Found = yield* stepFrom(d, of, place)
+      const {
+        messages = 0,
+        openMessages = 0,
+        deliveries = 0,
+        ...next
+      }: Found = yield* stepFrom(d, of, place)
       if (of.force && messages > 0 && place.kind === 'messages') d.dispatcher.wake(place.agentId) // others may be next in their sessions
-      sum = { messages: sum.messages + messages, openMessages: sum.openMessages + openMessages, deliveries: sum.deliveries + deliveries }
+      sum = {
+        messages: sum.messages + messages,
+        openMessages: sum.openMessages + openMessages,
+        deliveries: sum.deliveries + deliveries,
+      }
       place = next.place
     }
     if (of.force) d.waitingRoom.dismiss(isOf(of))
@@ -78,21 +97,40 @@ const isOf =
 
 const start: Place = { kind: 'agents', behind: '' }
 
-function stepFrom({ storage, clock }: WalkDeps, { projectId, endUserId, countOnly, force }: Omit<Walk, 'cursor'>, place: Place) {
-  const step = (after: number): PrincipalStep => ({ projectId, endUserId, countOnly, after, limit: STEP, now: clock.now() })
+function stepFrom(
+  { storage, clock }: WalkDeps,
+  { projectId, endUserId, countOnly, force }: Omit<Walk, 'cursor'>,
+  place: Place,
+) {
+  const step = (after: number): PrincipalStep => ({
+    projectId,
+    endUserId,
+    countOnly,
+    after,
+    limit: STEP,
+    now: clock.now(),
+  })
   switch (place.kind) {
     case 'agents':
       return storage.agents
         .list(projectId, { limit: 1, ...(place.behind !== '' && { cursor: place.behind }) })
-        .map(({ data: [agent] }): Found => ({ place: agent ? messagesOf(agent.id) : { kind: 'deliveries', after: 0 } }))
+        .map(({ data: [agent] }): Found => ({
+          place: agent ? messagesOf(agent.id) : { kind: 'deliveries', after: 0 },
+        }))
     case 'messages':
       return storage.messages
         .erasePrincipal({ ...step(place.after), agentId: place.agentId, force })
-        .map(({ next, ...found }): Found => ({ ...found, place: behindMessages(place.agentId, next) }))
+        .map(({ next, ...found }): Found => ({
+          ...found,
+          place: behindMessages(place.agentId, next),
+        }))
     case 'deliveries':
       return storage.deliveries
         .erasePrincipal(step(place.after))
-        .map(({ next, ...found }): Found => ({ ...found, place: next === undefined ? undefined : { kind: 'deliveries', after: next } }))
+        .map(({ next, ...found }): Found => ({
+          ...found,
+          place: next === undefined ? undefined : { kind: 'deliveries', after: next },
+        }))
   }
 }
 
@@ -114,5 +152,7 @@ function placeAt(cursor: string): Place | undefined {
   if (!found) return undefined
   const [, agentId = '', after] = found
   if (after === undefined) return { kind: 'agents', behind: agentId }
-  return agentId === '' ? { kind: 'deliveries', after: Number(after) } : messagesOf(agentId, Number(after))
+  return agentId === ''
+    ? { kind: 'deliveries', after: Number(after) }
+    : messagesOf(agentId, Number(after))
 }

@@ -1,9 +1,20 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { decideMaxQueued, mayChangeRuntime, runtimeSecretsContext, type Agent } from '../domain/agent.js'
+import {
+  decideMaxQueued,
+  mayChangeRuntime,
+  runtimeSecretsContext,
+  type Agent,
+} from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
 import type { AgentChange } from '../ports/agent-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
-import { agentRules, runtimeConfig, settleAgent, type AgentChanges, type CreatedAgent } from './create-agent.js'
+import {
+  agentRules,
+  runtimeConfig,
+  settleAgent,
+  type AgentChanges,
+  type CreatedAgent,
+} from './create-agent.js'
 import type { Deps } from './deps.js'
 import { broken, type Invalid } from './invalid.js'
 
@@ -14,7 +25,9 @@ type NotFound = { readonly kind: 'agent_not_found' }
 export const getAgent =
   (d: Pick<Deps, 'storage'>) =>
   ({ projectId, agent }: AgentRef): ResultAsync<Agent, Unavailable | NotFound> =>
-    d.storage.agents.get(projectId, agent).andThen((found) => (found ? ok(found) : fail('agent_not_found')))
+    d.storage.agents
+      .get(projectId, agent)
+      .andThen((found) => (found ? ok(found) : fail('agent_not_found')))
 
 export const listAgents =
   (d: Pick<Deps, 'storage'>) =>
@@ -22,12 +35,19 @@ export const listAgents =
     d.storage.agents.list(projectId, page)
 
 export type UpdateAgentInput = AgentRef & { readonly change: AgentChanges }
-export type UpdateAgentError = Invalid | Unavailable | NotFound | { readonly kind: 'name_taken' | 'agent_not_stopped' }
+export type UpdateAgentError =
+  | Invalid
+  | Unavailable
+  | NotFound
+  | { readonly kind: 'name_taken' | 'agent_not_stopped' }
 
 /** Changes what is given. A runtime can only be changed while the agent is stopped; it keeps its signing secret. */
 export const updateAgent =
   (d: Pick<Deps, 'storage' | 'runtimes' | 'supervisor' | 'clock' | 'crypto'>) =>
-  ({ change: { runtime, ...settings }, ...ref }: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
+  ({
+    change: { runtime, ...settings },
+    ...ref
+  }: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
     safeTry(async function* () {
       const problem = broken(agentRules(settings))
       if (problem) return problem
@@ -36,7 +56,9 @@ export const updateAgent =
       const kept = runtime?.kind === agent.runtime.kind ? signingSecretOf(d, agent) : undefined
       const configured = runtime && (yield* await runtimeConfig(d, agent.id, runtime, kept))
       const { onBusy, ...rest } = settings
-      const queue = onBusy && { maxQueued: decideMaxQueued(onBusy, settings.maxQueued ?? agent.maxQueued) }
+      const queue = onBusy && {
+        maxQueued: decideMaxQueued(onBusy, settings.maxQueued ?? agent.maxQueued),
+      }
       const change = {
         ...withoutUndefined({ ...rest, ...queue }),
         ...(configured && { runtime: configured.runtime }),
@@ -46,7 +68,8 @@ export const updateAgent =
       if (updated === undefined) return fail('agent_not_found')
       if (updated === 'name_taken') return fail('name_taken')
       if (updated === 'not_stopped') return fail('agent_not_stopped') // it was started meanwhile
-      const isNewSecret = configured?.signingSecret !== undefined && configured.signingSecret !== kept
+      const isNewSecret =
+        configured?.signingSecret !== undefined && configured.signingSecret !== kept
       return ok({
         agent: await settleAgent(d, updated),
         ...(isNewSecret && { signingSecret: configured.signingSecret }),
@@ -61,10 +84,18 @@ const want =
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()
-      const updated = yield* d.storage.agents.update(agent.projectId, agent.id, { desiredState, updatedAt })
+      const updated = yield* d.storage.agents.update(agent.projectId, agent.id, {
+        desiredState,
+        updatedAt,
+      })
       if (!updated) return fail('agent_not_found')
       // A person need not wait for the next try, and may have mended what made the tries end.
-      if (desiredState === 'running') yield* d.storage.agents.changeState({ agentId: agent.id, from: 'error', to: { kind: 'starting' } })
+      if (desiredState === 'running')
+        yield* d.storage.agents.changeState({
+          agentId: agent.id,
+          from: 'error',
+          to: { kind: 'starting' },
+        })
       return ok(await settleAgent(d, { ...agent, desiredState, updatedAt }))
     })
 
@@ -78,7 +109,13 @@ export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined
 /** Deletes the agent, its sessions and its messages; `agent_busy` while messages are open, unless forced. */
 export const deleteAgent =
   (d: Pick<Deps, 'storage' | 'supervisor' | 'maintenance' | 'waitingRoom'>) =>
-  ({ force = false, ...ref }: DeleteAgentInput): ResultAsync<void, Unavailable | NotFound | { readonly kind: 'agent_busy' }> =>
+  ({
+    force = false,
+    ...ref
+  }: DeleteAgentInput): ResultAsync<
+    void,
+    Unavailable | NotFound | { readonly kind: 'agent_busy' }
+  > =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const deleted = yield* d.storage.agents.delete(agent.projectId, agent.id, { force })

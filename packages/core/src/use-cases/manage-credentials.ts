@@ -1,5 +1,12 @@
 import { err, errAsync, ok, okAsync, ResultAsync, safeTry, type Result } from 'neverthrow'
-import { isBootstrapKey, isMistyped, newApiKey, PERMISSIONS, type ApiKey, type Permission } from '../domain/api-key.js'
+import {
+  isBootstrapKey,
+  isMistyped,
+  newApiKey,
+  PERMISSIONS,
+  type ApiKey,
+  type Permission,
+} from '../domain/api-key.js'
 import { fail } from '../domain/fail.js'
 import type { Project, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
@@ -8,7 +15,8 @@ import { broken, type Invalid, type Rule } from './invalid.js'
 import { textRule } from './text-rule.js'
 
 const MAX_NAME = 100
-const OWN_KEY_RULE = 'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
+const OWN_KEY_RULE =
+  'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
 
 export const createProject =
   (d: Pick<Deps, 'storage' | 'clock' | 'ids'>) =>
@@ -34,7 +42,10 @@ export type CreateKeyInput = {
 }
 /** `key` is shown this once. */
 export type CreatedKey = { readonly apiKey: ApiKey; readonly key: string }
-export type CreateKeyError = Invalid | Unavailable | { readonly kind: 'project_not_found' | 'key_taken' | 'too_many_keys' }
+export type CreateKeyError =
+  | Invalid
+  | Unavailable
+  | { readonly kind: 'project_not_found' | 'key_taken' | 'too_many_keys' }
 
 export const createKey =
   (d: Pick<Deps, 'storage' | 'clock' | 'ids' | 'crypto' | 'policy'>) =>
@@ -46,10 +57,20 @@ export const createKey =
       const key = input.key ?? newApiKey(d.crypto.randomBytes)
       const { projectId, name, permissions, expiresAt } = input
       const apiKey: ApiKey = {
-        ...{ id: d.ids.next(), projectId, name, permissions: [...new Set(permissions)], createdAt: now },
+        ...{
+          id: d.ids.next(),
+          projectId,
+          name,
+          permissions: [...new Set(permissions)],
+          createdAt: now,
+        },
         ...(expiresAt !== undefined && { expiresAt }),
       }
-      const created = yield* d.storage.credentials.createKey(apiKey, d.crypto.sha256(key), d.policy.limits.keysPerProject)
+      const created = yield* d.storage.credentials.createKey(
+        apiKey,
+        d.crypto.sha256(key),
+        d.policy.limits.keysPerProject,
+      )
       if (created === 'limit_reached') return fail('too_many_keys')
       if (created === 'project_not_found') return fail('project_not_found')
       return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
@@ -63,8 +84,13 @@ export const listKeys =
 /** At once for new requests. Revoking a revoked key is fine. */
 export const revokeKey =
   (d: Pick<Deps, 'storage' | 'clock'>) =>
-  (projectId: string, keyId: string): ResultAsync<void, Unavailable | { readonly kind: 'key_not_found' }> =>
-    d.storage.credentials.revokeKey(projectId, keyId, d.clock.now()).andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
+  (
+    projectId: string,
+    keyId: string,
+  ): ResultAsync<void, Unavailable | { readonly kind: 'key_not_found' }> =>
+    d.storage.credentials
+      .revokeKey(projectId, keyId, d.clock.now())
+      .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 
 /** The key's project and permissions. Unknown, mistyped, revoked and expired keys are refused in the same words. */
 export const authenticate =
@@ -75,12 +101,16 @@ export const authenticate =
 type AuthenticateDeps = Pick<Deps, 'storage' | 'clock' | 'crypto'>
 type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
 
-async function authenticated(d: AuthenticateDeps, key: string): Promise<Result<ApiKey, AuthenticateError>> {
+async function authenticated(
+  d: AuthenticateDeps,
+  key: string,
+): Promise<Result<ApiKey, AuthenticateError>> {
   if (isMistyped(key)) return fail('unauthorized')
   const found = await d.storage.credentials.findByDigest(d.crypto.sha256(key))
   if (found.isErr()) return err(found.error)
   const apiKey = found.value
-  const isGood = apiKey && apiKey.revokedAt === undefined && (apiKey.expiresAt ?? Infinity) > d.clock.now()
+  const isGood =
+    apiKey && apiKey.revokedAt === undefined && (apiKey.expiresAt ?? Infinity) > d.clock.now()
   return isGood ? ok(apiKey) : fail('unauthorized')
 }
 
@@ -96,8 +126,12 @@ export const isSignInOver =
   ({ id, until }: SignIn): Stored<boolean> =>
     until <= d.clock.now() ? okAsync(true) : d.storage.credentials.isSignInEnded(id)
 
-function keyRules({ name, permissions, expiresAt, key }: CreateKeyInput, now: number): Record<string, Rule> {
-  const known = permissions.length > 0 && permissions.every((permission) => PERMISSIONS.includes(permission))
+function keyRules(
+  { name, permissions, expiresAt, key }: CreateKeyInput,
+  now: number,
+): Record<string, Rule> {
+  const known =
+    permissions.length > 0 && permissions.every((permission) => PERMISSIONS.includes(permission))
   return {
     name: textRule(name, MAX_NAME),
     permissions: known ? undefined : `must name one or more of: ${PERMISSIONS.join(', ')}`,

@@ -15,7 +15,9 @@ type NotFound = { readonly kind: 'delivery_not_found' }
 export const getDelivery =
   (d: Pick<Deps, 'storage'>) =>
   ({ projectId, deliveryId }: DeliveryRef): ResultAsync<DeliveryDetail, Unavailable | NotFound> =>
-    d.storage.deliveries.get(projectId, deliveryId).andThen((found) => (found ? ok(found) : fail('delivery_not_found')))
+    d.storage.deliveries
+      .get(projectId, deliveryId)
+      .andThen((found) => (found ? ok(found) : fail('delivery_not_found')))
 
 /** Newest first. */
 export const listDeliveries =
@@ -30,12 +32,18 @@ export const listDeliveries =
  */
 export const redeliver =
   (d: Pick<Deps, 'storage' | 'clock' | 'deliveryWorker'>) =>
-  (ref: DeliveryRef): ResultAsync<WebhookDelivery, Unavailable | NotFound | { readonly kind: 'delivery_busy' | 'webhook_not_found' }> =>
+  (
+    ref: DeliveryRef,
+  ): ResultAsync<
+    WebhookDelivery,
+    Unavailable | NotFound | { readonly kind: 'delivery_busy' | 'webhook_not_found' }
+  > =>
     safeTry(async function* () {
       const { delivery } = yield* getDelivery(d)(ref)
       yield* getWebhook(d)({ projectId: ref.projectId, webhookId: delivery.webhookId })
       const now = d.clock.now()
-      if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now) return fail('delivery_busy')
+      if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now)
+        return fail('delivery_busy')
       yield* d.storage.deliveries.redeliver(ref, { limit: 1 }, now)
       d.deliveryWorker.wake()
       return ok((yield* getDelivery(d)(ref)).delivery)
@@ -44,7 +52,13 @@ export const redeliver =
 /** Its next attempt is not made. One that is under way may still arrive, or that another process has claimed and is about to make. */
 export const cancelDelivery =
   (d: Pick<Deps, 'storage' | 'clock' | 'deliveryWorker'>) =>
-  ({ projectId, deliveryId }: DeliveryRef): ResultAsync<WebhookDelivery, Unavailable | NotFound | { readonly kind: 'delivery_final' }> =>
+  ({
+    projectId,
+    deliveryId,
+  }: DeliveryRef): ResultAsync<
+    WebhookDelivery,
+    Unavailable | NotFound | { readonly kind: 'delivery_final' }
+  > =>
     d.storage.deliveries.cancel(projectId, deliveryId, d.clock.now()).andThen((cancelled) => {
       if (cancelled === undefined) return fail('delivery_not_found')
       if (cancelled === 'already_final') return fail('delivery_final')
@@ -71,7 +85,10 @@ export const recoverDeliveries =
     webhookId,
     filter = {},
     page,
-  }: RecoverInput): ResultAsync<Redelivered, Invalid | Unavailable | { readonly kind: 'webhook_not_found' }> =>
+  }: RecoverInput): ResultAsync<
+    Redelivered,
+    Invalid | Unavailable | { readonly kind: 'webhook_not_found' }
+  > =>
     safeTry(async function* () {
       const problem = broken({ limit: integerRule(page.limit, 1, MOST_RECOVERED) })
       if (problem) return problem

@@ -11,11 +11,22 @@ export type ListSessionsInput = AgentRef & { readonly page: PageOf }
 /** An agent's sessions, those with the newest messages first. */
 export const listSessions =
   (d: Pick<Deps, 'storage'>) =>
-  ({ page, ...ref }: ListSessionsInput): ResultAsync<Page<SessionSummary>, Unavailable | NotFound> =>
-    getAgent(d)(ref).andThen(({ projectId, id: agentId }) => d.storage.messages.listSessions({ projectId, agentId }, page))
+  ({
+    page,
+    ...ref
+  }: ListSessionsInput): ResultAsync<Page<SessionSummary>, Unavailable | NotFound> =>
+    getAgent(d)(ref).andThen(({ projectId, id: agentId }) =>
+      d.storage.messages.listSessions({ projectId, agentId }, page),
+    )
 
-export type EraseSessionInput = AgentRef & { readonly sessionId: string; readonly force?: boolean | undefined }
-export type EraseSessionError = Unavailable | NotFound | { readonly kind: 'session_not_found' | 'session_busy' }
+export type EraseSessionInput = AgentRef & {
+  readonly sessionId: string
+  readonly force?: boolean | undefined
+}
+export type EraseSessionError =
+  | Unavailable
+  | NotFound
+  | { readonly kind: 'session_not_found' | 'session_busy' }
 
 /**
  * Erases a session with its messages, whatever their number: nothing finds them from here on, and a message sent later begins the
@@ -29,7 +40,9 @@ export const eraseSession =
       const erased = yield* d.storage.messages.erase({ projectId, agentId, sessionId, force })
       if (erased === undefined) return fail('session_not_found')
       if (erased === 'busy') return fail('session_busy')
-      d.waitingRoom.dismiss((message) => message.agentId === agentId && message.sessionId === sessionId)
+      d.waitingRoom.dismiss(
+        (message) => message.agentId === agentId && message.sessionId === sessionId,
+      )
       d.maintenance.wake()
       return ok(undefined)
     })

@@ -4,7 +4,12 @@ import { customHeadersProblem, type CustomHeaders } from '../domain/custom-heade
 import { EVENT_NAMES, freezeEvent, type SubscribableEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
 import { isSecret, newSecret } from '../domain/signature.js'
-import { webhookHeadersContext, webhookSecretContext, type Webhook, type WebhookChange } from '../domain/webhook.js'
+import {
+  webhookHeadersContext,
+  webhookSecretContext,
+  type Webhook,
+  type WebhookChange,
+} from '../domain/webhook.js'
 import { resumed, untried } from '../domain/webhook-health.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/storage.js'
 
@@ -70,16 +75,23 @@ type NotFound = { readonly kind: 'webhook_not_found' }
 export const getWebhook =
   (d: Pick<Deps, 'storage'>) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
-    d.storage.webhooks.get(projectId, webhookId).andThen((found) => (found ? ok(found) : fail('webhook_not_found')))
+    d.storage.webhooks
+      .get(projectId, webhookId)
+      .andThen((found) => (found ? ok(found) : fail('webhook_not_found')))
 
 export const listWebhooks =
   (d: Pick<Deps, 'storage'>) =>
   (projectId: string, page: PageOf): Stored<Page<Webhook>> =>
     d.storage.webhooks.list(projectId, page)
 
-export type WebhookChanges = { readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined }
+export type WebhookChanges = {
+  readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined
+}
 export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges }
-type UpdateDeps = Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock' | 'crypto' | 'policy'>
+type UpdateDeps = Pick<
+  Deps,
+  'storage' | 'sender' | 'deliveryWorker' | 'clock' | 'crypto' | 'policy'
+>
 
 /**
  * Changes what is given. A URL on another origin takes the headers of its own along only if they are given anew: whoever may change a
@@ -89,12 +101,20 @@ type UpdateDeps = Pick<Deps, 'storage' | 'sender' | 'deliveryWorker' | 'clock' |
  */
 export const updateWebhook =
   (d: UpdateDeps) =>
-  ({ projectId, webhookId, change }: UpdateWebhookInput): ResultAsync<Webhook, Invalid | Unavailable | NotFound> =>
+  ({
+    projectId,
+    webhookId,
+    change,
+  }: UpdateWebhookInput): ResultAsync<Webhook, Invalid | Unavailable | NotFound> =>
     safeTry(async function* () {
       yield* await check(d, projectId, change)
       const before = yield* getWebhook(d)({ projectId, webhookId })
       if (takesHeadersElsewhere(before, change)) return invalid('headers', HEADERS_STAY)
-      const updated = yield* d.storage.webhooks.update(projectId, webhookId, changeOf(d, change, before))
+      const updated = yield* d.storage.webhooks.update(
+        projectId,
+        webhookId,
+        changeOf(d, change, before),
+      )
       if (!updated) return fail('webhook_not_found')
       d.deliveryWorker.renew(updated)
       const isWorthALook = before.status.kind === 'disabled' || before.url !== updated.url
@@ -103,10 +123,12 @@ export const updateWebhook =
     })
 
 /** Again sent to, if it was not. */
-export const enableWebhook = (d: UpdateDeps) => (ref: WebhookRef) => updateWebhook(d)({ ...ref, change: { enabled: true } })
+export const enableWebhook = (d: UpdateDeps) => (ref: WebhookRef) =>
+  updateWebhook(d)({ ...ref, change: { enabled: true } })
 
 /** What it would get is made and kept, and sent once it is enabled. */
-export const disableWebhook = (d: UpdateDeps) => (ref: WebhookRef) => updateWebhook(d)({ ...ref, change: { enabled: false } })
+export const disableWebhook = (d: UpdateDeps) => (ref: WebhookRef) =>
+  updateWebhook(d)({ ...ref, change: { enabled: false } })
 
 export type RotateSecretInput = WebhookRef & {
   /** The caller's own; made when absent. */
@@ -131,12 +153,16 @@ export const rotateSecret =
     graceMs = DEFAULT_GRACE_MS,
   }: RotateSecretInput): ResultAsync<CreatedWebhook, Invalid | Unavailable | NotFound> =>
     safeTry(async function* () {
-      const problem = broken({ secret: secretRule(own), graceMs: integerRule(graceMs, 0, LONGEST_GRACE_MS) })
+      const problem = broken({
+        secret: secretRule(own),
+        graceMs: integerRule(graceMs, 0, LONGEST_GRACE_MS),
+      })
       if (problem) return problem
       const before = yield* getWebhook(d)({ projectId, webhookId })
       const context = webhookSecretContext(webhookId)
       // A caller that repeats its request must not make its new secret the old one too.
-      if (own !== undefined && d.crypto.unseal(before.secret, context) === own) return ok({ webhook: before, secret: own })
+      if (own !== undefined && d.crypto.unseal(before.secret, context) === own)
+        return ok({ webhook: before, secret: own })
       const secret = own ?? newSecret(d.crypto.randomBytes)
       const updatedAt = d.clock.now()
       const sealed = d.crypto.seal(secret, context)
@@ -152,7 +178,10 @@ export const finishRotation =
   (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'clock'>) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
     safeTry(async function* () {
-      const webhook = yield* d.storage.webhooks.update(projectId, webhookId, { previousSecret: null, updatedAt: d.clock.now() })
+      const webhook = yield* d.storage.webhooks.update(projectId, webhookId, {
+        previousSecret: null,
+        updatedAt: d.clock.now(),
+      })
       if (!webhook) return fail('webhook_not_found')
       d.deliveryWorker.renew(webhook)
       return ok(webhook)
@@ -161,11 +190,22 @@ export const finishRotation =
 /** Sends a `webhook.test` event to this webhook alone, subscribed or not; its delivery is retried as any other. */
 export const sendTestEvent =
   (d: Pick<Deps, 'storage' | 'deliveryWorker' | 'clock' | 'ids'>) =>
-  ({ projectId, webhookId }: WebhookRef): ResultAsync<WebhookDelivery, Unavailable | NotFound | { readonly kind: 'webhook_disabled' }> =>
+  ({
+    projectId,
+    webhookId,
+  }: WebhookRef): ResultAsync<
+    WebhookDelivery,
+    Unavailable | NotFound | { readonly kind: 'webhook_disabled' }
+  > =>
     safeTry(async function* () {
       const webhook = yield* getWebhook(d)({ projectId, webhookId })
       if (webhook.status.kind === 'disabled') return fail('webhook_disabled')
-      const event = freezeEvent({ event: 'webhook.test', data: { webhookId } }, d.ids.next(), projectId, d.clock.now())
+      const event = freezeEvent(
+        { event: 'webhook.test', data: { webhookId } },
+        d.ids.next(),
+        projectId,
+        d.clock.now(),
+      )
       const delivery = yield* d.storage.deliveries.publishTo(webhookId, event, d.ids.next())
       if (!delivery) return fail('webhook_not_found')
       d.deliveryWorker.wake()
@@ -188,15 +228,24 @@ const MAX_DESCRIPTION = 500
 const MAX_URL = 2_048
 const HEADER_LIMITS = { maxHeaders: 20, maxValueLength: 4_096 }
 
-async function check(d: Pick<Deps, 'storage' | 'sender' | 'policy'>, projectId: string, settings: WebhookChanges) {
+async function check(
+  d: Pick<Deps, 'storage' | 'sender' | 'policy'>,
+  projectId: string,
+  settings: WebhookChanges,
+) {
   const { url, events, agentId, description, headers } = settings
   const problem = broken({
     url: url === undefined ? undefined : textRule(url, MAX_URL),
     events: events === undefined ? undefined : eventsRule(events),
-    description: description === undefined || description === null ? undefined : textRule(description, MAX_DESCRIPTION),
+    description:
+      description === undefined || description === null
+        ? undefined
+        : textRule(description, MAX_DESCRIPTION),
   })
   if (problem) return problem
-  const misfit = headers && customHeadersProblem(headers, { ...HEADER_LIMITS, headerPrefix: d.policy.headerPrefix })
+  const misfit =
+    headers &&
+    customHeadersProblem(headers, { ...HEADER_LIMITS, headerPrefix: d.policy.headerPrefix })
   if (misfit) return invalid(misfit.path, misfit.message)
   if (url !== undefined) {
     const vetted = await d.sender.vet(url)
@@ -205,7 +254,9 @@ async function check(d: Pick<Deps, 'storage' | 'sender' | 'policy'>, projectId: 
   if (typeof agentId !== 'string') return ok(undefined)
   const agent = await d.storage.agents.get(projectId, agentId)
   if (agent.isErr()) return err(agent.error)
-  return agent.value?.id === agentId ? ok(undefined) : invalid('agentId', 'must be the id of an agent of this project')
+  return agent.value?.id === agentId
+    ? ok(undefined)
+    : invalid('agentId', 'must be the id of an agent of this project')
 }
 
 function eventsRule(events: readonly string[]): Rule {
@@ -215,23 +266,35 @@ function eventsRule(events: readonly string[]): Rule {
 }
 
 const secretRule = (secret: string | undefined): Rule =>
-  secret === undefined || isSecret(secret) ? undefined : 'must be whsec_ followed by base64 of 24 to 64 bytes'
+  secret === undefined || isSecret(secret)
+    ? undefined
+    : 'must be whsec_ followed by base64 of 24 to 64 bytes'
 
 const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }
 
-const HEADERS_STAY = 'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
+const HEADERS_STAY =
+  'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
 
-const takesHeadersElsewhere = ({ url: from, headers: kept }: Webhook, { url: to, headers }: WebhookChanges): boolean =>
+const takesHeadersElsewhere = (
+  { url: from, headers: kept }: Webhook,
+  { url: to, headers }: WebhookChanges,
+): boolean =>
   kept !== undefined && headers === undefined && to !== undefined && originOf(to) !== originOf(from)
 
 /** What is no URL, which a sender of the host's own may take, is a place of its own. */
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
 
-function changeOf(d: Pick<Deps, 'clock' | 'crypto'>, change: WebhookChanges, before: Webhook): WebhookChange {
+function changeOf(
+  d: Pick<Deps, 'clock' | 'crypto'>,
+  change: WebhookChanges,
+  before: Webhook,
+): WebhookChange {
   const { enabled, events, headers, ...settings } = change
   const now = d.clock.now()
-  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+  const given = Object.fromEntries(
+    Object.entries(settings).filter(([, value]) => value !== undefined),
+  )
   return {
     ...given,
     ...(events && { events: [...new Set(events)] }),
@@ -248,11 +311,17 @@ function sealedHeaders(
   headers: CustomHeaders | null = null,
 ): Webhook['headers'] | null {
   const names = Object.keys(headers ?? {})
-  return names.length === 0 ? null : { names, sealed: crypto.seal(JSON.stringify(headers), webhookHeadersContext(webhookId)) }
+  return names.length === 0
+    ? null
+    : { names, sealed: crypto.seal(JSON.stringify(headers), webhookHeadersContext(webhookId)) }
 }
 
 /** Nothing when it is so already: a webhook that was disabled for its failures keeps that reason. */
-function toggled({ status, health }: Webhook, enabled: boolean | undefined, now: number): Partial<WebhookChange> {
+function toggled(
+  { status, health }: Webhook,
+  enabled: boolean | undefined,
+  now: number,
+): Partial<WebhookChange> {
   if (enabled === undefined || enabled === (status.kind === 'enabled')) return {}
   return { status: statusFor(enabled, now), ...(enabled && { health: resumed(health, now) }) }
 }

@@ -4,7 +4,11 @@ import type { AttemptCount, MessageCount } from '../ports/activity.js'
 import type { Stored } from '../ports/storage.js'
 import type { Deps } from './deps.js'
 
-export type ReadActivityInput = { readonly projectId: string; readonly bucketMs: number; readonly buckets: number }
+export type ReadActivityInput = {
+  readonly projectId: string
+  readonly bucketMs: number
+  readonly buckets: number
+}
 
 /** `since` is where the first bucket begins; the last one is not over yet. Buckets in which nothing happened have no counts. */
 export type Activity = {

@@ -14,12 +14,20 @@ export type GetMessageInput = {
   readonly waitMs?: number | undefined
   readonly abort?: Caller | undefined
 }
-export type GetMessageError = Unavailable | { readonly kind: 'agent_not_found' | 'message_not_found' }
+export type GetMessageError =
+  | Unavailable
+  | { readonly kind: 'agent_not_found' | 'message_not_found' }
 
 /** The message's later state. */
 export const getMessage =
   (d: Pick<Deps, 'storage' | 'waitingRoom' | 'clock' | 'policy'>) =>
-  ({ projectId, agent: name, messageId, waitMs = 0, abort }: GetMessageInput): ResultAsync<Message, GetMessageError> =>
+  ({
+    projectId,
+    agent: name,
+    messageId,
+    waitMs = 0,
+    abort,
+  }: GetMessageInput): ResultAsync<Message, GetMessageError> =>
     safeTry(async function* () {
       const agent = yield* d.storage.agents.get(projectId, name)
       if (!agent) return fail('agent_not_found')
@@ -58,7 +66,10 @@ export const listMessages =
     state,
     order,
     page,
-  }: ListMessagesInput): ResultAsync<Page<Message>, Unavailable | { readonly kind: 'agent_not_found' }> =>
+  }: ListMessagesInput): ResultAsync<
+    Page<Message>,
+    Unavailable | { readonly kind: 'agent_not_found' }
+  > =>
     safeTry(async function* () {
       const agent = yield* d.storage.agents.get(projectId, name)
       if (!agent) return fail('agent_not_found')
@@ -78,21 +89,33 @@ const MOST_TEXT = 2 * 1024 * 1024
 const PART = 20
 
 /** The page, or as much of it as goes to the message with which it has so much text. */
-function pageOfText({ limit, cursor: first }: PageOf, list: (part: PageOf) => Stored<Page<Message>>): Stored<Page<Message>> {
+function pageOfText(
+  { limit, cursor: first }: PageOf,
+  list: (part: PageOf) => Stored<Page<Message>>,
+): Stored<Page<Message>> {
   return safeTry(async function* () {
     const data: Message[] = []
     let text = 0
     for (let cursor = first; ;) {
-      const part = yield* list({ limit: Math.min(PART, limit - data.length), ...(cursor !== undefined && { cursor }) })
+      const part = yield* list({
+        limit: Math.min(PART, limit - data.length),
+        ...(cursor !== undefined && { cursor }),
+      })
       for (const message of part.data) {
         data.push(message)
         text += textLength(message)
-        if (text >= MOST_TEXT) return ok({ data, nextCursor: message === part.data.at(-1) ? part.nextCursor : message.id })
+        if (text >= MOST_TEXT)
+          return ok({
+            data,
+            nextCursor: message === part.data.at(-1) ? part.nextCursor : message.id,
+          })
       }
-      if (part.nextCursor === null || data.length === limit) return ok({ data, nextCursor: part.nextCursor })
+      if (part.nextCursor === null || data.length === limit)
+        return ok({ data, nextCursor: part.nextCursor })
       cursor = part.nextCursor
     }
   })
 }
 
-const textLength = ({ message, state }: Message): number => message.length + (state.kind === 'responded' ? state.response.length : 0)
+const textLength = ({ message, state }: Message): number =>
+  message.length + (state.kind === 'responded' ? state.response.length : 0)

@@ -8,7 +8,11 @@ import type { Deps } from './deps.js'
 export type ResealPlace = { readonly of: 'webhooks' | 'agents'; readonly after: number }
 
 /** Of the rows that this call came by, of all projects. `unopened`: none of the keys at hand opens them. With `next` the caller goes on. */
-export type ResealedSecrets = { readonly resealed: number; readonly unopened: number; readonly next?: ResealPlace }
+export type ResealedSecrets = {
+  readonly resealed: number
+  readonly unopened: number
+  readonly next?: ResealPlace
+}
 
 /** Rows of one step, which is a commit of its own: everybody else's writes come between two. */
 const STEP = 100
@@ -23,12 +27,22 @@ export const resealSecrets =
     safeTry(async function* () {
       const { next, ...found } = yield* step(d, of, after)
       if (next !== undefined) return ok({ ...found, next: { of, after: next } })
-      return ok({ ...found, ...(of === 'webhooks' && { next: { of: 'agents', after: 0 } as const }) })
+      return ok({
+        ...found,
+        ...(of === 'webhooks' && { next: { of: 'agents', after: 0 } as const }),
+      })
     })
 
-function step({ storage, crypto }: Pick<Deps, 'storage' | 'crypto'>, of: ResealPlace['of'], after: number) {
+function step(
+  { storage, crypto }: Pick<Deps, 'storage' | 'crypto'>,
+  of: ResealPlace['of'],
+  after: number,
+) {
   const bounds = { after, limit: STEP }
   return of === 'webhooks'
-    ? storage.webhooks.reseal({ ...bounds, reseal: (webhook) => resealWebhook(webhook, crypto.reseal) })
+    ? storage.webhooks.reseal({
+        ...bounds,
+        reseal: (webhook) => resealWebhook(webhook, crypto.reseal),
+      })
     : storage.agents.reseal({ ...bounds, reseal: (agent) => resealAgent(agent, crypto.reseal) })
 }

@@ -8,7 +8,13 @@ export const runTokenOf = (crypto: Crypto, messageId: string, leaseToken: number
   `amr_${leaseToken}_${crypto.mac('run', `${messageId}.${leaseToken}`)}`
 
 /** The lease token of a run token that is genuine for this message. */
-export function readRunToken(crypto: Crypto, messageId: string, runToken: string): number | undefined {
+export function readRunToken(
+  crypto: Crypto,
+  messageId: string,
+  runToken: string,
+): number | undefined {
   const [, leaseToken, code = ''] = /^amr_(\d{1,15})_(.+)$/.exec(runToken) ?? []
-  return leaseToken !== undefined && crypto.isMac('run', `${messageId}.${leaseToken}`, code) ? Number(leaseToken) : undefined
+  return leaseToken !== undefined && crypto.isMac('run', `${messageId}.${leaseToken}`, code)
+    ? Number(leaseToken)
+    : undefined
 }

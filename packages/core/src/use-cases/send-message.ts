@@ -1,10 +1,20 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
-import { canonicalJson, isJsonObject, jsonProblem, type Json, type JsonObject } from '../domain/json.js'
+import {
+  canonicalJson,
+  isJsonObject,
+  jsonProblem,
+  type Json,
+  type JsonObject,
+} from '../domain/json.js'
 import type { Limits } from '../domain/limits.js'
 import type { Message } from '../domain/message.js'
-import { resolvePrincipal, type ExecutionPrincipal, type PrincipalError } from '../domain/principal.js'
+import {
+  resolvePrincipal,
+  type ExecutionPrincipal,
+  type PrincipalError,
+} from '../domain/principal.js'
 import { parseTrace } from '../domain/trace.js'
 import type { AgentStore } from '../ports/agent-store.js'
 import type { Accepted, MessageStore, NewMessage } from '../ports/message-store.js'
@@ -48,7 +58,10 @@ type DraftDeps = Pick<Deps, 'clock' | 'ids' | 'crypto' | 'telemetry' | 'policy'>
 type SendDeps = DraftDeps & Pick<Deps, 'storage' | 'dispatcher' | 'waitingRoom'>
 
 /** What a message is accepted through: the storage, or what an adapter makes of a transaction of the host's own. */
-export type AcceptStores = { readonly agents: Pick<AgentStore, 'get'>; readonly messages: Pick<MessageStore, 'accept'> }
+export type AcceptStores = {
+  readonly agents: Pick<AgentStore, 'get'>
+  readonly messages: Pick<MessageStore, 'accept'>
+}
 
 /** Stores the message durably, once for a key, and waits a bounded time for its answer (S§4.1). */
 export const sendMessage =
@@ -62,10 +75,17 @@ export const sendMessage =
  */
 export const enqueueMessage =
   (d: DraftDeps) =>
-  (input: Omit<SendInput, 'waitMs' | 'abort'>, transaction: AcceptStores): ResultAsync<Sent, SendError> =>
+  (
+    input: Omit<SendInput, 'waitMs' | 'abort'>,
+    transaction: AcceptStores,
+  ): ResultAsync<Sent, SendError> =>
     new ResultAsync(enqueue(d, input, transaction))
 
-async function enqueue(d: DraftDeps, input: SendInput, stores: AcceptStores): Promise<Result<Sent, SendError>> {
+async function enqueue(
+  d: DraftDeps,
+  input: SendInput,
+  stores: AcceptStores,
+): Promise<Result<Sent, SendError>> {
   const drafted = await draft(d, input, stores.agents)
   if (drafted.isErr()) return err(drafted.error)
   const accepted = await stores.messages.accept(drafted.value.message)
@@ -80,7 +100,9 @@ async function send(d: SendDeps, input: SendInput): Promise<Result<Sent, SendErr
 
   // Undefined when the agent does not run here or has no free slot: the message is then only queued.
   const slot = d.dispatcher.reserve(agent.id, born.sessionId)
-  const answered = await d.storage.messages.accept(slot ? { ...born, claimUntil: born.now + d.policy.runLeaseMs } : born)
+  const answered = await d.storage.messages.accept(
+    slot ? { ...born, claimUntil: born.now + d.policy.runLeaseMs } : born,
+  )
   if (answered.isErr() || answered.value.kind !== 'claimed') slot?.release()
   if (answered.isErr()) return err(answered.error)
   const accepted = answered.value
@@ -99,7 +121,11 @@ async function send(d: SendDeps, input: SendInput): Promise<Result<Sent, SendErr
 type Draft = { readonly agent: Agent; readonly message: NewMessage }
 
 /** Checks the request, and makes of it a message that nothing has stored yet. */
-async function draft(d: DraftDeps, input: SendInput, agents: AcceptStores['agents']): Promise<Result<Draft, SendError>> {
+async function draft(
+  d: DraftDeps,
+  input: SendInput,
+  agents: AcceptStores['agents'],
+): Promise<Result<Draft, SendError>> {
   const problem = broken(sendRules(input, d.policy.limits))
   if (problem) return problem
   const found = await agents.get(input.projectId, input.agent)
@@ -111,23 +137,47 @@ async function draft(d: DraftDeps, input: SendInput, agents: AcceptStores['agent
   return ok({ agent, message: newMessage(d, input, agent, principal.value) })
 }
 
-function sentOf(d: DraftDeps, { agent, message: born }: Draft, accepted: Accepted): Result<Sent, SendError> {
+function sentOf(
+  d: DraftDeps,
+  { agent, message: born }: Draft,
+  accepted: Accepted,
+): Result<Sent, SendError> {
   if (accepted.kind === 'agent_not_running') return err(notRunning(agent, born.now))
   if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
   if (accepted.kind === 'session_full') return fail('session_full')
   const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
   const attached = accepted.kind === 'existing'
-  if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint) return fail('idempotency_mismatch')
-  d.telemetry.record({ name: 'message.accepted', messageId: message.id, agentId: agent.id, projectId: agent.projectId, attached })
+  if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint)
+    return fail('idempotency_mismatch')
+  d.telemetry.record({
+    name: 'message.accepted',
+    messageId: message.id,
+    agentId: agent.id,
+    projectId: agent.projectId,
+    attached,
+  })
   return ok({ attached, message })
 }
 
-function newMessage(d: DraftDeps, input: SendInput, agent: Agent, executionPrincipal: ExecutionPrincipal): NewMessage {
+function newMessage(
+  d: DraftDeps,
+  input: SendInput,
+  agent: Agent,
+  executionPrincipal: ExecutionPrincipal,
+): NewMessage {
   const { projectId, sessionId, message, metadata, idempotencyKey } = input
   const now = d.clock.now()
   const trace = parseTrace(input.traceparent, input.tracestate)
   return {
-    ...{ id: d.ids.next(), projectId, agentId: agent.id, sessionId, message, executionPrincipal, now },
+    ...{
+      id: d.ids.next(),
+      projectId,
+      agentId: agent.id,
+      sessionId,
+      message,
+      executionPrincipal,
+      now,
+    },
     ...(metadata && { metadata }),
     ...(trace && { trace }),
     ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
@@ -135,8 +185,16 @@ function newMessage(d: DraftDeps, input: SendInput, agent: Agent, executionPrinc
 }
 
 /** Equal for equal requests, whatever the order of their keys. */
-function fingerprintOf(d: DraftDeps, { sessionId, message, metadata, executionPrincipal }: SendInput): string {
-  const asked: JsonObject = { sessionId, message, metadata: metadata ?? null, executionPrincipal: (executionPrincipal ?? null) as Json }
+function fingerprintOf(
+  d: DraftDeps,
+  { sessionId, message, metadata, executionPrincipal }: SendInput,
+): string {
+  const asked: JsonObject = {
+    sessionId,
+    message,
+    metadata: metadata ?? null,
+    executionPrincipal: (executionPrincipal ?? null) as Json,
+  }
   return d.crypto.sha256(canonicalJson(asked))
 }
 

@@ -11,8 +11,24 @@ import type { Admission } from '../workers/delivery-worker.js'
 import { insist } from '../workers/insist.js'
 import type { Deps } from './deps.js'
 
-type SettleDeps = Pick<Deps, 'storage' | 'signal' | 'deliveryWorker' | 'clock' | 'random' | 'ids' | 'telemetry' | 'policy' | 'over'>
-export type Settled = { readonly held: Held; readonly message: RunningMessage; readonly run: FinishedRun; readonly maxAttempts: number }
+type SettleDeps = Pick<
+  Deps,
+  | 'storage'
+  | 'signal'
+  | 'deliveryWorker'
+  | 'clock'
+  | 'random'
+  | 'ids'
+  | 'telemetry'
+  | 'policy'
+  | 'over'
+>
+export type Settled = {
+  readonly held: Held
+  readonly message: RunningMessage
+  readonly run: FinishedRun
+  readonly maxAttempts: number
+}
 
 /**
  * Records what a run came to: answer, new try or failure, with its event and deliveries, in one commit. A result in hand
@@ -20,12 +36,25 @@ export type Settled = { readonly held: Held; readonly message: RunningMessage; r
  */
 export const settleRun =
   (d: SettleDeps) =>
-  async ({ held, message, run, maxAttempts }: Settled): Promise<Result<RecordedRun, Unavailable>> => {
+  async ({
+    held,
+    message,
+    run,
+    maxAttempts,
+  }: Settled): Promise<Result<RecordedRun, Unavailable>> => {
     const now = d.clock.now()
     const checked = checkedResponse(run, d.policy.limits.responseLength)
-    const { state, event } = decideAfterRun(message, checked, { ...d.policy.dispatch, maxAttempts }, now, d.random.next())
+    const { state, event } = decideAfterRun(
+      message,
+      checked,
+      { ...d.policy.dispatch, maxAttempts },
+      now,
+      d.random.next(),
+    )
     const outgoing = event && outgoingOf(d, event, message.projectId, message.trace)
-    const written = await insist(d, () => d.storage.messages.recordRun({ ...held, state, now, ...(outgoing && { outgoing }) }))
+    const written = await insist(d, () =>
+      d.storage.messages.recordRun({ ...held, state, now, ...(outgoing && { outgoing }) }),
+    )
     if (written.isErr()) return written
     const recorded = written.value
     const facts = { messageId: message.id, agentId: message.agentId, attempt: message.attempt }
@@ -40,7 +69,10 @@ export const settleRun =
       durationMs: Math.max(0, now - message.state.startedAt),
       state: state.kind,
       ...(state.kind === 'queued' && { nextRunAt: state.notBefore }),
-      ...(checked.kind === 'failed' && { error: checked.error.code, detail: checked.error.message }),
+      ...(checked.kind === 'failed' && {
+        error: checked.error.code,
+        detail: checked.error.message,
+      }),
     })
     d.signal.notify(recorded.message)
     if (outgoing) d.deliveryWorker.take(recorded.deliveries, outgoing.claim)
@@ -59,7 +91,11 @@ export function outgoingOf(
 ): Admitted {
   const claim = d.deliveryWorker.admit()
   const event = freezeEvent(payload, d.ids.next(), projectId, d.clock.now())
-  return { event: { ...event, ...(trace && { trace }) }, nextDeliveryId: () => d.ids.next(), ...(claim && { claim }) }
+  return {
+    event: { ...event, ...(trace && { trace }) },
+    nextDeliveryId: () => d.ids.next(),
+    ...(claim && { claim }),
+  }
 }
 
 function checkedResponse(run: FinishedRun, maxLength: number): FinishedRun {

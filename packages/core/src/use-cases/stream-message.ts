@@ -19,11 +19,19 @@ export type StreamMessageError = GetMessageError | { readonly kind: 'too_many_st
 /** Follows a message until it is final; undefined when the caller has seen all of it. The message does not notice who follows it. */
 export const streamMessage =
   (d: Pick<Deps, 'answerStreams'> & Parameters<typeof getMessage>[0]) =>
-  ({ lastEventId = '', ...ref }: StreamMessageInput): ResultAsync<AnswerStream | undefined, StreamMessageError> =>
+  ({
+    lastEventId = '',
+    ...ref
+  }: StreamMessageInput): ResultAsync<AnswerStream | undefined, StreamMessageError> =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(ref)
       const after = readPosition(lastEventId)
-      if (isFinal(message.state) && after?.offset === message.state.kind && after.attempt === message.attempt) return ok(undefined)
+      if (
+        isFinal(message.state) &&
+        after?.offset === message.state.kind &&
+        after.attempt === message.attempt
+      )
+        return ok(undefined)
       const stream = d.answerStreams.open(message, after)
       return stream ? ok(stream) : fail('too_many_streams')
     })

@@ -22,12 +22,18 @@ export type AnswerStreams = {
 /** `emit` never throws; after `end` it does nothing. */
 type LiveRun = { emit(chunk: string): void; end(): void }
 
-type Follower = { readonly message: Message; readonly reader: StreamReader; readonly seat: StreamSeat }
+type Follower = {
+  readonly message: Message
+  readonly reader: StreamReader
+  readonly seat: StreamSeat
+}
 
 /** Messages of one poll: each is read whole, and may be long. Of more than these, each has its turn in one of the next polls. */
 const MOST_POLLED = 100
 
-export function createAnswerStreams(d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>): AnswerStreams {
+export function createAnswerStreams(
+  d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>,
+): AnswerStreams {
   const runs = new Map<string, (follower: Follower) => void>()
   const followers = new Map<string, Set<Follower>>()
   const perProject = new Map<string, number>()
@@ -81,8 +87,14 @@ export function createAnswerStreams(d: Pick<Platform, 'storage' | 'signal' | 'cl
       stopListening()
       count(follower, -1)
     }
-    const follower = { message, reader, seat: createStreamSeat({ ...d.policy.stream, reader, onLeave }) }
-    const stopListening = d.signal.listen(message.id, (heard) => (heard ? show(follower, heard) : void look([follower])))
+    const follower = {
+      message,
+      reader,
+      seat: createStreamSeat({ ...d.policy.stream, reader, onLeave }),
+    }
+    const stopListening = d.signal.listen(message.id, (heard) =>
+      heard ? show(follower, heard) : void look([follower]),
+    )
     count(follower, 1)
     runs.get(message.id)?.(follower)
     if (closed) follower.seat.finish()

@@ -1,19 +1,31 @@
 import { okAsync } from 'neverthrow'
 import { decideNextState } from '../domain/delivery.js'
 import { traceIdOf } from '../domain/trace.js'
-import type { AttemptRecord, ClaimedDelivery, DeliveryDetail, RecordedAttempt } from '../ports/delivery-store.js'
+import type {
+  AttemptRecord,
+  ClaimedDelivery,
+  DeliveryDetail,
+  RecordedAttempt,
+} from '../ports/delivery-store.js'
 import type { Stored } from '../ports/storage.js'
 import type { Platform } from '../use-cases/deps.js'
 import { insist } from './insist.js'
 import { judgeOf, tellOf, type Judged } from './judge-webhook.js'
 
-export type AttemptDeps = Pick<Platform, 'storage' | 'attempts' | 'clock' | 'random' | 'ids' | 'telemetry' | 'policy' | 'over'>
+export type AttemptDeps = Pick<
+  Platform,
+  'storage' | 'attempts' | 'clock' | 'random' | 'ids' | 'telemetry' | 'policy' | 'over'
+>
 
 /** An attempt that was made, and what is to be kept of it. */
 export type Made = { readonly claimed: ClaimedDelivery; readonly record: AttemptRecord }
 
 /** Has it made, and decides. `failing`: ids of webhooks that may be worse than as they were claimed. Never rejects. */
-export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery, failing: ReadonlySet<string>): Promise<Made> {
+export async function makeAttempt(
+  d: AttemptDeps,
+  claimed: ClaimedDelivery,
+  failing: ReadonlySet<string>,
+): Promise<Made> {
   const { delivery, lease, webhook } = claimed
   const { startedAt, endedAt, requestHeaders, outcome } = await d.attempts.make(claimed)
   const durationMs = Math.max(0, endedAt - startedAt)
@@ -22,7 +34,13 @@ export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery, fail
   const judge = judgeOf(d, webhook, outcome, endedAt, failing.has(webhook.id))
   return {
     claimed,
-    record: { deliveryId: delivery.id, token: lease.token, attempt, state, ...(judge && { judge, webhookId: webhook.id }) },
+    record: {
+      deliveryId: delivery.id,
+      token: lease.token,
+      attempt,
+      state,
+      ...(judge && { judge, webhookId: webhook.id }),
+    },
   }
 }
 
@@ -33,7 +51,10 @@ export async function makeAttempt(d: AttemptDeps, claimed: ClaimedDelivery, fail
 export async function recordAttempt(d: AttemptDeps, made: Made): Promise<Judged | undefined> {
   const recorded = await insist(d, recording(d, made))
   if (recorded.isErr()) return undefined
-  d.telemetry.record({ name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused', ...factsOf(made) })
+  d.telemetry.record({
+    name: recorded.value.kind === 'recorded' ? 'delivery.attempted' : 'delivery.refused',
+    ...factsOf(made),
+  })
   const judged = recorded.value.kind === 'recorded' ? recorded.value.webhook : undefined
   if (judged) tellOf(d, judged)
   return judged
@@ -43,20 +64,35 @@ export async function recordAttempt(d: AttemptDeps, made: Made): Promise<Judged 
  * Again only after a look whether the answer alone was lost: a success counts whatever came since, and would count twice once somebody has
  * asked for the delivery to be made anew.
  */
-function recording({ storage: { deliveries } }: AttemptDeps, { claimed: { delivery }, record }: Made): () => Stored<RecordedAttempt> {
+function recording(
+  { storage: { deliveries } }: AttemptDeps,
+  { claimed: { delivery }, record }: Made,
+): () => Stored<RecordedAttempt> {
   let isRepeat = false
   return () => {
     if (isRepeat)
       return deliveries
         .get(delivery.projectId, delivery.id)
-        .andThen((found) => (isOnRecord(found, record) ? okAsync({ kind: 'recorded' } as const) : deliveries.recordAttempt(record)))
+        .andThen((found) =>
+          isOnRecord(found, record)
+            ? okAsync({ kind: 'recorded' } as const)
+            : deliveries.recordAttempt(record),
+        )
     isRepeat = true
     return deliveries.recordAttempt(record)
   }
 }
 
-const isOnRecord = (found: DeliveryDetail | undefined, { attempt: { startedAt, durationMs, outcome } }: AttemptRecord): boolean =>
-  found?.attempts.some((one) => one.startedAt === startedAt && one.durationMs === durationMs && one.outcome.kind === outcome.kind) ?? false
+const isOnRecord = (
+  found: DeliveryDetail | undefined,
+  { attempt: { startedAt, durationMs, outcome } }: AttemptRecord,
+): boolean =>
+  found?.attempts.some(
+    (one) =>
+      one.startedAt === startedAt &&
+      one.durationMs === durationMs &&
+      one.outcome.kind === outcome.kind,
+  ) ?? false
 
 function factsOf({ claimed: { delivery, webhook, trace }, record: { attempt, state } }: Made) {
   const { durationMs, outcome } = attempt
@@ -69,7 +105,9 @@ function factsOf({ claimed: { delivery, webhook, trace }, record: { attempt, sta
     attemptNumber: delivery.attemptCount + 1,
     durationMs,
     outcome: outcome.kind,
-    ...('statusCode' in outcome ? { statusCode: outcome.statusCode } : { error: outcome.error, detail: outcome.detail }),
+    ...('statusCode' in outcome
+      ? { statusCode: outcome.statusCode }
+      : { error: outcome.error, detail: outcome.detail }),
     state: state.kind,
     ...(state.kind === 'pending' && { nextAttemptAt: state.nextAttemptAt }),
     ...(trace && { traceId: traceIdOf(trace) }),

@@ -14,7 +14,10 @@ function scene(leftMs: number) {
   const { id } = aWebhook()
   const order: AttemptOrder = {
     delivery: { id: 'delivery', event: 'message.responded' },
-    webhook: aWebhook({ id, secret: crypto.seal(newSecret(crypto.randomBytes), webhookSecretContext(id)) }),
+    webhook: aWebhook({
+      id,
+      secret: crypto.seal(newSecret(crypto.randomBytes), webhookSecretContext(id)),
+    }),
     lease: { until: clock.now() + leftMs },
     body: '{}',
   }
@@ -26,14 +29,20 @@ it('gives a request the deadline of the policy, or what is left of its lease', a
   for (const leftMs of [deadlineMs + 1, deadlineMs - 1]) {
     const { made, sender } = scene(leftMs)
     expect((await made()).outcome.kind).toBe('accepted')
-    expect(sender.requests.map((request) => request.deadlineMs)).toEqual([Math.min(leftMs, deadlineMs)])
+    expect(sender.requests.map((request) => request.deadlineMs)).toEqual([
+      Math.min(leftMs, deadlineMs),
+    ])
   }
 })
 
 it('sends nothing when another process may send it already', async () => {
   const { made, sender } = scene(0)
   expect(await made()).toMatchObject({
-    outcome: { kind: 'unreachable', error: 'interrupted', detail: 'its turn came too late to be sent' },
+    outcome: {
+      kind: 'unreachable',
+      error: 'interrupted',
+      detail: 'its turn came too late to be sent',
+    },
   })
   expect(sender.requests).toEqual([])
 })

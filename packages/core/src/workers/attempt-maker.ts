@@ -21,13 +21,24 @@ export function attemptMaker(d: AttemptMakerOptions): AttemptMaker {
       const deadlineMs = Math.min(d.policy.deliver.deadlineMs, order.lease.until - startedAt)
       if (deadlineMs <= 0) return { startedAt, endedAt: startedAt, outcome: TOO_LATE }
       const headers = requestHeaders(d, order)
-      const outcome = headers ? redacted(await send(d, order, headers.sent, deadlineMs), headers) : UNSEALABLE
-      return { startedAt, endedAt: d.clock.now(), ...(headers && { requestHeaders: headers.kept }), outcome }
+      const outcome = headers
+        ? redacted(await send(d, order, headers.sent, deadlineMs), headers)
+        : UNSEALABLE
+      return {
+        startedAt,
+        endedAt: d.clock.now(),
+        ...(headers && { requestHeaders: headers.kept }),
+        outcome,
+      }
     },
   }
 }
 
-const TOO_LATE: Outcome = { kind: 'unreachable', error: 'interrupted', detail: 'its turn came too late to be sent' }
+const TOO_LATE: Outcome = {
+  kind: 'unreachable',
+  error: 'interrupted',
+  detail: 'its turn came too late to be sent',
+}
 const UNSEALABLE: Outcome = {
   kind: 'unreachable',
   error: 'unsealable_secret',
@@ -36,7 +47,9 @@ const UNSEALABLE: Outcome = {
 
 /** Some receivers send back what they were sent, to help who is looking for a mistake. */
 const redacted = (outcome: Outcome, { redact }: RequestHeaders): Outcome =>
-  outcome.kind === 'unreachable' ? outcome : { ...outcome, responseBody: redact(outcome.responseBody) }
+  outcome.kind === 'unreachable'
+    ? outcome
+    : { ...outcome, responseBody: redact(outcome.responseBody) }
 
 async function send(
   d: AttemptMakerOptions,

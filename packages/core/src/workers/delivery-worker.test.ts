@@ -18,7 +18,10 @@ async function worker(attempts?: AttemptMaker) {
   const platform = fakePlatform()
   platform.sender.hold()
   const { id } = aWebhook()
-  const webhook = aWebhook({ id, secret: platform.crypto.seal(newSecret(platform.crypto.randomBytes), webhookSecretContext(id)) })
+  const webhook = aWebhook({
+    id,
+    secret: platform.crypto.seal(newSecret(platform.crypto.randomBytes), webhookSecretContext(id)),
+  })
   const workSignal = memoryWorkSignal()
   let claims = 0
   const { claimDue } = platform.storage.deliveries
@@ -38,10 +41,27 @@ async function worker(attempts?: AttemptMaker) {
       const { id, projectId, name, body, createdAt } = anEvent(anAgent())
       const state = { kind: 'sending', leaseUntil: createdAt, step: 0 } as const
       const until = platform.clock.now() + defaultPolicy.deliver.leaseMs
-      const delivery = { id, projectId, webhookId: webhook.id, eventId: id, event: name, attemptCount: 0, state, createdAt }
+      const delivery = {
+        id,
+        projectId,
+        webhookId: webhook.id,
+        eventId: id,
+        event: name,
+        attemptCount: 0,
+        state,
+        createdAt,
+      }
       return { delivery, webhook, lease: { token: 1, until }, body }
     })
-  return { webhook, deliveries, committed, claimed: () => claims, ...platform, workSignal, settled: () => platform.clock.advance(0) }
+  return {
+    webhook,
+    deliveries,
+    committed,
+    claimed: () => claims,
+    ...platform,
+    workSignal,
+    settled: () => platform.clock.advance(0),
+  }
 }
 
 it('looks for what a full webhook was not born with once it has room, and not before', async () => {
@@ -75,7 +95,9 @@ it('looks again at once for what was passed over by a look during which its webh
   const looks: (() => void)[] = []
   const { claimDue } = storage.deliveries
   storage.deliveries.claimDue = (query) =>
-    ResultAsync.fromSafePromise(new Promise<void>((begin) => looks.push(begin))).andThen(() => claimDue(query))
+    ResultAsync.fromSafePromise(new Promise<void>((begin) => looks.push(begin))).andThen(() =>
+      claimDue(query),
+    )
   deliveries.take(committed(2 * MOST), deliveries.admit())
   deliveries.wake()
   await settled()
@@ -96,7 +118,10 @@ it('G6: asks for no more than a share of each: of a webhook twice what it may be
   deliveries.wake()
   await settled()
   deliveries.take(
-    committed(MOST + 3).map((one): ClaimedDelivery => ({ ...one, delivery: { ...one.delivery, attemptCount: 1 } })),
+    committed(MOST + 3).map((one): ClaimedDelivery => ({
+      ...one,
+      delivery: { ...one.delivery, attemptCount: 1 },
+    })),
     deliveries.admit(),
   )
   deliveries.wake()
@@ -143,7 +168,11 @@ it('goes on with retries that were due when it held as many as it may', async ()
 
 it('lets go of what a thread came to only after its lease: nothing was sent, so it is no attempt', async () => {
   const outcome = { kind: 'unreachable', error: 'interrupted', detail: 'too late' } as const
-  const make: AttemptMaker['make'] = async ({ lease: { until } }) => ({ startedAt: until, endedAt: until, outcome })
+  const make: AttemptMaker['make'] = async ({ lease: { until } }) => ({
+    startedAt: until,
+    endedAt: until,
+    outcome,
+  })
   const { deliveries, committed, storage, settled } = await worker({ make })
   let records = 0
   const { recordAttempt } = storage.deliveries
@@ -174,7 +203,9 @@ it('gives up all that waits when it stops, and what is committed for it after th
   sender.release()
   await stopping
   deliveries.take(late, admission)
-  expect(calls).toEqual([first.slice(MOST), late].map((given) => given.map(({ delivery }) => delivery.id)))
+  expect(calls).toEqual(
+    [first.slice(MOST), late].map((given) => given.map(({ delivery }) => delivery.id)),
+  )
   expect(new Set(announced)).toEqual(new Set(['deliveries']))
 })
 

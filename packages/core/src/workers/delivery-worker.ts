@@ -39,7 +39,9 @@ export type DeliveryWorker = {
 /** `passedOver`: the webhooks and projects that had no room when something for them was committed. */
 export type Admission = NonNullable<Outgoing['claim']> & { readonly passedOver: readonly string[] }
 
-export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal'>): DeliveryWorker {
+export function createDeliveryWorker(
+  d: AttemptDeps & Pick<Platform, 'workSignal'>,
+): DeliveryWorker {
   const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
   const turns = createTurns(d.policy.deliver)
   const attempts = new Set<Promise<void>>()
@@ -57,7 +59,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
   let stopHearing = (): void => undefined
   const loop = createLoop(d, 'delivery worker', d.policy.pollMs, tick)
 
-  const enqueue = (claimed: ClaimedDelivery): Promise<void> => new Promise((done) => turns.add({ claimed, done }))
+  const enqueue = (claimed: ClaimedDelivery): Promise<void> =>
+    new Promise((done) => turns.add({ claimed, done }))
 
   function wake(): void {
     if (phase === 'started') loop.wake()
@@ -108,7 +111,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
     if (claims.length === 0) return
     const held = claims.map(givenUp)
     const released = await d.storage.deliveries.release(held, d.clock.now())
-    if (released.isErr()) return d.telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
+    if (released.isErr())
+      return d.telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
     if (released.value > 0 && phase === 'draining') d.workSignal.announce({ kind: 'deliveries' })
   }
 
@@ -124,7 +128,9 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
 
   /** By our stop, or because its turn came after its lease: no receiver's health and no delivery's schedule is to suffer of that. */
   function isCutShort({ claimed: { lease }, record: { attempt } }: Made): boolean {
-    return isInterrupted(attempt.outcome) && (phase === 'draining' || attempt.startedAt >= lease.until)
+    return (
+      isInterrupted(attempt.outcome) && (phase === 'draining' || attempt.startedAt >= lease.until)
+    )
   }
 
   /** The next request need not wait for the record of the last, unless the webhook is to be judged: that may end what goes there. */
@@ -158,7 +164,8 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
   /** What waits for a webhook that is to be left alone is let go as well. Of one that answers again, or of its disabling, more is due. */
   function heed({ before, after }: Judged): void {
     if (after.status.kind === 'disabled' || after.health.circuit.kind === 'open') drop(after.id)
-    const hasClosed = before.health.circuit.kind === 'open' && after.health.circuit.kind === 'closed'
+    const hasClosed =
+      before.health.circuit.kind === 'open' && after.health.circuit.kind === 'closed'
     if (hasClosed || before.status.kind !== after.status.kind) loop.wake()
   }
 
@@ -187,11 +194,19 @@ export function createDeliveryWorker(d: AttemptDeps & Pick<Platform, 'workSignal
       perProject: Math.ceil(prefetch / 4),
       retries: Math.max(0, retryShare(prefetch) - turns.waitingRetries),
     }
-    const claims = await d.storage.deliveries.claimDue({ now, until: now + leaseMs, ...bounds, except: turns.full })
-    if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
+    const claims = await d.storage.deliveries.claimDue({
+      now,
+      until: now + leaseMs,
+      ...bounds,
+      except: turns.full,
+    })
+    if (claims.isErr())
+      d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
     // What stays below every bound is all that is due, but for the retries that were not asked for.
-    moreDue ||= bounds.retries === 0 || (claimed.length > 0 && claimed.length >= Math.min(...Object.values(bounds)))
+    moreDue ||=
+      bounds.retries === 0 ||
+      (claimed.length > 0 && claimed.length >= Math.min(...Object.values(bounds)))
     return claimed
   }
 

@@ -59,10 +59,20 @@ type Lane = {
 }
 
 const emptyLane = (): Omit<Lane, 'agent' | 'running'> => ({
-  ...{ runs: new Set(), recording: 0, reserved: 0, accepting: new Set(), starved: false, closed: false, whenIdle: [] },
+  ...{
+    runs: new Set(),
+    recording: 0,
+    reserved: 0,
+    accepting: new Set(),
+    starved: false,
+    closed: false,
+    whenIdle: [],
+  },
 })
 
-export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platform, 'pacemaker' | 'workSignal'>): Dispatcher {
+export function createDispatcher(
+  d: Parameters<typeof createRun>[0] & Pick<Platform, 'pacemaker' | 'workSignal'>,
+): Dispatcher {
   const lanes = new Map<string, Lane>()
   let phase: 'stopped' | 'started' | 'draining' = 'stopped'
   let beatenAt: Instant = -Infinity
@@ -75,7 +85,9 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
   const allRuns = (): Run[] => [...lanes.values()].flatMap((lane) => [...lane.runs])
 
   function freeSlots(lane: Lane): number {
-    return lane.closed || phase === 'draining' ? 0 : Math.max(0, lane.agent.concurrency - slotsTaken(lane))
+    return lane.closed || phase === 'draining'
+      ? 0
+      : Math.max(0, lane.agent.concurrency - slotsTaken(lane))
   }
 
   function hasRoom(agentId: string): boolean {
@@ -139,8 +151,13 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     const wanted = all.filter(({ free }) => free > 0)
     if (wanted.length === 0) return []
     const query = wanted.map(({ lane, free }) => ({ agentId: lane.agent.id, free }))
-    const claims = await d.storage.messages.claimRunnable({ lanes: query, now, until: now + d.policy.runLeaseMs })
-    if (claims.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
+    const claims = await d.storage.messages.claimRunnable({
+      lanes: query,
+      now,
+      until: now + d.policy.runLeaseMs,
+    })
+    if (claims.isErr())
+      d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
     return wanted.flatMap(({ lane, free }) => {
       const mine = claimed.filter(({ message }) => message.agentId === lane.agent.id)
@@ -191,7 +208,9 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     if (lost.size === 0) return
     const found = (await d.storage.messages.find([...lost])).unwrapOr([])
     const open = new Set(found.filter(({ state }) => !isFinal(state)).map(({ id }) => id))
-    for (const run of runs) if (lost.has(run.held.messageId)) run.abort(open.has(run.held.messageId) ? 'lost' : 'cancelled')
+    for (const run of runs)
+      if (lost.has(run.held.messageId))
+        run.abort(open.has(run.held.messageId) ? 'lost' : 'cancelled')
   }
 
   function idle(): Promise<unknown> {
@@ -219,11 +238,15 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
     reserve(agentId, sessionId) {
       const lane = lanes.get(agentId)
       // However many wait for a session that somebody has locked, the others have the rest of the slots.
-      if (phase !== 'started' || !lane || lane.accepting.has(sessionId) || freeSlots(lane) === 0) return undefined
+      if (phase !== 'started' || !lane || lane.accepting.has(sessionId) || freeSlots(lane) === 0)
+        return undefined
       lane.reserved++
       lane.accepting.add(sessionId)
       const end = (): boolean => lane.accepting.delete(sessionId)
-      return { run: (claimed) => (end(), void begin(lane, claimed)), release: () => (end(), unreserve(lane, 1)) }
+      return {
+        run: (claimed) => (end(), void begin(lane, claimed)),
+        release: () => (end(), unreserve(lane, 1)),
+      }
     },
     wake,
     get running() {
@@ -248,7 +271,10 @@ export function createDispatcher(d: Parameters<typeof createRun>[0] & Pick<Platf
       void idle().then(() => ended.abort())
       while (!ended.signal.aborted) {
         if (d.clock.now() >= end) for (const run of allRuns()) run.abort('drain')
-        await d.clock.sleep(Math.min(d.policy.pollMs, Math.max(1, end - d.clock.now())), ended.signal)
+        await d.clock.sleep(
+          Math.min(d.policy.pollMs, Math.max(1, end - d.clock.now())),
+          ended.signal,
+        )
         await tend()
       }
     },
@@ -260,7 +286,9 @@ const slotsTaken = ({ agent, runs, recording, reserved }: Lane): number =>
   reserved + Math.max(runs.size - recording, runs.size - agent.concurrency)
 
 /** Of each message the last one: those before it are superseded, and only about to end. */
-const newest = (runs: readonly Run[]): Run[] => [...new Map(runs.map((run) => [run.held.messageId, run])).values()]
+const newest = (runs: readonly Run[]): Run[] => [
+  ...new Map(runs.map((run) => [run.held.messageId, run])).values(),
+]
 
 const isIdle = (lane: Lane): boolean => lane.runs.size === 0 && lane.reserved === 0
 

@@ -30,10 +30,16 @@ export function createFailureCount({ clock }: Pick<Platform, 'clock'>): FailureC
       note(agentId, state)
       return state
     },
-    sacrificed: (agentId, lastError) => ({ kind: 'error', lastError, failures: failures.get(agentId) ?? 0, retryAt: clock.now() }),
+    sacrificed: (agentId, lastError) => ({
+      kind: 'error',
+      lastError,
+      failures: failures.get(agentId) ?? 0,
+      retryAt: clock.now(),
+    }),
     note,
     noteRunning(agentId, state) {
-      if (state.kind === 'running' && clock.now() - state.startedAt >= STEADY_MS) failures.delete(agentId)
+      if (state.kind === 'running' && clock.now() - state.startedAt >= STEADY_MS)
+        failures.delete(agentId)
     },
     forget: (agentId) => void failures.delete(agentId),
   }

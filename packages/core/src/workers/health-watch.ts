@@ -25,7 +25,10 @@ type OnUnhealthy = (hosted: Hosted, why: string) => void
 
 const MAX_DETAIL_LENGTH = 500
 
-export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhealthy: OnUnhealthy): HealthWatch {
+export function createHealthWatch(
+  d: Pick<Platform, 'clock' | 'policy'>,
+  onUnhealthy: OnUnhealthy,
+): HealthWatch {
   const { intervalMs, recheckMs, timeoutMs, strikes } = d.policy.agentHealth
   const patients = new WeakMap<Hosted, Patient>()
   const asks = createAbortGroup()
@@ -48,10 +51,16 @@ export function createHealthWatch(d: Pick<Platform, 'clock' | 'policy'>, onUnhea
     onUnhealthy(hosted, why)
   }
 
-  const ask = (running: RunningAgent): Promise<string | undefined> => asks.run((over) => answerOf(running, over))
+  const ask = (running: RunningAgent): Promise<string | undefined> =>
+    asks.run((over) => answerOf(running, over))
 
-  async function answerOf(running: RunningAgent, over: AbortController): Promise<string | undefined> {
-    const late = d.clock.sleep(timeoutMs, over.signal).then(() => ({ ok: false, detail: `no answer within ${timeoutMs} ms` }))
+  async function answerOf(
+    running: RunningAgent,
+    over: AbortController,
+  ): Promise<string | undefined> {
+    const late = d.clock
+      .sleep(timeoutMs, over.signal)
+      .then(() => ({ ok: false, detail: `no answer within ${timeoutMs} ms` }))
     try {
       const health = await Promise.race([running.health(over.signal), late])
       return health.ok ? undefined : sayable(health.detail)

@@ -20,7 +20,11 @@ describe('work in turn', () => {
   it('waits for what was asked for before under its key, and for nothing else', async () => {
     const { run, keys } = inTurn()
     const { begun, job, end } = jobs()
-    const [first, second, other] = [run('a', job('first')), run('a', job('second')), run('b', job('other'))]
+    const [first, second, other] = [
+      run('a', job('first')),
+      run('a', job('second')),
+      run('b', job('other')),
+    ]
     await Promise.resolve()
     expect([begun, keys()]).toEqual([
       ['first', 'other'],

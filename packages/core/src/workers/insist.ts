@@ -8,7 +8,10 @@ const LONGEST_PAUSE_MS = 1_000
  * Repeats a write until the store takes it: for results in hand, which nobody else could record. Once the service is over
  * it gives up after a last try: what the result belongs to is then done again when its lease has ended.
  */
-export async function insist<T>(d: Pick<Platform, 'clock' | 'telemetry' | 'over'>, write: () => Stored<T>): Promise<Awaited<Stored<T>>> {
+export async function insist<T>(
+  d: Pick<Platform, 'clock' | 'telemetry' | 'over'>,
+  write: () => Stored<T>,
+): Promise<Awaited<Stored<T>>> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const result = await write()
     if (result.isOk()) return result

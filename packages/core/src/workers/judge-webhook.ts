@@ -20,7 +20,8 @@ export function judgeOf(
 ): AttemptRecord['judge'] {
   const attempt = { outcome, isProbe: claimed.health.circuit.kind === 'open' }
   const random = d.random.next()
-  const decide = (webhook: Webhook) => decideWebhookHealth(webhook, attempt, d.policy.webhookHealth, now, random)
+  const decide = (webhook: Webhook) =>
+    decideWebhookHealth(webhook, attempt, d.policy.webhookHealth, now, random)
   if (!isFailing && !decide(claimed)) return undefined
   return (webhook) => {
     const decision = decide(webhook)
@@ -28,7 +29,12 @@ export function judgeOf(
   }
 }
 
-function verdictOf(d: Pick<Platform, 'ids'>, webhook: Webhook, { health, disable }: HealthDecision, now: Instant): Verdict {
+function verdictOf(
+  d: Pick<Platform, 'ids'>,
+  webhook: Webhook,
+  { health, disable }: HealthDecision,
+  now: Instant,
+): Verdict {
   if (!disable) return { change: { health, updatedAt: webhook.updatedAt } }
   const data = {
     webhookId: webhook.id,
@@ -37,7 +43,12 @@ function verdictOf(d: Pick<Platform, 'ids'>, webhook: Webhook, { health, disable
     consecutiveFailures: health.consecutiveFailures,
     failingSince: toIso(health.failingSince ?? now),
   }
-  const event = freezeEvent({ event: 'webhook.disabled', data }, d.ids.next(), webhook.projectId, now)
+  const event = freezeEvent(
+    { event: 'webhook.disabled', data },
+    d.ids.next(),
+    webhook.projectId,
+    now,
+  )
   return {
     change: { health, status: { kind: 'disabled', reason: disable, at: now }, updatedAt: now },
     outgoing: { event, nextDeliveryId: () => d.ids.next(), notTo: webhook.id },
@@ -54,9 +65,15 @@ export function tellOf(d: Pick<Platform, 'telemetry'>, { before, after }: Judged
   const had = before.health.circuit
   const facts = { webhookId, projectId, consecutiveFailures }
   if (circuit.kind === 'open' && (had.kind === 'closed' || had.trips < circuit.trips)) {
-    d.telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'open', probeAt: circuit.until })
+    d.telemetry.record({
+      name: 'webhook.circuit',
+      ...facts,
+      circuit: 'open',
+      probeAt: circuit.until,
+    })
   }
-  if (circuit.kind === 'closed' && had.kind === 'open') d.telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'closed' })
+  if (circuit.kind === 'closed' && had.kind === 'open')
+    d.telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'closed' })
   if (status.kind === 'disabled' && before.status.kind === 'enabled') {
     d.telemetry.record({ name: 'webhook.disabled', ...facts, reason: status.reason })
   }

@@ -17,7 +17,12 @@ it('gives what follows an offset, in one piece however it came', () => {
 it('gives a long answer in pieces of a bounded size', () => {
   const answer = answerOf(['x'.repeat(40_000)], 40_000)
   const sizes = []
-  for (let piece = answer.pieceFrom(0); piece; piece = answer.pieceFrom(piece.offset + piece.text.length)) sizes.push(piece.text.length)
+  for (
+    let piece = answer.pieceFrom(0);
+    piece;
+    piece = answer.pieceFrom(piece.offset + piece.text.length)
+  )
+    sizes.push(piece.text.length)
   expect(sizes).toEqual([16_384, 16_384, 7_232])
 })
 

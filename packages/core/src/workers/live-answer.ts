@@ -36,4 +36,5 @@ export function createLiveAnswer(maxLength: number): LiveAnswer {
 }
 
 /** Not every reader can put the halves of a surrogate pair together again: the first one waits for the second. */
-const withoutHalf = (text: string): string => (/[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text)
+const withoutHalf = (text: string): string =>
+  /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text

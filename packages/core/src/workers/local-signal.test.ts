@@ -5,7 +5,8 @@ import { localSignal } from './local-signal.js'
 const told = aMessage(anAgent())
 let signal = localSignal()
 const heard: string[] = []
-const listen = (name: string) => signal.listen(told.id, (message) => heard.push(`${name} ${message === told}`))
+const listen = (name: string) =>
+  signal.listen(told.id, (message) => heard.push(`${name} ${message === told}`))
 
 beforeEach(() => {
   signal = localSignal()

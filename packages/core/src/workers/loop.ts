@@ -9,7 +9,12 @@ export type Loop = {
   stop(): Promise<void>
 }
 
-export function createLoop(d: Pick<Deps, 'clock' | 'telemetry'>, name: string, intervalMs: number, tick: () => Promise<unknown>): Loop {
+export function createLoop(
+  d: Pick<Deps, 'clock' | 'telemetry'>,
+  name: string,
+  intervalMs: number,
+  tick: () => Promise<unknown>,
+): Loop {
   let running: Promise<void> | undefined
   let stopped = false
   let woken = false
@@ -18,7 +23,9 @@ export function createLoop(d: Pick<Deps, 'clock' | 'telemetry'>, name: string, i
   async function run(): Promise<void> {
     while (!stopped) {
       woken = false
-      await tick().catch((error: unknown) => d.telemetry.record({ name: 'worker.failed', worker: name, reason: String(error) }))
+      await tick().catch((error: unknown) =>
+        d.telemetry.record({ name: 'worker.failed', worker: name, reason: String(error) }),
+      )
       nap = new AbortController()
       if (!woken && !stopped) await d.clock.sleep(intervalMs, nap.signal)
     }

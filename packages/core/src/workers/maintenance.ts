@@ -29,7 +29,9 @@ const STEP = 100
 /** Of one kind in a round: the last look of each kind, which finds nothing more, can cost as much as ten. */
 const MOST_STEPS = 10
 
-export function createMaintenance(d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>): Maintenance {
+export function createMaintenance(
+  d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>,
+): Maintenance {
   const { retention, disabledBacklog } = d.policy
   const { deliveries, messages } = d.storage
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
@@ -39,7 +41,9 @@ export function createMaintenance(d: Pick<Platform, 'storage' | 'clock' | 'telem
     const { maxAgeMs, max } = disabledBacklog
     const kinds = [
       await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
-      await steps(() => deliveries.cancelStale({ now, dueBefore: now - maxAgeMs, keep: max, limit: STEP })),
+      await steps(() =>
+        deliveries.cancelStale({ now, dueBefore: now - maxAgeMs, keep: max, limit: STEP }),
+      ),
       await purged(deliveries, now - retention.deliveriesMs),
       await purged(messages, now - retention.messagesMs),
       await steps(() => messages.sweep({ limit: STEP })),
@@ -52,8 +56,13 @@ export function createMaintenance(d: Pick<Platform, 'storage' | 'clock' | 'telem
     return { ...done, isDone }
   }
 
-  async function purged(store: { purge(purge: Purge): Stored<number> }, finishedBefore: Instant): Promise<number> {
-    return finishedBefore === -Infinity ? 0 : steps(() => store.purge({ finishedBefore, limit: STEP }))
+  async function purged(
+    store: { purge(purge: Purge): Stored<number> },
+    finishedBefore: Instant,
+  ): Promise<number> {
+    return finishedBefore === -Infinity
+      ? 0
+      : steps(() => store.purge({ finishedBefore, limit: STEP }))
   }
 
   /** Rows of up to so many steps: fewer than they can have when there are no more. What the storage refuses is for the next round. */
@@ -61,7 +70,8 @@ export function createMaintenance(d: Pick<Platform, 'storage' | 'clock' | 'telem
     let rows = 0
     for (let n = 1; n <= MOST_STEPS; n++) {
       const count = await step()
-      if (count.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: count.error.reason })
+      if (count.isErr())
+        d.telemetry.record({ name: 'store.unavailable', reason: count.error.reason })
       rows += count.unwrapOr(0)
       if (count.unwrapOr(0) < STEP) break
     }

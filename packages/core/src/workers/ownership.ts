@@ -13,18 +13,23 @@ export type Ownership = {
   release(): Promise<void>
 }
 
-export function createOwnership(d: Pick<Platform, 'storage' | 'runtimes' | 'ids' | 'clock' | 'policy'>): Ownership {
+export function createOwnership(
+  d: Pick<Platform, 'storage' | 'runtimes' | 'ids' | 'clock' | 'policy'>,
+): Ownership {
   let owner: string | undefined
   const extendedAt = new Map<string, Instant>()
 
-  const isExclusive = ({ runtime }: Agent): boolean => d.runtimes.get(runtime.kind)?.exclusive === true
+  const isExclusive = ({ runtime }: Agent): boolean =>
+    d.runtimes.get(runtime.kind)?.exclusive === true
 
   /**
    * It is to run, and this process lacks what it needs: an owner that cannot run it would keep it from those that can. One that is said to
    * run is looked at all the same, for where nobody else can be that is not so.
    */
   const isLeft = (agent: Agent): boolean =>
-    agent.desiredState === 'running' && ['running', 'error'].includes(agent.state.kind) && !runtimeHere(d.runtimes, agent)
+    agent.desiredState === 'running' &&
+    ['running', 'error'].includes(agent.state.kind) &&
+    !runtimeHere(d.runtimes, agent)
 
   /** Every third of a lease, so that one may be missed. Either way: after a jump of the clock it must not wait for the old time. */
   function isDue(agentId: string, now: Instant): boolean {
@@ -34,7 +39,12 @@ export function createOwnership(d: Pick<Platform, 'storage' | 'runtimes' | 'ids'
 
   async function extend(agentIds: readonly string[], now: Instant): Promise<void> {
     owner ??= d.ids.next()
-    const own = await d.storage.agents.own({ owner, agentIds, now, until: now + d.policy.runLeaseMs })
+    const own = await d.storage.agents.own({
+      owner,
+      agentIds,
+      now,
+      until: now + d.policy.runLeaseMs,
+    })
     // While the store is away nobody else can take them over either; and once it is back, the leases of runs tell who was late.
     if (own.isErr()) return
     for (const agentId of agentIds) extendedAt.delete(agentId)
@@ -44,9 +54,13 @@ export function createOwnership(d: Pick<Platform, 'storage' | 'runtimes' | 'ids'
   return {
     async claim(agents) {
       const now = d.clock.now()
-      const due = agents.filter((agent) => isExclusive(agent) && !isLeft(agent) && isDue(agent.id, now)).map(({ id }) => id)
+      const due = agents
+        .filter((agent) => isExclusive(agent) && !isLeft(agent) && isDue(agent.id, now))
+        .map(({ id }) => id)
       if (due.length > 0) await extend(due, now)
-      return (agent) => !isExclusive(agent) || (isLeft(agent) ? agent.state.kind === 'running' : extendedAt.has(agent.id))
+      return (agent) =>
+        !isExclusive(agent) ||
+        (isLeft(agent) ? agent.state.kind === 'running' : extendedAt.has(agent.id))
     },
     forget: (agentId) => void extendedAt.delete(agentId),
     async release() {

@@ -10,7 +10,12 @@ export type Pass = {
   readonly purgedMessages: number
 }
 
-const MAINTAINED: Maintained = { cancelled: 0, purgedDeliveries: 0, purgedMessages: 0, isDone: true }
+const MAINTAINED: Maintained = {
+  cancelled: 0,
+  purgedDeliveries: 0,
+  purgedMessages: 0,
+  isDone: true,
+}
 
 /** Each begins what there is room for, and follows the end of something. */
 const MOST_ROUNDS = 1_000
@@ -27,7 +32,13 @@ export const runPass =
     const end = d.clock.now() + budgetMs
     const underWay = new Set<Promise<void>>()
     let nap = new AbortController()
-    let pass: Pass = { messages: 0, deliveries: 0, cancelled: 0, purgedDeliveries: 0, purgedMessages: 0 }
+    let pass: Pass = {
+      messages: 0,
+      deliveries: 0,
+      cancelled: 0,
+      purgedDeliveries: 0,
+      purgedMessages: 0,
+    }
     let maintained: Maintained | undefined
 
     function follow(work: Promise<void>): void {

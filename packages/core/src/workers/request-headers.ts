@@ -1,4 +1,9 @@
-import { withCustomHeaders, withoutHeaderValues, withRedactedHeaders, type CustomHeaders } from '../domain/custom-headers.js'
+import {
+  withCustomHeaders,
+  withoutHeaderValues,
+  withRedactedHeaders,
+  type CustomHeaders,
+} from '../domain/custom-headers.js'
 import type { Sealed } from '../domain/sealed.js'
 import { signatureHeaders } from '../domain/signature.js'
 import { childTrace } from '../domain/trace.js'
@@ -16,15 +21,27 @@ export type RequestHeaders = {
 type HeaderDeps = Pick<AttemptMakerOptions, 'clock' | 'crypto' | 'policy'>
 
 /** The headers of one attempt, signed now. Undefined when a secret cannot be unsealed: then nothing may be sent. */
-export function requestHeaders(d: HeaderDeps, { delivery, webhook, body, trace }: AttemptOrder): RequestHeaders | undefined {
+export function requestHeaders(
+  d: HeaderDeps,
+  { delivery, webhook, body, trace }: AttemptOrder,
+): RequestHeaders | undefined {
   const at = d.clock.now()
   const { signing, next } = signingSecrets(webhook, at)
-  const unseal = (sealed: Sealed): string | undefined => d.crypto.unseal(sealed, webhookSecretContext(webhook.id))
+  const unseal = (sealed: Sealed): string | undefined =>
+    d.crypto.unseal(sealed, webhookSecretContext(webhook.id))
   const secret = unseal(signing)
   const nextSecret = next && unseal(next)
   const custom = customHeaders(d, webhook)
   if (secret === undefined || (next && nextSecret === undefined) || !custom) return undefined
-  const signed = { id: delivery.id, event: delivery.event, body, secret, nextSecret, at, headerPrefix: d.policy.headerPrefix }
+  const signed = {
+    id: delivery.id,
+    event: delivery.event,
+    body,
+    secret,
+    nextSecret,
+    at,
+    headerPrefix: d.policy.headerPrefix,
+  }
   const ours = {
     'content-type': 'application/json',
     ...signatureHeaders(d.crypto.hmacSha256, signed),
@@ -38,7 +55,10 @@ export function requestHeaders(d: HeaderDeps, { delivery, webhook, body, trace }
   }
 }
 
-function customHeaders({ crypto }: HeaderDeps, { id, headers }: AttemptOrder['webhook']): CustomHeaders | undefined {
+function customHeaders(
+  { crypto }: HeaderDeps,
+  { id, headers }: AttemptOrder['webhook'],
+): CustomHeaders | undefined {
   if (!headers) return {}
   const text = crypto.unseal(headers.sealed, webhookHeadersContext(id))
   return text === undefined ? undefined : (JSON.parse(text) as CustomHeaders)

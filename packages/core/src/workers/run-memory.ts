@@ -6,9 +6,13 @@ import type { Unavailable } from '../ports/storage.js'
 import type { Platform } from '../use-cases/deps.js'
 
 /** What a run may read of its session's past, and keep for its future. */
-export function runMemory(d: Pick<Platform, 'storage' | 'policy'>, held: Held): Pick<RunRequest, 'history' | 'remember'> {
+export function runMemory(
+  d: Pick<Platform, 'storage' | 'policy'>,
+  held: Held,
+): Pick<RunRequest, 'history' | 'remember'> {
   return {
-    history: async (limit) => valueOf(await d.storage.messages.history({ messageId: held.messageId, ...limit })),
+    history: async (limit) =>
+      valueOf(await d.storage.messages.history({ messageId: held.messageId, ...limit })),
     remember: async (sessionState) => {
       const problem = stateProblem(sessionState, d.policy.limits.sessionStateLength)
       if (problem !== undefined) throw new Error(`the session state ${problem}`)
@@ -20,7 +24,10 @@ export function runMemory(d: Pick<Platform, 'storage' | 'policy'>, held: Held): 
 
 /** Runtimes are outside of the core, where a promise that rejects is what everybody expects. The run may be tried again. */
 function valueOf<T>(result: Result<T, Unavailable>): T {
-  if (result.isErr()) throw Object.assign(new Error(`the storage is away: ${result.error.reason}`), { retryable: true })
+  if (result.isErr())
+    throw Object.assign(new Error(`the storage is away: ${result.error.reason}`), {
+      retryable: true,
+    })
   return result.value
 }
 

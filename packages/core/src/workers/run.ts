@@ -31,7 +31,12 @@ type AbortReason = 'timeout' | 'lost' | 'cancelled' | 'drain'
 type RunDeps = Parameters<typeof settleRun>[0] & Pick<Deps, 'crypto' | 'answerStreams'>
 
 /** How long an aborted agent may take to end before the run goes on without it. Who stops the process waits for that. */
-const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = { timeout: 5_000, lost: 5_000, cancelled: 5_000, drain: 1_000 }
+const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = {
+  timeout: 5_000,
+  lost: 5_000,
+  cancelled: 5_000,
+  drain: 1_000,
+}
 
 const NOTHING_WAITS = { sessionWaits: false }
 
@@ -74,7 +79,10 @@ export function createRun(
   }
 
   async function execute(): Promise<{ readonly sessionWaits: boolean }> {
-    const outcome = message.attempt > agent.maxAttempts ? noMoreAttempts(claimed) : await Promise.race([guarded(), givenUp])
+    const outcome =
+      message.attempt > agent.maxAttempts
+        ? noMoreAttempts(claimed)
+        : await Promise.race([guarded(), givenUp])
     rest()
     if (reason === 'lost' || reason === 'cancelled') refuse(outcome)
     else if (outcome?.kind === 'deferred') await defer(outcome.deadlineMs)
@@ -85,12 +93,18 @@ export function createRun(
   /** That a cancelled run ends is no news; that it answers all the same is. */
   function refuse(outcome: RunOutcome | undefined): void {
     if (reason === 'lost' || outcome?.kind === 'answered')
-      d.telemetry.record({ name: 'run.refused', messageId: message.id, agentId: agent.id, attempt: message.attempt })
+      d.telemetry.record({
+        name: 'run.refused',
+        messageId: message.id,
+        agentId: agent.id,
+        attempt: message.attempt,
+      })
   }
 
   /** What is to be recorded: an answer counts though the run was aborted. */
   function finished(outcome: FinishedRun | undefined): FinishedRun {
-    if (reason && outcome?.kind !== 'answered') return abortedRun(reason, d.policy.dispatch.runTimeoutMs)
+    if (reason && outcome?.kind !== 'answered')
+      return abortedRun(reason, d.policy.dispatch.runTimeoutMs)
     return outcome ?? failedRun('RUNTIME_LOST', 'the run was given up')
   }
 
@@ -123,7 +137,10 @@ export function createRun(
   // Somebody cancelled the message: no need to wait for the beat that finds the lease lost. Another process's signal does not say so itself.
   const stopListening = d.signal.listen(message.id, (heard) => {
     if (heard) endIfCancelled(heard)
-    else void d.storage.messages.findFinal([message.id]).map(([found]) => found && endIfCancelled(found))
+    else
+      void d.storage.messages
+        .findFinal([message.id])
+        .map(([found]) => found && endIfCancelled(found))
   })
 
   return {
@@ -142,8 +159,20 @@ export function createRun(
   }
 }
 
-function requestOf(d: RunDeps, { message, lease, sessionState }: ClaimedMessage, emit: RunRequest['emit']): RunRequest {
-  const { id: messageId, agentId, sessionId, message: text, metadata, executionPrincipal, attempt } = message
+function requestOf(
+  d: RunDeps,
+  { message, lease, sessionState }: ClaimedMessage,
+  emit: RunRequest['emit'],
+): RunRequest {
+  const {
+    id: messageId,
+    agentId,
+    sessionId,
+    message: text,
+    metadata,
+    executionPrincipal,
+    attempt,
+  } = message
   const trace = message.trace && childTrace(message.trace, d.crypto.randomBytes)
   return {
     messageId,
@@ -163,7 +192,8 @@ function requestOf(d: RunDeps, { message, lease, sessionState }: ClaimedMessage,
 
 /** Of a message that has had all its attempts. Whose last one failed is here because the agent allowed more of them then. */
 function noMoreAttempts({ lost }: ClaimedMessage): FinishedRun {
-  if (lost === 'deferred') return failedRun('RUNTIME_TIMEOUT', 'the runtime did not call back in time')
+  if (lost === 'deferred')
+    return failedRun('RUNTIME_TIMEOUT', 'the runtime did not call back in time')
   if (lost === 'running') return failedRun('RUNTIME_LOST', 'the process that ran it ended')
   return failedRun('RUNTIME_ERROR', 'the last attempt failed, and the agent allows no other')
 }

@@ -12,14 +12,27 @@ const facts = {
   executionPrincipal: { type: 'service' },
   createdAt: 0,
 } as const
-const queued = (attempt: number): Message => ({ ...facts, attempt, state: { kind: 'queued', notBefore: 0 } })
-const running = (attempt: number): RunningMessage => ({ ...facts, attempt, state: { kind: 'running', startedAt: 0 } })
+const queued = (attempt: number): Message => ({
+  ...facts,
+  attempt,
+  state: { kind: 'queued', notBefore: 0 },
+})
+const running = (attempt: number): RunningMessage => ({
+  ...facts,
+  attempt,
+  state: { kind: 'running', startedAt: 0 },
+})
 const final = (attempt: number, state: MessageState): Message => ({ ...facts, attempt, state })
-const failed = { kind: 'failed', error: { code: 'RUNTIME_ERROR', message: 'no' }, failedAt: 0 } as const
+const failed = {
+  kind: 'failed',
+  error: { code: 'RUNTIME_ERROR', message: 'no' },
+  failedAt: 0,
+} as const
 
 function idsOf(reader: StreamReader): string[] {
   const ids = []
-  for (let event = reader.take(); event && event.kind !== 'message'; event = reader.take()) ids.push('id' in event ? event.id : '')
+  for (let event = reader.take(); event && event.kind !== 'message'; event = reader.take())
+    ids.push('id' in event ? event.id : '')
   return ids
 }
 
@@ -29,7 +42,11 @@ it('a look that was overtaken changes nothing', () => {
   for (const old of [queued(0), queued(1), running(1)]) reader.see(old)
   expect(reader.take()).toBeUndefined()
   reader.see(queued(2))
-  expect(reader.take()).toMatchObject({ kind: 'state', id: '2.0', message: { state: { kind: 'queued' } } })
+  expect(reader.take()).toMatchObject({
+    kind: 'state',
+    id: '2.0',
+    message: { state: { kind: 'queued' } },
+  })
   reader.see(running(2))
   expect(reader.take()).toBeUndefined()
 })

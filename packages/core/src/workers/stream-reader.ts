@@ -27,7 +27,8 @@ export function createStreamReader(first: Message, after?: StreamPosition): Stre
   let seen = first
   let told: Message | undefined
   let live: { readonly attempt: number; readonly answer: LiveAnswer } | undefined
-  let offset = after?.attempt === first.attempt && typeof after.offset === 'number' ? after.offset : 0
+  let offset =
+    after?.attempt === first.attempt && typeof after.offset === 'number' ? after.offset : 0
 
   function see(message: Message): void {
     if (isOlder(message, seen)) return
@@ -39,11 +40,17 @@ export function createStreamReader(first: Message, after?: StreamPosition): Stre
     const piece = live?.attempt === seen.attempt ? live.answer.pieceFrom(offset) : undefined
     if (!piece) return undefined
     offset = piece.offset + piece.text.length
-    return { kind: 'chunk', id: positionText({ attempt: seen.attempt, offset }), attempt: seen.attempt, ...piece }
+    return {
+      kind: 'chunk',
+      id: positionText({ attempt: seen.attempt, offset }),
+      attempt: seen.attempt,
+      ...piece,
+    }
   }
 
   function takeState(): StreamEvent | undefined {
-    if (told && told.attempt === seen.attempt && told.state.kind === seen.state.kind) return undefined
+    if (told && told.attempt === seen.attempt && told.state.kind === seen.state.kind)
+      return undefined
     told = seen
     return { kind: 'state', id: positionText({ attempt: seen.attempt, offset }), message: seen }
   }
@@ -56,7 +63,11 @@ export function createStreamReader(first: Message, after?: StreamPosition): Stre
     },
     take: () =>
       isFinal(seen.state)
-        ? (takePiece() ?? { kind: 'message', id: positionText({ attempt: seen.attempt, offset: seen.state.kind }), message: seen })
+        ? (takePiece() ?? {
+            kind: 'message',
+            id: positionText({ attempt: seen.attempt, offset: seen.state.kind }),
+            message: seen,
+          })
         : (takeState() ?? takePiece()),
   }
 }

@@ -24,7 +24,12 @@ type SeatOptions = Pick<StreamPolicy, 'heartbeatMs' | 'stalledMs'> & {
   readonly onLeave: () => void
 }
 
-export function createStreamSeat({ reader, heartbeatMs, stalledMs, onLeave }: SeatOptions): StreamSeat {
+export function createStreamSeat({
+  reader,
+  heartbeatMs,
+  stalledMs,
+  onLeave,
+}: SeatOptions): StreamSeat {
   let waiting: ((result: IteratorResult<StreamEvent, undefined>) => void) | undefined
   let finished = false
   let left = false

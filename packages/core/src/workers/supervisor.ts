@@ -33,7 +33,10 @@ export type Supervisor = {
   stop(): Promise<void>
 }
 
-type SupervisorDeps = Pick<Platform, 'storage' | 'runtimes' | 'clock' | 'ids' | 'crypto' | 'telemetry' | 'policy'> & {
+type SupervisorDeps = Pick<
+  Platform,
+  'storage' | 'runtimes' | 'clock' | 'ids' | 'crypto' | 'telemetry' | 'policy'
+> & {
   readonly dispatcher: Dispatcher
   readonly deliveryWorker: DeliveryWorker
 }
@@ -52,20 +55,29 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   const inherited = new Set<string>()
   /** One look at a time for each agent; a second one waits for the first and then looks again. */
   const looks = createInTurn((agentId, error) =>
-    d.telemetry.record({ name: 'worker.failed', worker: 'supervisor', agentId, reason: wordsOf(error) }),
+    d.telemetry.record({
+      name: 'worker.failed',
+      worker: 'supervisor',
+      agentId,
+      reason: wordsOf(error),
+    }),
   )
   /** Of ticks that have begun and have not come to look at any agent. */
   const listings = new Set<ReturnType<typeof list>>()
   const departures = createDepartures()
   const ownership = createOwnership(d)
-  const watch = createHealthWatch(d, (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)))
+  const watch = createHealthWatch(
+    d,
+    (hosted, why) => void looks.run(hosted.agent.id, () => unhealthy(hosted, why)),
+  )
   const loop = createLoop(d, 'supervisor', INTERVAL_MS, tick)
   const starts = createAbortGroup()
   let phase: 'idle' | 'working' | 'stopped' = 'idle'
 
   async function settle(agent: Agent): Promise<void> {
     let isInherited = inherited.delete(agent.id)
-    for (let next: Agent | undefined = agent; next; isInherited = false) next = await step(next, isInherited)
+    for (let next: Agent | undefined = agent; next; isInherited = false)
+      next = await step(next, isInherited)
   }
 
   /** Does what the agent's two states call for; gives the agent in its new state, or undefined when it may stay as it is. */
@@ -80,17 +92,22 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       case 'running':
         if (!wanted) return change(agent, { kind: 'stopping' })
         // Without its handler here it may well run in another process, and else is not said to run.
-        return runtimeHere(d.runtimes, agent) || (isInherited && d.storage.alone) ? bringUp(agent) : undefined
+        return runtimeHere(d.runtimes, agent) || (isInherited && d.storage.alone)
+          ? bringUp(agent)
+          : undefined
       case 'stopping':
         // It has not ended, so it can go on as it is.
         if (wanted && here.has(agent.id)) return change(agent, { kind: 'starting' })
         return (await runsEnded(agent.id)) ? halt(agent) : undefined
       case 'error':
         failures.note(agent.id, agent.state)
-        if (wanted && agent.state.lastError.code === 'RUNTIME_UNHEALTHY') return nurse(agent, agent.state)
+        if (wanted && agent.state.lastError.code === 'RUNTIME_UNHEALTHY')
+          return nurse(agent, agent.state)
         if (!wanted) return (await runsEnded(agent.id)) ? halt(agent) : undefined
         await close(agent.id)
-        return runtimeHere(d.runtimes, agent) && isDue(agent.state, isInherited) ? change(agent, { kind: 'starting' }) : undefined
+        return runtimeHere(d.runtimes, agent) && isDue(agent.state, isInherited)
+          ? change(agent, { kind: 'starting' })
+          : undefined
     }
   }
 
@@ -99,11 +116,15 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const runtime = d.runtimes.get(agent.runtime.kind)
     if (!runtime) return undefined
     if (isOutdated(agent)) await close(agent.id)
-    const hosted = convalescent.has(agent.id) ? await recover(runtime, agent) : (here.get(agent.id) ?? (await start(runtime, agent)))
+    const hosted = convalescent.has(agent.id)
+      ? await recover(runtime, agent)
+      : (here.get(agent.id) ?? (await start(runtime, agent)))
     if ('code' in hosted) return change(agent, failures.failed(agent.id, hosted))
     failures.noteRunning(agent.id, agent.state)
     d.dispatcher.openLane(agent, watched(hosted))
-    return agent.state.kind === 'starting' ? change(agent, { kind: 'running', startedAt: d.clock.now() }) : undefined
+    return agent.state.kind === 'starting'
+      ? change(agent, { kind: 'running', startedAt: d.clock.now() })
+      : undefined
   }
 
   /** It was stopped, given another runtime and started again before this process came to look. */
@@ -114,14 +135,18 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
 
   async function start(runtime: AgentRuntime, agent: Agent): Promise<Hosted | RunError> {
     const secrets = runtimeSecrets(d.crypto, agent)
-    if (!secrets) return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
+    if (!secrets)
+      return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
     const onExit: OnExit = (error, isSacrifice = false) => {
       void looks.run(agent.id, async () => {
         // What has been stopped, and perhaps started anew, before its turn came is not to be reported.
-        if (started.isOk() && here.get(agent.id)?.running === started.value) await exited(agent, error, isSacrifice)
+        if (started.isOk() && here.get(agent.id)?.running === started.value)
+          await exited(agent, error, isSacrifice)
       })
     }
-    const started = await starts.run(({ signal }) => runtime.start({ agent, secrets }, onExit, signal))
+    const started = await starts.run(({ signal }) =>
+      runtime.start({ agent, secrets }, onExit, signal),
+    )
     if (started.isErr()) return started.error
     const hosted = { agent, running: started.value }
     here.set(agent.id, hosted)
@@ -135,7 +160,10 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const runtime = d.runtimes.get(agent.runtime.kind)
     if (!runtime || !isDue(state)) return undefined
     const hosted = await recover(runtime, agent)
-    return change(agent, 'code' in hosted ? failures.failed(agent.id, hosted) : { kind: 'starting' })
+    return change(
+      agent,
+      'code' in hosted ? failures.failed(agent.id, hosted) : { kind: 'starting' },
+    )
   }
 
   /** What kept it from running in an earlier process need not keep it from running in this one, so that has a try at once. */
@@ -176,7 +204,10 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
 
   async function exited(agent: Agent, error: RunError, isSacrifice: boolean): Promise<void> {
     here.delete(agent.id)
-    await fall(agent, isSacrifice ? failures.sacrificed(agent.id, error) : failures.failed(agent.id, error))
+    await fall(
+      agent,
+      isSacrifice ? failures.sacrificed(agent.id, error) : failures.failed(agent.id, error),
+    )
   }
 
   /** It takes no more runs; those under way may still end well. */
@@ -194,7 +225,8 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
   }
 
   /** It takes no more runs. False when somebody has asked for it again before those under way have ended: then the next look decides. */
-  const runsEnded = (agentId: string): Promise<boolean> => departures.wait(agentId, d.dispatcher.closeLane(agentId))
+  const runsEnded = (agentId: string): Promise<boolean> =>
+    departures.wait(agentId, d.dispatcher.closeLane(agentId))
 
   async function halt(agent: Agent): Promise<Agent | undefined> {
     await close(agent.id)
@@ -229,21 +261,35 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const event = agentEvent(agent, to, now)
     const outgoing = event && outgoingOf(d, event, agent.projectId)
     const from = agent.state.kind
-    const result = await d.storage.agents.changeState({ agentId: agent.id, from, to, ...(outgoing && { outgoing }) })
+    const result = await d.storage.agents.changeState({
+      agentId: agent.id,
+      from,
+      to,
+      ...(outgoing && { outgoing }),
+    })
     if (result.isErr() || !result.value.changed) return undefined
     if (outgoing) d.deliveryWorker.take(result.value.deliveries, outgoing.claim)
     const why = to.kind === 'error' && { error: to.lastError.code, detail: to.lastError.message }
-    d.telemetry.record({ name: 'agent.changed', agentId: agent.id, projectId: agent.projectId, from, to: to.kind, ...why })
+    d.telemetry.record({
+      name: 'agent.changed',
+      agentId: agent.id,
+      projectId: agent.projectId,
+      from,
+      to: to.kind,
+      ...why,
+    })
     return { ...agent, state: to }
   }
 
   /** The agents to look at, and which of them are this process's. Undefined while the store is away, and once this process is to stop. */
   async function list(isFirst: boolean) {
     const active = await d.storage.agents.listActive()
-    if (active.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
+    if (active.isErr())
+      d.telemetry.record({ name: 'store.unavailable', reason: active.error.reason })
     if (active.isErr() || starts.aborted) return undefined
     if (isFirst) for (const agent of active.value) inherited.add(agent.id)
-    for (const { id, desiredState } of active.value) if (desiredState === 'running') departures.callOff(id)
+    for (const { id, desiredState } of active.value)
+      if (desiredState === 'running') departures.callOff(id)
     const isOurs = await ownership.claim(active.value)
     return starts.aborted ? undefined : { active: active.value, isOurs }
   }
@@ -261,9 +307,12 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
     const ids = new Set(active.map((agent) => agent.id))
     const gone = before.filter((agentId) => !ids.has(agentId))
     // What the list says of an agent that somebody is looking at may be old by the time of its turn.
-    const lookOnce = (agentId: string, look: () => Promise<void>) => looks.underWay(agentId) ?? looks.run(agentId, look)
+    const lookOnce = (agentId: string, look: () => Promise<void>) =>
+      looks.underWay(agentId) ?? looks.run(agentId, look)
     const all = [
-      ...active.map((agent) => lookOnce(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id)))),
+      ...active.map((agent) =>
+        lookOnce(agent.id, () => (isOurs(agent) ? settle(agent) : yieldTo(agent.id))),
+      ),
       ...gone.map((agentId) => lookOnce(agentId, () => forget(agentId))),
     ]
     watch.look(here.values())
@@ -293,7 +342,11 @@ export function createSupervisor(d: SupervisorDeps): Supervisor {
       const ids = new Set([...here.keys(), ...looks.keys()])
       const closed = [...ids].map((agentId) => looks.run(agentId, () => close(agentId)))
       // Not before what is asked for now is answered: a claim that comes after the release would stay.
-      await within(d.clock, STOP_PATIENCE_MS, Promise.all([...listings, ...closed]).then(ownership.release))
+      await within(
+        d.clock,
+        STOP_PATIENCE_MS,
+        Promise.all([...listings, ...closed]).then(ownership.release),
+      )
     },
   }
 }

@@ -7,7 +7,10 @@ import { createTurns, type Turns } from './turns.js'
 const policy = { deadlineMs: 1, leaseMs: 1, maxInFlight: 8, maxInFlightPerWebhook: 2, prefetch: 16 }
 const ids = fakeIds()
 
-function claimed(webhookId: string, { projectId = 'project', attemptCount = 0 } = {}): ClaimedDelivery {
+function claimed(
+  webhookId: string,
+  { projectId = 'project', attemptCount = 0 } = {},
+): ClaimedDelivery {
   const webhook = aWebhook({ id: webhookId, projectId })
   const state = { kind: 'sending', leaseUntil: BUILT_AT, step: 0 } as const
   const delivery = {
@@ -23,8 +26,14 @@ function claimed(webhookId: string, { projectId = 'project', attemptCount = 0 } 
   return { delivery, webhook, lease: { token: 1, until: BUILT_AT }, body: '' }
 }
 
-function add(turns: Turns, times: number, webhookId: string, more?: { projectId?: string; attemptCount?: number }): void {
-  for (let n = 0; n < times; n++) turns.add({ claimed: claimed(webhookId, more), done: () => undefined })
+function add(
+  turns: Turns,
+  times: number,
+  webhookId: string,
+  more?: { projectId?: string; attemptCount?: number },
+): void {
+  for (let n = 0; n < times; n++)
+    turns.add({ claimed: claimed(webhookId, more), done: () => undefined })
 }
 
 /** Starts all that may start. */
@@ -60,7 +69,8 @@ describe('turns', () => {
   })
   it('leave a slot to one more project, however many have receivers that hang and fill the buffer', () => {
     const turns = createTurns(policy)
-    for (const projectId of ['p', 'q', 'r']) for (let n = 0; n < 10; n++) add(turns, 1, `${projectId} ${n}`, { projectId })
+    for (const projectId of ['p', 'q', 'r'])
+      for (let n = 0; n < 10; n++) add(turns, 1, `${projectId} ${n}`, { projectId })
     startAll(turns)
     expect(turns.room).toBe(1)
     add(turns, 1, 'small', { projectId: 'small' })
@@ -77,14 +87,17 @@ describe('turns', () => {
   })
   it('leave a quarter of the slots to first attempts', () => {
     const turns = createTurns(policy)
-    for (const projectId of ['p', 'q']) for (let n = 0; n < 9; n++) add(turns, 1, `${projectId} ${n}`, { projectId, attemptCount: 1 })
+    for (const projectId of ['p', 'q'])
+      for (let n = 0; n < 9; n++) add(turns, 1, `${projectId} ${n}`, { projectId, attemptCount: 1 })
     expect(startAll(turns)).toHaveLength(6)
     add(turns, 3, 'new', { projectId: 'r' })
     expect(webhooks(startAll(turns))).toEqual(['new']) // and one for a project that has none
   })
   it('share the slots between retries and first attempts where both wait', () => {
     const turns = createTurns(policy)
-    for (const projectId of ['p', 'q']) for (let n = 0; n < 9; n++) add(turns, 1, `${projectId} ${n}`, { projectId, attemptCount: n % 2 })
+    for (const projectId of ['p', 'q'])
+      for (let n = 0; n < 9; n++)
+        add(turns, 1, `${projectId} ${n}`, { projectId, attemptCount: n % 2 })
     const attempts = startAll(turns).map(({ delivery }) => delivery.attemptCount)
     expect(attempts.filter((count) => count > 0)).toHaveLength(3)
     expect(attempts).toHaveLength(7)
@@ -122,7 +135,8 @@ describe('turns', () => {
   })
   it('come to all, each once, however starts and ends alternate', () => {
     const turns = createTurns(policy)
-    for (let n = 0; n < 60; n++) add(turns, 1, `w${n % 7}`, { projectId: `p${(n % 7) % 3}`, attemptCount: n % 2 })
+    for (let n = 0; n < 60; n++)
+      add(turns, 1, `w${n % 7}`, { projectId: `p${(n % 7) % 3}`, attemptCount: n % 2 })
     const seen = new Set<string>()
     for (let started = startAll(turns); started.length > 0; started = startAll(turns)) {
       expect(turns.inFlight).toBeLessThanOrEqual(8)
@@ -138,7 +152,13 @@ describe('turns', () => {
     const turns = createTurns(policy)
     add(turns, 1, 'a')
     const circuit = { kind: 'open', until: BUILT_AT, trips: 1 } as const
-    turns.renew({ ...aWebhook({ id: 'a', url: 'https://new.example' }), health: { consecutiveFailures: 5, circuit } })
-    expect(startAll(turns)[0]?.webhook).toMatchObject({ url: 'https://new.example', health: { circuit: { kind: 'closed' } } })
+    turns.renew({
+      ...aWebhook({ id: 'a', url: 'https://new.example' }),
+      health: { consecutiveFailures: 5, circuit },
+    })
+    expect(startAll(turns)[0]?.webhook).toMatchObject({
+      url: 'https://new.example',
+      health: { circuit: { kind: 'closed' } },
+    })
   })
 })

@@ -36,21 +36,39 @@ export type Turns = {
 }
 
 type Kind = 'first' | 'retry'
-type Project = { readonly id: string; readonly lanes: Record<Kind, LoadQueue<Lane>>; waiting: number; inFlight: number }
+type Project = {
+  readonly id: string
+  readonly lanes: Record<Kind, LoadQueue<Lane>>
+  waiting: number
+  inFlight: number
+}
 /** What is held of one webhook. */
-type Lane = { readonly id: string; readonly project: Project; readonly queues: Record<Kind, Waiting[]>; inFlight: number }
+type Lane = {
+  readonly id: string
+  readonly project: Project
+  readonly queues: Record<Kind, Waiting[]>
+  inFlight: number
+}
 
 /** The share that retries may have of what there is. */
 export const retryShare = (all: number): number => Math.ceil((all * 3) / 4)
 
-const kindOf = ({ delivery }: ClaimedDelivery): Kind => (delivery.attemptCount > 0 ? 'retry' : 'first')
+const kindOf = ({ delivery }: ClaimedDelivery): Kind =>
+  delivery.attemptCount > 0 ? 'retry' : 'first'
 const lengthOf = ({ queues }: Lane): number => queues.first.length + queues.retry.length
 
-export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: DeliverPolicy): Turns {
+export function createTurns({
+  maxInFlight,
+  maxInFlightPerWebhook,
+  prefetch,
+}: DeliverPolicy): Turns {
   const lanes = new Map<string, Lane>()
   const projects = new Map<string, Project>()
   /** Those with a webhook that is below its cap and has something waiting. */
-  const ready: Record<Kind, LoadQueue<Project>> = { first: createLoadQueue(), retry: createLoadQueue() }
+  const ready: Record<Kind, LoadQueue<Project>> = {
+    first: createLoadQueue(),
+    retry: createLoadQueue(),
+  }
   const full = new Set<string>()
   const waiting: Record<Kind, number> = { first: 0, retry: 0 }
   const inFlight: Record<Kind, number> = { first: 0, retry: 0 }
@@ -90,7 +108,8 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
 
   function settleReady(lane: Lane, kind: Kind): void {
     const { project } = lane
-    if (lane.queues[kind].length > 0 && lane.inFlight < maxInFlightPerWebhook) project.lanes[kind].put(lane, lane.inFlight)
+    if (lane.queues[kind].length > 0 && lane.inFlight < maxInFlightPerWebhook)
+      project.lanes[kind].put(lane, lane.inFlight)
     else project.lanes[kind].remove(lane)
     if (project.lanes[kind].first()) ready[kind].put(project, project.inFlight)
     else ready[kind].remove(project)
@@ -116,8 +135,11 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
   function drop(webhookId: string, deliveryId?: string): Waiting[] {
     const lane = lanes.get(webhookId)
     if (!lane) return []
-    const isMeant = ({ claimed }: Waiting): boolean => deliveryId === undefined || claimed.delivery.id === deliveryId
-    const dropped = [lane.queues.first, lane.queues.retry].flatMap((queue) => takeOut(queue, isMeant))
+    const isMeant = ({ claimed }: Waiting): boolean =>
+      deliveryId === undefined || claimed.delivery.id === deliveryId
+    const dropped = [lane.queues.first, lane.queues.retry].flatMap((queue) =>
+      takeOut(queue, isMeant),
+    )
     for (const { claimed } of dropped) count(lane, kindOf(claimed), { waiting: -1 })
     settle(lane)
     return dropped
@@ -144,7 +166,9 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
       settle(lane)
     },
     start() {
-      return inFlight.first <= inFlight.retry ? (nextOf('first') ?? nextOf('retry')) : (nextOf('retry') ?? nextOf('first'))
+      return inFlight.first <= inFlight.retry
+        ? (nextOf('first') ?? nextOf('retry'))
+        : (nextOf('retry') ?? nextOf('first'))
     },
     end(claimed) {
       const lane = laneOf(claimed)
@@ -155,7 +179,8 @@ export function createTurns({ maxInFlight, maxInFlightPerWebhook, prefetch }: De
       const lane = lanes.get(webhook.id)
       if (!lane) return
       for (const queue of [lane.queues.first, lane.queues.retry]) {
-        for (const [at, { claimed, done }] of queue.entries()) queue[at] = { claimed: renewed(claimed, webhook), done }
+        for (const [at, { claimed, done }] of queue.entries())
+          queue[at] = { claimed: renewed(claimed, webhook), done }
       }
     },
     drop,

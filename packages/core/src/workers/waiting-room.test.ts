@@ -55,7 +55,11 @@ it('looks once for all whose answers are told of together, and once more for tho
 it('keeps nobody whose wait is no number: there would be no end to it', async () => {
   const platform = fakePlatform()
   const message = aMessage(agent)
-  const waitingRoom = createWaitingRoom({ ...platform, signal: localSignal(), policy: defaultPolicy })
+  const waitingRoom = createWaitingRoom({
+    ...platform,
+    signal: localSignal(),
+    policy: defaultPolicy,
+  })
   const waited = waitingRoom.wait(message, platform.clock.now() + Number.NaN)
   expect(waitingRoom.size).toBe(0)
   expect(await waited).toBe(message)

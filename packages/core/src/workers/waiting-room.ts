@@ -35,7 +35,9 @@ type Waiter = {
 /** Messages of one look that may be gone: each is read whole, and may be long. Of more than these, each has its turn in one of the next looks. */
 const MOST_READ = 20
 
-export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>): WaitingRoom {
+export function createWaitingRoom(
+  d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>,
+): WaitingRoom {
   const waiters = new Set<Waiter>()
   const perProject = new Map<string, number>()
   let closed = false
@@ -69,7 +71,8 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
     waiter.seenAt = now
   }
 
-  const firstDeadline = (latest: Instant): Instant => [...waiters].reduce((first, { deadline }) => Math.min(first, deadline), latest)
+  const firstDeadline = (latest: Instant): Instant =>
+    [...waiters].reduce((first, { deadline }) => Math.min(first, deadline), latest)
 
   /** The signal is fast, the poll is sure (S§8): one query for everybody, for as long as somebody waits. */
   async function lookForAll(): Promise<void> {
@@ -121,14 +124,25 @@ export function createWaitingRoom(d: Pick<Platform, 'storage' | 'signal' | 'cloc
     }
   }
 
-  function enter(message: Message, deadline: Instant, caller: Caller | undefined): Promise<Message> {
+  function enter(
+    message: Message,
+    deadline: Instant,
+    caller: Caller | undefined,
+  ): Promise<Message> {
     return new Promise((resolve) => {
       const stopListening = d.signal.listen(message.id, (heard) => {
         if (heard) return isFinal(heard.state) ? leave(waiter, heard) : undefined
         told.add(waiter)
         void fetchTold()
       })
-      const waiter: Waiter = { message, deadline, seenAt: d.clock.now(), caller, resolve, stopListening }
+      const waiter: Waiter = {
+        message,
+        deadline,
+        seenAt: d.clock.now(),
+        caller,
+        resolve,
+        stopListening,
+      }
       waiters.add(waiter)
       tally(perProject, message.projectId, 1)
       if (!nap) void attend()

@@ -18,12 +18,18 @@ export async function onDatabase(
   const databasePath = databaseOf(config)
   const made = keptIfMade(config)
   const { masterKey } = made ?? config
-  if (masterKey === undefined) throw new OperatorError('SERVICE_MASTER_KEY is not set; it takes the key of this database', 2)
+  if (masterKey === undefined)
+    throw new OperatorError('SERVICE_MASTER_KEY is not set; it takes the key of this database', 2)
   const file = agentsFile === undefined ? noAgentsFile : await loadAgents(agentsFile)
-  const addresses = made ? devAddresses(config) : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
+  const addresses = made
+    ? devAddresses(config)
+    : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
   const { policy, publicUrl, otherMasterKeys } = config
   const { wire } = await import('../wiring.js') // nobody else is to wait for all that a service is made of
-  const wiring = await wire({ databasePath, masterKey, otherMasterKeys, ...file, addresses, policy }, () => publicUrl)
+  const wiring = await wire(
+    { databasePath, masterKey, otherMasterKeys, ...file, addresses, policy },
+    () => publicUrl,
+  )
   try {
     await work(wiring.service, wiring)
   } finally {
@@ -35,5 +41,8 @@ export async function onDatabase(
 export function databaseOf(config: Config): string {
   const found = config.databasePath ?? keptIfMade(config)?.databasePath
   if (found !== undefined) return found
-  throw new OperatorError('there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first', 2)
+  throw new OperatorError(
+    'there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first',
+    2,
+  )
 }

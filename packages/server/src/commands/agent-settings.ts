@@ -1,4 +1,8 @@
-import type { AgentSettings, DefaultExecutionPrincipal, JsonObject } from '@org/agent-messaging-core'
+import type {
+  AgentSettings,
+  DefaultExecutionPrincipal,
+  JsonObject,
+} from '@org/agent-messaging-core'
 import { Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
 import { agentsOption, jsonFile, wholeNumber } from './options.js'
@@ -23,20 +27,51 @@ export type SettingOptions = {
 }
 
 const KINDS = ['handler', 'program', 'url', 'openai', 'acp', 'a2a', 'runtime'] as const
-const othersThan = (kind: (typeof KINDS)[number]): string[] => KINDS.filter((other) => other !== kind)
+const othersThan = (kind: (typeof KINDS)[number]): string[] =>
+  KINDS.filter((other) => other !== kind)
 
 /** What runs an agent: one of these, with what belongs to it. */
 export const withRuntime = (command: Command): Command =>
   command
-    .addOption(new Option('--handler <name>', 'a function of this server: echo, or one of --agents').conflicts(othersThan('handler')))
-    .addOption(new Option('--program <name>', 'a child process: a program of --agents').conflicts(othersThan('program')))
-    .addOption(new Option('--url <url>', 'a service over HTTP, where it takes its messages').conflicts(othersThan('url')))
-    .addOption(new Option('--openai <baseUrl>', 'a model behind an OpenAI-compatible API; needs --model').conflicts(othersThan('openai')))
-    .option('--model <name>', 'the model of --openai')
-    .addOption(new Option('--acp <name>', 'a program of --agents that speaks the Agent Client Protocol').conflicts(othersThan('acp')))
-    .addOption(new Option('--a2a <url>', 'an agent of the A2A protocol, by the URL of its card').conflicts(othersThan('a2a')))
     .addOption(
-      new Option('--runtime <file>', 'its kind and all options as the HTTP API takes them: a JSON file, - for stdin')
+      new Option(
+        '--handler <name>',
+        'a function of this server: echo, or one of --agents',
+      ).conflicts(othersThan('handler')),
+    )
+    .addOption(
+      new Option('--program <name>', 'a child process: a program of --agents').conflicts(
+        othersThan('program'),
+      ),
+    )
+    .addOption(
+      new Option('--url <url>', 'a service over HTTP, where it takes its messages').conflicts(
+        othersThan('url'),
+      ),
+    )
+    .addOption(
+      new Option(
+        '--openai <baseUrl>',
+        'a model behind an OpenAI-compatible API; needs --model',
+      ).conflicts(othersThan('openai')),
+    )
+    .option('--model <name>', 'the model of --openai')
+    .addOption(
+      new Option(
+        '--acp <name>',
+        'a program of --agents that speaks the Agent Client Protocol',
+      ).conflicts(othersThan('acp')),
+    )
+    .addOption(
+      new Option('--a2a <url>', 'an agent of the A2A protocol, by the URL of its card').conflicts(
+        othersThan('a2a'),
+      ),
+    )
+    .addOption(
+      new Option(
+        '--runtime <file>',
+        'its kind and all options as the HTTP API takes them: a JSON file, - for stdin',
+      )
         .argParser(jsonFile)
         .conflicts(othersThan('runtime')),
     )
@@ -44,11 +79,25 @@ export const withRuntime = (command: Command): Command =>
 
 export const withSettings = (command: Command): Command =>
   command
-    .addOption(new Option('--principal <type>', 'on whose behalf it runs by default').choices(['service', 'end_user']))
+    .addOption(
+      new Option('--principal <type>', 'on whose behalf it runs by default').choices([
+        'service',
+        'end_user',
+      ]),
+    )
     .option('--concurrency <number>', 'runs at once in each process', wholeNumber(0))
     .option('--max-attempts <number>', 'runs of one message at most', wholeNumber(0))
-    .option('--max-queued <number>', 'messages of its session that a new one may have ahead of it', wholeNumber(0))
-    .addOption(new Option('--on-busy <what>', '--max-queued in a word: reject is 0, queue is anything above').choices(['queue', 'reject']))
+    .option(
+      '--max-queued <number>',
+      'messages of its session that a new one may have ahead of it',
+      wholeNumber(0),
+    )
+    .addOption(
+      new Option(
+        '--on-busy <what>',
+        '--max-queued in a word: reject is 0, queue is anything above',
+      ).choices(['queue', 'reject']),
+    )
 
 /** The runtime that is given, or undefined when none is. */
 export function runtimeOf({
@@ -61,11 +110,13 @@ export function runtimeOf({
   a2a,
   runtime,
 }: RuntimeOptions): AgentSettings['runtime'] | undefined {
-  if (model !== undefined && openai === undefined) throw new OperatorError('--model is of an agent with --openai', 2)
+  if (model !== undefined && openai === undefined)
+    throw new OperatorError('--model is of an agent with --openai', 2)
   if (handler !== undefined) return { kind: 'function', handler }
   if (program !== undefined) return { kind: 'process', program }
   if (url !== undefined) return { kind: 'http', url }
-  if (openai !== undefined) return { kind: 'openai', baseUrl: openai, ...(model !== undefined && { model }) }
+  if (openai !== undefined)
+    return { kind: 'openai', baseUrl: openai, ...(model !== undefined && { model }) }
   if (acp !== undefined) return { kind: 'acp', program: acp }
   if (a2a !== undefined) return { kind: 'a2a', url: a2a }
   return runtime && withKind(runtime)
@@ -77,7 +128,13 @@ function withKind({ kind, ...options }: JsonObject): AgentSettings['runtime'] {
 }
 
 /** Those that are given. */
-export const settingsOf = ({ principal, concurrency, maxAttempts, maxQueued, onBusy }: SettingOptions) => ({
+export const settingsOf = ({
+  principal,
+  concurrency,
+  maxAttempts,
+  maxQueued,
+  onBusy,
+}: SettingOptions) => ({
   ...{ concurrency, maxAttempts, maxQueued, onBusy },
   ...(principal && { defaultExecutionPrincipal: { type: principal } }),
 })

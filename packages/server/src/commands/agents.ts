@@ -1,11 +1,24 @@
-import type { Agent, AgentChanges, AgentSettings, CreatedAgent, MessagingService } from '@org/agent-messaging-core'
+import type {
+  Agent,
+  AgentChanges,
+  AgentSettings,
+  CreatedAgent,
+  MessagingService,
+} from '@org/agent-messaging-core'
 import { agentBody, createdAgentBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'
 import { projectNamed } from '../find.js'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { runtimeOf, settingsOf, withRuntime, withSettings, type RuntimeOptions, type SettingOptions } from './agent-settings.js'
+import {
+  runtimeOf,
+  settingsOf,
+  withRuntime,
+  withSettings,
+  type RuntimeOptions,
+  type SettingOptions,
+} from './agent-settings.js'
 import { example, jsonOption, projectOption, type ProjectOptions } from './options.js'
 import { fieldTable, print, table } from './output.js'
 
@@ -13,10 +26,14 @@ type CreateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readon
 type UpdateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readonly name?: string }
 
 export function addAgents(program: Command): void {
-  const agents = program.command('agents').description('create, list, show, change, start, stop and delete agents')
+  const agents = program
+    .command('agents')
+    .description('create, list, show, change, start, stop and delete agents')
 
   withSettings(withRuntime(agents.command('create <name>')))
-    .description('create an agent; one of --handler, --program, --url, --openai, --acp, --a2a and --runtime says what runs it')
+    .description(
+      'create an agent; one of --handler, --program, --url, --openai, --acp, --a2a and --runtime says what runs it',
+    )
     .option('--start', 'ask for it to run too')
     .addOption(projectOption())
     .addOption(jsonOption())
@@ -31,7 +48,11 @@ export function addAgents(program: Command): void {
     )
     .action((name: string, options: CreateOptions) => {
       const runtime = runtimeOf(options)
-      if (!runtime) throw new OperatorError('an agent needs one of --handler, --program, --url, --openai, --acp, --a2a and --runtime', 2)
+      if (!runtime)
+        throw new OperatorError(
+          'an agent needs one of --handler, --program, --url, --openai, --acp, --a2a and --runtime',
+          2,
+        )
       return onDatabase((service) => createAgent(service, name, runtime, options), options.agents)
     })
 
@@ -44,7 +65,10 @@ export function addAgents(program: Command): void {
     .action(({ project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id } = await projectNamed(service, project)
-        const found = await allPages((page) => service.agents.list(id, page), 'the agents cannot be listed')
+        const found = await allPages(
+          (page) => service.agents.list(id, page),
+          'the agents cannot be listed',
+        )
         print(json, found.map(agentBody), table(found.map(agentRow), 'There is no agent yet.'))
       }),
     )
@@ -54,11 +78,21 @@ export function addAgents(program: Command): void {
     .description('show an agent with all its settings, and what is the matter with it')
     .addOption(projectOption())
     .addOption(jsonOption())
-    .addHelpText('after', example('agent-messaging agents show support', 'agent-messaging agents show support --json | jq .lastError'))
-    .action((name: string, options: ProjectOptions) => onDatabase((service) => showAgent(service, name, options)))
+    .addHelpText(
+      'after',
+      example(
+        'agent-messaging agents show support',
+        'agent-messaging agents show support --json | jq .lastError',
+      ),
+    )
+    .action((name: string, options: ProjectOptions) =>
+      onDatabase((service) => showAgent(service, name, options)),
+    )
 
   withSettings(withRuntime(agents.command('update <agent>')))
-    .description('change what is given of an agent; the rest stays as it is. What runs it can only be changed while it is stopped')
+    .description(
+      'change what is given of an agent; the rest stays as it is. What runs it can only be changed while it is stopped',
+    )
     .option('--name <name>', 'what it is called from now on')
     .addOption(projectOption())
     .addOption(jsonOption())
@@ -75,7 +109,11 @@ export function addAgents(program: Command): void {
     })
 
   addSwitch(agents, 'start', 'ask for the agent to run, from now on')
-  addSwitch(agents, 'stop', 'ask for the agent to stop; what it runs may finish, queued messages wait')
+  addSwitch(
+    agents,
+    'stop',
+    'ask for the agent to stop; what it runs may finish, queued messages wait',
+  )
 
   agents
     .command('delete <agent>')
@@ -87,7 +125,10 @@ export function addAgents(program: Command): void {
     .action((agent: string, { project, force, json }: ProjectOptions & { force?: true }) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
-        await orFail(service.agents.delete({ projectId, agent, force }), `the agent ${agent} cannot be deleted`)
+        await orFail(
+          service.agents.delete({ projectId, agent, force }),
+          `the agent ${agent} cannot be deleted`,
+        )
         print(json, { agent, deleted: true }, `Deleted the agent ${agent}.`)
       }),
     )
@@ -103,7 +144,10 @@ function addSwitch(agents: Command, verb: 'start' | 'stop', description: string)
     .action((name: string, { project, json }: ProjectOptions) =>
       onDatabase(async (service) => {
         const { id: projectId } = await projectNamed(service, project)
-        const agent = await orFail(service.agents[verb]({ projectId, agent: name }), `the agent ${name} cannot be asked to ${verb}`)
+        const agent = await orFail(
+          service.agents[verb]({ projectId, agent: name }),
+          `the agent ${name} cannot be asked to ${verb}`,
+        )
         print(
           json,
           agentBody(agent),
@@ -127,15 +171,30 @@ async function createAgent(
     }),
     `the agent ${name} cannot be created`,
   )
-  print(options.json, createdAgentBody(created), `Created the agent ${name} with the id ${created.agent.id}.${secretIn(created)}`)
+  print(
+    options.json,
+    createdAgentBody(created),
+    `Created the agent ${name} with the id ${created.agent.id}.${secretIn(created)}`,
+  )
 }
 
 const secretIn = ({ signingSecret }: CreatedAgent): string =>
-  signingSecret === undefined ? '' : `\nIts requests are signed with ${signingSecret}\nKeep that now: it is not shown again.`
+  signingSecret === undefined
+    ? ''
+    : `\nIts requests are signed with ${signingSecret}\nKeep that now: it is not shown again.`
 
-async function showAgent(service: MessagingService, name: string, { project, json }: ProjectOptions): Promise<void> {
+async function showAgent(
+  service: MessagingService,
+  name: string,
+  { project, json }: ProjectOptions,
+): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
-  const body = agentBody(await orFail(service.agents.get({ projectId, agent: name }), `the agent ${name} cannot be shown`))
+  const body = agentBody(
+    await orFail(
+      service.agents.get({ projectId, agent: name }),
+      `the agent ${name} cannot be shown`,
+    ),
+  )
   print(json, body, fieldTable(body))
 }
 
@@ -145,10 +204,22 @@ function changeOf(options: UpdateOptions): AgentChanges {
   throw new OperatorError('there is nothing to change: --help tells what can be', 2)
 }
 
-async function updateAgent(service: MessagingService, name: string, change: AgentChanges, { project, json }: UpdateOptions): Promise<void> {
+async function updateAgent(
+  service: MessagingService,
+  name: string,
+  change: AgentChanges,
+  { project, json }: UpdateOptions,
+): Promise<void> {
   const { id: projectId } = await projectNamed(service, project)
-  const updated = await orFail(service.agents.update({ projectId, agent: name, change }), `the agent ${name} cannot be changed`)
-  print(json, createdAgentBody(updated), `Changed the agent ${updated.agent.name}.${secretIn(updated)}`)
+  const updated = await orFail(
+    service.agents.update({ projectId, agent: name, change }),
+    `the agent ${name} cannot be changed`,
+  )
+  print(
+    json,
+    createdAgentBody(updated),
+    `Changed the agent ${updated.agent.name}.${secretIn(updated)}`,
+  )
 }
 
 const agentRow = ({ id, name, runtime, desiredState, state }: Agent) => ({

@@ -1,4 +1,8 @@
 import { toIso, type Project } from '@org/agent-messaging-core'
 
 /** What --json prints of a project; all else is as the HTTP API shows it. */
-export const projectBody = ({ id, name, createdAt }: Project) => ({ id, name, createdAt: toIso(createdAt) })
+export const projectBody = ({ id, name, createdAt }: Project) => ({
+  id,
+  name,
+  createdAt: toIso(createdAt),
+})

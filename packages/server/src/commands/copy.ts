@@ -15,10 +15,20 @@ type Json = { readonly json?: true }
 export function addCopy(program: Command): void {
   program
     .command('copy')
-    .addArgument(new Argument('<postgres-url>', 'a database that is empty, or without the schema agent_messaging'))
-    .description('copy all of the SQLite database, which no server may have open, to PostgreSQL, to go on there')
+    .addArgument(
+      new Argument(
+        '<postgres-url>',
+        'a database that is empty, or without the schema agent_messaging',
+      ),
+    )
+    .description(
+      'copy all of the SQLite database, which no server may have open, to PostgreSQL, to go on there',
+    )
     .addOption(jsonOption())
-    .addHelpText('after', `${example('agent-messaging copy postgres://messages@db.internal/messages')}${AFTERWARDS}`)
+    .addHelpText(
+      'after',
+      `${example('agent-messaging copy postgres://messages@db.internal/messages')}${AFTERWARDS}`,
+    )
     .action((url: string, { json }: Json) => copy(url, json))
 }
 
@@ -30,11 +40,18 @@ async function copy(url: string, json: true | undefined): Promise<void> {
   const config = loadConfig()
   const database = databaseOf(config)
   if (isPostgresUrl(database))
-    throw new OperatorError('SERVICE_DATABASE_URL names PostgreSQL already; it has to name the SQLite file to copy', 2)
-  if (!isPostgresUrl(url)) throw new OperatorError('where to copy to has to be a postgres:// URL', 2)
+    throw new OperatorError(
+      'SERVICE_DATABASE_URL names PostgreSQL already; it has to name the SQLite file to copy',
+      2,
+    )
+  if (!isPostgresUrl(url))
+    throw new OperatorError('where to copy to has to be a postgres:// URL', 2)
   const bar = progress()
   const work = (signal: AbortSignal) =>
-    readSqliteTables({ path: database, work: (tables) => copied({ tables, connectionString: url, signal, show: bar.show }) })
+    readSqliteTables({
+      path: database,
+      work: (tables) => copied({ tables, connectionString: url, signal, show: bar.show }),
+    })
   const rows = await inWords(work).finally(() => bar.end())
   const to = shownDatabase(url)
   const { projects, messages, deliveries } = rows

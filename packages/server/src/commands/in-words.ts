@@ -8,6 +8,8 @@ export async function inWords<T>(work: (signal: AbortSignal) => Promise<T>): Pro
   try {
     return await interruptible(work)
   } catch (error) {
-    throw error instanceof SqliteOpenError || error instanceof PostgresOpenError ? new OperatorError(error.message) : error
+    throw error instanceof SqliteOpenError || error instanceof PostgresOpenError
+      ? new OperatorError(error.message)
+      : error
   }
 }

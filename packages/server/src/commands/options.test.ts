@@ -10,7 +10,10 @@ describe('an instant on the command line', () => {
     expect(new Date(instant(text)).toISOString()).toBe(iso)
   })
 
-  it.each(['1.2.2030', '1/2/2030', '7', '2030-02-30', '2030-01-31T12:00:00', 'tomorrow', ''])('is not %j', (text) => {
-    expect(() => instant(text)).toThrow('It takes an instant such as')
-  })
+  it.each(['1.2.2030', '1/2/2030', '7', '2030-02-30', '2030-01-31T12:00:00', 'tomorrow', ''])(
+    'is not %j',
+    (text) => {
+      expect(() => instant(text)).toThrow('It takes an instant such as')
+    },
+  )
 })

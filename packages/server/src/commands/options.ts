@@ -5,19 +5,25 @@ import { z } from 'zod'
 import { duration as durationText, publicUrl } from '../config-values.js'
 
 export const jsonOption = () => new Option('--json', 'print JSON, each thing as the HTTP API would')
-export const projectOption = () => new Option('--project <project>', 'its name or id').default('default')
+export const projectOption = () =>
+  new Option('--project <project>', 'its name or id').default('default')
 export const agentsOption = () =>
-  new Option('--agents <file>', 'ES module: agent functions as its default export, child processes as its export `programs`')
+  new Option(
+    '--agents <file>',
+    'ES module: agent functions as its default export, child processes as its export `programs`',
+  )
 
 /** Of every command on what a project has. */
 export type ProjectOptions = { readonly project: string; readonly json?: true }
-export const withProject = (command: Command): Command => command.addOption(projectOption()).addOption(jsonOption())
+export const withProject = (command: Command): Command =>
+  command.addOption(projectOption()).addOption(jsonOption())
 
 /** An option that may be given several times, one value each time: a list of values would swallow the argument behind it. */
 export const repeatable = (flags: string, about: string, choices: readonly string[]) =>
   new Option(flags, `${about} (${choices.join(', ')}); can be given several times`).argParser(
     (value: string, before?: readonly string[]) => {
-      if (!choices.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
+      if (!choices.includes(value))
+        throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
       return [...(before ?? []), value]
     },
   )
@@ -49,12 +55,15 @@ let isStdinTaken = false
 
 /** The bytes of a file, or of stdin for `-`, which can be had once. */
 export function fileOrStdin(file: string): Buffer {
-  if (file === '-' && isStdinTaken) throw new InvalidArgumentError('Stdin is read for something else already.')
+  if (file === '-' && isStdinTaken)
+    throw new InvalidArgumentError('Stdin is read for something else already.')
   isStdinTaken ||= file === '-'
   try {
     return readFileSync(file === '-' ? 0 : file)
   } catch (error) {
-    throw new InvalidArgumentError(`It cannot be read (${error instanceof Error ? error.message : String(error)}).`)
+    throw new InvalidArgumentError(
+      `It cannot be read (${error instanceof Error ? error.message : String(error)}).`,
+    )
   }
 }
 

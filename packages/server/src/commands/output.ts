@@ -6,13 +6,18 @@ export function print(json: boolean | undefined, value: unknown, text: string): 
 }
 
 /** For stdout: as it is for programs and files, and harmless for a terminal. */
-export const toShow = (text: string, to: Pick<NodeJS.WriteStream, 'isTTY'> = process.stdout): string => (to.isTTY ? harmless(text) : text)
+export const toShow = (
+  text: string,
+  to: Pick<NodeJS.WriteStream, 'isTTY'> = process.stdout,
+): string => (to.isTTY ? harmless(text) : text)
 
 export type Row = Readonly<Record<string, string>>
 
 /** Columns as wide as what they hold, under the names of the fields. What others wrote moves no cursor and sets no colour. */
 export function table(given: readonly Row[], nothing: string): string {
-  const rows = given.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, onOneLine(value)])))
+  const rows = given.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, onOneLine(value)])),
+  )
   const [first] = rows
   if (!first) return nothing
   const names = Object.keys(first)

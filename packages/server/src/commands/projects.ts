@@ -8,7 +8,9 @@ import { example, jsonOption } from './options.js'
 import { print, table } from './output.js'
 
 export function addProjects(program: Command): void {
-  const projects = program.command('projects').description('create and list projects: each has its own agents, webhooks and API keys')
+  const projects = program
+    .command('projects')
+    .description('create and list projects: each has its own agents, webhooks and API keys')
 
   projects
     .command('create <name>')
@@ -18,9 +20,19 @@ export function addProjects(program: Command): void {
     .action((name: string, { json }: { json?: true }) =>
       onDatabase(async (service) => {
         const same = (await allProjects(service)).find((project) => project.name === name)
-        if (same) throw new OperatorError(`there is a project ${JSON.stringify(name)} already, with the id ${same.id}; give another name`)
-        const project = await orFail(service.projects.create({ name }), 'the project cannot be created')
-        print(json, projectBody(project), `Created the project ${project.name} with the id ${project.id}.`)
+        if (same)
+          throw new OperatorError(
+            `there is a project ${JSON.stringify(name)} already, with the id ${same.id}; give another name`,
+          )
+        const project = await orFail(
+          service.projects.create({ name }),
+          'the project cannot be created',
+        )
+        print(
+          json,
+          projectBody(project),
+          `Created the project ${project.name} with the id ${project.id}.`,
+        )
       }),
     )
 
@@ -37,4 +49,5 @@ export function addProjects(program: Command): void {
     )
 }
 
-const allProjects = (service: MessagingService) => allPages((page) => service.projects.list(page), 'the projects cannot be listed')
+const allProjects = (service: MessagingService) =>
+  allPages((page) => service.projects.list(page), 'the projects cannot be listed')

@@ -12,7 +12,9 @@ type Json = { readonly json?: true }
 export function addReseal(program: Command): void {
   program
     .command('reseal')
-    .description('encrypt with SERVICE_MASTER_KEY what one of SERVICE_OTHER_MASTER_KEYS has encrypted, of all projects')
+    .description(
+      'encrypt with SERVICE_MASTER_KEY what one of SERVICE_OTHER_MASTER_KEYS has encrypted, of all projects',
+    )
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -25,11 +27,19 @@ const STEPS = `
 It goes in small steps beside running servers, and may be stopped and repeated at any time. Once all is done, the database opens with
 SERVICE_MASTER_KEY alone. docs/operations.md has the steps around it.\n`
 
-async function reseal(service: MessagingService, { storage, platform }: Pick<Wiring, 'storage' | 'platform'>, json?: true): Promise<void> {
+async function reseal(
+  service: MessagingService,
+  { storage, platform }: Pick<Wiring, 'storage' | 'platform'>,
+  json?: true,
+): Promise<void> {
   const { resealed, unopened } = await walk(service)
   if (unopened === 0) await adoptMasterKey(storage, platform.crypto)
   const rest = unopened === 0 ? ' The database opens with SERVICE_MASTER_KEY alone.' : ''
-  print(json, { resealed, unopened }, `Encrypted anew: the secrets of ${resealed} webhooks and agents.${rest}`)
+  print(
+    json,
+    { resealed, unopened },
+    `Encrypted anew: the secrets of ${resealed} webhooks and agents.${rest}`,
+  )
   if (unopened > 0)
     throw new OperatorError(
       `none of the keys opens the secrets of ${unopened} webhooks or agents: add the key that does to SERVICE_OTHER_MASTER_KEYS, or give them new secrets or delete them, and repeat this`,
@@ -37,7 +47,9 @@ async function reseal(service: MessagingService, { storage, platform }: Pick<Wir
 }
 
 /** Step by step, from the first webhook to the last agent. */
-async function walk({ secrets }: MessagingService): Promise<{ readonly resealed: number; readonly unopened: number }> {
+async function walk({
+  secrets,
+}: MessagingService): Promise<{ readonly resealed: number; readonly unopened: number }> {
   const bar = progress()
   let [resealed, unopened] = [0, 0]
   for (let found, next; ; next = found.next) {

@@ -8,7 +8,9 @@ export type SecretOptions = { readonly secret?: string; readonly secretFile?: st
 export const withSecret = (command: Command, about: string): Command =>
   command
     .addOption(new Option('--secret <secret>', about).conflicts('secretFile'))
-    .addOption(new Option('--secret-file <file>', 'a file that holds it, - for stdin').argParser(secretIn))
+    .addOption(
+      new Option('--secret-file <file>', 'a file that holds it, - for stdin').argParser(secretIn),
+    )
 
 /** The secret that is given, else that of WEBHOOK_SECRET, where receivers have it too. */
 export const secretOf = ({ secret, secretFile }: SecretOptions): string | undefined =>
@@ -17,7 +19,10 @@ export const secretOf = ({ secret, secretFile }: SecretOptions): string | undefi
 export function requireSecret(options: SecretOptions): string {
   const secret = secretOf(options)
   if (secret !== undefined) return secret
-  throw new OperatorError('there is no secret to check with: give --secret-file or --secret, or set WEBHOOK_SECRET', 2)
+  throw new OperatorError(
+    'there is no secret to check with: give --secret-file or --secret, or set WEBHOOK_SECRET',
+    2,
+  )
 }
 
 function secretIn(file: string): string {

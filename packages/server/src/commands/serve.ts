@@ -20,7 +20,10 @@ export function addServe(program: Command): void {
     .command('dev')
     .description('run a server to try things out: makes all it needs in data/ and shows what to do')
     .addOption(agentsOption())
-    .addHelpText('after', example('agent-messaging dev', 'agent-messaging dev --agents ./my-agents.mjs'))
+    .addHelpText(
+      'after',
+      example('agent-messaging dev', 'agent-messaging dev --agents ./my-agents.mjs'),
+    )
     .action(dev)
 
   program
@@ -28,16 +31,32 @@ export function addServe(program: Command): void {
     .description('run the server for production: all settings come from the environment')
     .addOption(agentsOption())
     .option('--no-worker', 'no timers: only calls of /api/cron/webhooks do work')
-    .addHelpText('after', example('SERVICE_DATABASE_URL=file:data.db SERVICE_MASTER_KEY=$(cat key) agent-messaging start'))
-    .action(start)
-
-  withSecret(program.command('listen'), "the webhook's secret, to check signatures with (WEBHOOK_SECRET, unless given)")
-    .description('run a receiver of webhooks that prints what it gets')
-    .option('--port <port>', 'where to listen', wholeNumber(0, 65_535, 'a port'), 4000)
-    .option('--status <code>', 'what to answer', wholeNumber(200, 599, 'a status that ends a request'), 200)
     .addHelpText(
       'after',
-      example('agent-messaging listen --secret-file secret.txt', 'WEBHOOK_SECRET=$(cat secret.txt) agent-messaging listen --port 4001'),
+      example(
+        'SERVICE_DATABASE_URL=file:data.db SERVICE_MASTER_KEY=$(cat key) agent-messaging start',
+      ),
+    )
+    .action(start)
+
+  withSecret(
+    program.command('listen'),
+    "the webhook's secret, to check signatures with (WEBHOOK_SECRET, unless given)",
+  )
+    .description('run a receiver of webhooks that prints what it gets')
+    .option('--port <port>', 'where to listen', wholeNumber(0, 65_535, 'a port'), 4000)
+    .option(
+      '--status <code>',
+      'what to answer',
+      wholeNumber(200, 599, 'a status that ends a request'),
+      200,
+    )
+    .addHelpText(
+      'after',
+      example(
+        'agent-messaging listen --secret-file secret.txt',
+        'WEBHOOK_SECRET=$(cat secret.txt) agent-messaging listen --port 4001',
+      ),
     )
     .action(listen)
 
@@ -61,12 +80,18 @@ async function dev(options: ServeOptions): Promise<void> {
   console.log(text)
 }
 
-async function start({ agents: file, worker }: ServeOptions & { readonly worker: boolean }): Promise<void> {
+async function start({
+  agents: file,
+  worker,
+}: ServeOptions & { readonly worker: boolean }): Promise<void> {
   const config = loadConfig()
   const logger = jsonLogger(config.logLevel ?? 'info')
   exitOnDefect(logger)
   if (!worker && config.cronSecret === undefined)
-    throw new OperatorError('--no-worker needs CRON_SECRET: nothing but calls of /api/cron/webhooks does any work then', 2)
+    throw new OperatorError(
+      '--no-worker needs CRON_SECRET: nothing but calls of /api/cron/webhooks does any work then',
+      2,
+    )
   const agents = file === undefined ? noAgentsFile : await loadAgents(file)
   const { startServer } = await import('../start.js')
   const server = await startServer({ config, ...agents, logger, worker })
@@ -74,8 +99,16 @@ async function start({ agents: file, worker }: ServeOptions & { readonly worker:
   logger.info({ url: server.url, metricsUrl: server.metricsUrl, worker }, 'listening')
 }
 
-async function listen({ port: number, status: code, ...given }: SecretOptions & { port: number; status: number }): Promise<void> {
-  const server = createReceiver({ secret: secretOf(given), status: code, print: (lines) => console.log(lines) }).listen(number, '127.0.0.1')
+async function listen({
+  port: number,
+  status: code,
+  ...given
+}: SecretOptions & { port: number; status: number }): Promise<void> {
+  const server = createReceiver({
+    secret: secretOf(given),
+    status: code,
+    print: (lines) => console.log(lines),
+  }).listen(number, '127.0.0.1')
   await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
     throw new OperatorError(
       `cannot listen on port ${number}: ${code === 'EADDRINUSE' ? 'it is in use; give another with --port' : message}`,
@@ -88,7 +121,8 @@ async function listen({ port: number, status: code, ...given }: SecretOptions & 
 /** What to type to call this program again, from this directory. */
 function ownCommand(): string {
   const script = process.argv[1] ?? ''
-  if (path.basename(script) === 'agent-messaging') return script.includes('node_modules') ? 'npx agent-messaging' : 'agent-messaging'
+  if (path.basename(script) === 'agent-messaging')
+    return script.includes('node_modules') ? 'npx agent-messaging' : 'agent-messaging'
   const relative = path.relative('', script)
   return `node ${shellWord(relative.startsWith('..') ? script : relative)}`
 }

@@ -14,11 +14,22 @@ type VerifyOptions = SecretOptions & {
 }
 
 export function addVerify(program: Command): void {
-  withSecret(program.command('verify'), "the webhook's secret, whsec_… (WEBHOOK_SECRET, unless given)")
+  withSecret(
+    program.command('verify'),
+    "the webhook's secret, whsec_… (WEBHOOK_SECRET, unless given)",
+  )
     .argument('<body>', 'the body as it came: a file, or - for stdin', fileOrStdin)
     .description('check the signature of a webhook request, and say what is wrong with it')
-    .option('--headers <file>', "the request's headers: a file with one a line, or a JSON object", headersFile)
-    .option('-H, --header <header>', 'one header, as curl takes it; can be given several times', oneMore)
+    .option(
+      '--headers <file>',
+      "the request's headers: a file with one a line, or a JSON object",
+      headersFile,
+    )
+    .option(
+      '-H, --header <header>',
+      'one header, as curl takes it; can be given several times',
+      oneMore,
+    )
     .option('--tolerance <seconds>', 'how old it may be', wholeNumber(0), 300)
     .addOption(jsonOption())
     .addHelpText(
@@ -31,13 +42,26 @@ export function addVerify(program: Command): void {
     .action(verify)
 }
 
-async function verify(body: Buffer, { headers, header, tolerance, json, ...given }: VerifyOptions): Promise<void> {
+async function verify(
+  body: Buffer,
+  { headers, header, tolerance, json, ...given }: VerifyOptions,
+): Promise<void> {
   const secret = requireSecret(given)
-  const request = { body, headers: { ...headers, ...header }, secret, toleranceSeconds: tolerance, now: Date.now() }
+  const request = {
+    body,
+    headers: { ...headers, ...header },
+    secret,
+    toleranceSeconds: tolerance,
+    now: Date.now(),
+  }
   const report = await signatureReport(request)
   if (report.isGood) {
     const { deliveryId, event, signedAt } = report
-    print(json, { verified: true, deliveryId, event, signedAt }, `✓ genuine: ${event}, delivery ${deliveryId}, signed at ${signedAt}`)
+    print(
+      json,
+      { verified: true, deliveryId, event, signedAt },
+      `✓ genuine: ${event}, delivery ${deliveryId}, signed at ${signedAt}`,
+    )
     return
   }
   if (json) print(json, { verified: false, code: report.code, reason: report.reason }, '')
@@ -46,10 +70,13 @@ async function verify(body: Buffer, { headers, header, tolerance, json, ...given
 
 function headersFile(file: string): Headers {
   const text = fileOrStdin(file).toString()
-  if (!text.trimStart().startsWith('{')) return Object.assign({}, ...text.split(/\r?\n/).map(headerIn)) as Headers
+  if (!text.trimStart().startsWith('{'))
+    return Object.assign({}, ...text.split(/\r?\n/).map(headerIn)) as Headers
   try {
     const given = JSON.parse(text) as Record<string, unknown>
-    return Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), String(value)]))
+    return Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [name.toLowerCase(), String(value)]),
+    )
   } catch {
     throw new InvalidArgumentError('It is neither JSON nor one header a line.')
   }

@@ -9,13 +9,21 @@ import { bad, doubtful, good, type Finding } from './finding.js'
 import { checkDurability, checkDriver, checkDisk } from './machine.js'
 
 /** All that can be asked of the database; a schema that is behind is left as it is. */
-export async function checkDatabase(database: string, crypto: Crypto | undefined): Promise<Finding[]> {
-  const place = isPostgresUrl(database) ? [] : [await checkDriver(), await checkDurability(database), await checkDisk(database)]
+export async function checkDatabase(
+  database: string,
+  crypto: Crypto | undefined,
+): Promise<Finding[]> {
+  const place = isPostgresUrl(database)
+    ? []
+    : [await checkDriver(), await checkDurability(database), await checkDisk(database)]
   try {
     const damaged = isPostgresUrl(database) ? [] : checkFile(database)
     return [...place, ...(damaged.length > 0 ? damaged : await checkSchema(database, crypto))]
   } catch (error) {
-    return [...place, bad('database', (error as Error).message, 'No server starts on it before that is mended.')]
+    return [
+      ...place,
+      bad('database', (error as Error).message, 'No server starts on it before that is mended.'),
+    ]
   }
 }
 
@@ -31,7 +39,13 @@ async function checkSchema(database: string, crypto: Crypto | undefined): Promis
   const { version, newest } = await schemaVersion(database)
   const shown = shownDatabase(database)
   if (version === 0)
-    return [doubtful('database', `there is nothing in ${shown} yet`, 'The first start makes it, and so does agent-messaging migrate.')]
+    return [
+      doubtful(
+        'database',
+        `there is nothing in ${shown} yet`,
+        'The first start makes it, and so does agent-messaging migrate.',
+      ),
+    ]
   if (version < newest)
     return [
       doubtful(
@@ -48,7 +62,10 @@ async function checkSchema(database: string, crypto: Crypto | undefined): Promis
         'Install the release again that wrote it.',
       ),
     ]
-  return [good('migrations', `schema version ${version}, up to date`), ...(await checkUse(database, crypto))]
+  return [
+    good('migrations', `schema version ${version}, up to date`),
+    ...(await checkUse(database, crypto)),
+  ]
 }
 
 const masterKeyFinding: Readonly<Record<Awaited<ReturnType<typeof fitOfMasterKey>>, Finding>> = {
@@ -66,7 +83,10 @@ const masterKeyFinding: Readonly<Record<Awaited<ReturnType<typeof fitOfMasterKey
 }
 
 async function checkUse(database: string, crypto: Crypto | undefined): Promise<Finding[]> {
-  const { storage, close } = await openDatabase(database, { leaseMs: defaultPolicy.runLeaseMs, onError: () => undefined })
+  const { storage, close } = await openDatabase(database, {
+    leaseMs: defaultPolicy.runLeaseMs,
+    onError: () => undefined,
+  })
   try {
     await orFail(storage.ping(), 'it cannot be written')
     const written = good('database', `${shownDatabase(database)} can be read and written`)

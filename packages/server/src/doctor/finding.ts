@@ -8,8 +8,18 @@ export type Finding = {
 }
 
 export const good = (check: string, message: string): Finding => ({ check, status: 'ok', message })
-export const doubtful = (check: string, message: string, fix: string): Finding => ({ check, status: 'warning', message, fix })
-export const bad = (check: string, message: string, fix: string): Finding => ({ check, status: 'failed', message, fix })
+export const doubtful = (check: string, message: string, fix: string): Finding => ({
+  check,
+  status: 'warning',
+  message,
+  fix,
+})
+export const bad = (check: string, message: string, fix: string): Finding => ({
+  check,
+  status: 'failed',
+  message,
+  fix,
+})
 
 const MARKS = { ok: '✓', warning: '!', failed: '✗' } as const
 

@@ -11,11 +11,16 @@ const OLDEST_NODE = { major: 20, minor: 19 }
 
 export function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const fits = major > OLDEST_NODE.major || (major === OLDEST_NODE.major && minor >= OLDEST_NODE.minor)
+  const fits =
+    major > OLDEST_NODE.major || (major === OLDEST_NODE.major && minor >= OLDEST_NODE.minor)
   const needed = `${OLDEST_NODE.major}.${OLDEST_NODE.minor}`
   return fits
     ? good('Node', version)
-    : bad('Node', `${version} is too old`, `Install Node ${needed} or newer, for example from https://nodejs.org.`)
+    : bad(
+        'Node',
+        `${version} is too old`,
+        `Install Node ${needed} or newer, for example from https://nodejs.org.`,
+      )
 }
 
 /** Whether SQLite's driver was built for this Node. Only who uses SQLite needs it. */
@@ -24,7 +29,11 @@ export async function checkDriver(): Promise<Finding> {
     await openSqliteStorage({ path: ':memory:' }).close()
     return good('SQLite driver', 'loads')
   } catch (error) {
-    return bad('SQLite driver', (error as Error).message, 'Reinstall with npm ci if that does not help; PostgreSQL does without it.')
+    return bad(
+      'SQLite driver',
+      (error as Error).message,
+      'Reinstall with npm ci if that does not help; PostgreSQL does without it.',
+    )
   }
 }
 
@@ -42,7 +51,12 @@ export async function checkPort(check: string, host: string, port: number): Prom
   }
 }
 
-async function portProblem(check: string, host: string, port: number, { code = '', message }: NodeJS.ErrnoException): Promise<Finding> {
+async function portProblem(
+  check: string,
+  host: string,
+  port: number,
+  { code = '', message }: NodeJS.ErrnoException,
+): Promise<Finding> {
   if (code === 'EADDRINUSE') {
     const isOurs = check === 'port' && (await answersAsWeDo(host, port))
     if (isOurs) return good(check, `a server of ours runs at ${host}:${port}`)
@@ -53,15 +67,25 @@ async function portProblem(check: string, host: string, port: number, { code = '
     )
   }
   if (code === 'EACCES')
-    return bad(check, `this user may not listen on ${port}`, 'Ports below 1024 take a right of their own; set PORT to a higher one.')
-  return bad(check, `cannot listen on ${host}:${port} (${message})`, 'See that HOST is an address of this machine.')
+    return bad(
+      check,
+      `this user may not listen on ${port}`,
+      'Ports below 1024 take a right of their own; set PORT to a higher one.',
+    )
+  return bad(
+    check,
+    `cannot listen on ${host}:${port} (${message})`,
+    'See that HOST is an address of this machine.',
+  )
 }
 
 const PATIENCE_MS = 2_000
 
 async function answersAsWeDo(host: string, port: number): Promise<boolean> {
   try {
-    const answer = await fetch(`${ownUrl(host, port)}/openapi.json`, { signal: AbortSignal.timeout(PATIENCE_MS) })
+    const answer = await fetch(`${ownUrl(host, port)}/openapi.json`, {
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
     const { info } = (await answer.json()) as { info?: { title?: string } }
     return info?.title?.startsWith('Agent Messaging') ?? false
   } catch {
@@ -72,7 +96,9 @@ async function answersAsWeDo(host: string, port: number): Promise<boolean> {
 /** A clock that went back makes what was due wait. The last write to the file says how late it has been. */
 export function checkClock(file: string | undefined, now: number): Finding {
   const said = `it is ${new Date(now).toISOString()}`
-  const newest = [file, `${file}-wal`].filter((one) => one !== undefined && existsSync(one)).map((one) => statSync(one ?? '').mtimeMs)
+  const newest = [file, `${file}-wal`]
+    .filter((one) => one !== undefined && existsSync(one))
+    .map((one) => statSync(one ?? '').mtimeMs)
   const ahead = Math.round((Math.max(0, ...newest) - now) / 1_000)
   if (ahead < 60) return good('clock', said)
   return bad(
@@ -112,7 +138,12 @@ export async function checkDurability(file: string): Promise<Finding> {
   const { type } = await statfs(existingFolder(path.dirname(path.resolve(file))))
   const kind = process.platform === 'linux' ? BAD_FILE_SYSTEMS[type] : undefined
   if (kind === undefined) return good('durability', 'every commit is synced to the disk')
-  return bad('durability', `${file} is on ${kind}: what was accepted could be lost`, 'Put the file on a local disk, or use PostgreSQL.')
+  return bad(
+    'durability',
+    `${file} is on ${kind}: what was accepted could be lost`,
+    'Put the file on a local disk, or use PostgreSQL.',
+  )
 }
 
-const existingFolder = (folder: string): string => (existsSync(folder) ? folder : existingFolder(path.dirname(folder)))
+const existingFolder = (folder: string): string =>
+  existsSync(folder) ? folder : existingFolder(path.dirname(folder))

@@ -18,17 +18,25 @@ let listener: Listener
 let browser: Browser
 
 /** Opens pages whose every complaint is kept: errors, what the content security policy blocked, what could not be loaded. */
-async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
+async function visit(
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; complaints: string[] }> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
   page.setDefaultTimeout(PATIENCE_MS)
   const complaints: string[] = []
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()))
+  page.on(
+    'console',
+    (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()),
+  )
   page.on('pageerror', (error) => complaints.push(String(error)))
   return { page, complaints }
 }
 
 /** Signed in by a one-time link; what a test does there must raise no complaint. */
-async function signedIn(act: (page: Page) => Promise<void>, options: BrowserContextOptions = {}): Promise<void> {
+async function signedIn(
+  act: (page: Page) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
   const { page, complaints } = await visit(options)
   await page.goto(listener.url + pages.signInPath(demo.key))
   try {
@@ -43,7 +51,10 @@ const at = (path: string): string => `${listener.url}/console${path}`
 const text = async (page: Page): Promise<string> => (await page.textContent('main')) ?? ''
 
 async function newestDelivery(webhookId: string, filter: object = {}): Promise<string> {
-  const found = await demo.service.deliveries.list({ projectId: demo.projectId, webhookId, ...filter }, { limit: 1 })
+  const found = await demo.service.deliveries.list(
+    { projectId: demo.projectId, webhookId, ...filter },
+    { limit: 1 },
+  )
   return found._unsafeUnwrap().data[0]?.id ?? ''
 }
 
@@ -69,11 +80,30 @@ const LINES_SAID = `(() => {
 const webhook = (n: number): string => demo.webhooks[n]?.id ?? ''
 
 const screens = async (): Promise<string[]> => [
-  ...['', '?range=24h', '/agents', '/sessions?agent=support', '/sessions/support?session=order-4711'],
-  ...['/sessions/support?session=order-4712', '/agents/triage/delete', `/webhooks/${webhook(1)}/delete`],
+  ...[
+    '',
+    '?range=24h',
+    '/agents',
+    '/sessions?agent=support',
+    '/sessions/support?session=order-4711',
+  ],
+  ...[
+    '/sessions/support?session=order-4712',
+    '/agents/triage/delete',
+    `/webhooks/${webhook(1)}/delete`,
+  ],
   ...['/sessions/support/erase?session=order-4711', `/webhooks/${webhook(1)}/edit`],
-  ...['/webhooks', `/webhooks/${webhook(0)}`, `/webhooks/${webhook(3)}`, '/deliveries', `/deliveries?answer=5xx&webhook=${webhook(1)}`],
-  ...[`/webhooks/${webhook(0)}/recover?status=delivered&answer=2xx`, `/webhooks/${webhook(0)}/recover`],
+  ...[
+    '/webhooks',
+    `/webhooks/${webhook(0)}`,
+    `/webhooks/${webhook(3)}`,
+    '/deliveries',
+    `/deliveries?answer=5xx&webhook=${webhook(1)}`,
+  ],
+  ...[
+    `/webhooks/${webhook(0)}/recover?status=delivered&answer=2xx`,
+    `/webhooks/${webhook(0)}/recover`,
+  ],
   ...[
     `/deliveries/${await newestDelivery(webhook(2), { lastAnswer: '5xx' })}`,
     '/deliveries?event=webhook.disabled',
@@ -96,28 +126,40 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await demo.stop()
   })
 
-  it.each(['light', 'dark'] as const)('has no screen that axe finds fault with in %s', async (colorScheme) => {
-    const faults: object[] = []
-    await signedIn(
-      async (page) => {
-        for (const path of await screens()) {
-          await page.goto(at(path))
-          await page.evaluate(axe.source)
-          const { violations } = await page.evaluate<AxeResults>('axe.run()')
-          faults.push(...violations.map(({ id, nodes }) => ({ path, id, nodes: nodes.map(({ html, any }) => [html, any[0]?.message]) })))
-        }
-      },
-      { colorScheme },
-    )
-    expect(faults).toEqual([])
-  })
+  it.each(['light', 'dark'] as const)(
+    'has no screen that axe finds fault with in %s',
+    async (colorScheme) => {
+      const faults: object[] = []
+      await signedIn(
+        async (page) => {
+          for (const path of await screens()) {
+            await page.goto(at(path))
+            await page.evaluate(axe.source)
+            const { violations } = await page.evaluate<AxeResults>('axe.run()')
+            faults.push(
+              ...violations.map(({ id, nodes }) => ({
+                path,
+                id,
+                nodes: nodes.map(({ html, any }) => [html, any[0]?.message]),
+              })),
+            )
+          }
+        },
+        { colorScheme },
+      )
+      expect(faults).toEqual([])
+    },
+  )
 
   it.each([360, 830])('fits a screen of %i pixels, whatever it shows', async (width) => {
     await signedIn(
       async (page) => {
         for (const path of await screens()) {
           await page.goto(at(path))
-          expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(width)
+          expect(
+            await page.evaluate<number>('document.documentElement.scrollWidth'),
+            path,
+          ).toBeLessThanOrEqual(width)
           if (width < 400) expect(await page.evaluate<string[]>(SCROLLED), path).toEqual([])
         }
       },
@@ -128,15 +170,32 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
   it('fits a screen of 360 pixels with words that are longer', async () => {
     const { projectId, service } = demo
     const [name, description] = ['a'.repeat(63), 'W'.repeat(200)]
-    const agent = (await service.agents.create({ projectId, name, runtime: { kind: 'http' } }))._unsafeUnwrap().agent
+    const agent = (
+      await service.agents.create({ projectId, name, runtime: { kind: 'http' } })
+    )._unsafeUnwrap().agent
     const { id } = (
-      await service.webhooks.create({ projectId, url: 'https://crm.example.com/', events: ['*'], description })
+      await service.webhooks.create({
+        projectId,
+        url: 'https://crm.example.com/',
+        events: ['*'],
+        description,
+      })
     )._unsafeUnwrap().webhook
     await signedIn(
       async (page) => {
-        for (const path of ['/agents', '/sessions', `/sessions?agent=${name}`, `/agents/${name}/delete`, '/webhooks', `/webhooks/${id}`]) {
+        for (const path of [
+          '/agents',
+          '/sessions',
+          `/sessions?agent=${name}`,
+          `/agents/${name}/delete`,
+          '/webhooks',
+          `/webhooks/${id}`,
+        ]) {
           await page.goto(at(path))
-          expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(360)
+          expect(
+            await page.evaluate<number>('document.documentElement.scrollWidth'),
+            path,
+          ).toBeLessThanOrEqual(360)
         }
       },
       { viewport: { width: 360, height: 640 } },
@@ -180,7 +239,13 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
 
   it('deletes an agent whose name is typed, by the keyboard alone', async () => {
     const ref = { projectId: demo.projectId, agent: 'short-lived' }
-    ;(await demo.service.agents.create({ projectId: demo.projectId, name: ref.agent, runtime: { kind: 'http' } }))._unsafeUnwrap()
+    ;(
+      await demo.service.agents.create({
+        projectId: demo.projectId,
+        name: ref.agent,
+        runtime: { kind: 'http' },
+      })
+    )._unsafeUnwrap()
     await signedIn(async (page) => {
       await page.goto(at('/agents'))
       await page.getByRole('link', { name: 'Delete short-lived' }).focus()
@@ -198,8 +263,24 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
   it('asks once more before it deletes an agent with open messages, and finds no fault with that page', async () => {
     const agent = 'doomed'
     const { projectId } = demo
-    ;(await demo.service.agents.create({ projectId, name: agent, runtime: { kind: 'http' }, desiredState: 'running' }))._unsafeUnwrap()
-    const send = async () => (await demo.service.messages.send({ projectId, agent, sessionId: 's', message: 'Think', waitMs: 0 })).isOk()
+    ;(
+      await demo.service.agents.create({
+        projectId,
+        name: agent,
+        runtime: { kind: 'http' },
+        desiredState: 'running',
+      })
+    )._unsafeUnwrap()
+    const send = async () =>
+      (
+        await demo.service.messages.send({
+          projectId,
+          agent,
+          sessionId: 's',
+          message: 'Think',
+          waitMs: 0,
+        })
+      ).isOk()
     await expect.poll(send, { timeout: PATIENCE_MS }).toBe(true)
     // One after another, so that they are open for as long as this takes on a busy machine.
     for (let i = 0; i < 9; i++) await send()
@@ -219,10 +300,16 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
   })
 
   it('shows who may not list agents the sessions of one that is named', async () => {
-    const made = await demo.service.keys.create({ projectId: demo.projectId, name: 'shop', permissions: ['project:message'] })
+    const made = await demo.service.keys.create({
+      projectId: demo.projectId,
+      name: 'shop',
+      permissions: ['project:message'],
+    })
     const { page, complaints } = await visit()
     await page.goto(listener.url + pages.signInPath(made._unsafeUnwrap().key))
-    expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe('OverviewSessions')
+    expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe(
+      'OverviewSessions',
+    )
     await page.getByRole('link', { name: 'Sessions' }).click()
     expect(await text(page)).not.toContain('translator')
     await page.evaluate(axe.source)
@@ -235,19 +322,30 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await page.close()
   })
 
-  it.each(['..', '100%/a', '%2e%2e'])('opens the session %s by its link, and erases it', async (sessionId) => {
-    await demo.service.messages.send({ projectId: demo.projectId, agent: 'support', sessionId, message: 'x', waitMs: 0 })
-    await signedIn(async (page) => {
-      await page.goto(at('/sessions?agent=support'))
-      await page.getByRole('link', { name: sessionId, exact: true }).click()
-      expect(await page.textContent('h1')).toBe(sessionId)
-      await page.locator('.answered').getByText('responded').waitFor()
-      await page.getByRole('link', { name: 'Erase' }).click()
-      await page.getByRole('button', { name: 'Erase the session' }).click()
-      await page.getByText('The session is erased').waitFor()
-      await expect(page.getByRole('link', { name: sessionId, exact: true }).count()).resolves.toBe(0)
-    })
-  })
+  it.each(['..', '100%/a', '%2e%2e'])(
+    'opens the session %s by its link, and erases it',
+    async (sessionId) => {
+      await demo.service.messages.send({
+        projectId: demo.projectId,
+        agent: 'support',
+        sessionId,
+        message: 'x',
+        waitMs: 0,
+      })
+      await signedIn(async (page) => {
+        await page.goto(at('/sessions?agent=support'))
+        await page.getByRole('link', { name: sessionId, exact: true }).click()
+        expect(await page.textContent('h1')).toBe(sessionId)
+        await page.locator('.answered').getByText('responded').waitFor()
+        await page.getByRole('link', { name: 'Erase' }).click()
+        await page.getByRole('button', { name: 'Erase the session' }).click()
+        await page.getByText('The session is erased').waitFor()
+        await expect(
+          page.getByRole('link', { name: sessionId, exact: true }).count(),
+        ).resolves.toBe(0)
+      })
+    },
+  )
 
   it('sends a message on behalf of an end user, and shows the answer when it comes', async () => {
     await signedIn(async (page) => {
@@ -291,7 +389,10 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.goto(at('/sessions/support?session=order-4712'))
       await page.getByRole('button', { name: 'Retry' }).click()
       await page.getByText('end of its session’s queue').waitFor()
-      await page.getByRole('group', { name: 'Conversation' }).getByText('context length exceeded').waitFor()
+      await page
+        .getByRole('group', { name: 'Conversation' })
+        .getByText('context length exceeded')
+        .waitFor()
     })
   })
 
@@ -362,7 +463,8 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.goto(at(`/webhooks/${webhook(0)}`))
       await page.selectOption('#status', 'delivered')
       await page.getByRole('button', { name: 'Recover' }).click()
-      const figure = async (words: RegExp) => Number(words.exec((await text(page)).replaceAll(',', ''))?.[1])
+      const figure = async (words: RegExp) =>
+        Number(words.exec((await text(page)).replaceAll(',', ''))?.[1])
       const total = await figure(/(\d+) deliveries match/)
       expect(total).toBeGreaterThan(200)
       // The next step waits until this one was seen.
@@ -387,7 +489,13 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.getByRole('button', { name: 'Register it as a webhook' }).click()
       await page.selectOption('#status', '503')
       await page.getByRole('button', { name: 'Answer so' }).click()
-      await demo.service.messages.send({ projectId: demo.projectId, agent: 'triage', sessionId: 'caught', message: 'x', waitMs: 0 })
+      await demo.service.messages.send({
+        projectId: demo.projectId,
+        agent: 'triage',
+        sessionId: 'caught',
+        message: 'x',
+        waitMs: 0,
+      })
       await page.getByText('signature valid').first().waitFor()
       await page.locator('.caught a').first().click()
       await page.locator('.timeline').getByText('503').first().waitFor()
@@ -400,7 +508,8 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
   it('is light or dark as one likes, and remembers it', async () => {
     await signedIn(
       async (page) => {
-        const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+        const background = () =>
+          page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
         const light = await background()
         await page.getByRole('button', { name: 'Change colours to dark' }).click()
         const dark = await background()
@@ -444,7 +553,10 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.clock.pauseAt(1_000)
       await page.goto(at('/sessions/support?session=order-4711'))
       let renewals = 0
-      page.on('request', (request) => (renewals += request.headers()['hx-request'] === 'true' ? 1 : 0))
+      page.on(
+        'request',
+        (request) => (renewals += request.headers()['hx-request'] === 'true' ? 1 : 0),
+      )
       await page.locator('.said').first().dblclick()
       const marked = () => page.evaluate<string>('getSelection().toString()')
       const word = await marked()
@@ -452,7 +564,9 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.clock.runFor(11_000)
       expect([await marked(), renewals]).toEqual([word, 0])
       await page.getByRole('heading', { level: 1 }).click()
-      const renewed = page.waitForResponse((answer) => answer.request().headers()['hx-request'] === 'true')
+      const renewed = page.waitForResponse(
+        (answer) => answer.request().headers()['hx-request'] === 'true',
+      )
       await page.clock.runFor(6_000)
       await renewed
     })
@@ -460,7 +574,13 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
 
   it('writes from right to left what is written so', async () => {
     const message = 'نعم\nكيف حالك اليوم يا صديقي العزيز'
-    await demo.service.messages.send({ projectId: demo.projectId, agent: 'triage', sessionId: 'عربي', message, waitMs: 0 })
+    await demo.service.messages.send({
+      projectId: demo.projectId,
+      agent: 'triage',
+      sessionId: 'عربي',
+      message,
+      waitMs: 0,
+    })
     await signedIn(async (page) => {
       await page.goto(at(`/sessions/triage?session=${encodeURIComponent('عربي')}`))
       const [short, long] = await page.evaluate<{ left: number; right: number }[]>(LINES_SAID)
@@ -481,7 +601,9 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
   it('is led through by the keyboard', async () => {
     await signedIn(async (page) => {
       await page.keyboard.press('Tab')
-      expect(await page.evaluate<string>('document.activeElement.textContent.trim()')).toBe('Skip to the content')
+      expect(await page.evaluate<string>('document.activeElement.textContent.trim()')).toBe(
+        'Skip to the content',
+      )
       for (let i = 0; i < 3; i++) await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
       await page.waitForURL(at('/agents'))
@@ -506,7 +628,9 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
         await page.goto(at('/sessions/support?session=order-4713'))
         await page.fill('#message', 'Can it be delivered to a neighbour?')
         await page.getByRole('button', { name: 'Send' }).click()
-        await expect.poll(async () => (await page.reload(), text(page)), { timeout: PATIENCE_MS }).toContain('Hansen, second floor')
+        await expect
+          .poll(async () => (await page.reload(), text(page)), { timeout: PATIENCE_MS })
+          .toContain('Hansen, second floor')
         await page.goto(at(`/webhooks/${webhook(0)}`))
         await page.selectOption('#status', 'delivered')
         await page.getByRole('button', { name: 'Recover' }).click()

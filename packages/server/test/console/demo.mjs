@@ -18,12 +18,21 @@ const MINUTE = 60_000
 const TICK_MS = 100
 
 const said = [
-  ['Where is my order 4711?', 'It left our warehouse this morning and arrives tomorrow between 9 and 12.'],
-  ['Can it be delivered to a neighbour?', 'Yes. I have noted “Hansen, second floor” for the courier.'],
+  [
+    'Where is my order 4711?',
+    'It left our warehouse this morning and arrives tomorrow between 9 and 12.',
+  ],
+  [
+    'Can it be delivered to a neighbour?',
+    'Yes. I have noted “Hansen, second floor” for the courier.',
+  ],
   ['Thanks! And the invoice?', 'It is in your mailbox: invoice 2214, 39.90 €, paid.'],
 ]
 const others = [
-  ['Summarise ticket 8812', 'Customer cannot sign in after changing the e-mail address; reproduced, fix in review.'],
+  [
+    'Summarise ticket 8812',
+    'Customer cannot sign in after changing the e-mail address; reproduced, fix in review.',
+  ],
   ['Translate “Versandbestätigung”', 'Shipping confirmation.'],
   ['Classify: “refund still missing”', 'billing / refund / urgent'],
 ]
@@ -32,8 +41,12 @@ const answers = new Map([...said, ...others])
 /** Receivers by their host: what each of them answers. */
 const receivers = (chance) => ({
   'crm.example.com': () => accepted(200),
-  'chat.example.com': () => (chance() < 0.18 ? { ...refused(503), responseBody: 'upstream connect error' } : accepted(204)),
-  'legacy.example.net': () => ({ ...refused(500), responseBody: '{"error":"NullPointerException at Hooks.java:41"}' }),
+  'chat.example.com': () =>
+    chance() < 0.18 ? { ...refused(503), responseBody: 'upstream connect error' } : accepted(204),
+  'legacy.example.net': () => ({
+    ...refused(500),
+    responseBody: '{"error":"NullPointerException at Hooks.java:41"}',
+  }),
   'old.example.org': () => refused(410),
   'data.example.io': () => (chance() < 0.3 ? unreachable('timeout') : accepted(202)),
 })
@@ -43,16 +56,23 @@ export async function playDemo() {
   const platform = nodePlatform({ masterKey: new Uint8Array(32).fill(7) })
   const clock = fakeClock(Date.now() - 60 * MINUTE)
   const answer = ({ message }) => {
-    if (message.includes('fail')) return failedRun('RUNTIME_ERROR', 'the model refused: context length exceeded')
+    if (message.includes('fail'))
+      return failedRun('RUNTIME_ERROR', 'the model refused: context length exceeded')
     return { kind: 'answered', response: answers.get(message) ?? message }
   }
   const patient = async (request) => {
-    await clock.sleep(request.message.startsWith('Think') ? 6_000 : 400 + Math.floor(chance() * 2_000))
+    await clock.sleep(
+      request.message.startsWith('Think') ? 6_000 : 400 + Math.floor(chance() * 2_000),
+    )
     return answer(request)
   }
   const broken = {
     ...fakeRuntime({ kind: 'acp' }),
-    start: async () => err({ code: 'RUNTIME_EXITED', message: 'the program “coder” ended with code 1: ANTHROPIC_API_KEY is not set' }),
+    start: async () =>
+      err({
+        code: 'RUNTIME_EXITED',
+        message: 'the program “coder” ended with code 1: ANTHROPIC_API_KEY is not set',
+      }),
   }
   const answerOf = receivers(chance)
   const sender = fakeSender({
@@ -63,42 +83,63 @@ export async function playDemo() {
       return answerFor()
     },
   })
-  const runtimes = [fakeRuntime({ kind: 'openai', handler: patient }), fakeRuntime({ kind: 'http', handler: patient }), broken]
+  const runtimes = [
+    fakeRuntime({ kind: 'openai', handler: patient }),
+    fakeRuntime({ kind: 'http', handler: patient }),
+    broken,
+  ]
   const service = createService({
     ...{ ...platform, clock, sender, runtimes, storage: memoryStorage() },
-    policy: { pollMs: 5_000, retry: { ...defaultPolicy.retry, delaysMs: [5_000, 30_000, 5 * MINUTE] } },
+    policy: {
+      pollMs: 5_000,
+      retry: { ...defaultPolicy.retry, delaysMs: [5_000, 30_000, 5 * MINUTE] },
+    },
   })
   await service.start()
   const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
-  const { key } = (await service.keys.create({ projectId, name: 'operator', permissions: PERMISSIONS }))._unsafeUnwrap()
+  const { key } = (
+    await service.keys.create({ projectId, name: 'operator', permissions: PERMISSIONS })
+  )._unsafeUnwrap()
 
   for (const [name, kind] of [
     ['support', 'openai'],
     ['triage', 'http'],
     ['translator', 'openai'],
   ]) {
-    await service.agents.create({ ...{ projectId, name, desiredState: 'running' }, runtime: { kind } })
+    await service.agents.create({
+      ...{ projectId, name, desiredState: 'running' },
+      runtime: { kind },
+    })
   }
   await service.agents.create({
     ...{ projectId, name: 'nightly-report' },
     runtime: { kind: 'http' },
     defaultExecutionPrincipal: { type: 'end_user' },
   })
-  const creating = service.agents.create({ ...{ projectId, name: 'coder', desiredState: 'running' }, runtime: { kind: 'acp' } })
+  const creating = service.agents.create({
+    ...{ projectId, name: 'coder', desiredState: 'running' },
+    runtime: { kind: 'acp' },
+  })
   await clock.advance(3_000)
   await creating
 
   const hooks = [
     { url: 'https://crm.example.com/hooks/agents', description: 'Customer records', events: ['*'] },
-    { url: 'https://chat.example.com/in/7f3a', description: 'Team chat', events: ['message.responded', 'agent.error'] },
+    {
+      url: 'https://chat.example.com/in/7f3a',
+      description: 'Team chat',
+      events: ['message.responded', 'agent.error'],
+    },
     { url: 'https://legacy.example.net/webhook.jsp', events: ['message.responded'] },
     { url: 'https://old.example.org/callback', events: ['message.responded'], disableOnGone: true },
     { url: 'https://data.example.io/v2/events', description: 'Warehouse', events: ['*'] },
   ]
   const webhooks = []
-  for (const hook of hooks) webhooks.push((await service.webhooks.create({ projectId, ...hook }))._unsafeUnwrap().webhook)
+  for (const hook of hooks)
+    webhooks.push((await service.webhooks.create({ projectId, ...hook }))._unsafeUnwrap().webhook)
 
-  const send = (agent, sessionId, message, more = {}) => service.messages.send({ projectId, agent, sessionId, message, waitMs: 0, ...more })
+  const send = (agent, sessionId, message, more = {}) =>
+    service.messages.send({ projectId, agent, sessionId, message, waitMs: 0, ...more })
   for (let minute = 0; minute < 55; minute++) {
     const busy = 1 + Math.round(2 * (1 + Math.sin(minute / 6)))
     for (let i = 0; i < busy; i++) {

@@ -37,7 +37,8 @@ async function started(...options: Parameters<typeof realServer>): Promise<RealS
   return server
 }
 
-const AGENTS = "export default { work: ({ message }) => message === 'never' ? new Promise(() => undefined) : 're: ' + message }"
+const AGENTS =
+  "export default { work: ({ message }) => message === 'never' ? new Promise(() => undefined) : 're: ' + message }"
 const MENDED = "export default { work: ({ message }) => 're: ' + message }"
 
 /** All that a key's owner can read, but for what each process says of itself. */
@@ -46,13 +47,29 @@ async function seen({ api }: RealServer): Promise<readonly unknown[]> {
     (await (await api('GET', route)).json()) as Record<string, unknown>
   const { data } = (await read('/v1/deliveries?limit=100')) as { data: readonly { id: string }[] }
   const deliveries = await Promise.all(data.map(({ id }) => read(`/v1/deliveries/${id}`)))
-  const lists = ['/v1/webhooks', '/v1/agents/worker/messages?limit=100', '/v1/agents/worker/sessions']
+  const lists = [
+    '/v1/webhooks',
+    '/v1/agents/worker/messages?limit=100',
+    '/v1/agents/worker/sessions',
+  ]
   return [...deliveries, ...(await Promise.all(lists.map(read)))]
 }
 
 type Sent = { readonly messageId: string; readonly status: string }
-const send = async ({ api }: RealServer, sessionId: string, message: string, key: string): Promise<Sent> =>
-  (await (await api('POST', '/v1/agents/worker/messages', { sessionId, message }, { 'idempotency-key': key })).json()) as Sent
+const send = async (
+  { api }: RealServer,
+  sessionId: string,
+  message: string,
+  key: string,
+): Promise<Sent> =>
+  (await (
+    await api(
+      'POST',
+      '/v1/agents/worker/messages',
+      { sessionId, message },
+      { 'idempotency-key': key },
+    )
+  ).json()) as Sent
 
 describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
   it('has all that it had on its file, does what was open there, and makes more', async () => {
@@ -61,10 +78,20 @@ describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
     opened.push({ dispose: hook.close })
     const file = { SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '2000' }
     const first = await started({ agents: AGENTS, env: file })
-    const agent = { name: 'worker', runtime: { kind: 'function', handler: 'work' }, desiredState: 'running' }
+    const agent = {
+      name: 'worker',
+      runtime: { kind: 'function', handler: 'work' },
+      desiredState: 'running',
+    }
     await first.api('POST', '/v1/agents', agent)
-    await first.api('POST', '/v1/webhooks', { url: hook.url, events: ['*'], headers: { 'X-Mine': 'and secret' } })
-    const answered = await Promise.all(['a', 'b', 'c'].map((id) => send(first, id, `hi ${id} 😀`, id)))
+    await first.api('POST', '/v1/webhooks', {
+      url: hook.url,
+      events: ['*'],
+      headers: { 'X-Mine': 'and secret' },
+    })
+    const answered = await Promise.all(
+      ['a', 'b', 'c'].map((id) => send(first, id, `hi ${id} 😀`, id)),
+    )
     expect(answered.map(({ status }) => status)).toEqual(['responded', 'responded', 'responded'])
     expect(await until(() => hook.received.length >= 3)).toBe(true)
     const open = await send(first, 'c', 'never', 'open')
@@ -75,34 +102,55 @@ describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
     const before = await seen(onFile)
     await onFile.kill('SIGTERM')
     const url = await postgres.database()
-    const env = { PATH: process.env['PATH'] ?? '', SERVICE_DATABASE_URL: `file:${path.join(first.folder, 'service.db')}` }
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      SERVICE_DATABASE_URL: `file:${path.join(first.folder, 'service.db')}`,
+    }
     const { stdout } = await run(process.execPath, [CLI, 'copy', url], { env })
     expect(stdout).toContain('1 projects, 4 messages, 3 deliveries')
-    const onPostgres = await started({ beside: first, args: ['--no-worker'], env: { SERVICE_DATABASE_URL: url } })
+    const onPostgres = await started({
+      beside: first,
+      args: ['--no-worker'],
+      env: { SERVICE_DATABASE_URL: url },
+    })
     expect(await seen(onPostgres)).toEqual(before)
     await onPostgres.kill('SIGTERM')
 
     isWell = true
     const failed = hook.received.splice(0)
-    const goesOn = await started({ beside: first, agents: MENDED, env: { ...file, SERVICE_DATABASE_URL: url } })
+    const goesOn = await started({
+      beside: first,
+      agents: MENDED,
+      env: { ...file, SERVICE_DATABASE_URL: url },
+    })
     expect(await send(goesOn, 'a', 'hi a 😀', 'a')).toEqual(answered[0])
-    expect(await until(async () => (await send(goesOn, 'c', 'never', 'open')).status === 'responded')).toBe(true)
+    expect(
+      await until(async () => (await send(goesOn, 'c', 'never', 'open')).status === 'responded'),
+    ).toBe(true)
     expect((await send(goesOn, 'c', 'new', 'new')).status).toBe('responded')
     const idOf = ({ headers }: (typeof failed)[number]) => String(headers['x-service-delivery'])
-    const { data } = (await (await goesOn.api('GET', '/v1/deliveries?status=pending')).json()) as { data: readonly { id: string }[] }
+    const { data } = (await (await goesOn.api('GET', '/v1/deliveries?status=pending')).json()) as {
+      data: readonly { id: string }[]
+    }
     for (const { id } of data) await goesOn.api('POST', `/v1/deliveries/${id}/redeliver`) // the next attempt may be minutes away
     expect(await until(() => new Set(hook.received.map(idOf)).size === 5)).toBe(true)
     const bodies = new Map(failed.map((one) => [idOf(one), one.body]))
     expect(bodies.size).toBe(3)
     for (const one of hook.received) expect(one.body).toBe(bodies.get(idOf(one)) ?? one.body)
-    expect([...bodies.keys()].filter((id) => !hook.received.some((one) => idOf(one) === id))).toEqual([])
+    expect(
+      [...bodies.keys()].filter((id) => !hook.received.some((one) => idOf(one) === id)),
+    ).toEqual([])
     expect(hook.received.every(({ headers }) => headers['x-mine'] === 'and secret')).toBe(true)
   })
 })
 
 /** A row of either database: the one has booleans, and large numbers as text; the other neither. */
 const asText = (row: readonly unknown[]): string =>
-  JSON.stringify(row.map((value) => (typeof value === 'number' || typeof value === 'boolean' ? String(Number(value)) : value)))
+  JSON.stringify(
+    row.map((value) =>
+      typeof value === 'number' || typeof value === 'boolean' ? String(Number(value)) : value,
+    ),
+  )
 
 describe('the tables of a file', { timeout: 60_000 }, () => {
   const file = () => path.join(folder, 'service.db')
@@ -123,10 +171,14 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
         const rows = tables.reduce((sum, { count }) => sum + count, 0)
         expect(await fillPostgres({ connectionString, tables })).toBe(rows)
         for (const { name, columns, count, rows } of tables) {
-          const there = await pool.query({ text: `select ${columns.join(', ')} from agent_messaging.${name}`, rowMode: 'array' })
+          const there = await pool.query({
+            text: `select ${columns.join(', ')} from agent_messaging.${name}`,
+            rowMode: 'array',
+          })
           expect(there.rows.map(asText).sort(), name).toEqual([...rows].map(asText).sort())
           expect(there.rows, name).toHaveLength(count)
-          if (['messages', 'sessions', 'events', 'deliveries', 'attempts'].includes(name)) expect(count, name).toBeGreaterThan(0)
+          if (['messages', 'sessions', 'events', 'deliveries', 'attempts'].includes(name))
+            expect(count, name).toBeGreaterThan(0)
         }
       },
     })
@@ -141,7 +193,12 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
       readSqliteTables({
         path: file(),
         work: (tables) =>
-          fillPostgres({ connectionString, tables, signal, onProgress: (rows) => void (rows > 100 && cut.abort('enough')) }),
+          fillPostgres({
+            connectionString,
+            tables,
+            signal,
+            onProgress: (rows) => void (rows > 100 && cut.abort('enough')),
+          }),
       })
     await expect(fill(cut.signal)).rejects.toBe('enough')
     expect(await fill(new AbortController().signal)).toBeGreaterThan(100)
@@ -149,7 +206,10 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
 
   const copyTables = async (): Promise<unknown> => {
     const connectionString = await postgres.database()
-    return readSqliteTables({ path: file(), work: (tables) => fillPostgres({ connectionString, tables }) })
+    return readSqliteTables({
+      path: file(),
+      work: (tables) => fillPostgres({ connectionString, tables }),
+    })
   }
 
   it('name the file when it is damaged, and the table when PostgreSQL does not take a row', async () => {
@@ -159,12 +219,17 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
     expect(bytes.toString('latin1', page, page + 4_092)).toBe('x'.repeat(4_092))
     const place = page - (page % 4_096)
     writeFileSync(file(), bytes.fill(0xff, place, place + 4)) // where the next page of it is
-    await expect(copyTables()).rejects.toThrow(/service\.db: is a damaged SQLite database; restore it from a backup\./)
-    for (const name of ['service.db', 'service.db-wal', 'service.db-shm']) await rm(path.join(folder, name), { force: true })
+    await expect(copyTables()).rejects.toThrow(
+      /service\.db: is a damaged SQLite database; restore it from a backup\./,
+    )
+    for (const name of ['service.db', 'service.db-wal', 'service.db-shm'])
+      await rm(path.join(folder, name), { force: true })
     const storage = openSqliteStorage({ path: file() })
     ;(await storage.credentials.initSetting('of another program', 'a\0b'))._unsafeUnwrap()
     await storage.close()
-    await expect(copyTables()).rejects.toThrow(/^postgres:.+: took nothing, for settings cannot be copied \(22021: invalid byte sequence/)
+    await expect(copyTables()).rejects.toThrow(
+      /^postgres:.+: took nothing, for settings cannot be copied \(22021: invalid byte sequence/,
+    )
   })
 
   it('are taken by nobody else meanwhile: neither opens the file, nor writes where they go', async () => {
@@ -174,13 +239,19 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
     await readSqliteTables({
       path: file(),
       work: async (tables) => {
-        await expect(readSqliteTables({ path: file(), work: async () => undefined })).rejects.toThrow('is in use by another process')
+        await expect(
+          readSqliteTables({ path: file(), work: async () => undefined }),
+        ).rejects.toThrow('is in use by another process')
         const storage = await openPostgresStorage({ connectionString })
         const client = await pool.connect()
         await client.query("begin; insert into agent_messaging.settings values ('a', 'b')")
-        await expect(fillPostgres({ connectionString, tables })).rejects.toThrow('is in use; stop what works on it first.')
+        await expect(fillPostgres({ connectionString, tables })).rejects.toThrow(
+          'is in use; stop what works on it first.',
+        )
         await client.query('commit')
-        await expect(fillPostgres({ connectionString, tables })).rejects.toThrow('holds data of this service already')
+        await expect(fillPostgres({ connectionString, tables })).rejects.toThrow(
+          'holds data of this service already',
+        )
         client.release()
         await storage.close()
       },
@@ -190,7 +261,8 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
 })
 
 describe('copy', { timeout: 60_000 }, () => {
-  const copy = (to: string, from: string) => run(process.execPath, [CLI, 'copy', to], { cwd: folder, env: { SERVICE_DATABASE_URL: from } })
+  const copy = (to: string, from: string) =>
+    run(process.execPath, [CLI, 'copy', to], { cwd: folder, env: { SERVICE_DATABASE_URL: from } })
   const complaint = (to: string, from = `file:${path.join(folder, 'service.db')}`) =>
     copy(to, from).then(
       () => undefined,
@@ -199,13 +271,28 @@ describe('copy', { timeout: 60_000 }, () => {
 
   it('says what is wrong: no file, no URL, PostgreSQL already, a server on the file, nobody there', async () => {
     const nowhere = 'postgres://me:hush@127.0.0.1:1/db'
-    expect(await complaint(nowhere)).toEqual([1, expect.stringMatching(/service\.db: there is no such file\.\n$/)])
+    expect(await complaint(nowhere)).toEqual([
+      1,
+      expect.stringMatching(/service\.db: there is no such file\.\n$/),
+    ])
     const server = await started()
     const from = `file:${path.join(server.folder, 'service.db')}`
-    expect(await complaint(nowhere, from)).toEqual([1, expect.stringMatching(/is in use by another process; stop that one first\.\n$/)])
+    expect(await complaint(nowhere, from)).toEqual([
+      1,
+      expect.stringMatching(/is in use by another process; stop that one first\.\n$/),
+    ])
     await server.kill('SIGTERM')
-    expect(await complaint(nowhere, from)).toEqual([1, expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:1\/db: nobody listens there/)])
-    expect(await complaint('messages', from)).toEqual([2, 'where to copy to has to be a postgres:// URL\n'])
-    expect(await complaint(nowhere, nowhere)).toEqual([2, expect.stringContaining('names PostgreSQL already')])
+    expect(await complaint(nowhere, from)).toEqual([
+      1,
+      expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:1\/db: nobody listens there/),
+    ])
+    expect(await complaint('messages', from)).toEqual([
+      2,
+      'where to copy to has to be a postgres:// URL\n',
+    ])
+    expect(await complaint(nowhere, nowhere)).toEqual([
+      2,
+      expect.stringContaining('names PostgreSQL already'),
+    ])
   })
 })

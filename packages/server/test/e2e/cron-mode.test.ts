@@ -7,7 +7,10 @@ import { receiver } from './receiver.js'
 
 // `start --no-worker`, as a serverless host runs it: nothing happens but in calls of the cron route.
 
-type Pass = Record<'messages' | 'deliveries' | 'cancelled' | 'purgedDeliveries' | 'purgedMessages', number>
+type Pass = Record<
+  'messages' | 'deliveries' | 'cancelled' | 'purgedDeliveries' | 'purgedMessages',
+  number
+>
 // oxlint-disable-next-line typescript/no-explicit-any -- what tests look at is checked by what they expect of it
 type Json = any
 
@@ -22,21 +25,36 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-async function cronServer(env: Record<string, string> = {}, beside?: RealServer): Promise<RealServer> {
+async function cronServer(
+  env: Record<string, string> = {},
+  beside?: RealServer,
+): Promise<RealServer> {
   const args = ['--no-worker', '--agents', path.join(folder, 'agents.mjs')]
-  const fast = { SERVICE_RUN_LEASE_MS: String(RUN_LEASE_MS), SERVICE_CRON_BUDGET_MS: '500', SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s' }
+  const fast = {
+    SERVICE_RUN_LEASE_MS: String(RUN_LEASE_MS),
+    SERVICE_CRON_BUDGET_MS: '500',
+    SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s',
+  }
   const server = await realServer({ args, env: { ...fast, ...env }, ...(beside && { beside }) })
   onTestFinished(() => server.dispose())
   return server
 }
 
 async function cron(server: RealServer): Promise<Pass> {
-  const answer = await server.api('POST', '/api/cron/webhooks', undefined, { authorization: `Bearer ${CRON_SECRET}` })
+  const answer = await server.api('POST', '/api/cron/webhooks', undefined, {
+    authorization: `Bearer ${CRON_SECRET}`,
+  })
   expect(answer.status).toBe(200)
   return (await answer.json()) as Pass
 }
 
-async function ask(server: RealServer, method: string, route: string, body?: unknown, headers = {}): Promise<Json> {
+async function ask(
+  server: RealServer,
+  method: string,
+  route: string,
+  body?: unknown,
+  headers = {},
+): Promise<Json> {
   const answer = await server.api(method, route, body, headers)
   return { code: answer.status, ...((await answer.json()) as object) }
 }
@@ -46,15 +64,24 @@ async function agentAndHook(server: RealServer, answer?: (n: number) => number) 
   const hook = await receiver(answer)
   onTestFinished(() => hook.close())
   await ask(server, 'POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
-  const agent = { name: 'worker', runtime: { kind: 'function', handler: 'worker' }, desiredState: 'running', concurrency: 50 }
+  const agent = {
+    name: 'worker',
+    runtime: { kind: 'function', handler: 'worker' },
+    desiredState: 'running',
+    concurrency: 50,
+  }
   expect((await ask(server, 'POST', '/v1/agents', agent)).code).toBe(201)
   await cron(server)
   return hook
 }
 
-const send = (server: RealServer, sessionId = 's', headers: Record<string, string> = { prefer: 'respond-async' }) =>
-  ask(server, 'POST', '/v1/agents/worker/messages', { sessionId, message: 'hello' }, headers)
-const stateOf = async (server: RealServer, messageId: string) => (await ask(server, 'GET', `/v1/agents/worker/messages/${messageId}`)).state
+const send = (
+  server: RealServer,
+  sessionId = 's',
+  headers: Record<string, string> = { prefer: 'respond-async' },
+) => ask(server, 'POST', '/v1/agents/worker/messages', { sessionId, message: 'hello' }, headers)
+const stateOf = async (server: RealServer, messageId: string) =>
+  (await ask(server, 'GET', `/v1/agents/worker/messages/${messageId}`)).state
 
 it('queues what is sent and answers 202; the next pass runs it and delivers the answer', async () => {
   const server = await cronServer()
@@ -99,11 +126,18 @@ it('ends a pass while an agent hangs, keeps its lease after it, and gives its me
   })
   await hanging.kill('SIGKILL')
   expect(await until(async () => (await cron(healthy)).messages === 1)).toBe(true)
-  expect(await ask(healthy, 'GET', `/v1/agents/worker/messages/${messageId}`)).toMatchObject({ state: 'responded', attempt: 2 })
+  expect(await ask(healthy, 'GET', `/v1/agents/worker/messages/${messageId}`)).toMatchObject({
+    state: 'responded',
+    attempt: 2,
+  })
 })
 
 it('20 calls at once, in two processes, purge each finished row once and nothing that is open', async () => {
-  const env = { SERVICE_DELIVERY_RETENTION: '1s', SERVICE_MESSAGE_RETENTION: '1s', SERVICE_WEBHOOK_RETRY_SCHEDULE: '1h' }
+  const env = {
+    SERVICE_DELIVERY_RETENTION: '1s',
+    SERVICE_MESSAGE_RETENTION: '1s',
+    SERVICE_WEBHOOK_RETRY_SCHEDULE: '1h',
+  }
   const one = await cronServer(env)
   const other = await cronServer(env, one)
   const hook = await agentAndHook(one)
@@ -112,15 +146,29 @@ it('20 calls at once, in two processes, purge each finished row once and nothing
   await ask(one, 'POST', '/v1/webhooks', { url: down.url, events: ['message.responded'] })
   for (let n = 0; n < 30; n++) await send(one, `${n}`)
 
-  const total: Pass = { messages: 0, deliveries: 0, cancelled: 0, purgedDeliveries: 0, purgedMessages: 0 }
+  const total: Pass = {
+    messages: 0,
+    deliveries: 0,
+    cancelled: 0,
+    purgedDeliveries: 0,
+    purgedMessages: 0,
+  }
   const isPurged = async () => {
-    const passes = await Promise.all(Array.from({ length: 20 }, (_, n) => cron(n % 2 ? one : other)))
-    for (const pass of passes) for (const count of Object.keys(total) as (keyof Pass)[]) total[count] += pass[count]
+    const passes = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => cron(n % 2 ? one : other)),
+    )
+    for (const pass of passes)
+      for (const count of Object.keys(total) as (keyof Pass)[]) total[count] += pass[count]
     return total.purgedDeliveries >= 30 && total.purgedMessages >= 30
   }
   expect(await until(isPurged, 40_000)).toBe(true)
   await isPurged()
-  expect(total).toMatchObject({ messages: 30, purgedDeliveries: 30, purgedMessages: 30, cancelled: 0 })
+  expect(total).toMatchObject({
+    messages: 30,
+    purgedDeliveries: 30,
+    purgedMessages: 30,
+    cancelled: 0,
+  })
   expect(new Set(hook.received.map(({ headers }) => headers['x-service-delivery'])).size).toBe(30)
   expect(hook.received).toHaveLength(30)
   expect((await ask(one, 'GET', '/v1/agents/worker/messages')).data).toEqual([])

@@ -19,7 +19,10 @@ beforeAll(async () => {
   const env = { SERVICE_DATABASE_URL: await postgres.database() }
   one = await realServer({ env })
   other = await realServer({ env })
-  hook = createServer(({ headers }) => asked.add(headers['x-service-delivery'])).listen(0, '127.0.0.1')
+  hook = createServer(({ headers }) => asked.add(headers['x-service-delivery'])).listen(
+    0,
+    '127.0.0.1',
+  )
   await once(hook, 'listening')
 })
 afterAll(async () => {
@@ -31,12 +34,21 @@ afterAll(async () => {
 })
 
 it('what waits for its turn in a server that stops is sent by the other while the first one still ends', async () => {
-  const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+  const agent = {
+    name: 'echo',
+    runtime: { kind: 'function', handler: 'echo' },
+    desiredState: 'running',
+  }
   expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
   const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`
-  expect((await one.api('POST', '/v1/webhooks', { url, events: ['message.responded'] })).status).toBe(201)
+  expect(
+    (await one.api('POST', '/v1/webhooks', { url, events: ['message.responded'] })).status,
+  ).toBe(201)
   for (let n = 0; n < 2 * AT_A_TIME; n++) {
-    expect((await one.api('POST', '/v1/agents/echo/messages', { sessionId: `${n}`, message: 'hi' })).status).toBe(200)
+    expect(
+      (await one.api('POST', '/v1/agents/echo/messages', { sessionId: `${n}`, message: 'hi' }))
+        .status,
+    ).toBe(200)
   }
   expect(await until(() => asked.size === AT_A_TIME)).toBe(true)
 

@@ -28,10 +28,15 @@ beforeAll(async () => {
   one = await realServer(options)
   other = await realServer({ ...options, beside: one })
   for (const handler of ['who', 'block', 'dieFirst']) {
-    const agent = { name: handler.toLowerCase(), runtime: { kind: 'function', handler }, desiredState: 'running' }
+    const agent = {
+      name: handler.toLowerCase(),
+      runtime: { kind: 'function', handler },
+      desiredState: 'running',
+    }
     expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
   }
-  const who = async (server: RealServer) => (await (await send(server, 'who', 'x')).json()) as { response: string }
+  const who = async (server: RealServer) =>
+    (await (await send(server, 'who', 'x')).json()) as { response: string }
   const { response: pid } = await who(one)
   // The agents come up in the order in which they were made, so this one may be followed by the others' start.
   expect(await until(async () => (await who(other)).response !== pid)).toBe(true)
@@ -44,29 +49,43 @@ afterAll(async () => {
 const send = (server: RealServer, agent: string, message: string) =>
   server.api('POST', `/v1/agents/${agent}/messages`, { sessionId: `${Math.random()}`, message })
 
-const runsIn = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [])
+const runsIn = (file: string): string[] =>
+  existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
 
 /** Sends to `one` and gives the message as the other process sees it. */
-async function begun(agent: string): Promise<{ file: string; seen: () => Promise<Record<string, unknown>> }> {
+async function begun(
+  agent: string,
+): Promise<{ file: string; seen: () => Promise<Record<string, unknown>> }> {
   const file = path.join(one.folder, `${agent}-runs`)
   void send(one, agent, file).catch(() => undefined)
   expect(await until(() => runsIn(file).length === 1)).toBe(true)
-  const list = async () => (await (await other.api('GET', `/v1/agents/${agent}/messages`)).json()) as { data: Record<string, unknown>[] }
+  const list = async () =>
+    (await (await other.api('GET', `/v1/agents/${agent}/messages`)).json()) as {
+      data: Record<string, unknown>[]
+    }
   return { file, seen: async () => (await list()).data[0] ?? {} }
 }
 
-it('a run that blocks the event loop of its process for five leases is run once', { timeout: 60_000 }, async () => {
-  const { file, seen } = await begun('block')
-  expect(await until(async () => (await seen())['state'] !== 'running')).toBe(true)
-  expect(await seen()).toMatchObject({ state: 'responded', attempt: 1 })
-  expect(runsIn(file)).toHaveLength(1)
-})
+it(
+  'a run that blocks the event loop of its process for five leases is run once',
+  { timeout: 60_000 },
+  async () => {
+    const { file, seen } = await begun('block')
+    expect(await until(async () => (await seen())['state'] !== 'running')).toBe(true)
+    expect(await seen()).toMatchObject({ state: 'responded', attempt: 1 })
+    expect(runsIn(file)).toHaveLength(1)
+  },
+)
 
-it('the run of a process that was killed is taken over by the other', { timeout: 60_000 }, async () => {
-  const { file, seen } = await begun('diefirst')
-  await one.kill('SIGKILL')
-  expect(await until(async () => (await seen())['state'] === 'responded')).toBe(true)
-  expect(await seen()).toMatchObject({ attempt: 2, response: 'done' })
-  const [first, second] = runsIn(file)
-  expect(first?.split(' ')[0]).not.toBe(second?.split(' ')[0])
-})
+it(
+  'the run of a process that was killed is taken over by the other',
+  { timeout: 60_000 },
+  async () => {
+    const { file, seen } = await begun('diefirst')
+    await one.kill('SIGKILL')
+    expect(await until(async () => (await seen())['state'] === 'responded')).toBe(true)
+    expect(await seen()).toMatchObject({ attempt: 2, response: 'done' })
+    const [first, second] = runsIn(file)
+    expect(first?.split(' ')[0]).not.toBe(second?.split(' ')[0])
+  },
+)

@@ -11,16 +11,24 @@ it('a kill between a send and its record costs one duplicate of each request und
     return 200
   })
   try {
-    const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+    const agent = {
+      name: 'echo',
+      runtime: { kind: 'function', handler: 'echo' },
+      desiredState: 'running',
+    }
     expect((await server.api('POST', '/v1/agents', agent)).status).toBe(201)
     await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
-    await server.api('POST', '/v1/agents/echo/messages', { sessionId: 's', message: 'hi' }).catch(() => undefined) // it may die before it answers
+    await server
+      .api('POST', '/v1/agents/echo/messages', { sessionId: 's', message: 'hi' })
+      .catch(() => undefined) // it may die before it answers
     expect(await until(() => killed !== undefined)).toBe(true)
     await killed
     const before = hook.received.length
     await server.start()
     const delivered = async (): Promise<boolean> => {
-      const { data } = (await (await server.api('GET', '/v1/deliveries')).json()) as { data: { status: string; attemptCount: number }[] }
+      const { data } = (await (await server.api('GET', '/v1/deliveries')).json()) as {
+        data: { status: string; attemptCount: number }[]
+      }
       return data.length === 1 && data[0]?.status === 'delivered'
     }
     expect(await until(delivered)).toBe(true)

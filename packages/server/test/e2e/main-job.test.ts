@@ -15,10 +15,17 @@ describe('send a message, get the answer, receive the signed webhook', () => {
   beforeAll(async () => {
     server = await realServer({ env: { SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s' } })
     hook = await receiver((n) => (n === 0 ? 500 : 200))
-    const created = await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
+    const created = await server.api('POST', '/v1/webhooks', {
+      url: hook.url,
+      events: ['message.responded'],
+    })
     expect(created.status).toBe(201)
     secret = ((await created.json()) as { secret: string }).secret
-    const agent = { name: 'parrot', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+    const agent = {
+      name: 'parrot',
+      runtime: { kind: 'function', handler: 'echo' },
+      desiredState: 'running',
+    }
     expect((await server.api('POST', '/v1/agents', agent)).status).toBe(201)
   })
   afterAll(async () => {
@@ -27,13 +34,25 @@ describe('send a message, get the answer, receive the signed webhook', () => {
   })
 
   it('answers 200 with exactly the three fields of S§4.1', async () => {
-    const body = { sessionId: 's1', message: 'hello', metadata: { channel: 'C1', correlationId: 7, source: 'test' } }
-    const sent = await server.api('POST', '/v1/agents/parrot/messages', body, { 'idempotency-key': 'k1' })
+    const body = {
+      sessionId: 's1',
+      message: 'hello',
+      metadata: { channel: 'C1', correlationId: 7, source: 'test' },
+    }
+    const sent = await server.api('POST', '/v1/agents/parrot/messages', body, {
+      'idempotency-key': 'k1',
+    })
     expect(sent.status).toBe(200)
     const answer = (await sent.json()) as { messageId: string }
-    expect(answer).toEqual({ messageId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string, status: 'responded', response: 'hello' })
+    expect(answer).toEqual({
+      messageId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      status: 'responded',
+      response: 'hello',
+    })
 
-    const again = await server.api('POST', '/v1/agents/parrot/messages', body, { 'idempotency-key': 'k1' })
+    const again = await server.api('POST', '/v1/agents/parrot/messages', body, {
+      'idempotency-key': 'k1',
+    })
     expect(await again.json()).toEqual(answer)
     expect(again.headers.get('idempotent-replayed')).toBe('true')
   })
@@ -46,26 +65,43 @@ describe('send a message, get the answer, receive the signed webhook', () => {
     for (const { body, headers } of hook.received) {
       expect(headers['x-service-event']).toBe('message.responded')
       expect(await verify(secret, body, String(headers['x-service-signature']))).toBe(true)
-      expect(new StandardWebhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({
+      expect(
+        new StandardWebhook(secret).verify(body, headers as Record<string, string>),
+      ).toMatchObject({
         event: 'message.responded',
-        data: { response: 'hello', channel: 'C1', correlationId: 7, metadata: { source: 'test' }, executionPrincipal: { type: 'service' } },
+        data: {
+          response: 'hello',
+          channel: 'C1',
+          correlationId: 7,
+          metadata: { source: 'test' },
+          executionPrincipal: { type: 'service' },
+        },
       })
     }
   })
 
   it('shows the delivery with its attempts', async () => {
     const delivered = async (): Promise<{ id: string }[]> =>
-      ((await (await server.api('GET', '/v1/deliveries?status=delivered')).json()) as { data: { id: string }[] }).data
+      (
+        (await (await server.api('GET', '/v1/deliveries?status=delivered')).json()) as {
+          data: { id: string }[]
+        }
+      ).data
     expect(await until(async () => (await delivered()).length === 1)).toBe(true)
     const [{ id }] = (await delivered()) as [{ id: string }]
     const detail = await (await server.api('GET', `/v1/deliveries/${id}`)).json()
-    expect(detail).toMatchObject({ status: 'delivered', attemptCount: 2, body: hook.received[0]?.body })
+    expect(detail).toMatchObject({
+      status: 'delivered',
+      attemptCount: 2,
+      body: hook.received[0]?.body,
+    })
     expect(detail).toHaveProperty('attempts.0.statusCode', 500)
     expect(detail).toHaveProperty('attempts.1.statusCode', 200)
   })
 
   it('opens the cron route to its secret alone', async () => {
-    const cron = (authorization: string) => server.api('POST', '/api/cron/webhooks', undefined, { authorization })
+    const cron = (authorization: string) =>
+      server.api('POST', '/api/cron/webhooks', undefined, { authorization })
     expect((await cron(`Bearer ${CRON_SECRET}`)).status).toBe(200)
     expect((await cron('Bearer another')).status).toBe(401)
   })

@@ -24,18 +24,26 @@ afterAll(async () => {
 })
 
 const pass = async () => {
-  const answer = await server.api('POST', '/api/cron/webhooks', undefined, { authorization: `Bearer ${CRON_SECRET}` })
+  const answer = await server.api('POST', '/api/cron/webhooks', undefined, {
+    authorization: `Bearer ${CRON_SECRET}`,
+  })
   expect(answer.status).toBe(200)
   return (await answer.json()) as { messages: number; deliveries: number }
 }
 
 it('a server without timers does it all in one call of the cron route, whoever hangs, and in the first call of a new process', async () => {
-  const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+  const agent = {
+    name: 'echo',
+    runtime: { kind: 'function', handler: 'echo' },
+    desiredState: 'running',
+  }
   expect((await server.api('POST', '/v1/agents', agent)).status).toBe(201)
   await pass()
   const hangs = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/`
-  for (const url of [hangs, hook.url]) await server.api('POST', '/v1/webhooks', { url, events: ['message.responded'] })
-  const send = (n: number) => server.api('POST', '/v1/agents/echo/messages', { sessionId: String(n), message: 'hi' })
+  for (const url of [hangs, hook.url])
+    await server.api('POST', '/v1/webhooks', { url, events: ['message.responded'] })
+  const send = (n: number) =>
+    server.api('POST', '/v1/agents/echo/messages', { sessionId: String(n), message: 'hi' })
   for (let n = 0; n < 50; n++) expect((await send(n)).status).toBe(202)
   expect(hook.received).toHaveLength(0)
 

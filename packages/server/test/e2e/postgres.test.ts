@@ -35,11 +35,18 @@ const COUNTER = `
   })
   say({ type: 'ready', protocol: 1 })`
 
-const QUICK = { SERVICE_RUN_LEASE_MS: '1000', SERVICE_DELIVERY_TIMEOUT_MS: '500', SERVICE_DELIVERY_LEASE_MS: '1000' }
+const QUICK = {
+  SERVICE_RUN_LEASE_MS: '1000',
+  SERVICE_DELIVERY_TIMEOUT_MS: '500',
+  SERVICE_DELIVERY_LEASE_MS: '1000',
+}
 type Page = { readonly data: readonly { readonly message: string; readonly status: string }[] }
 
 /** Two processes on one new database, with an agent `worker` in `source`. */
-async function twoServers(source: string, argsOfOther: readonly string[] = []): Promise<[RealServer, RealServer]> {
+async function twoServers(
+  source: string,
+  argsOfOther: readonly string[] = [],
+): Promise<[RealServer, RealServer]> {
   const agentsFile = path.join(folder, `${opened.length}-${Date.now()}.mjs`)
   await writeFile(agentsFile, source)
   const env = { ...QUICK, SERVICE_DATABASE_URL: await postgres.database() }
@@ -47,29 +54,51 @@ async function twoServers(source: string, argsOfOther: readonly string[] = []): 
   opened.push(one)
   const other = await realServer({ env, args: ['--agents', agentsFile, ...argsOfOther] })
   opened.push(other)
-  const agent = { name: 'worker', runtime: { kind: 'function', handler: 'work' }, desiredState: 'running' }
+  const agent = {
+    name: 'worker',
+    runtime: { kind: 'function', handler: 'work' },
+    desiredState: 'running',
+  }
   expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
   return [one, other]
 }
 
-const send = (server: RealServer, sessionId: string, message: string, headers = {}): Promise<Response> =>
+const send = (
+  server: RealServer,
+  sessionId: string,
+  message: string,
+  headers = {},
+): Promise<Response> =>
   server.api('POST', '/v1/agents/worker/messages', { sessionId, message }, headers)
 
 describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
   it('G2: make one message of 100 sends with one key, and give all of them its one answer', async () => {
     const servers = await twoServers("export default { work: ({ message }) => 're: ' + message }")
-    const sends = Array.from({ length: 100 }, (_, n) => send(servers[n % 2 ? 0 : 1], 's', 'once', { 'idempotency-key': 'the-key' }))
-    const answers = await Promise.all((await Promise.all(sends)).map(async (response) => [response.status, await response.json()]))
+    const sends = Array.from({ length: 100 }, (_, n) =>
+      send(servers[n % 2 ? 0 : 1], 's', 'once', { 'idempotency-key': 'the-key' }),
+    )
+    const answers = await Promise.all(
+      (await Promise.all(sends)).map(async (response) => [response.status, await response.json()]),
+    )
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
     expect(answers[0]).toMatchObject([200, { status: 'responded', response: 're: once' }])
-    const { data } = (await (await servers[1].api('GET', '/v1/agents/worker/messages')).json()) as Page
+    const { data } = (await (
+      await servers[1].api('GET', '/v1/agents/worker/messages')
+    ).json()) as Page
     expect(data).toMatchObject([{ attempt: 1 }])
   })
 
   it('answer a caller who waits at the one for a run of the other', async () => {
-    const [one, other] = await twoServers('export default { work: () => String(process.pid) }', ['--no-worker'])
-    const [here, there] = await Promise.all([send(one, 'a', 'hi'), send(other, 'b', 'hi')].map(async (sent) => (await sent).json()))
-    expect(there).toMatchObject({ status: 'responded', response: (here as { response: string }).response })
+    const [one, other] = await twoServers('export default { work: () => String(process.pid) }', [
+      '--no-worker',
+    ])
+    const [here, there] = await Promise.all(
+      [send(one, 'a', 'hi'), send(other, 'b', 'hi')].map(async (sent) => (await sent).json()),
+    )
+    expect(there).toMatchObject({
+      status: 'responded',
+      response: (here as { response: string }).response,
+    })
   })
 
   it('G5: run the messages of a session in their order, one at a time, wherever they were sent and are run', async () => {
@@ -82,11 +111,18 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
         appendFileSync(${JSON.stringify(log)}, 'end ' + message + '\\n')
         return String(process.pid)
       } }`)
-    const sends = Array.from({ length: 40 }, (_, n) => send(servers[n % 2 ? 0 : 1], 'one session', `${n}`))
+    const sends = Array.from({ length: 40 }, (_, n) =>
+      send(servers[n % 2 ? 0 : 1], 'one session', `${n}`),
+    )
     for (const { status } of await Promise.all(sends)) expect(status).toBe(200)
-    const listed = await servers[0].api('GET', '/v1/agents/worker/messages?sessionId=one%20session&order=asc&limit=100')
+    const listed = await servers[0].api(
+      'GET',
+      '/v1/agents/worker/messages?sessionId=one%20session&order=asc&limit=100',
+    )
     const inOrder = ((await listed.json()) as Page).data.map(({ message }) => message)
-    expect(readFileSync(log, 'utf8').trim().split('\n')).toEqual(inOrder.flatMap((message) => [`begin ${message}`, `end ${message}`]))
+    expect(readFileSync(log, 'utf8').trim().split('\n')).toEqual(
+      inOrder.flatMap((message) => [`begin ${message}`, `end ${message}`]),
+    )
   })
 
   it('G1, G3: when one is killed, the other takes up its run and its delivery', async () => {
@@ -100,9 +136,13 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
       } }`)
     const hook = await receiver()
     opened.push({ dispose: hook.close })
-    expect((await other.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })).status).toBe(201)
+    expect(
+      (await other.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] }))
+        .status,
+    ).toBe(201)
     const lost = send(one, 's', 'hi').catch(() => undefined)
-    const begunBy = (): string[] => (existsSync(begun) ? readFileSync(begun, 'utf8').trim().split('\n') : [])
+    const begunBy = (): string[] =>
+      existsSync(begun) ? readFileSync(begun, 'utf8').trim().split('\n') : []
     expect(await until(() => begunBy().length === 1)).toBe(true)
     await one.kill('SIGKILL')
     await lost
@@ -123,7 +163,8 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
         return 'done'
       } }`)
     void send(one, 's', 'hi').catch(() => undefined)
-    const list = async () => (await (await other.api('GET', '/v1/agents/worker/messages')).json()) as Page
+    const list = async () =>
+      (await (await other.api('GET', '/v1/agents/worker/messages')).json()) as Page
     expect(await until(async () => (await list()).data[0]?.status === 'responded')).toBe(true)
     expect((await list()).data).toMatchObject([{ attempt: 1, response: 'done' }])
     expect(readFileSync(log, 'utf8')).toBe('begun\n')
@@ -133,24 +174,47 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
     const program = path.join(folder, 'counter.mjs')
     await writeFile(program, COUNTER)
     const entry = { command: process.execPath, args: [program] }
-    const servers = await twoServers(`export default { work: () => '' }\nexport const programs = { counter: ${JSON.stringify(entry)} }`)
+    const servers = await twoServers(
+      `export default { work: () => '' }\nexport const programs = { counter: ${JSON.stringify(entry)} }`,
+    )
     const [one, other] = servers
-    await one.api('POST', '/v1/agents', { name: 'counter', runtime: { kind: 'process', program: 'counter' }, desiredState: 'running' })
-    const ask = async (server: RealServer, sessionId: string): Promise<{ pid: number; parent: number; runs: number }> => {
-      const sent = await server.api('POST', '/v1/agents/counter/messages', { sessionId, message: 'hi' }, { prefer: 'wait=10' })
+    await one.api('POST', '/v1/agents', {
+      name: 'counter',
+      runtime: { kind: 'process', program: 'counter' },
+      desiredState: 'running',
+    })
+    const ask = async (
+      server: RealServer,
+      sessionId: string,
+    ): Promise<{ pid: number; parent: number; runs: number }> => {
+      const sent = await server.api(
+        'POST',
+        '/v1/agents/counter/messages',
+        { sessionId, message: 'hi' },
+        { prefer: 'wait=10' },
+      )
       return JSON.parse(((await sent.json()) as { response: string }).response)
     }
-    await until(async () => ((await (await one.api('GET', '/v1/agents/counter')).json()) as { state: string }).state === 'running')
+    await until(
+      async () =>
+        ((await (await one.api('GET', '/v1/agents/counter')).json()) as { state: string }).state ===
+        'running',
+    )
     const first = await ask(one, 'a')
-    for (let n = 2; n <= 10; n++) expect(await ask(servers[n % 2 ? 0 : 1], n % 3 ? 'a' : 'b')).toEqual({ ...first, runs: n })
+    for (let n = 2; n <= 10; n++)
+      expect(await ask(servers[n % 2 ? 0 : 1], n % 3 ? 'a' : 'b')).toEqual({ ...first, runs: n })
     const [owner, survivor] = first.parent === one.pid() ? [one, other] : [other, one]
     await owner.kill('SIGKILL')
     const next = await ask(survivor, 'a')
     expect(next).toEqual({ pid: expect.any(Number), parent: survivor.pid(), runs: 1 })
   })
 
-  it('lose nothing over 10 kills at random moments under load (G1-G5)', { timeout: 120_000 }, async () => {
-    const env = { SERVICE_DATABASE_URL: await postgres.database() }
-    expect(await surviveKills({ kills: 10, processes: 2, env })).toEqual([])
-  })
+  it(
+    'lose nothing over 10 kills at random moments under load (G1-G5)',
+    { timeout: 120_000 },
+    async () => {
+      const env = { SERVICE_DATABASE_URL: await postgres.database() }
+      expect(await surviveKills({ kills: 10, processes: 2, env })).toEqual([])
+    },
+  )
 })

@@ -34,7 +34,11 @@ async function serverWithProgram(): Promise<{ server: RealServer; ask: () => Pro
   return {
     server,
     ask: async () => {
-      await until(async () => ((await (await server.api('GET', '/v1/agents/stubborn')).json()) as { state: string }).state === 'running')
+      await until(
+        async () =>
+          ((await (await server.api('GET', '/v1/agents/stubborn')).json()) as { state: string })
+            .state === 'running',
+      )
       const sent = await server.api(
         'POST',
         '/v1/agents/stubborn/messages',
@@ -74,9 +78,13 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
   },
 )
 
-it("a program finds none of the server's secrets in its environment (row X)", { timeout: 60_000 }, async () => {
-  const { ask } = await serverWithProgram()
-  const environment = (await ask()).replace(/^\d+ \d+ /, '')
-  expect(Object.keys(JSON.parse(environment) as object)).toContain('PATH')
-  expect(environment).not.toMatch(/SERVICE_|CRON_SECRET|an-api-key-for-the-tests/)
-})
+it(
+  "a program finds none of the server's secrets in its environment (row X)",
+  { timeout: 60_000 },
+  async () => {
+    const { ask } = await serverWithProgram()
+    const environment = (await ask()).replace(/^\d+ \d+ /, '')
+    expect(Object.keys(JSON.parse(environment) as object)).toContain('PATH')
+    expect(environment).not.toMatch(/SERVICE_|CRON_SECRET|an-api-key-for-the-tests/)
+  },
+)

@@ -22,7 +22,12 @@ export type RealServer = {
   /** All that its processes wrote so far. */
   readonly output: () => string
   /** A request of the project's key. Fails when the answer is not one that the server's own OpenAPI document describes. */
-  api(method: string, route: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+  api(
+    method: string,
+    route: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Response>
   dispose(): Promise<void>
 }
 
@@ -40,7 +45,10 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
   const folder = options.beside?.folder ?? (await mkdtemp(path.join(tmpdir(), 'agent-messaging-')))
   const agentsFile = path.join(folder, 'agents.mjs')
   if (options.agents !== undefined) await writeFile(agentsFile, options.agents)
-  const args = [...(options.agents === undefined ? [] : ['--agents', agentsFile]), ...(options.args ?? [])]
+  const args = [
+    ...(options.agents === undefined ? [] : ['--agents', agentsFile]),
+    ...(options.args ?? []),
+  ]
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   let child: ChildProcess | undefined
@@ -48,8 +56,16 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
 
   async function start(): Promise<void> {
     const env = {
-      ...{ PATH: process.env['PATH'], PORT: String(port), SERVICE_DATABASE_URL: `file:${path.join(folder, 'service.db')}` },
-      ...{ SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'), SERVICE_BOOTSTRAP_API_KEY: API_KEY, CRON_SECRET },
+      ...{
+        PATH: process.env['PATH'],
+        PORT: String(port),
+        SERVICE_DATABASE_URL: `file:${path.join(folder, 'service.db')}`,
+      },
+      ...{
+        SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+        SERVICE_BOOTSTRAP_API_KEY: API_KEY,
+        CRON_SECRET,
+      },
       ...{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', SERVICE_PUBLIC_URL: url },
       ...options.env,
     }
@@ -58,27 +74,39 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const up = await until(() => child?.exitCode !== null || isUp(url), START_LIMIT_MS)
     if (!up || child.exitCode !== null) throw new Error(`the server did not start:\n${output}`)
   }
 
   async function kill(signal: NodeJS.Signals): Promise<number | null> {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null
+    if (!child || child.exitCode !== null || child.signalCode !== null)
+      return child?.exitCode ?? null
     const exit = once(child, 'exit')
     child.kill(signal)
     const [code] = (await exit) as [number | null]
     return code
   }
 
-  async function api(method: string, route: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  async function api(
+    method: string,
+    route: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
     const answer = await fetch(url + route, {
       method,
-      headers: { authorization: `Bearer ${API_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        authorization: `Bearer ${API_KEY}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const problems = await contract.problemsOf(method, route.replace(/\?.*/, ''), answer)
-    if (problems.length > 0) throw new Error(`${method} ${route} → ${answer.status}: ${problems.join('; ')}`)
+    if (problems.length > 0)
+      throw new Error(`${method} ${route} → ${answer.status}: ${problems.join('; ')}`)
     return answer
   }
 
@@ -100,7 +128,10 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
 }
 
 /** Whether the condition came true within the limit; looks again every 20 ms. */
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<boolean> {
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  limitMs = 20_000,
+): Promise<boolean> {
   for (const end = Date.now() + limitMs; Date.now() < end;) {
     if (await condition()) return true
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -2,7 +2,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-type Received = { readonly headers: IncomingHttpHeaders; readonly body: string; readonly status: number }
+type Received = {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  readonly status: number
+}
 
 /** A customer's receiver on a real socket: keeps every request; `answer` chooses the status of each. */
 export async function receiver(answer: (n: number) => number = () => 200) {
@@ -12,7 +16,11 @@ export async function receiver(answer: (n: number) => number = () => 200) {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const status = answer(received.length)
-      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString('utf8'), status })
+      received.push({
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString('utf8'),
+        status,
+      })
       response.writeHead(status).end()
     })
   }).listen(0, '127.0.0.1')

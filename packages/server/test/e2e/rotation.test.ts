@@ -18,9 +18,16 @@ const known: number[] = []
 beforeAll(async () => {
   server = await realServer()
   hook = await receiver(() => (known.push(secrets.length), 200))
-  const agent = { name: 'parrot', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+  const agent = {
+    name: 'parrot',
+    runtime: { kind: 'function', handler: 'echo' },
+    desiredState: 'running',
+  }
   await server.api('POST', '/v1/agents', agent)
-  const created = await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
+  const created = await server.api('POST', '/v1/webhooks', {
+    url: hook.url,
+    events: ['message.responded'],
+  })
   const { id, secret } = (await created.json()) as { id: string; secret: string }
   webhookPath = `/v1/webhooks/${id}`
   secrets.push(secret)
@@ -34,7 +41,10 @@ afterAll(async () => {
 async function keepSending(sessionId: string, isOver: () => boolean): Promise<number> {
   let sent = 0
   for (; !isOver(); sent++) {
-    const answer = await server.api('POST', '/v1/agents/parrot/messages', { sessionId, message: 'hello' })
+    const answer = await server.api('POST', '/v1/agents/parrot/messages', {
+      sessionId,
+      message: 'hello',
+    })
     expect(answer.status).toBe(200)
   }
   return sent
@@ -44,7 +54,11 @@ async function keepSending(sessionId: string, isOver: () => boolean): Promise<nu
 async function seen(signatures: number): Promise<void> {
   const from = hook.received.length
   const count = (): number =>
-    hook.received.slice(from).filter(({ headers }) => String(headers['webhook-signature']).split(' ').length === signatures).length
+    hook.received
+      .slice(from)
+      .filter(
+        ({ headers }) => String(headers['webhook-signature']).split(' ').length === signatures,
+      ).length
   expect(await until(() => count() >= 25)).toBe(true)
 }
 
@@ -57,25 +71,36 @@ async function rotate(): Promise<void> {
   await seen(1)
 }
 
-it('the secret is rotated under load, and every request verifies with a secret that is good then', { timeout: 60_000 }, async () => {
-  let isOver = false
-  const senders = Array.from({ length: SENDERS }, (_, n) => keepSending(`session-${n}`, () => isOver))
-  for (let n = 0; n < ROTATIONS; n++) await rotate()
-  isOver = true
-  const sent = (await Promise.all(senders)).reduce((sum, count) => sum + count)
-  expect(await until(() => hook.received.length === sent)).toBe(true)
+it(
+  'the secret is rotated under load, and every request verifies with a secret that is good then',
+  { timeout: 60_000 },
+  async () => {
+    let isOver = false
+    const senders = Array.from({ length: SENDERS }, (_, n) =>
+      keepSending(`session-${n}`, () => isOver),
+    )
+    for (let n = 0; n < ROTATIONS; n++) await rotate()
+    isOver = true
+    const sent = (await Promise.all(senders)).reduce((sum, count) => sum + count)
+    expect(await until(() => hook.received.length === sent)).toBe(true)
 
-  const signers = new Set<string>()
-  for (const [n, { headers, body }] of hook.received.entries()) {
-    const valid = secrets.slice(0, known[n]).slice(-2)
-    const verdicts = await Promise.all(valid.map((secret) => verify(secret, body, String(headers['x-service-signature']))))
-    const signer = valid[verdicts.indexOf(true)] ?? ''
-    signers.add(signer)
-    const signatures = String(headers['webhook-signature']).split(' ')
-    // In the grace the S§6 header is the old secret's alone.
-    if (signatures.length === 2) expect(signer).toBe(valid[0])
-    const mustVerify = signatures.length === 2 ? valid : [signer]
-    for (const secret of mustVerify) expect(new StandardWebhook(secret).verify(body, headers as Record<string, string>)).toBeDefined()
-  }
-  expect([...signers]).toEqual(secrets)
-})
+    const signers = new Set<string>()
+    for (const [n, { headers, body }] of hook.received.entries()) {
+      const valid = secrets.slice(0, known[n]).slice(-2)
+      const verdicts = await Promise.all(
+        valid.map((secret) => verify(secret, body, String(headers['x-service-signature']))),
+      )
+      const signer = valid[verdicts.indexOf(true)] ?? ''
+      signers.add(signer)
+      const signatures = String(headers['webhook-signature']).split(' ')
+      // In the grace the S§6 header is the old secret's alone.
+      if (signatures.length === 2) expect(signer).toBe(valid[0])
+      const mustVerify = signatures.length === 2 ? valid : [signer]
+      for (const secret of mustVerify)
+        expect(
+          new StandardWebhook(secret).verify(body, headers as Record<string, string>),
+        ).toBeDefined()
+    }
+    expect([...signers]).toEqual(secrets)
+  },
+)

@@ -13,16 +13,32 @@ describe('a webhook with headers of its own', () => {
   let hook: Awaited<ReturnType<typeof receiver>>
   let shown = ''
 
-  const call = async (method: string, route: string, body?: unknown, headers?: Record<string, string>) => {
+  const call = async (
+    method: string,
+    route: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ) => {
     const text = await (await server.api(method, route, body, headers)).text()
     shown += text
-    return JSON.parse(text) as { id: string; data: { id: string; status: string }[]; secret: string; attempts: unknown[] }
+    return JSON.parse(text) as {
+      id: string
+      data: { id: string; status: string }[]
+      secret: string
+      attempts: unknown[]
+    }
   }
 
   beforeAll(async () => {
-    server = await realServer({ env: { SERVICE_LOG_LEVEL: 'debug', SERVICE_WEBHOOK_RETRY_SCHEDULE: '100ms,100ms' } })
+    server = await realServer({
+      env: { SERVICE_LOG_LEVEL: 'debug', SERVICE_WEBHOOK_RETRY_SCHEDULE: '100ms,100ms' },
+    })
     hook = await receiver((n) => (n === 0 ? 500 : 200))
-    await call('POST', '/v1/agents', { name: 'parrot', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+    await call('POST', '/v1/agents', {
+      name: 'parrot',
+      runtime: { kind: 'function', handler: 'echo' },
+      desiredState: 'running',
+    })
   })
   afterAll(async () => {
     await server.dispose()
@@ -30,7 +46,11 @@ describe('a webhook with headers of its own', () => {
   })
 
   it('gets them at each attempt, and the trace of the send', async () => {
-    await call('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'], headers: { 'X-Api-Key': CANARY } })
+    await call('POST', '/v1/webhooks', {
+      url: hook.url,
+      events: ['message.responded'],
+      headers: { 'X-Api-Key': CANARY },
+    })
     const trace = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01`, tracestate: 'vendor=1' }
     await call('POST', '/v1/agents/parrot/messages', { sessionId: 's', message: 'hello' }, trace)
     expect(await until(() => hook.received.length === 2)).toBe(true)
@@ -46,19 +66,27 @@ describe('a webhook with headers of its own', () => {
 
   it('shows what was sent without its values', async () => {
     const [{ id } = { id: '' }] = (await call('GET', '/v1/deliveries')).data
-    expect(await until(async () => (await call('GET', '/v1/deliveries')).data[0]?.status === 'delivered')).toBe(true)
+    expect(
+      await until(
+        async () => (await call('GET', '/v1/deliveries')).data[0]?.status === 'delivered',
+      ),
+    ).toBe(true)
     const { attempts } = await call('GET', `/v1/deliveries/${id}`)
     const sent = hook.received.map(({ headers }) => ({
       'X-Service-Signature': headers['x-service-signature'],
       traceparent: headers['traceparent'],
     }))
-    expect(attempts).toMatchObject(sent.map((ours) => ({ requestHeaders: { ...ours, 'X-Api-Key': '[redacted]' } })))
+    expect(attempts).toMatchObject(
+      sent.map((ours) => ({ requestHeaders: { ...ours, 'X-Api-Key': '[redacted]' } })),
+    )
   })
 
   it('keeps the values out of its answers, its log and its files; the log has the trace id', async () => {
     expect(await server.kill('SIGTERM')).toBe(0)
     const files = await readdir(server.folder)
-    const kept = await Promise.all(files.map((file) => readFile(path.join(server.folder, file), 'latin1')))
+    const kept = await Promise.all(
+      files.map((file) => readFile(path.join(server.folder, file), 'latin1')),
+    )
     expect(kept.join()).toContain('X-Api-Key')
     expect([shown, server.output(), ...kept].filter((text) => text.includes(CANARY))).toEqual([])
     expect(server.output()).toContain(`"traceId":"${TRACE}"`)

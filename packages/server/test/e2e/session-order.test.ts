@@ -21,70 +21,115 @@ export default { noted: async (request) => {
 } }`
 
 type Noted = { readonly step: string; readonly n: number; readonly attempt: number }
-type MessagePage = { readonly data: readonly { readonly messageId: string; readonly message: string; readonly response?: string }[] }
+type MessagePage = {
+  readonly data: readonly {
+    readonly messageId: string
+    readonly message: string
+    readonly response?: string
+  }[]
+}
 
-it(`keeps ${SESSIONS} sessions in order over ${KILLS} kills, with one answer for each message (G1-G5)`, { timeout: 240_000 }, async () => {
-  const env = { SERVICE_LOG_LEVEL: 'warn', SERVICE_DELIVERY_TIMEOUT_MS: '1000', SERVICE_DELIVERY_LEASE_MS: '2000' }
-  const server = await realServer({ agents: AGENTS, env: { ...env, SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s' } })
-  const hook = await receiver()
-  try {
-    await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
-    const runtime = { kind: 'function', handler: 'noted' }
-    // Each kill may cost a run an attempt; how many are allowed is not the promise under test.
-    const agent = { name: 'worker', runtime, desiredState: 'running', concurrency: 100, maxAttempts: 100 }
-    expect((await server.api('POST', '/v1/agents', agent)).status).toBe(201)
-
-    let acknowledged = 0
-    const sessionIds = Array.from({ length: SESSIONS }, (_, n) => `session-${n}`)
-    const waiting = [...sessionIds]
-    const clients = Array.from({ length: CLIENTS }, async () => {
-      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await fill(server, next, () => acknowledged++)
+it(
+  `keeps ${SESSIONS} sessions in order over ${KILLS} kills, with one answer for each message (G1-G5)`,
+  { timeout: 240_000 },
+  async () => {
+    const env = {
+      SERVICE_LOG_LEVEL: 'warn',
+      SERVICE_DELIVERY_TIMEOUT_MS: '1000',
+      SERVICE_DELIVERY_LEASE_MS: '2000',
+    }
+    const server = await realServer({
+      agents: AGENTS,
+      env: { ...env, SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s' },
     })
-    for (let kill = 1; kill <= KILLS; kill++) {
-      expect(await until(() => acknowledged >= (kill * SESSIONS * MESSAGES) / (KILLS + 1), 60_000)).toBe(true)
-      await server.kill('SIGKILL')
-      await server.start()
-    }
-    await Promise.all(clients)
-    const openOnes = async () => ((await (await server.api('GET', '/v1/agents/worker/messages?status=pending')).json()) as MessagePage).data
-    expect(await until(async () => (await openOnes()).length === 0, 60_000)).toBe(true)
-    const all = SESSIONS * MESSAGES
-    expect(await until(() => hook.received.length >= all && eventsOf(hook.received).size === all, 60_000)).toBe(true)
+    const hook = await receiver()
+    try {
+      await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
+      const runtime = { kind: 'function', handler: 'noted' }
+      // Each kill may cost a run an attempt; how many are allowed is not the promise under test.
+      const agent = {
+        name: 'worker',
+        runtime,
+        desiredState: 'running',
+        concurrency: 100,
+        maxAttempts: 100,
+      }
+      expect((await server.api('POST', '/v1/agents', agent)).status).toBe(201)
 
-    const noted = await readNotes(path.join(server.folder, 'runs.log'))
-    for (const sessionId of sessionIds) {
-      const steps = noted.get(sessionId) ?? []
-      expect(inversions(steps), sessionId).toEqual([])
-      const answers = steps.filter(({ step }, i) => step === 'ended' && steps[i + 1]?.n !== steps[i]?.n)
-      const kept = (await (
-        await server.api('GET', `/v1/agents/worker/messages?sessionId=${sessionId}&order=asc&limit=100`)
-      ).json()) as MessagePage
-      expect(kept.data.map(({ message, response }) => `${message}: ${response}`)).toEqual(
-        answers.map(({ n, attempt }) => `${n}: attempt ${attempt}`),
-      )
-      expect(answers.map(({ n }) => n)).toEqual(Array.from({ length: MESSAGES }, (_, n) => n))
+      let acknowledged = 0
+      const sessionIds = Array.from({ length: SESSIONS }, (_, n) => `session-${n}`)
+      const waiting = [...sessionIds]
+      const clients = Array.from({ length: CLIENTS }, async () => {
+        for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
+          await fill(server, next, () => acknowledged++)
+      })
+      for (let kill = 1; kill <= KILLS; kill++) {
+        expect(
+          await until(() => acknowledged >= (kill * SESSIONS * MESSAGES) / (KILLS + 1), 60_000),
+        ).toBe(true)
+        await server.kill('SIGKILL')
+        await server.start()
+      }
+      await Promise.all(clients)
+      const openOnes = async () =>
+        (
+          (await (
+            await server.api('GET', '/v1/agents/worker/messages?status=pending')
+          ).json()) as MessagePage
+        ).data
+      expect(await until(async () => (await openOnes()).length === 0, 60_000)).toBe(true)
+      const all = SESSIONS * MESSAGES
+      expect(
+        await until(
+          () => hook.received.length >= all && eventsOf(hook.received).size === all,
+          60_000,
+        ),
+      ).toBe(true)
+
+      const noted = await readNotes(path.join(server.folder, 'runs.log'))
+      for (const sessionId of sessionIds) {
+        const steps = noted.get(sessionId) ?? []
+        expect(inversions(steps), sessionId).toEqual([])
+        const answers = steps.filter(
+          ({ step }, i) => step === 'ended' && steps[i + 1]?.n !== steps[i]?.n,
+        )
+        const kept = (await (
+          await server.api(
+            'GET',
+            `/v1/agents/worker/messages?sessionId=${sessionId}&order=asc&limit=100`,
+          )
+        ).json()) as MessagePage
+        expect(kept.data.map(({ message, response }) => `${message}: ${response}`)).toEqual(
+          answers.map(({ n, attempt }) => `${n}: attempt ${attempt}`),
+        )
+        expect(answers.map(({ n }) => n)).toEqual(Array.from({ length: MESSAGES }, (_, n) => n))
+      }
+      expect(
+        [...noted.values()].flat().some(({ attempt }) => attempt > 1),
+        'a kill found runs under way',
+      ).toBe(true)
+      for (const [messageId, ids] of eventsOf(hook.received))
+        expect(ids.size, `events of ${messageId}`).toBe(1)
+    } finally {
+      await server.dispose()
+      await hook.close()
     }
-    expect(
-      [...noted.values()].flat().some(({ attempt }) => attempt > 1),
-      'a kill found runs under way',
-    ).toBe(true)
-    for (const [messageId, ids] of eventsOf(hook.received)) expect(ids.size, `events of ${messageId}`).toBe(1)
-  } finally {
-    await server.dispose()
-    await hook.close()
-  }
-})
+  },
+)
 
 /** Sends the messages of a session one after the other, each again and again until it is acknowledged. */
 async function fill(server: RealServer, sessionId: string, acknowledge: () => void): Promise<void> {
   for (let n = 0; n < MESSAGES; n++) {
     const headers = { 'idempotency-key': `${sessionId} ${n}`, prefer: 'respond-async' }
     const isTaken = () =>
-      server.api('POST', '/v1/agents/worker/messages', { sessionId, message: String(n) }, headers).then(
-        ({ ok }) => ok,
-        () => false, // it was killed
-      )
-    if (!(await until(isTaken, 60_000))) throw new Error(`message ${n} of ${sessionId} was not taken`)
+      server
+        .api('POST', '/v1/agents/worker/messages', { sessionId, message: String(n) }, headers)
+        .then(
+          ({ ok }) => ok,
+          () => false, // it was killed
+        )
+    if (!(await until(isTaken, 60_000)))
+      throw new Error(`message ${n} of ${sessionId} was not taken`)
     acknowledge()
   }
 }
@@ -98,8 +143,11 @@ function inversions(steps: readonly Noted[]): string[] {
     const before = steps[i - 1] ?? { step: 'ended', n: -1, attempt: 0 }
     const isNext = step === 'began' && before.step === 'ended' && n === before.n + 1
     const isAnotherTry = step === 'began' && n === before.n && attempt > before.attempt
-    const isEnd = step === 'ended' && before.step === 'began' && n === before.n && attempt === before.attempt
-    return isNext || isAnotherTry || isEnd ? [] : [`after ${JSON.stringify(before)}: ${JSON.stringify({ step, n, attempt })}`]
+    const isEnd =
+      step === 'ended' && before.step === 'began' && n === before.n && attempt === before.attempt
+    return isNext || isAnotherTry || isEnd
+      ? []
+      : [`after ${JSON.stringify(before)}: ${JSON.stringify({ step, n, attempt })}`]
   })
 }
 
@@ -107,7 +155,10 @@ async function readNotes(file: string): Promise<Map<string, Noted[]>> {
   const notes = new Map<string, Noted[]>()
   for (const line of (await readFile(file, 'utf8')).trimEnd().split('\n')) {
     const [step = '', sessionId = '', n, attempt] = line.split(' ')
-    notes.set(sessionId, [...(notes.get(sessionId) ?? []), { step, n: Number(n), attempt: Number(attempt) }])
+    notes.set(sessionId, [
+      ...(notes.get(sessionId) ?? []),
+      { step, n: Number(n), attempt: Number(attempt) },
+    ])
   }
   return notes
 }

@@ -22,7 +22,11 @@ let other: RealServer
 beforeAll(async () => {
   one = await realServer({ agents: AGENTS })
   other = await realServer({ agents: AGENTS, args: ['--no-worker'], beside: one })
-  const agent = { name: 'poet', runtime: { kind: 'function', handler: 'poet' }, desiredState: 'running' }
+  const agent = {
+    name: 'poet',
+    runtime: { kind: 'function', handler: 'poet' },
+    desiredState: 'running',
+  }
   expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
 })
 afterAll(async () => {
@@ -33,10 +37,16 @@ afterAll(async () => {
 /** A message that runs until `finish`. */
 async function begun(name: string) {
   const file = path.join(one.folder, name)
-  const sent = await one.api('POST', '/v1/agents/poet/messages', { sessionId: name, message: file }, { prefer: 'respond-async' })
+  const sent = await one.api(
+    'POST',
+    '/v1/agents/poet/messages',
+    { sessionId: name, message: file },
+    { prefer: 'respond-async' },
+  )
   const { messageId } = (await sent.json()) as { messageId: string }
   const route = `/v1/agents/poet/messages/${messageId}`
-  const stream = (server: RealServer, lastEventId = '') => server.api('GET', `${route}/stream`, undefined, { 'last-event-id': lastEventId })
+  const stream = (server: RealServer, lastEventId = '') =>
+    server.api('GET', `${route}/stream`, undefined, { 'last-event-id': lastEventId })
   return { route, stream, finish: () => writeFileSync(file, '') }
 }
 
@@ -48,7 +58,9 @@ async function* eventsOf(response: Response): AsyncGenerator<string> {
     const blocks = text.split('\n\n')
     text = blocks.pop() ?? ''
     for (const block of blocks) {
-      const { event, id, data } = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s))) as Record<string, string>
+      const { event, id, data } = Object.fromEntries(
+        block.split('\n').map((line) => line.split(/: (.*)/s)),
+      ) as Record<string, string>
       const body = JSON.parse(data ?? '{}') as Record<string, string>
       yield `${id} ${event} ${body['text'] ?? body['response'] ?? body['state']}`
     }
@@ -69,9 +81,16 @@ it('pieces are there while the run goes on, and whoever hangs up and comes back 
   await first.return(undefined) // hangs up
   const again = all(eventsOf(await stream(one, '1.6')))
   finish()
-  expect(await again).toEqual(['1.6 state running', '1.13 chunk violets', '1.responded message roses violets'])
+  expect(await again).toEqual([
+    '1.6 state running',
+    '1.13 chunk violets',
+    '1.responded message roses violets',
+  ])
   expect((await stream(one, '1.responded')).status).toBe(204)
-  expect(await (await one.api('GET', route)).json()).toMatchObject({ state: 'responded', attempt: 1 })
+  expect(await (await one.api('GET', route)).json()).toMatchObject({
+    state: 'responded',
+    attempt: 1,
+  })
 })
 
 it('a process that does not run it has its states and its answer', async () => {
@@ -92,5 +111,10 @@ it('a stop ends streams in order, and another process goes on with them', async 
   finish()
   expect(await seen).toEqual(['1.6 state running', '1.responded message roses violets'])
   expect(await exit).toBe(0)
-  expect(await until(async () => ((await (await other.api('GET', route)).json()) as { state: string }).state === 'responded')).toBe(true)
+  expect(
+    await until(
+      async () =>
+        ((await (await other.api('GET', route)).json()) as { state: string }).state === 'responded',
+    ),
+  ).toBe(true)
 })

@@ -13,7 +13,11 @@ beforeAll(async () => {
   one = await realServer({ env: SCHEDULE })
   other = await realServer({ beside: one, env: SCHEDULE, args: ['--no-worker'] })
   hook = await receiver((n) => (n < 30 ? 500 : 200))
-  const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+  const agent = {
+    name: 'echo',
+    runtime: { kind: 'function', handler: 'echo' },
+    desiredState: 'running',
+  }
   expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
 })
 afterAll(async () => {
@@ -25,28 +29,44 @@ afterAll(async () => {
 it('G2: 100 first sends with one key, over two processes, make one message, and all get its one answer', async () => {
   const body = { sessionId: 's', message: 'once' }
   const sends = Array.from({ length: 100 }, (_, n) =>
-    (n % 2 ? one : other).api('POST', '/v1/agents/echo/messages', body, { 'idempotency-key': 'the-key' }),
+    (n % 2 ? one : other).api('POST', '/v1/agents/echo/messages', body, {
+      'idempotency-key': 'the-key',
+    }),
   )
   const answers = await Promise.all(
-    (await Promise.all(sends)).map(async (response) => ({ status: response.status, body: await response.json() })),
+    (await Promise.all(sends)).map(async (response) => ({
+      status: response.status,
+      body: await response.json(),
+    })),
   )
   expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
   expect(answers[0]).toMatchObject({ status: 200, body: { status: 'responded', response: 'once' } })
-  const { data } = (await (await one.api('GET', '/v1/agents/echo/messages')).json()) as { data: { attempt: number }[] }
+  const { data } = (await (await one.api('GET', '/v1/agents/echo/messages')).json()) as {
+    data: { attempt: number }[]
+  }
   expect(data).toMatchObject([{ attempt: 1 }])
 })
 
 it('20 cron calls at once, in two processes of which one also has workers, attempt each due delivery once', async () => {
   // Three failures each: none of them opens a circuit, which would hold the rest back.
-  for (let n = 0; n < 10; n++) await one.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
-  const sends = Array.from({ length: 3 }, (_, n) => one.api('POST', '/v1/agents/echo/messages', { sessionId: `${n}`, message: 'hi' }))
+  for (let n = 0; n < 10; n++)
+    await one.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
+  const sends = Array.from({ length: 3 }, (_, n) =>
+    one.api('POST', '/v1/agents/echo/messages', { sessionId: `${n}`, message: 'hi' }),
+  )
   for (const { status } of await Promise.all(sends)) expect(status).toBe(200)
   expect(await until(() => hook.received.length >= 30)).toBe(true)
 
   const cron = { authorization: `Bearer ${CRON_SECRET}` }
   const allDelivered = async (): Promise<boolean> => {
-    await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? one : other).api('POST', '/api/cron/webhooks', undefined, cron)))
-    const { data } = (await (await one.api('GET', '/v1/deliveries?status=delivered&limit=100')).json()) as { data: unknown[] }
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        (n % 2 ? one : other).api('POST', '/api/cron/webhooks', undefined, cron),
+      ),
+    )
+    const { data } = (await (
+      await one.api('GET', '/v1/deliveries?status=delivered&limit=100')
+    ).json()) as { data: unknown[] }
     return data.length === 30
   }
   expect(await until(allDelivered)).toBe(true)

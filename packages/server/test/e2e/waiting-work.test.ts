@@ -23,13 +23,25 @@ let owner: Wiring
 beforeAll(async () => {
   postgres = await testPostgres()
   const databasePath = await postgres.database()
-  api = await realServer({ env: { SERVICE_DATABASE_URL: databasePath, SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '20000' }, args: ['--no-worker'] })
-  const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' }
+  api = await realServer({
+    env: { SERVICE_DATABASE_URL: databasePath, SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '20000' },
+    args: ['--no-worker'],
+  })
+  const agent = {
+    name: 'echo',
+    runtime: { kind: 'function', handler: 'echo' },
+    desiredState: 'running',
+  }
   expect((await api.api('POST', '/v1/agents', agent)).status).toBe(201)
   const echo = ({ message }: { readonly message: string }): string => (begun.push(message), message)
   owner = await wire(
     {
-      ...{ databasePath, masterKey: Buffer.alloc(32, 1), clock: sleepless, addresses: { allowedCidrs: ['127.0.0.0/8'] } },
+      ...{
+        databasePath,
+        masterKey: Buffer.alloc(32, 1),
+        clock: sleepless,
+        addresses: { allowedCidrs: ['127.0.0.0/8'] },
+      },
       runtimes: [functionRuntime({ echo }, { exclusive: true })],
     },
     () => undefined,
@@ -48,17 +60,25 @@ const send = (message: string, wait: string): Promise<Response> =>
 
 it('what one process accepts is run by the one that has the agent, which hears of it', async () => {
   // Until this process listens nothing that is said is heard, and what was missed is found with what comes next.
-  const heard = async (): Promise<boolean> => (await send('again', 'wait=0')).status === 202 && begun.length > 0
+  const heard = async (): Promise<boolean> =>
+    (await send('again', 'wait=0')).status === 202 && begun.length > 0
   expect(await until(heard)).toBe(true)
   for (let n = 0; n < 20; n++) {
-    expect(await (await send(`${n}`, 'wait=20')).json()).toMatchObject({ status: 'responded', response: `${n}` })
+    expect(await (await send(`${n}`, 'wait=20')).json()).toMatchObject({
+      status: 'responded',
+      response: `${n}`,
+    })
   }
-  expect(begun.filter((message) => message !== 'again')).toEqual(Array.from({ length: 20 }, (_, n) => `${n}`))
+  expect(begun.filter((message) => message !== 'again')).toEqual(
+    Array.from({ length: 20 }, (_, n) => `${n}`),
+  )
 })
 
 it('what one process has to be delivered is sent by the one that sends, which hears of it', async () => {
   const hook = await receiver()
-  const { id } = (await (await api.api('POST', '/v1/webhooks', { url: hook.url, events: ['*'] })).json()) as { id: string }
+  const { id } = (await (
+    await api.api('POST', '/v1/webhooks', { url: hook.url, events: ['*'] })
+  ).json()) as { id: string }
   for (let n = 1; n <= 5; n++) {
     expect((await api.api('POST', `/v1/webhooks/${id}/test`)).ok).toBe(true)
     expect(await until(() => hook.received.length === n)).toBe(true)

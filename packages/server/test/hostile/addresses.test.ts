@@ -21,7 +21,11 @@ inNetworkOfItsOwn(import.meta.url, () => {
   let plain: Everywhere
   let server: RealServer
   const to = (name: string): string => `https://${name}:${everywhere.port}/hook`
-  const env = { SERVICE_WEBHOOK_RETRY_SCHEDULE: '1h', SERVICE_DELIVERY_TIMEOUT_MS: '3000', SERVICE_WEBHOOK_ALLOWED_CIDRS: '' }
+  const env = {
+    SERVICE_WEBHOOK_RETRY_SCHEDULE: '1h',
+    SERVICE_DELIVERY_TIMEOUT_MS: '3000',
+    SERVICE_WEBHOOK_ALLOWED_CIDRS: '',
+  }
 
   beforeAll(async () => {
     everywhere = await listenEverywhere('https')
@@ -32,7 +36,9 @@ inNetworkOfItsOwn(import.meta.url, () => {
     const ca = path.join(folder, 'ca.pem')
     await writeFile(ca, certificate)
     server = await realServer({ env: { ...env, NODE_EXTRA_CA_CERTS: ca } })
-    closing.push(everywhere.close, plain.close, dns.close, server.dispose, () => rm(folder, { recursive: true }))
+    closing.push(everywhere.close, plain.close, dns.close, server.dispose, () =>
+      rm(folder, { recursive: true }),
+    )
   })
   afterAll(async () => void (await Promise.all(closing.map((close) => close()))))
   beforeEach(() => {
@@ -54,11 +60,21 @@ inNetworkOfItsOwn(import.meta.url, () => {
   describe.each<Kind>(['webhook', 'agent'])('the %s (row S)', (kind) => {
     /** What became of one request to it. */
     let request: () => Promise<unknown>
-    const delivered = kind === 'webhook' ? { outcome: 'accepted', statusCode: 200 } : { state: 'responded', response: 'hi' }
+    const delivered =
+      kind === 'webhook'
+        ? { outcome: 'accepted', statusCode: 200 }
+        : { state: 'responded', response: 'hi' }
     const failed = (error: string) =>
       kind === 'webhook'
         ? { outcome: 'unreachable', error }
-        : { state: 'failed', error: { message: expect.stringContaining(error === 'timeout' ? 'did not answer' : `(${error})`) as string } }
+        : {
+            state: 'failed',
+            error: {
+              message: expect.stringContaining(
+                error === 'timeout' ? 'did not answer' : `(${error})`,
+              ) as string,
+            },
+          }
     const refused = (statusCode: number) =>
       kind === 'webhook'
         ? { outcome: 'refused', statusCode }
@@ -97,7 +113,11 @@ inNetworkOfItsOwn(import.meta.url, () => {
       const taken: unknown[] = []
       for (const address of FORBIDDEN) {
         const long = Array.from({ length: 300 }, () => PUBLIC)
-        const ways: DnsAnswer[] = [[address], [PUBLIC, address, '2606:4700::1'], { via: ['a.test', 'b.test'], addresses: [address] }]
+        const ways: DnsAnswer[] = [
+          [address],
+          [PUBLIC, address, '2606:4700::1'],
+          { via: ['a.test', 'b.test'], addresses: [address] },
+        ]
         for (const answer of [...ways, { overTcp: true, addresses: [...long, address] }]) {
           answers['inside.test'] = answer
           if ((await registering(server, kind, to('inside.test'))) !== 400) taken.push(answer)
@@ -120,7 +140,12 @@ inNetworkOfItsOwn(import.meta.url, () => {
     })
 
     it('whose name is written otherwise is the same, to reach and to refuse', async () => {
-      for (const name of ['RECEIVER.Test', 'receiver.test.', 'receiver%2Etest', 'ｒｅｃｅｉｖｅｒ。test']) {
+      for (const name of [
+        'RECEIVER.Test',
+        'receiver.test.',
+        'receiver%2Etest',
+        'ｒｅｃｅｉｖｅｒ。test',
+      ]) {
         answers['receiver.test'] = [PUBLIC]
         const requestIt = await requestTo(name)
         expect(await requestIt(), name).toMatchObject(delivered)
@@ -137,13 +162,18 @@ inNetworkOfItsOwn(import.meta.url, () => {
         [[], failed('dns')],
         ['silent', failed('timeout')],
         [{ via: ['a.test', 'b.test', 'c.test'], addresses: [PUBLIC] }, delivered],
-        [{ via: ['a.test', 'b.test', 'c.test'], addresses: ['10.0.0.1'] }, failed('address_blocked')],
+        [
+          { via: ['a.test', 'b.test', 'c.test'], addresses: ['10.0.0.1'] },
+          failed('address_blocked'),
+        ],
         [{ overTcp: true, addresses: many }, delivered],
         [{ overTcp: true, addresses: [...many, '10.0.0.1'] }, failed('address_blocked')],
       ]
       for (const [answer, outcome] of tricks) {
         answers['receiver.test'] = answer
-        expect(await request(), JSON.stringify(answer).slice(0, 80)).toMatchObject(outcome as object)
+        expect(await request(), JSON.stringify(answer).slice(0, 80)).toMatchObject(
+          outcome as object,
+        )
       }
       expect(everywhere.leaks()).toEqual([])
     })
@@ -156,7 +186,12 @@ inNetworkOfItsOwn(import.meta.url, () => {
       const before = everywhere.posts()
       for (const status of [301, 302, 303, 307, 308]) {
         for (const target of targets) {
-          everywhere.answer = http(`${status} Elsewhere`, '', 'connection: close', `location: ${target}`)
+          everywhere.answer = http(
+            `${status} Elsewhere`,
+            '',
+            'connection: close',
+            `location: ${target}`,
+          )
           expect(await request(), target).toMatchObject(refused(status))
         }
       }
@@ -168,29 +203,50 @@ inNetworkOfItsOwn(import.meta.url, () => {
 
   it('names that do not resolve yet may be registered, and one that hangs holds up no other request', async () => {
     answers['hanging.test'] = 'silent'
-    const hanging = Promise.all([registering(server, 'webhook', to('hanging.test')), registering(server, 'agent', to('hanging.test'))])
+    const hanging = Promise.all([
+      registering(server, 'webhook', to('hanging.test')),
+      registering(server, 'agent', to('hanging.test')),
+    ])
     expect(await registering(server, 'webhook', to('receiver.test'))).toBe(201)
     expect(await registering(server, 'webhook', to('gone.test'))).toBe(201)
     expect(await hanging).toEqual([201, 201])
   })
 
   const plainUrl = (host: string): string => `http://${host}:${plain.port}/hook`
-  const whereTo = { loopback: '127.0.0.1', 'an allowed network': '10.1.2.3', 'another network': '10.2.0.1', 'a public address': PUBLIC }
+  const whereTo = {
+    loopback: '127.0.0.1',
+    'an allowed network': '10.1.2.3',
+    'another network': '10.2.0.1',
+    'a public address': PUBLIC,
+  }
   it.each([
     ['start', '', []],
     ['start', '10.1.0.0/16', ['an allowed network']],
     ['start', '127.0.0.0/8', ['loopback']],
     ['dev', '', ['loopback', 'a public address']],
     ['dev', '10.1.0.0/16', ['loopback', 'an allowed network', 'a public address']],
-  ] as const)('`%s` with SERVICE_WEBHOOK_ALLOWED_CIDRS=%s sends http: to %j alone', async (command, cidrs, allowed) => {
-    const other = await realServer({ command, env: { ...env, SERVICE_WEBHOOK_ALLOWED_CIDRS: cidrs } })
-    closing.push(other.dispose)
-    for (const [where, host] of Object.entries(whereTo)) {
-      const isAllowed = (allowed as readonly string[]).includes(where)
-      for (const kind of ['webhook', 'agent'] as const)
-        expect(await registering(other, kind, plainUrl(host)), `${kind} at ${where}`).toBe(isAllowed ? 201 : 400)
-      if (isAllowed) expect(await attemptAt(other, await registered(other, 'webhook', plainUrl(host)))).toMatchObject({ statusCode: 200 })
-    }
-    expect([...new Set(plain.dialled)].toSorted()).toEqual(allowed.map((where) => whereTo[where]).toSorted())
-  })
+  ] as const)(
+    '`%s` with SERVICE_WEBHOOK_ALLOWED_CIDRS=%s sends http: to %j alone',
+    async (command, cidrs, allowed) => {
+      const other = await realServer({
+        command,
+        env: { ...env, SERVICE_WEBHOOK_ALLOWED_CIDRS: cidrs },
+      })
+      closing.push(other.dispose)
+      for (const [where, host] of Object.entries(whereTo)) {
+        const isAllowed = (allowed as readonly string[]).includes(where)
+        for (const kind of ['webhook', 'agent'] as const)
+          expect(await registering(other, kind, plainUrl(host)), `${kind} at ${where}`).toBe(
+            isAllowed ? 201 : 400,
+          )
+        if (isAllowed)
+          expect(
+            await attemptAt(other, await registered(other, 'webhook', plainUrl(host))),
+          ).toMatchObject({ statusCode: 200 })
+      }
+      expect([...new Set(plain.dialled)].toSorted()).toEqual(
+        allowed.map((where) => whereTo[where]).toSorted(),
+      )
+    },
+  )
 })

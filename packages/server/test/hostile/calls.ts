@@ -5,11 +5,22 @@ export type Kind = 'webhook' | 'agent'
 
 let names = 0
 
-function register(server: RealServer, kind: Kind, url: string, timeoutMs = 3_000): Promise<Response> {
+function register(
+  server: RealServer,
+  kind: Kind,
+  url: string,
+  timeoutMs = 3_000,
+): Promise<Response> {
   // An event that does not happen here: a webhook gets what is sent to it as a test, and nothing else.
-  if (kind === 'webhook') return server.api('POST', '/v1/webhooks', { url, events: ['webhook.disabled'] })
+  if (kind === 'webhook')
+    return server.api('POST', '/v1/webhooks', { url, events: ['webhook.disabled'] })
   const runtime = { kind: 'http', url, timeoutMs }
-  return server.api('POST', '/v1/agents', { name: `remote-${++names}`, runtime, desiredState: 'running', maxAttempts: 1 })
+  return server.api('POST', '/v1/agents', {
+    name: `remote-${++names}`,
+    runtime,
+    desiredState: 'running',
+    maxAttempts: 1,
+  })
 }
 
 /** The status that an attempt to register this URL is answered with. What was made is deleted again: a project has room for 100 webhooks. */
@@ -21,19 +32,35 @@ export async function registering(server: RealServer, kind: Kind, url: string): 
 }
 
 /** Its id. */
-export async function registered(server: RealServer, kind: Kind, url: string, timeoutMs?: number): Promise<string> {
+export async function registered(
+  server: RealServer,
+  kind: Kind,
+  url: string,
+  timeoutMs?: number,
+): Promise<string> {
   const answer = await register(server, kind, url, timeoutMs)
   const body = (await answer.json()) as { id: string }
   expect(answer.status, JSON.stringify(body)).toBe(201)
   return body.id
 }
 
-type Delivery = { readonly id: string; readonly status: string; readonly nextAttemptAt?: string; readonly attempts: readonly Attempt[] }
-export type Attempt = { readonly outcome: string; readonly startedAt: string; readonly durationMs: number }
+type Delivery = {
+  readonly id: string
+  readonly status: string
+  readonly nextAttemptAt?: string
+  readonly attempts: readonly Attempt[]
+}
+export type Attempt = {
+  readonly outcome: string
+  readonly startedAt: string
+  readonly durationMs: number
+}
 
 /** A test event's delivery, once its first attempt is recorded. */
 export async function deliveryAt(server: RealServer, webhookId: string): Promise<Delivery> {
-  const { id } = (await (await server.api('POST', `/v1/webhooks/${webhookId}/test`)).json()) as Delivery
+  const { id } = (await (
+    await server.api('POST', `/v1/webhooks/${webhookId}/test`)
+  ).json()) as Delivery
   let delivery: Delivery | undefined
   const isAttempted = async () => {
     delivery = (await (await server.api('GET', `/v1/deliveries/${id}`)).json()) as Delivery
@@ -44,12 +71,25 @@ export async function deliveryAt(server: RealServer, webhookId: string): Promise
 }
 
 /** The first attempt at a test event. */
-export const attemptAt = async (server: RealServer, webhookId: string): Promise<Attempt | undefined> =>
-  (await deliveryAt(server, webhookId)).attempts[0]
+export const attemptAt = async (
+  server: RealServer,
+  webhookId: string,
+): Promise<Attempt | undefined> => (await deliveryAt(server, webhookId)).attempts[0]
 
 /** The status that an attempt to move it to this URL is answered with. */
-export async function moving(server: RealServer, kind: Kind, id: string, url: string): Promise<number> {
-  return (await server.api('PATCH', `/v1/${kind}s/${id}`, kind === 'webhook' ? { url } : { runtime: { kind: 'http', url } })).status
+export async function moving(
+  server: RealServer,
+  kind: Kind,
+  id: string,
+  url: string,
+): Promise<number> {
+  return (
+    await server.api(
+      'PATCH',
+      `/v1/${kind}s/${id}`,
+      kind === 'webhook' ? { url } : { runtime: { kind: 'http', url } },
+    )
+  ).status
 }
 
 let sessions = 0

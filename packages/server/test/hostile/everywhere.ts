@@ -29,7 +29,10 @@ export async function listenEverywhere(scheme: 'http' | 'https'): Promise<Everyw
   const dialled: string[] = []
   let posts = 0
   const sockets = new Set<Socket>()
-  const server = scheme === 'https' ? createTlsServer({ cert: certificate, key: certificateKey }) : createServer()
+  const server =
+    scheme === 'https'
+      ? createTlsServer({ cert: certificate, key: certificateKey })
+      : createServer()
   server.on('connection', (socket: Socket) => {
     dialled.push(String(socket.localAddress).replace(/^::ffff:/, ''))
     sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)))

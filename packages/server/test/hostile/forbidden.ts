@@ -3,7 +3,15 @@ export const FORBIDDEN = [
   ...['127.0.0.1', '127.8.8.8', '0.0.0.0', '0.1.2.3', '::1', '::'],
   ...['10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fd12::1'],
   ...['169.254.169.254', 'fe80::1', 'fec0::1', '100.64.0.1', '100.127.255.255', '168.63.129.16'],
-  ...['224.0.0.1', '239.255.255.255', 'ff02::1', '240.0.0.1', '255.255.255.255', '192.0.0.192', '192.88.99.1'],
+  ...[
+    '224.0.0.1',
+    '239.255.255.255',
+    'ff02::1',
+    '240.0.0.1',
+    '255.255.255.255',
+    '192.0.0.192',
+    '192.88.99.1',
+  ],
   ...['192.0.2.1', '198.51.100.1', '203.0.113.1', '198.18.0.1', '2001:db8::1', '3fff::1'],
   // IPv4 within IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo.
   ...[
@@ -25,8 +33,29 @@ export const UNDIALLABLE = ['fe80::1', '224.0.0.1', '239.255.255.255', 'ff02::1'
 
 /** Other texts of hosts that lead to them. */
 const HOSTS = [
-  ...['127.1', '127.0.1', '2130706433', '0x7f000001', '0x7F.1', '0177.0.0.1', '017700000001', '127.0.0.1.', '0', '0x0', '00'],
-  ...['0xa9fea9fe', '2852039166', '0251.0376.0251.0376', '169.254.43518', '10.1', '0xA.0.0.1', '012.0.0.1', '192.168.257'],
+  ...[
+    '127.1',
+    '127.0.1',
+    '2130706433',
+    '0x7f000001',
+    '0x7F.1',
+    '0177.0.0.1',
+    '017700000001',
+    '127.0.0.1.',
+    '0',
+    '0x0',
+    '00',
+  ],
+  ...[
+    '0xa9fea9fe',
+    '2852039166',
+    '0251.0376.0251.0376',
+    '169.254.43518',
+    '10.1',
+    '0xA.0.0.1',
+    '012.0.0.1',
+    '192.168.257',
+  ],
   ...[
     '%31%32%37.0.0.1',
     '①②⑦.0.0.1',
@@ -45,15 +74,24 @@ const literal = (address: string): string => (address.includes(':') ? `[${addres
 /** URLs that must not be registered, on a machine where everything listens at `port`. */
 export const forbiddenUrls = (port: number): readonly string[] => [
   ...[...FORBIDDEN.map(literal), ...HOSTS].map((host) => `https://${host}:${port}/hook`),
-  ...['http', 'ftp', 'ws', 'gopher', 'file', 'unix', 'javascript', 'data'].map((scheme) => `${scheme}://receiver.test:${port}/hook`),
-  ...['user@', 'user:secret@', '@', '127.0.0.1@', 'receiver.test%40'].map((user) => `https://${user}receiver.test:${port}/hook`),
+  ...['http', 'ftp', 'ws', 'gopher', 'file', 'unix', 'javascript', 'data'].map(
+    (scheme) => `${scheme}://receiver.test:${port}/hook`,
+  ),
+  ...['user@', 'user:secret@', '@', '127.0.0.1@', 'receiver.test%40'].map(
+    (user) => `https://${user}receiver.test:${port}/hook`,
+  ),
   ...[
     `https://receiver.test\t:${port}/`,
     `https://receiver\n.test:${port}/`,
     ` https://receiver.test:${port}/`,
     `https://receiver.test:${port}\\@127.0.0.1/`,
   ],
-  ...[`https://receiver.test:0/`, `https://receiver.test:65536/`, `https://receiver.test:-1/`, `https://receiver.test:${port}/#part`],
+  ...[
+    `https://receiver.test:0/`,
+    `https://receiver.test:65536/`,
+    `https://receiver.test:-1/`,
+    `https://receiver.test:${port}/#part`,
+  ],
   ...[
     `//receiver.test:${port}/`,
     `https:receiver.test:${port}`,

@@ -6,7 +6,8 @@ import { expect, it } from 'vitest'
 import { needs } from '../../../../scripts/test-needs.js'
 
 /** Every address of IPv4 and IPv6 is this machine's own, and nothing leads out: a leaky guard reaches our listener and nothing real. */
-const NETWORK = 'ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo && exec "$@"'
+const NETWORK =
+  'ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo && exec "$@"'
 const INSIDE = 'TEST_IS_IN_A_NETWORK_OF_ITS_OWN'
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const LIMIT_MS = 240_000
@@ -14,18 +15,35 @@ const LIMIT_MS = 240_000
 /** Runs the tests of this file, all of which `define` defines, in a network namespace of their own; outside they are one test. */
 export function inNetworkOfItsOwn(fileUrl: string, define: () => void): void {
   if (process.env[INSIDE]) return define()
-  it('all of it, in a network namespace of its own', { ...needs('namespaces'), timeout: LIMIT_MS }, async () => {
-    const results = await runInside(path.relative(ROOT, fileURLToPath(fileUrl)))
-    const failed = results.filter(({ status }) => status !== 'passed')
-    expect(failed.map(({ fullName, failureMessages }) => `${fullName}\n${failureMessages.join('\n')}`)).toEqual([])
-    expect(results.length).toBeGreaterThan(0)
-  })
+  it(
+    'all of it, in a network namespace of its own',
+    { ...needs('namespaces'), timeout: LIMIT_MS },
+    async () => {
+      const results = await runInside(path.relative(ROOT, fileURLToPath(fileUrl)))
+      const failed = results.filter(({ status }) => status !== 'passed')
+      expect(
+        failed.map(({ fullName, failureMessages }) => `${fullName}\n${failureMessages.join('\n')}`),
+      ).toEqual([])
+      expect(results.length).toBeGreaterThan(0)
+    },
+  )
 }
 
-type Result = { readonly fullName: string; readonly status: string; readonly failureMessages: readonly string[] }
+type Result = {
+  readonly fullName: string
+  readonly status: string
+  readonly failureMessages: readonly string[]
+}
 
 async function runInside(file: string): Promise<readonly Result[]> {
-  const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--reporter=json', '--testTimeout=60000', file]
+  const vitest = [
+    process.execPath,
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--reporter=json',
+    '--testTimeout=60000',
+    file,
+  ]
   const child = spawn('unshare', ['-n', 'sh', '-c', NETWORK, 'sh', ...vitest], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], [INSIDE]: 'yes' },
@@ -38,8 +56,12 @@ async function runInside(file: string): Promise<readonly Result[]> {
   await once(child, 'close')
   const report = /^\{"num.*\}$/m.exec(stdout)?.[0]
   if (report === undefined) throw new Error(`the tests inside did not report:\n${stdout}${stderr}`)
-  const { testResults } = JSON.parse(report) as { testResults: { assertionResults: Result[]; message: string }[] }
+  const { testResults } = JSON.parse(report) as {
+    testResults: { assertionResults: Result[]; message: string }[]
+  }
   return testResults.flatMap(({ assertionResults, message }) =>
-    message ? [{ fullName: file, status: 'failed', failureMessages: [message] }, ...assertionResults] : assertionResults,
+    message
+      ? [{ fullName: file, status: 'failed', failureMessages: [message] }, ...assertionResults]
+      : assertionResults,
   )
 }

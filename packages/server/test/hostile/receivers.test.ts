@@ -52,11 +52,31 @@ const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024))
 /** What the receiver does; what an attempt comes to; what a run comes to: its error, or its answer. */
 const RECEIVERS: [what: string, answer: Answer, attempt: object, run: object][] = [
   ['never answers', () => undefined, unreachable('timeout'), failed('did not answer')],
-  ['trickles its head', trickling('HTTP/1.1 200 OK\r\nx-a: ', 'a'), unreachable('timeout'), failed('did not answer')],
-  ['trickles its body', trickling(CHUNKED, '1\r\n \r\n'), unreachable('timeout'), failed('did not answer')],
+  [
+    'trickles its head',
+    trickling('HTTP/1.1 200 OK\r\nx-a: ', 'a'),
+    unreachable('timeout'),
+    failed('did not answer'),
+  ],
+  [
+    'trickles its body',
+    trickling(CHUNKED, '1\r\n \r\n'),
+    unreachable('timeout'),
+    failed('did not answer'),
+  ],
   ['ends before its head', (socket) => socket.destroy(), unreachable('reset'), failed('(reset)')],
-  ['breaks off within its head', breaking('HTTP/1.1 200 OK\r\ncont'), unreachable('reset'), failed('(reset)')],
-  ['breaks off within its body', breaking('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'), unreachable('reset'), failed('(reset)')],
+  [
+    'breaks off within its head',
+    breaking('HTTP/1.1 200 OK\r\ncont'),
+    unreachable('reset'),
+    failed('(reset)'),
+  ],
+  [
+    'breaks off within its body',
+    breaking('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'),
+    unreachable('reset'),
+    failed('(reset)'),
+  ],
   [
     'has an endless body',
     endless(CHUNKED, `400\r\n${'y'.repeat(1_024)}\r\n`),
@@ -75,17 +95,42 @@ const RECEIVERS: [what: string, answer: Answer, attempt: object, run: object][] 
     unreachable('protocol'),
     failed('(protocol)'),
   ],
-  ['floods with 103', endless('', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10)), unreachable('protocol'), failed('(protocol)')],
+  [
+    'floods with 103',
+    endless('', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10)),
+    unreachable('protocol'),
+    failed('(protocol)'),
+  ],
   ['talks garbage', says('SSH-2.0-OpenSSH_9.2\r\n'), unreachable('protocol'), failed('(protocol)')],
   [
     'bombs with gzip',
-    (socket) => (socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`), socket.write(bomb)),
+    (socket) => (
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`,
+      ),
+      socket.write(bomb)
+    ),
     { outcome: 'accepted' },
     failed('is not'),
   ],
-  ['redirects', says(http('302 Found', '', `location: https://${PUBLIC}/`)), refused(302), failed('answered 302')],
-  ['is gone', says(http('410 Gone', 'gone')), { ...refused(410), responseBody: 'gone' }, failed('answered 410')],
-  ['asks to slow down', says(http('429 Slow Down', '', 'retry-after: 1')), refused(429), failed('answered 429')],
+  [
+    'redirects',
+    says(http('302 Found', '', `location: https://${PUBLIC}/`)),
+    refused(302),
+    failed('answered 302'),
+  ],
+  [
+    'is gone',
+    says(http('410 Gone', 'gone')),
+    { ...refused(410), responseBody: 'gone' },
+    failed('answered 410'),
+  ],
+  [
+    'asks to slow down',
+    says(http('429 Slow Down', '', 'retry-after: 1')),
+    refused(429),
+    failed('answered 429'),
+  ],
   [
     'answers after the deadline',
     (socket) => void setTimeout(() => socket.write(HI), 1.5 * DEADLINE_MS),
@@ -107,11 +152,16 @@ function failed(words: string): object {
 
 inNetworkOfItsOwn(import.meta.url, () => {
   const names = ['receiver.test', 'other.test', 'expired.test', 'selfsigned.test']
-  const answers: Record<string, DnsAnswer> = Object.fromEntries(names.map((name) => [name, [PUBLIC]]))
+  const answers: Record<string, DnsAnswer> = Object.fromEntries(
+    names.map((name) => [name, [PUBLIC]]),
+  )
   const closing: (() => Promise<unknown>)[] = []
   let server: RealServer
 
-  async function receiver(answer: Answer, tls: { cert?: string; key?: string } = {}): Promise<(name?: string) => string> {
+  async function receiver(
+    answer: Answer,
+    tls: { cert?: string; key?: string } = {},
+  ): Promise<(name?: string) => string> {
     const { port, close } = await rawTlsServer(answer, { host: PUBLIC, ...tls })
     closing.push(close)
     return (name = 'receiver.test') => `https://${name}:${port}/hook`
@@ -124,30 +174,54 @@ inNetworkOfItsOwn(import.meta.url, () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'hostile-'))
     const ca = path.join(folder, 'ca.pem')
     await writeFile(ca, certificate)
-    const env = { NODE_EXTRA_CA_CERTS: ca, SERVICE_WEBHOOK_ALLOWED_CIDRS: '', SERVICE_WEBHOOK_RETRY_SCHEDULE: '5s,1h' }
+    const env = {
+      NODE_EXTRA_CA_CERTS: ca,
+      SERVICE_WEBHOOK_ALLOWED_CIDRS: '',
+      SERVICE_WEBHOOK_RETRY_SCHEDULE: '5s,1h',
+    }
     server = await realServer({ env: { ...env, SERVICE_DELIVERY_TIMEOUT_MS: String(DEADLINE_MS) } })
     closing.push(dns.close, server.dispose, () => rm(folder, { recursive: true }))
   })
   afterAll(async () => void (await Promise.all(closing.map((close) => close()))))
 
   describe('a receiver or a remote agent (row R)', () => {
-    it.each(RECEIVERS)('that %s ends as what it is, in time', async (_what, answer, attempt, run) => {
-      const url = (await receiver(answer))()
-      const [webhookId, agentId] = await Promise.all([webhookAt(url), agentAt(url)])
-      const [attempted, ran] = await Promise.all([attemptAt(server, webhookId), runOf(server, agentId)])
-      expect(attempted).toMatchObject(attempt)
-      expect(ran).toMatchObject(run)
-    })
+    it.each(RECEIVERS)(
+      'that %s ends as what it is, in time',
+      async (_what, answer, attempt, run) => {
+        const url = (await receiver(answer))()
+        const [webhookId, agentId] = await Promise.all([webhookAt(url), agentAt(url)])
+        const [attempted, ran] = await Promise.all([
+          attemptAt(server, webhookId),
+          runOf(server, agentId),
+        ])
+        expect(attempted).toMatchObject(attempt)
+        expect(ran).toMatchObject(run)
+      },
+    )
 
     it.each([
-      ['that nobody vouches for', 'selfsigned.test', { cert: selfSignedCertificate, key: leafKey }, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+      [
+        'that nobody vouches for',
+        'selfsigned.test',
+        { cert: selfSignedCertificate, key: leafKey },
+        'DEPTH_ZERO_SELF_SIGNED_CERT',
+      ],
       ['for another name', 'other.test', {}, 'ERR_TLS_CERT_ALTNAME_INVALID'],
-      ['that has expired', 'expired.test', { cert: expiredCertificate, key: leafKey }, 'CERT_HAS_EXPIRED'],
+      [
+        'that has expired',
+        'expired.test',
+        { cert: expiredCertificate, key: leafKey },
+        'CERT_HAS_EXPIRED',
+      ],
     ])('with a certificate %s gets nothing', async (_what, name, tls, code) => {
       const requests: unknown[] = []
       const url = (await receiver((socket) => requests.push(socket), tls))(name)
       const detail = `the certificate is not trusted (${code})`
-      expect(await attemptAt(server, await webhookAt(url))).toMatchObject({ outcome: 'unreachable', error: 'tls', detail })
+      expect(await attemptAt(server, await webhookAt(url))).toMatchObject({
+        outcome: 'unreachable',
+        error: 'tls',
+        detail,
+      })
       expect(await runOf(server, await agentAt(url))).toMatchObject(failed(detail))
       expect(requests).toEqual([])
     })
@@ -164,14 +238,20 @@ inNetworkOfItsOwn(import.meta.url, () => {
       )
       const slowToShakeHands = createTcpServer((socket) => {
         socket.on('error', () => undefined)
-        setTimeout(() => socket.pipe(connect(inner.port, PUBLIC).on('error', () => undefined)).pipe(socket), share)
+        setTimeout(
+          () => socket.pipe(connect(inner.port, PUBLIC).on('error', () => undefined)).pipe(socket),
+          share,
+        )
       }).listen(0, PUBLIC)
       closing.push(inner.close, async () => slowToShakeHands.close())
       await expect.poll(() => slowToShakeHands.listening).toBe(true)
       const url = `https://receiver.test:${(slowToShakeHands.address() as AddressInfo).port}/`
       const [webhookId, agentId] = await Promise.all([webhookAt(url), agentAt(url)])
       answers['receiver.test'] = { addresses: [PUBLIC], afterMs: share }
-      const [attempt, run] = await Promise.all([attemptAt(server, webhookId), runOf(server, agentId)])
+      const [attempt, run] = await Promise.all([
+        attemptAt(server, webhookId),
+        runOf(server, agentId),
+      ])
       answers['receiver.test'] = [PUBLIC]
       const detail = `no complete answer within ${DEADLINE_MS} ms`
       expect(attempt).toMatchObject({ outcome: 'unreachable', error: 'timeout', detail })
@@ -184,7 +264,8 @@ inNetworkOfItsOwn(import.meta.url, () => {
     const hostile = await Promise.all(urls.map(webhookAt))
     const good = await webhookAt((await receiver(says(HI)))())
     const attempts = hostile.map((id) => attemptAt(server, id))
-    for (let n = 0; n < 10; n++) expect(await attemptAt(server, good)).toMatchObject({ outcome: 'accepted' })
+    for (let n = 0; n < 10; n++)
+      expect(await attemptAt(server, good)).toMatchObject({ outcome: 'accepted' })
     await Promise.all(attempts)
   })
 
@@ -194,7 +275,15 @@ inNetworkOfItsOwn(import.meta.url, () => {
     'IMF-fixdate': () => IN_120_S().toUTCString(),
     'RFC 850': () => {
       const [day = '', date, month, year = '', time] = IN_120_S().toUTCString().split(/,? /)
-      const full = { Mon: 'Monday', Tue: 'Tuesday', Wed: 'Wednesday', Thu: 'Thursday', Fri: 'Friday', Sat: 'Saturday', Sun: 'Sunday' }[day]
+      const full = {
+        Mon: 'Monday',
+        Tue: 'Tuesday',
+        Wed: 'Wednesday',
+        Thu: 'Thursday',
+        Fri: 'Friday',
+        Sat: 'Saturday',
+        Sun: 'Sunday',
+      }[day]
       return `${full}, ${date}-${month}-${year.slice(2)} ${time} GMT`
     },
     asctime: () => {
@@ -202,35 +291,60 @@ inNetworkOfItsOwn(import.meta.url, () => {
       return `${day} ${month} ${String(Number(date)).padStart(2)} ${time} ${year}`
     },
   }
-  it.each([429, 503])('`Retry-After` with a %d is a floor in each of its forms, and nothing where it is none', async (status) => {
-    const waitAfter = async (retryAfter: () => string): Promise<number> => {
-      const url = (await receiver((socket) => socket.write(http(`${status} Later`, '', `retry-after: ${retryAfter()}`))))()
-      const { attempts, nextAttemptAt = '' } = await deliveryAt(server, await webhookAt(url))
-      return Date.parse(nextAttemptAt) - Date.parse(attempts[0]?.startedAt ?? '')
-    }
-    for (const [form, text] of Object.entries(forms)) expect(await waitAfter(text), form).toBeGreaterThanOrEqual(120_000)
-    const past = new Date(0).toUTCString()
-    for (const text of ['0', '-1', '1.5', 'soon', past]) expect(await waitAfter(() => text), text).toBeLessThan(60_000)
-    expect(await waitAfter(() => '9'.repeat(30))).toBeLessThanOrEqual(24 * 3_600_000 + 10_000)
-  })
+  it.each([429, 503])(
+    '`Retry-After` with a %d is a floor in each of its forms, and nothing where it is none',
+    async (status) => {
+      const waitAfter = async (retryAfter: () => string): Promise<number> => {
+        const url = (
+          await receiver((socket) =>
+            socket.write(http(`${status} Later`, '', `retry-after: ${retryAfter()}`)),
+          )
+        )()
+        const { attempts, nextAttemptAt = '' } = await deliveryAt(server, await webhookAt(url))
+        return Date.parse(nextAttemptAt) - Date.parse(attempts[0]?.startedAt ?? '')
+      }
+      for (const [form, text] of Object.entries(forms))
+        expect(await waitAfter(text), form).toBeGreaterThanOrEqual(120_000)
+      const past = new Date(0).toUTCString()
+      for (const text of ['0', '-1', '1.5', 'soon', past])
+        expect(await waitAfter(() => text), text).toBeLessThan(60_000)
+      expect(await waitAfter(() => '9'.repeat(30))).toBeLessThanOrEqual(24 * 3_600_000 + 10_000)
+    },
+  )
 
   it('a receiver, or an agent, may call this API from its handler', async () => {
-    await server.api('POST', '/v1/agents', { name: 'parrot', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+    await server.api('POST', '/v1/agents', {
+      name: 'parrot',
+      runtime: { kind: 'function', handler: 'echo' },
+      desiredState: 'running',
+    })
     const seen: unknown[] = []
     const handle = async (_request: IncomingMessage, response: ServerResponse): Promise<void> => {
-      const sent = await server.api('POST', '/v1/agents/parrot/messages', { sessionId: 's', message: 'from the handler' })
+      const sent = await server.api('POST', '/v1/agents/parrot/messages', {
+        sessionId: 's',
+        message: 'from the handler',
+      })
       const listed = await server.api('GET', '/v1/deliveries')
       seen.push(await sent.json(), listed.status)
       response.end('{"response":"called"}')
     }
-    const calling = createServer({ cert: certificate, key: certificateKey }, (request, response) => void handle(request, response))
+    const calling = createServer(
+      { cert: certificate, key: certificateKey },
+      (request, response) => void handle(request, response),
+    )
     calling.listen(0, PUBLIC)
     closing.push(async () => (calling.closeAllConnections(), calling.close()))
     await expect.poll(() => calling.listening).toBe(true)
     const url = `https://receiver.test:${(calling.address() as AddressInfo).port}/`
     expect(await attemptAt(server, await webhookAt(url))).toMatchObject({ outcome: 'accepted' })
-    expect(await runOf(server, await agentAt(url))).toMatchObject({ state: 'responded', response: 'called' })
-    const answered = expect.objectContaining({ status: 'responded', response: 'from the handler' }) as unknown
+    expect(await runOf(server, await agentAt(url))).toMatchObject({
+      state: 'responded',
+      response: 'called',
+    })
+    const answered = expect.objectContaining({
+      status: 'responded',
+      response: 'from the handler',
+    }) as unknown
     expect(seen).toEqual([answered, 200, answered, 200])
   })
 })

@@ -1,6 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { once } from 'node:events'
-import { createServer as createHttpServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingHttpHeaders,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -20,7 +24,11 @@ type Resource = { readonly [field: string]: unknown } & { readonly id: string }
 /** The whole server in this process, on a real file and real sockets; only time is the test's. */
 export type Scene = {
   readonly clock: FakeClock
-  api(method: string, route: string, body?: unknown): Promise<{ readonly status: number; readonly body: Resource & { data: Resource[] } }>
+  api(
+    method: string,
+    route: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly body: Resource & { data: Resource[] } }>
   /** Sends one message in a session of its own to the echo agent, which answers at once. */
   send(message?: string): Promise<void>
   webhook(url: string, more?: object): Promise<Resource>
@@ -43,23 +51,34 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
     addresses: { allowLoopback: true, allowHttp: true },
     clock,
     // A step of the clock must not end the lease of what a socket is busy with.
-    policy: { ...options.policy, deliver: { ...defaultPolicy.deliver, leaseMs: 24 * 3_600 * SECOND } },
+    policy: {
+      ...options.policy,
+      deliver: { ...defaultPolicy.deliver, leaseMs: 24 * 3_600 * SECOND },
+    },
     ...options,
   })
 
   const api: Scene['api'] = async (method, route, body) => {
     const response = await fetch(server.url + route, {
       method,
-      headers: { authorization: `Bearer ${API_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${API_KEY}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
     return { status: response.status, body: text === '' ? {} : JSON.parse(text) }
   }
 
-  async function must(method: string, route: string, body?: unknown): Promise<Resource & { data: Resource[] }> {
+  async function must(
+    method: string,
+    route: string,
+    body?: unknown,
+  ): Promise<Resource & { data: Resource[] }> {
     const answer = await api(method, route, body)
-    if (answer.status >= 300) throw new Error(`${method} ${route}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    if (answer.status >= 300)
+      throw new Error(`${method} ${route}: ${answer.status} ${JSON.stringify(answer.body)}`)
     return answer.body
   }
 
@@ -79,7 +98,11 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
   }
 
   let sessions = 0
-  await must('POST', '/v1/agents', { name: 'echo', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' })
+  await must('POST', '/v1/agents', {
+    name: 'echo',
+    runtime: { kind: 'function', handler: 'echo' },
+    desiredState: 'running',
+  })
   return {
     clock,
     api,
@@ -87,7 +110,8 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
     send: async (message = 'hi') => {
       await must('POST', '/v1/agents/echo/messages', { sessionId: `s${sessions++}`, message })
     },
-    webhook: (url, more = {}) => must('POST', '/v1/webhooks', { url, events: ['message.responded'], ...more }),
+    webhook: (url, more = {}) =>
+      must('POST', '/v1/webhooks', { url, events: ['message.responded'], ...more }),
     deliveries: async (filter) => (await must('GET', `/v1/deliveries?limit=100&${filter}`)).data,
     pass: async (ms, stepMs = 5 * SECOND) => {
       await sockets()
@@ -126,14 +150,18 @@ export type Receiver = {
 }
 
 /** A customer's receiver. `at` is the scene's time. */
-export async function openReceiver(clock: FakeClock, answer: Receiver['answer'] = 200): Promise<Receiver> {
+export async function openReceiver(
+  clock: FakeClock,
+  answer: Receiver['answer'] = 200,
+): Promise<Receiver> {
   const hits: Hit[] = []
   let open = 0
   const state = { answer, mostAtOnce: 0 }
 
   function respond(hit: Hit, response: ServerResponse): void {
     if (state.answer === 'hang') return
-    const { status, headers = {} } = typeof state.answer === 'number' ? { status: state.answer } : state.answer(hit)
+    const { status, headers = {} } =
+      typeof state.answer === 'number' ? { status: state.answer } : state.answer(hit)
     hit.status = status
     response.writeHead(status, headers).end('as told')
   }
@@ -145,7 +173,12 @@ export async function openReceiver(clock: FakeClock, answer: Receiver['answer'] 
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const id = String(request.headers['x-service-delivery'])
-      const hit: Hit = { at: clock.now(), id, headers: request.headers, body: Buffer.concat(chunks).toString('utf8') }
+      const hit: Hit = {
+        at: clock.now(),
+        id,
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString('utf8'),
+      }
       hits.push(hit)
       respond(hit, response)
     })

@@ -35,7 +35,10 @@ describe('a receiver that is down for an hour', () => {
     await times(20, () => scene.send())
     await scene.pass(HOUR, 30 * SECOND)
     expect(accepted(hook)).toHaveLength(0)
-    expect(await view(webhook)).toMatchObject({ enabled: true, circuit: expect.stringMatching(/open/) })
+    expect(await view(webhook)).toMatchObject({
+      enabled: true,
+      circuit: expect.stringMatching(/open/),
+    })
     hook.answer = 200
     await scene.pass(3 * HOUR, MINUTE)
     expect(await scene.deliveries('status=delivered')).toHaveLength(20)
@@ -45,7 +48,9 @@ describe('a receiver that is down for an hour', () => {
     const delays = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR]
     for (const id of new Set(hook.hits.map((hit) => hit.id))) {
       const at = hook.hits.filter((hit) => hit.id === id).map((hit) => hit.at)
-      at.slice(1).forEach((time, n) => expect(time - (at[n] ?? 0)).toBeGreaterThanOrEqual(delays[n] ?? 0))
+      at.slice(1).forEach((time, n) =>
+        expect(time - (at[n] ?? 0)).toBeGreaterThanOrEqual(delays[n] ?? 0),
+      )
     }
   })
 })
@@ -81,23 +86,26 @@ describe('a storm of retries', () => {
 })
 
 describe('a receiver that asks for time', () => {
-  it.each([429, 503])('with %i and Retry-After: 120 is left alone for 120 s, and nobody else is', async (status) => {
-    const busy = await receiver(() => ({ status, headers: { 'retry-after': '120' } }))
-    const other = await receiver()
-    const webhook = await scene.webhook(busy.url)
-    await scene.webhook(other.url)
-    await scene.send()
-    await scene.settled(async () => (await view(webhook))['circuit'] === 'open')
-    const first = busy.hits.length
-    busy.answer = 200
-    await times(5, () => scene.send())
-    await scene.pass(115 * SECOND)
-    expect(busy.hits).toHaveLength(first)
-    expect(accepted(other)).toHaveLength(6)
-    await scene.pass(MINUTE)
-    expect(accepted(busy)).toHaveLength(6)
-    expect(await view(webhook)).toMatchObject({ circuit: 'closed' })
-  })
+  it.each([429, 503])(
+    'with %i and Retry-After: 120 is left alone for 120 s, and nobody else is',
+    async (status) => {
+      const busy = await receiver(() => ({ status, headers: { 'retry-after': '120' } }))
+      const other = await receiver()
+      const webhook = await scene.webhook(busy.url)
+      await scene.webhook(other.url)
+      await scene.send()
+      await scene.settled(async () => (await view(webhook))['circuit'] === 'open')
+      const first = busy.hits.length
+      busy.answer = 200
+      await times(5, () => scene.send())
+      await scene.pass(115 * SECOND)
+      expect(busy.hits).toHaveLength(first)
+      expect(accepted(other)).toHaveLength(6)
+      await scene.pass(MINUTE)
+      expect(accepted(busy)).toHaveLength(6)
+      expect(await view(webhook)).toMatchObject({ circuit: 'closed' })
+    },
+  )
 })
 
 describe('a receiver that is gone', () => {
@@ -118,7 +126,10 @@ describe('a receiver that is gone', () => {
     await scene.settled(() => watcher.hits.length === 1)
     expect(await view(webhook)).toMatchObject({ enabled: false, disabledReason: 'gone' })
     const heard = JSON.parse(watcher.hits[0]?.body ?? '{}')
-    expect(heard).toMatchObject({ event: 'webhook.disabled', data: { webhookId: webhook.id, reason: 'gone' } })
+    expect(heard).toMatchObject({
+      event: 'webhook.disabled',
+      data: { webhookId: webhook.id, reason: 'gone' },
+    })
     await scene.pass(HOUR, MINUTE)
     expect(gone.hits).toHaveLength(1)
   })
@@ -155,7 +166,10 @@ describe('disabling and enabling', () => {
     expect(await scene.deliveries(`webhookId=${webhook.id}&status=pending`)).toHaveLength(40)
 
     hook.answer = 500
-    expect((await scene.api('POST', `/v1/webhooks/${webhook.id}/enable`)).body).toMatchObject({ enabled: true, circuit: 'half_open' })
+    expect((await scene.api('POST', `/v1/webhooks/${webhook.id}/enable`)).body).toMatchObject({
+      enabled: true,
+      circuit: 'half_open',
+    })
     await scene.settled(() => hook.hits.length > 0)
     await scene.pass(SECOND)
     expect(hook.hits).toHaveLength(1) // the probe failed: nothing follows it

@@ -20,7 +20,11 @@ const started: WebhookEvent<'agent.started'> = {
   data: { agentId: 'a', runtime: 'function', startedAt: '2030-01-01T00:00:00.000Z' },
 }
 
-async function post(event: WebhookEvent, deliveryId = 'd-1', secret = catcher.secret): Promise<Response> {
+async function post(
+  event: WebhookEvent,
+  deliveryId = 'd-1',
+  secret = catcher.secret,
+): Promise<Response> {
   const { body, headers } = await signTestEvent(event, secret, { deliveryId })
   return fetch(catcher.url, { method: 'POST', body, headers })
 }
@@ -31,24 +35,40 @@ describe('the webhook catcher', () => {
     await post(started, 'd-2')
     await post(test, 'd-3')
     expect((await catcher.next('agent.started')).event.data.runtime).toBe('function')
-    expect(await catcher.next()).toMatchObject({ deliveryId: 'd-1', event: test, status: 200, body: JSON.stringify(test) })
+    expect(await catcher.next()).toMatchObject({
+      deliveryId: 'd-1',
+      event: test,
+      status: 200,
+      body: JSON.stringify(test),
+    })
     expect((await catcher.next('webhook.test')).deliveryId).toBe('d-3')
     expect(catcher.received.map(({ deliveryId }) => deliveryId)).toEqual(['d-1', 'd-2', 'd-3'])
   })
 
   it('waits for what is still to come, whoever asked first', async () => {
-    const asked = [catcher.next('agent.started'), catcher.next('webhook.test'), catcher.next('webhook.test')]
+    const asked = [
+      catcher.next('agent.started'),
+      catcher.next('webhook.test'),
+      catcher.next('webhook.test'),
+    ]
     await post(test, 'd-1')
     await post(test, 'd-2')
     await post(started, 'd-3')
-    expect((await Promise.all(asked)).map(({ deliveryId }) => deliveryId)).toEqual(['d-3', 'd-1', 'd-2'])
+    expect((await Promise.all(asked)).map(({ deliveryId }) => deliveryId)).toEqual([
+      'd-3',
+      'd-1',
+      'd-2',
+    ])
   })
 
   it('says what came instead when the deadline is over', async () => {
-    await expect(catcher.next('webhook.test', { timeoutMs: 10 })).rejects.toThrow('no webhook.test came within 10 ms; nothing came at all')
+    await expect(catcher.next('webhook.test', { timeoutMs: 10 })).rejects.toThrow(
+      'no webhook.test came within 10 ms; nothing came at all',
+    )
     await post(started)
     await post(test, 'd-2', `whsec_${Buffer.alloc(32).toString('base64')}`)
-    const said = 'no webhook.test came within 10 ms; what came so far: agent.started, a refused request (SIGNATURE_MISMATCH)'
+    const said =
+      'no webhook.test came within 10 ms; what came so far: agent.started, a refused request (SIGNATURE_MISMATCH)'
     await expect(catcher.next('webhook.test', { timeoutMs: 10 })).rejects.toThrow(said)
     await post(test)
     expect((await catcher.next('webhook.test')).event).toEqual(test)
@@ -57,13 +77,22 @@ describe('the webhook catcher', () => {
   it('refuses what is not genuine, and keeps why', async () => {
     const answer = await fetch(catcher.url, { method: 'POST', body: '{}' })
     expect([answer.status, catcher.received]).toEqual([401, []])
-    expect(catcher.refused).toEqual([expect.objectContaining({ body: '{}', error: expect.objectContaining({ code: 'HEADERS_MISSING' }) })])
+    expect(catcher.refused).toEqual([
+      expect.objectContaining({
+        body: '{}',
+        error: expect.objectContaining({ code: 'HEADERS_MISSING' }),
+      }),
+    ])
   })
 
   it('answers as it is told: the next requests, and all others', async () => {
     await catcher.close()
     catcher = await createWebhookCatcher({ answer: { status: 204 } })
-    catcher.answerNext({ status: 500 }, { status: 503, headers: { 'retry-after': '7' } }, { status: 200, delayMs: 1 })
+    catcher.answerNext(
+      { status: 500 },
+      { status: 503, headers: { 'retry-after': '7' } },
+      { status: 200, delayMs: 1 },
+    )
     const answers = [await post(test), await post(test), await post(test), await post(test)]
     expect(answers.map(({ status }) => status)).toEqual([500, 503, 200, 204])
     expect(answers[1]?.headers.get('retry-after')).toBe('7')

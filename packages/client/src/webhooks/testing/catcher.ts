@@ -10,7 +10,11 @@ import { verify } from '../verify.js'
 import { mailbox } from './mailbox.js'
 
 /** How a genuine request is answered: 200 at once, unless it says otherwise. */
-export type CatcherAnswer = { readonly status?: number; readonly delayMs?: number; readonly headers?: Readonly<Record<string, string>> }
+export type CatcherAnswer = {
+  readonly status?: number
+  readonly delayMs?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 export type CatcherOptions = {
   /** What the webhook is registered with; made unless given, and then `secret` of the catcher. */
@@ -51,7 +55,10 @@ export type WebhookCatcher = {
    * The oldest event of this name, or of any, that no `next` has given before; waits for one to come. Rejects when none has come
    * within `timeoutMs`, 5,000 unless given, and says what came instead.
    */
-  next<Name extends EventName = EventName>(name?: Name, options?: { readonly timeoutMs?: number }): Promise<CaughtEvent<Name>>
+  next<Name extends EventName = EventName>(
+    name?: Name,
+    options?: { readonly timeoutMs?: number },
+  ): Promise<CaughtEvent<Name>>
   /** The answers to the next genuine requests, one each: `answerNext({ status: 500 }, { status: 500 })` has two of them sent again. */
   answerNext(...answers: readonly CatcherAnswer[]): void
   close(): Promise<void>
@@ -62,7 +69,11 @@ const TIMEOUT_MS = 5_000
 
 /** A receiver of webhooks for your tests: verifies, records, and lets a test wait for what is to come. */
 export async function createWebhookCatcher(options: CatcherOptions = {}): Promise<WebhookCatcher> {
-  const { secret = `whsec_${randomBytes(32).toString('base64')}`, answer: standing = {}, port = 0 } = options
+  const {
+    secret = `whsec_${randomBytes(32).toString('base64')}`,
+    answer: standing = {},
+    port = 0,
+  } = options
   const answers: CatcherAnswer[] = []
   const refused: RefusedRequest[] = []
   const caught = mailbox<CaughtEvent>()
@@ -73,7 +84,9 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { headers } = request
     const body = await buffer(request)
-    const delivery = await verify(body, headers, secret).catch((error: WebhookVerificationError) => error)
+    const delivery = await verify(body, headers, secret).catch(
+      (error: WebhookVerificationError) => error,
+    )
     if (delivery instanceof WebhookVerificationError) {
       refused.push({ error: delivery, headers, body: body.toString() })
       response.writeHead(401).end(delivery.message)
@@ -106,7 +119,10 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
 }
 
 function came(received: readonly CaughtEvent[], refused: readonly RefusedRequest[]): string {
-  const names = [...received.map(({ event }) => event.event), ...refused.map(({ error }) => `a refused request (${error.code})`)]
+  const names = [
+    ...received.map(({ event }) => event.event),
+    ...refused.map(({ error }) => `a refused request (${error.code})`),
+  ]
   return names.length === 0 ? 'nothing came at all' : `what came so far: ${names.join(', ')}`
 }
 

@@ -21,7 +21,11 @@ export function mailbox<T>(): Mailbox<T> {
     else untaken.push(one)
   }
 
-  async function take(fits: (one: T) => boolean, timeoutMs: number, late: () => string): Promise<T> {
+  async function take(
+    fits: (one: T) => boolean,
+    timeoutMs: number,
+    late: () => string,
+  ): Promise<T> {
     const index = untaken.findIndex(fits)
     const [there] = index < 0 ? [] : untaken.splice(index, 1)
     if (there !== undefined) return there
