@@ -1,7 +1,7 @@
 import type { Context, TypedResponse } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { JSONParsed } from 'hono/utils/types'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 
 type AnswerHeaders = Readonly<Record<string, string>>
 type JsonAnswer<T, S extends ContentfulStatusCode> = Response &

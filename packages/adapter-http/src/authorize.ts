@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bearerToken } from './bearer.js'
 import { noted } from './document/describe-route.js'
 import { refuse } from './errors.js'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 
 /** Lets through whose API key has exactly this permission, and says which project that is. */
 export function authorize(

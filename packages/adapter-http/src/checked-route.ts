@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler, TypedResponse } from 'hono'
 import { notedAs } from './document/describe-route.js'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 
 type InputOf<Check> = Check extends MiddlewareHandler<infer _E, infer _P, infer I> ? I : never
 type RefusalOf<Check extends MiddlewareHandler> = Extract<Awaited<ReturnType<Check>>, TypedResponse>

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { refuse, type HttpError } from './errors.js'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 
 const issues = [{ path: 'name', message: 'must be a slug' }]
 const s7 = 'endUserId is required when the agent default principal is end_user'

@@ -2,7 +2,7 @@ import type { Issue, MessagingService, Permission } from '@org/agent-messaging-c
 import type { Context } from 'hono'
 import type { ResultAsync } from 'neverthrow'
 import { reply } from './answer.js'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 import { statuses, type ErrorBody, type ErrorCode } from './wire/error.js'
 
 /** What a use case of the service may refuse with: read off its signatures, so that a new kind does not compile here until it has an answer. */

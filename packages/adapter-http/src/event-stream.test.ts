@@ -2,7 +2,7 @@ import type { AnswerStream } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { expect, it } from 'vitest'
 import { replyEvents } from './event-stream.js'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 
 it('leaves everybody else a turn between two pieces, however fast they come', async () => {
   const piece = { kind: 'chunk', id: '1.2', attempt: 1, offset: 0, text: 'Hi' } as const

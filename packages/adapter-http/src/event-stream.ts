@@ -1,6 +1,6 @@
 import type { AnswerStream, StreamEvent } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 import { messageBody } from './wire/message.js'
 
 /** What there is to tell, an event at a time. */

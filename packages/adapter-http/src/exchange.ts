@@ -2,19 +2,8 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { routePath } from 'hono/route'
 import { refuse } from './errors.js'
+import type { Env } from './env.js'
 import type { HttpDeps, RequestFacts } from './options.js'
-
-/** What the handlers of one request share. */
-export type Env = {
-  Variables: {
-    requestId: string
-    /** Of the API key, once the request is authorized. */
-    projectId: string
-    /** On the route for late answers, which takes no API key. */
-    runToken: string
-    refusal?: Pick<RequestFacts, 'errorCode' | 'reason'>
-  }
-}
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 

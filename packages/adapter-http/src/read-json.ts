@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { noted } from './document/describe-route.js'
 import { refuse, type HttpError } from './errors.js'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 import { isNestedDeeper } from './json-depth.js'
 
 const MAX_DEPTH = 32

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import { noted } from './document/describe-route.js'
 import { refuse } from './errors.js'
-import type { Env } from './exchange.js'
+import type { Env } from './env.js'
 
 // Shapes are checked here (types, and what must be there); sizes and rules are the service's, so that embedders meet them too.
 

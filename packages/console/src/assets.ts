@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Hono } from 'hono'
-import { BASE, type Env } from './options.js'
+import type { Env } from './context.js'
+import { BASE } from './options.js'
 
 const own = (name: string) => readFileSync(new URL(`../assets/${name}`, import.meta.url), 'utf8')
 

@@ -6,7 +6,7 @@ import {
 } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { BASE, type Env } from './options.js'
+import { BASE } from './options.js'
 
 /** `unknown`: no signature came with it, so it is from somebody else. */
 export type Verdict = 'valid' | 'wrong' | 'unsigned'
@@ -27,7 +27,7 @@ export type Answering = { readonly status: number; readonly delayMs: number }
  * Its secret is made of the master key, so that it knows it after every start.
  */
 export type Catcher = {
-  readonly routes: Hono<Env>
+  readonly routes: Hono
   pathOf(projectId: string): string
   secretOf(projectId: string): string
   /** Newest first. */
@@ -63,7 +63,7 @@ export function createCatcher({ service, crypto }: Options): Catcher {
   }
 
   // The end of the path is made of the master key: nobody fills the memory of a project whose address was not given to them.
-  const routes = new Hono<Env>().post(
+  const routes = new Hono().post(
     `${BASE}/catch/:place`,
     bodyLimit({ maxSize: MAX_BODY_BYTES }),
     async (c) => {

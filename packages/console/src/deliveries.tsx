@@ -21,7 +21,8 @@ import {
   type Filter,
 } from './filter.js'
 import { show, showProblem } from './layout.js'
-import { BASE, type ConsoleDeps, type Env } from './options.js'
+import type { ConsoleDeps, Env } from './context.js'
+import { BASE } from './options.js'
 import { Empty, Next, pathOf, refreshed } from './parts.js'
 import { idIn, pageOf } from './paging.js'
 import { problemStatus, problemText } from './problem.js'

@@ -1,6 +1,7 @@
 import type { Agent } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
-import { BASE, type Env } from './options.js'
+import type { Env } from './context.js'
+import { BASE } from './options.js'
 
 /** Whether the API key may list agents. One that may not can talk to those that it knows, as in the API. */
 export const maySeeAgents = (c: Context<Env>): boolean =>

@@ -5,7 +5,8 @@ import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { assetUrl } from './assets.js'
 import { noticeText } from './notices.js'
-import { BASE, type Env } from './options.js'
+import type { Env } from './context.js'
+import { BASE } from './options.js'
 
 /** `section`: of the navigation, that which the page belongs to. */
 export type Page = {

@@ -1,6 +1,4 @@
-import type { ApiKey, Crypto, MessagingService } from '@org/agent-messaging-core'
-import type { Catcher } from './catcher.js'
-import type { SignInLinks } from './sign-in-links.js'
+import type { Crypto, MessagingService } from '@org/agent-messaging-core'
 
 /** Where the console is: every address of it begins so. */
 export const BASE = '/console'
@@ -15,13 +13,3 @@ export type ConsoleOptions = {
   /** Hears of what was thrown and must not have been. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
-
-/** What the pages are made with. */
-export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl'> & {
-  readonly publicUrl: () => string | undefined
-  readonly links: SignInLinks
-  readonly catcher: Catcher | undefined
-}
-
-/** What the handlers of one request share. `apiKey` is there on every page but that of signing in. */
-export type Env = { Variables: { apiKey: ApiKey; hasCatcher: boolean } }

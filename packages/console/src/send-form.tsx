@@ -1,7 +1,7 @@
 import { isJsonObject, type Agent, type SendInput } from '@org/agent-messaging-core'
 import { textIn, type Form } from './form.js'
 import { Problem } from './parts.js'
-import type { ConsoleDeps } from './options.js'
+import type { ConsoleDeps } from './context.js'
 import { problemText } from './problem.js'
 
 /** What was filled in, and why it was not sent if it was not. */

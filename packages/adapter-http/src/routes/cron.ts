@@ -4,7 +4,7 @@ import { reply } from '../answer.js'
 import { bearerToken } from '../bearer.js'
 import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
-import type { Env } from '../exchange.js'
+import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { count, type BodyOf } from '../wire/body.js'
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { reply } from '../answer.js'
 import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
-import type { Env } from '../exchange.js'
+import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 
 /** `/healthz`: the process answers. `/readyz`: its storage does too. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { bearerToken } from '../bearer.js'
 import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
-import type { Env } from '../exchange.js'
+import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 
 /** Numbers for a scraper, if the host gives any. */

@@ -7,7 +7,7 @@ import { describeRoute, type DescribedAnswer } from '../document/describe-route.
 import { openApiDocument } from '../document/document.js'
 import { eventJsonSchemas } from '../document/event-json-schemas.js'
 import { refuse } from '../errors.js'
-import type { Env } from '../exchange.js'
+import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { referencePage } from '../reference/page.js'
 import type { Document } from '../reference/shapes.js'
