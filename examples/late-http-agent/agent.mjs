@@ -1,8 +1,10 @@
-// An agent as a program of its own, in nothing but Node: it keeps a conversation per session, and takes its time.
+// An HTTP agent without dependencies. The agent keeps one conversation per session and answers late.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
 const { PORT, SIGNING_SECRET, THINKING_MS } = process.env
+if (!/^whsec_./.test(SIGNING_SECRET ?? ''))
+  throw new Error("SIGNING_SECRET must be the agent's signing secret: whsec_ followed by base64")
 const conversations = new Map()
 
 createServer(async (request, response) => {
@@ -14,7 +16,7 @@ createServer(async (request, response) => {
   if (got.length !== expected.length || !timingSafeEqual(Buffer.from(got), Buffer.from(expected)))
     return response.writeHead(401).end()
 
-  response.writeHead(202).end() // "later": no connection is held while the agent thinks
+  response.writeHead(202).end() // accepted: the agent answers later, through the callback
   const { sessionId, message, executionPrincipal, callback } = JSON.parse(body)
   setTimeout(
     () => answer(callback, reply(sessionId, message, executionPrincipal)),
@@ -32,7 +34,7 @@ function reply(sessionId, message, principal) {
   return `${principal.endUserId}, you say "${message}". ${before}.`
 }
 
-/** The run's token opens this one callback and nothing else; no API key is needed. */
+/** The token is valid for this callback only. No API key is needed. */
 async function answer({ url, token }, response) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   await fetch(url, { method: 'POST', headers, body: JSON.stringify({ response }) })

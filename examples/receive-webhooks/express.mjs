@@ -2,8 +2,8 @@ import { memoryDedupe, nodeWebhookHandler } from '@org/agent-messaging-client/we
 import express from 'express'
 
 const app = express()
-// A signature is of bytes: what JSON.parse and JSON.stringify make of them may differ. So the parser keeps them beside what it parsed.
-// Its limit is 100 kB unless told otherwise, and a long answer makes an event of up to 6 MiB.
+// The signature covers the bytes of the body, so the parser keeps them as rawBody.
+// The parser's default limit is 100 kB. An event with a long answer has up to 6 MiB.
 app.use(
   express.json({
     limit: '8mb',
@@ -15,7 +15,7 @@ app.post(
   nodeWebhookHandler({
     secret: process.env.WEBHOOK_SECRET,
     dedupe: memoryDedupe(),
-    on: { 'webhook.test': ({ data }) => console.log('a test of', data.webhookId) },
+    on: { 'webhook.test': ({ data }) => console.log('test of', data.webhookId) },
     onError: (error) => console.error(error.message),
   }),
 )

@@ -3,10 +3,10 @@ import { memoryDedupe, nodeWebhookHandler } from '@org/agent-messaging-client/we
 
 const receive = nodeWebhookHandler({
   secret: process.env.WEBHOOK_SECRET,
-  dedupe: memoryDedupe(), // for one process; several share a table of yours
+  dedupe: memoryDedupe(), // for one process; several processes need a shared store
   on: {
     'message.responded': ({ data }) => console.log(data.sessionId, data.response),
-    'webhook.test': ({ data }) => console.log('a test of', data.webhookId),
+    'webhook.test': ({ data }) => console.log('test of', data.webhookId),
   },
   onError: (error) => console.error(error.message),
 })

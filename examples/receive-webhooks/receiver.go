@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"os"
 	"strconv"
@@ -15,7 +17,17 @@ import (
 	"time"
 )
 
-var seen sync.Map // ids of deliveries; keep them where they outlive the process
+var seen sync.Map // delivery ids; keep them in storage that outlives the process
+
+// keyOf returns the key bytes of a webhook secret. An empty key would verify forged requests.
+func keyOf(secret string) ([]byte, error) {
+	encoded, found := strings.CutPrefix(secret, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !found || err != nil || len(key) == 0 {
+		return nil, errors.New("WEBHOOK_SECRET must be the webhook's secret: whsec_ followed by base64")
+	}
+	return key, nil
+}
 
 func isGenuine(key []byte, header http.Header, body []byte) bool {
 	seconds, err := strconv.ParseInt(header.Get("webhook-timestamp"), 10, 64)
@@ -35,12 +47,12 @@ func isGenuine(key []byte, header http.Header, body []byte) bool {
 }
 
 func main() {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("WEBHOOK_SECRET"), "whsec_"))
+	key, err := keyOf(os.Getenv("WEBHOOK_SECRET"))
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20)) // more than the service ever sends
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20)) // the service sends at most 6 MiB
 		if err != nil {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
 			return
@@ -56,5 +68,5 @@ func main() {
 			fmt.Println(event.Event)
 		}
 	})
-	panic(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
 }

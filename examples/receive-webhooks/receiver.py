@@ -1,9 +1,15 @@
-import base64, hashlib, hmac, json, os, time
+import base64, hashlib, hmac, json, os, sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
-MOST_BYTES = 8 * 1024 * 1024  # more than the service ever sends
-seen = set()  # ids of deliveries; keep them where they outlive the process
+PREFIX, SECRET = "whsec_", os.environ.get("WEBHOOK_SECRET", "")
+try:
+    KEY = base64.b64decode(SECRET.removeprefix(PREFIX), validate=True)
+except ValueError:
+    KEY = b""
+if not SECRET.startswith(PREFIX) or not KEY:  # an empty key would verify forged requests
+    sys.exit("WEBHOOK_SECRET must be the webhook's secret: whsec_ followed by base64")
+MAX_BYTES = 8 * 1024 * 1024  # the service sends at most 6 MiB
+seen = set()  # delivery ids; keep them in storage that outlives the process
 
 
 def is_genuine(headers, body):
@@ -19,7 +25,7 @@ def is_genuine(headers, body):
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         length = int(self.headers.get("content-length", "0"))
-        is_bounded = 0 <= length <= MOST_BYTES  # before anything is read: anybody may send something here
+        is_bounded = 0 <= length <= MAX_BYTES  # check before reading: any client can send a body
         body = self.rfile.read(length) if is_bounded else b""
         if not is_bounded:
             self.send_response(413)

@@ -1,8 +1,11 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { createServer, type RunningServer } from '@org/agent-messaging-server'
@@ -11,6 +14,7 @@ import { freePort } from '../../scripts/free-port.mjs'
 import { needs } from '../../scripts/test-needs.js'
 import worker from './worker.mjs'
 
+const FOLDER = fileURLToPath(new URL('.', import.meta.url))
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`
 let service: RunningServer
 let projectId: string
@@ -38,10 +42,9 @@ async function started(
 ): Promise<{ url: string; output: () => string }> {
   const port = await freePort()
   const env = { ...process.env, WEBHOOK_SECRET: SECRET, PORT: String(port) }
-  const cwd = fileURLToPath(new URL('.', import.meta.url))
   const child: ChildProcess = spawn(command, args, {
     env,
-    cwd,
+    cwd: FOLDER,
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   })
@@ -59,7 +62,7 @@ async function started(
   return { url, output: () => output }
 }
 
-/** What a platform that runs modules with a `fetch` does. */
+/** Serves the worker as its platform would. */
 async function servedWorker(): Promise<{ url: string }> {
   const server = createHttpServer(async (request, response) => {
     const body = await new Response(request as never).arrayBuffer()
@@ -86,7 +89,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<boole
   return false
 }
 
-/** Delivers a test event of the service to it, and then what no receiver may believe. */
+/** Expects a receiver to accept a delivery of the service and to refuse forged requests. */
 async function expectToReceive(url: string): Promise<void> {
   const { webhooks, deliveries } = service.service
   const { webhook } = (
@@ -103,14 +106,14 @@ async function expectToReceive(url: string): Promise<void> {
   const post = async (text: string, more = {}): Promise<number> =>
     (await fetch(url, { method: 'POST', body: text, headers: { ...headers, ...more } })).status
   expect(await post(body)).toBeLessThan(300)
-  expect(await post(body)).toBeLessThan(300) // a duplicate: known, and done with
+  expect(await post(body)).toBeLessThan(300) // a duplicate
   expect(await post(body.replace('w-1', 'w-2'))).toBe(401)
   const long = await signTestEvent(
     { ...ANSWER, data: { ...ANSWER.data, response: '😀'.repeat(500_000) } },
     SECRET,
   )
   expect((await fetch(url, { method: 'POST', ...long })).status).toBeLessThan(300)
-  // A server that reads nothing of it may end the connection before its answer is heard.
+  // A server that does not read the body can close the connection before the answer arrives.
   expect(await post('x'.repeat(9 * 1024 * 1024)).catch(() => 413)).toBe(413)
   expect(await post(body, { 'webhook-timestamp': '1000000000' })).toBe(401)
   expect(await post(body, { 'webhook-timestamp': 'now' })).toBe(401)
@@ -137,47 +140,74 @@ const EVENT = {
   data: { webhookId: 'w-1' },
 } as const
 
-describe('a receiver', { timeout: 90_000 }, () => {
-  it('in Node takes what the service sends, and nothing else', async () => {
-    const { url, output } = await started(process.execPath, 'node.mjs')
-    await expectToReceive(url)
-    expect(output().match(/a test of w-1/g)).toHaveLength(1)
-  })
+const SECRET_REFUSED = /set WEBHOOK_SECRET|A secret is whsec_|WEBHOOK_SECRET must be/
+const BARE = 'whsec_'
+const REFUSED = Array.from({ length: 5 }, () => [1, expect.stringMatching(SECRET_REFUSED)])
 
-  it('in Node does not start without its secret', () => {
-    const env = { ...process.env, WEBHOOK_SECRET: '' }
-    const cwd = fileURLToPath(new URL('.', import.meta.url))
-    const { status, stderr } = spawnSync(process.execPath, ['node.mjs'], {
-      env,
-      cwd,
+/** Starts a receiver with each kind of unusable secret. Returns its exit codes and error outputs. */
+function startsWithoutSecret(command: string, ...args: readonly string[]): unknown[] {
+  return [undefined, '', BARE, `${BARE}***`, SECRET.slice(BARE.length)].map((secret) => {
+    const { WEBHOOK_SECRET: _, ...env } = process.env
+    const { status, stderr } = spawnSync(command, args, {
+      env: { ...env, PORT: '0', ...(secret !== undefined && { WEBHOOK_SECRET: secret }) },
+      cwd: FOLDER,
       encoding: 'utf8',
       timeout: 30_000,
     })
-    expect([status, stderr]).toEqual([
-      1,
-      expect.stringContaining('There is no secret: set WEBHOOK_SECRET'),
-    ])
+    return [status, stderr]
+  })
+}
+
+describe('a receiver', { timeout: 90_000 }, () => {
+  it('in Node accepts the deliveries of the service and nothing else', async () => {
+    const { url, output } = await started(process.execPath, 'node.mjs')
+    await expectToReceive(url)
+    expect(output().match(/test of w-1/g)).toHaveLength(1)
   })
 
-  it('in Express does, behind a body parser', async () => {
+  it('in Express does the same behind a body parser', async () => {
     const { url, output } = await started(process.execPath, 'express.mjs')
     await expectToReceive(url)
-    expect(output().match(/a test of w-1/g)).toHaveLength(1)
+    expect(output().match(/test of w-1/g)).toHaveLength(1)
   })
 
-  it('in a module with a fetch does', async () => {
+  it('in a worker module does the same', async () => {
     await expectToReceive((await servedWorker()).url)
   })
 
-  it('in Python does', needs('python'), async () => {
+  it('in Python does the same', needs('python'), async () => {
     const { url, output } = await started('python3', 'receiver.py')
     await expectToReceive(url)
     expect(output().match(/webhook.test/g)).toHaveLength(2)
   })
 
-  it('in Go does', needs('go'), async () => {
+  it('in Go does the same', needs('go'), async () => {
     const { url, output } = await started('go', 'run', 'receiver.go')
     await expectToReceive(url)
     expect(output().match(/webhook.test/g)).toHaveLength(2)
+  })
+})
+
+describe('without a usable secret', { timeout: 90_000 }, () => {
+  it.each(['node.mjs', 'express.mjs'])('%s refuses to start', (file) => {
+    expect(startsWithoutSecret(process.execPath, file)).toEqual(REFUSED)
+  })
+
+  it('worker.mjs answers no request', () => {
+    const request = new Request('https://worker.example/', { method: 'POST', body: '{}' })
+    for (const secret of [undefined, '', BARE, `${BARE}***`])
+      expect(() => worker.fetch(request, { WEBHOOK_SECRET: secret })).toThrow(SECRET_REFUSED)
+  })
+
+  it('receiver.py refuses to start', needs('python'), () => {
+    expect(startsWithoutSecret('python3', 'receiver.py')).toEqual(REFUSED)
+  })
+
+  it('receiver.go refuses to start', needs('go'), () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'receiver-'))
+    ends.push(() => rmSync(folder, { recursive: true }))
+    const program = path.join(folder, 'receiver')
+    execFileSync('go', ['build', '-o', program, 'receiver.go'], { cwd: FOLDER })
+    expect(startsWithoutSecret(program)).toEqual(REFUSED)
   })
 })

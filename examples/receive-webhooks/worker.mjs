@@ -1,13 +1,14 @@
 import { memoryDedupe, webhookHandler } from '@org/agent-messaging-client/webhooks'
 
-const dedupe = memoryDedupe() // lives as long as the isolate: keep ids in KV or a Durable Object to know duplicates for longer
+// Lives as long as the isolate. Keep delivery ids in KV or a Durable Object to know duplicates for longer.
+const dedupe = memoryDedupe()
 
 export default {
   fetch: (request, env) =>
     webhookHandler({
       secret: env.WEBHOOK_SECRET,
       dedupe,
-      on: { 'webhook.test': ({ data }) => console.log('a test of', data.webhookId) },
+      on: { 'webhook.test': ({ data }) => console.log('test of', data.webhookId) },
       onError: (error) => console.error(error.message),
     })(request),
 }

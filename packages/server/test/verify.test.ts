@@ -93,7 +93,7 @@ describe('verify', SLOWLY, () => {
     shop.write('body.json', '{}')
     shop.write('empty.txt', '\n')
     shop.write('secret.txt', secret)
-    expect(await cli('verify body.json', { WEBHOOK_SECRET: '' })).toMatchObject({
+    expect(await cli('verify body.json', {})).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^there is no secret/),
     })
@@ -110,6 +110,26 @@ describe('verify', SLOWLY, () => {
       expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: /)])
     }
   })
+})
+
+describe('verify and listen', SLOWLY, () => {
+  it.each(['verify body.json', 'listen --port 0'])(
+    '%s refuses an empty or malformed secret',
+    async (command) => {
+      shop.write('body.json', '{}')
+      shop.write('bare.txt', 'whsec_\n')
+      expect(await cli(command, { WEBHOOK_SECRET: '' })).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^the secret is empty/),
+      })
+      for (const given of ['--secret whsec_', '--secret hunter2', '--secret-file bare.txt']) {
+        expect(await cli(`${command} ${given}`, {}), given).toMatchObject({
+          code: 2,
+          stderr: expect.stringMatching(/^the secret is malformed/),
+        })
+      }
+    },
+  )
 })
 
 describe('listen', SLOWLY, () => {

@@ -85,6 +85,8 @@ describe('a handler', () => {
     [undefined, /^There is no secret: set WEBHOOK_SECRET/],
     ['', /^There is no secret/],
     ['abc', /^A secret is whsec_/],
+    ['whsec_', /^A secret is whsec_/],
+    [[secret, ''], /^There is no secret/],
     [[secret, 'abc'], /^A secret is whsec_/],
   ])('is not made with the secret %j', (wrong, said) => {
     for (const make of [webhookHandler, nodeWebhookHandler])

@@ -1,3 +1,4 @@
+import { isSecret } from '@org/agent-messaging-core'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
 import { fileOrStdin } from './options.js'
@@ -12,9 +13,16 @@ export const withSecret = (command: Command, about: string): Command =>
       new Option('--secret-file <file>', 'a file that holds it, - for stdin').argParser(secretIn),
     )
 
-/** The secret that is given, else that of WEBHOOK_SECRET, where receivers have it too. */
-export const secretOf = ({ secret, secretFile }: SecretOptions): string | undefined =>
-  secret ?? secretFile ?? (process.env['WEBHOOK_SECRET'] || undefined)
+/**
+ * Returns the secret of the options, or else WEBHOOK_SECRET. An empty or malformed secret is an error, because anybody
+ * can sign with an empty key.
+ */
+export function secretOf({ secret, secretFile }: SecretOptions): string | undefined {
+  const given = secret ?? secretFile ?? process.env['WEBHOOK_SECRET']
+  if (given === undefined || isSecret(given)) return given
+  const reason = given === '' ? 'is empty' : 'is malformed'
+  throw new OperatorError(`the secret ${reason}: give whsec_… as the service showed it`, 2)
+}
 
 export function requireSecret(options: SecretOptions): string {
   const secret = secretOf(options)

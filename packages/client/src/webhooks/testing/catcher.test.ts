@@ -30,6 +30,10 @@ async function post(
 }
 
 describe('the webhook catcher', () => {
+  it.each(['', 'whsec_', 'whsec_***'])('does not start with the secret %j', async (secret) => {
+    await expect(createWebhookCatcher({ secret })).rejects.toThrow('A secret is whsec_')
+  })
+
   it('gives what came, in order, and each request once', async () => {
     await post(test, 'd-1')
     await post(started, 'd-2')

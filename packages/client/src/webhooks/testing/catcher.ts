@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventName, WebhookEvent } from '../events.js'
+import { keyIn } from '../secrets.js'
 import { WebhookVerificationError } from '../verification-error.js'
 import { verify } from '../verify.js'
 import { mailbox } from './mailbox.js'
@@ -67,13 +68,18 @@ export type WebhookCatcher = {
 
 const TIMEOUT_MS = 5_000
 
-/** A receiver of webhooks for your tests: verifies, records, and lets a test wait for what is to come. */
+/**
+ * Starts a receiver of webhooks for your tests. The receiver verifies and records each delivery, and lets a test wait
+ * for the next one.
+ * @throws WebhookVerificationError if the secret is empty or malformed
+ */
 export async function createWebhookCatcher(options: CatcherOptions = {}): Promise<WebhookCatcher> {
   const {
     secret = `whsec_${randomBytes(32).toString('base64')}`,
     answer: standing = {},
     port = 0,
   } = options
+  keyIn(secret)
   const answers: CatcherAnswer[] = []
   const refused: RefusedRequest[] = []
   const caught = mailbox<CaughtEvent>()
