@@ -25,7 +25,7 @@ export default defineConfig({
       reportOnFailure: true,
       thresholds: {
         'packages/core/src/domain/**': everyLine,
-        'packages/core/src/use-cases/**': everyLine,
+        'packages/core/src/operations/**': everyLine,
       },
     },
   },

@@ -7,21 +7,36 @@ import { parseSync, Visitor } from 'oxc-parser'
 
 const SCOPE = '@org/agent-messaging-'
 
-/** The folders of core's src, and which of them each may import; `.` is the files beside the folders, which put the parts together. */
-const INNER = ['domain', 'ports', 'use-cases', 'workers']
-const CORE_FOLDERS = {
-  domain: ['domain'],
-  ports: ['domain', 'ports'],
-  'use-cases': INNER,
-  workers: INNER,
-  runtimes: ['domain', 'ports', 'runtimes'],
-  '.': [...INNER, 'runtimes', '.'],
-  testing: [...INNER, 'runtimes', '.', 'testing'],
-  contract: [...INNER, 'runtimes', '.', 'testing', 'contract'],
-  node: ['domain', 'ports', 'node'],
+/** The subjects of core, a folder or a root file each. A subject imports the ones to its left. */
+const SUBJECTS = [
+  'domain',
+  'ports',
+  'policy',
+  'platform',
+  'pacing',
+  'maintenance',
+  'webhooks',
+  'messages',
+  'agents',
+  'operations',
+  'service',
+]
+const upTo = (subject) => SUBJECTS.slice(0, SUBJECTS.indexOf(subject) + 1)
+
+/** What each place in core's src can import, itself aside. */
+const CORE_PLACES = {
+  ...Object.fromEntries(SUBJECTS.map((subject) => [subject, upTo(subject)])),
+  runtimes: ['domain', 'ports'],
+  storage: ['domain', 'ports'],
+  node: ['domain', 'ports'],
+  throwing: upTo('service'),
+  runtime: upTo('webhooks'),
+  index: [...SUBJECTS, 'runtimes', 'throwing'],
+  testing: [...SUBJECTS, 'runtimes', 'storage'],
+  contract: [...SUBJECTS, 'runtimes', 'storage', 'testing'],
 }
 
-/** What core imports from outside; everything of Node for one folder, what tests are made of for another. */
+/** The packages that core can import, and two folders that can import more. */
 const CORE_PACKAGES = /^(neverthrow|zod)$/
 const CORE_PACKAGES_OF = {
   node: /^(neverthrow|zod|uuid|node:.+)$/,
@@ -88,7 +103,7 @@ function placeOf(file) {
   return {
     file,
     name,
-    folder: below.length > 1 ? below[0] : '.',
+    folder: below.length > 1 ? below[0] : (below[0]?.split('.')[0] ?? '.'),
     isTest: top === 'test' || /\.test\.tsx?$/.test(file),
   }
 }
@@ -110,9 +125,9 @@ function relativeProblem(from, target) {
   if (!target.startsWith(`packages/${from.name}/src/`))
     return `a relative import stays in its package's src; this one leads to ${target}`
   if (from.name !== 'core') return undefined
-  const allowed = CORE_FOLDERS[from.folder]
+  const allowed = CORE_PLACES[from.folder]
   if (!allowed) return `core's \`${from.folder}\` has no line in scripts/check-boundaries.mjs`
-  return allowed.includes(to.folder)
+  return to.folder === from.folder || allowed.includes(to.folder)
     ? undefined
     : `core's \`${from.folder}\` may not import \`${to.folder}\``
 }

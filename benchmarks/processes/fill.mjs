@@ -1,5 +1,5 @@
 // Stores `messages` answered messages, ten a session, each with its event and a delivery that was made: through the store, since HTTP would take hours.
-import { freezeEvent } from '@org/agent-messaging-core'
+import { freezeEvent } from '@org/agent-messaging-core/storage'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { answer } from './answer.mjs'
 import { must, openService } from './service.mjs'

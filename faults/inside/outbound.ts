@@ -1,4 +1,4 @@
-import type { AttemptMaker, WebhookSender } from '@org/agent-messaging-core'
+import type { AttemptMaker, WebhookSender } from '@org/agent-messaging-core/runtime'
 import {
   httpWebhookSender as createSender,
   webhookThread as createThread,

@@ -1,4 +1,4 @@
-import type { Storage } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import { openPostgresStorage as open, type PostgresOptions } from '@org/agent-messaging-postgres'
 import { watched } from './watched.js'
 

@@ -1,4 +1,4 @@
-import type { Storage, Stored } from '@org/agent-messaging-core'
+import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import { pass } from './points.js'
 
 const MESSAGE_METHODS = ['accept', 'claimRunnable', 'recordRun', 'defer', 'purge']

@@ -4,7 +4,7 @@ import {
   type FinishedRun,
   type RunOutcome,
   type RunRequest,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import type { AgentRun } from '../checker/history.js'
 import type { Faults } from './faults.js'

@@ -1,4 +1,4 @@
-import type { Storage } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Population } from './populate.js'
 import type { Somebody } from './process.js'
 import type { World } from './world.js'

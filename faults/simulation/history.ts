@@ -1,12 +1,5 @@
-import type {
-  DeliveryDetail,
-  Message,
-  Page,
-  PageOf,
-  Policy,
-  Storage,
-  Stored,
-} from '@org/agent-messaging-core'
+import type { DeliveryDetail, Message, Page, PageOf, Policy } from '@org/agent-messaging-core'
+import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import type { FinalDelivery, FinalMessage, FinalState, History } from '../checker/history.js'
 import type { Agents, Ran } from './agents.js'
 import type { Faults } from './faults.js'

@@ -1,4 +1,5 @@
-import type { DeliveryStore, MessageStore, Storage, WebhookSender } from '@org/agent-messaging-core'
+import type { DeliveryStore, MessageStore, Storage } from '@org/agent-messaging-core/storage'
+import type { WebhookSender } from '@org/agent-messaging-core/runtime'
 import { accepted } from '@org/agent-messaging-core/testing'
 import { okAsync } from 'neverthrow'
 

@@ -12,7 +12,12 @@ export const POLICY: Policy = {
     runTimeoutMs: 8 * SECOND,
     deferredTimeoutMs: 15 * SECOND,
   },
-  agentHealth: { intervalMs: 10 * SECOND, recheckMs: SECOND, timeoutMs: 2 * SECOND, strikes: 3 },
+  agentHealth: {
+    intervalMs: 10 * SECOND,
+    recheckMs: SECOND,
+    timeoutMs: 2 * SECOND,
+    failuresBeforeError: 3,
+  },
   retry: { delaysMs: [SECOND, 4 * SECOND, 12 * SECOND], jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
   webhookHealth: {
     ...{

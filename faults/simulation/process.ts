@@ -1,15 +1,11 @@
 import { createHmac } from 'node:crypto'
+import { createService, type MessagingService, type Policy } from '@org/agent-messaging-core'
 import {
-  createService,
-  type Clock,
-  type Ids,
-  type MessagingService,
-  type Policy,
   type ResponseSignal,
   type Storage,
-  type WebhookSender,
   type WorkSignal,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
+import { type Clock, type Ids, type WebhookSender } from '@org/agent-messaging-core/runtime'
 import { fakeCrypto } from '@org/agent-messaging-core/testing'
 import type { Agents } from './agents.js'
 import type { Faults } from './faults.js'

@@ -1,4 +1,4 @@
-import type { SendRequest, WebhookSender } from '@org/agent-messaging-core'
+import type { SendRequest, WebhookSender } from '@org/agent-messaging-core/runtime'
 import { accepted, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { ok } from 'neverthrow'
 import type { ReceivedRequest } from '../checker/history.js'

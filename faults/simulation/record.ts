@@ -1,4 +1,4 @@
-import type { DeliveryStore, MessageStore, WebhookStore } from '@org/agent-messaging-core'
+import type { DeliveryStore, MessageStore, WebhookStore } from '@org/agent-messaging-core/storage'
 import type { Faults } from './faults.js'
 import type { Witness } from './storage.js'
 import type { World } from './world.js'

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Agent, ClaimedMessage, MessageStore } from '@org/agent-messaging-core'
+import type { Agent } from '@org/agent-messaging-core'
+import type { ClaimedMessage, MessageStore } from '@org/agent-messaging-core/storage'
 import {
   createSessionModel,
   type ModelMessage,

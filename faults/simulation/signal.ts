@@ -1,4 +1,4 @@
-import type { ResponseSignal, WaitingWork, WorkSignal } from '@org/agent-messaging-core'
+import type { ResponseSignal, WaitingWork, WorkSignal } from '@org/agent-messaging-core/storage'
 import { latency, type Weather } from './weather.js'
 import type { Owner, World } from './world.js'
 

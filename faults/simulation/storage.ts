@@ -1,4 +1,4 @@
-import type { Storage } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import { err, ResultAsync, type Result } from 'neverthrow'
 import type { Faults } from './faults.js'
 import { latency, type Weather } from './weather.js'

@@ -37,15 +37,15 @@ export function startClients(
       }
       const both = dice.chance(0.1)
       const [messageId] = await Promise.all([
-        insist(send, dice),
-        ...(both ? [insist(send, dice)] : []),
+        retryUntilStored(send, dice),
+        ...(both ? [retryUntilStored(send, dice)] : []),
       ])
       if (dice.chance(0.3)) await read(send.agent, messageId, dice)
       await sleep(dice.below(2 * pauseMs))
     }
   }
 
-  async function insist(send: Send, dice: Dice): Promise<string> {
+  async function retryUntilStored(send: Send, dice: Dice): Promise<string> {
     for (
       const end = Date.now() + PATIENCE_MS;
       Date.now() < end;

@@ -2,7 +2,7 @@ import {
   customHeadersProblem,
   type JsonObject,
   type ParsedOptions,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
 

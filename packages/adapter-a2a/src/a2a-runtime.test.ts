@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { aRunRequest, anAgent } from '@org/agent-messaging-core/testing'
-import type { RunError, RunRequest } from '@org/agent-messaging-core'
+import type { RunError, RunRequest } from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startSdkAgent, type SdkAgent } from '../test/sdk-agent.js'

@@ -7,7 +7,7 @@ import {
   type JsonObject,
   type RunError,
   type RunningAgent,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { connect, type Fetch, type Remote } from './a2a-client.js'
 import { parseA2aOptions } from './a2a-options.js'

@@ -1,4 +1,4 @@
-import { beginningOf } from '@org/agent-messaging-core'
+import { beginningOf } from '@org/agent-messaging-core/runtime'
 import type { Remote } from './a2a-client.js'
 
 const MAX_LENGTH = 1_000

@@ -6,7 +6,12 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
-import { failedRun, type Clock, type FinishedRun, type RunRequest } from '@org/agent-messaging-core'
+import {
+  failedRun,
+  type Clock,
+  type FinishedRun,
+  type RunRequest,
+} from '@org/agent-messaging-core/runtime'
 import { readConversation, type Conversation } from './conversation.js'
 import { answerOf, lastWords, textOf } from './task-text.js'
 

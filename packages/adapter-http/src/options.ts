@@ -1,4 +1,5 @@
-import type { Crypto, MessagingService } from '@org/agent-messaging-core'
+import type { MessagingService } from '@org/agent-messaging-core'
+import type { Crypto } from '@org/agent-messaging-core/runtime'
 import type { ErrorCode } from './wire/error.js'
 
 export type HttpOptions = {

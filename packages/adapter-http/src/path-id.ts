@@ -1,4 +1,4 @@
-import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core'
+import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 
 // What cannot be an id is looked up as the one that nothing has: the same 404 at the same place in the order of
 // checks, and no odd text (NUL, broken percent-encoding, a megabyte) reaches a store.

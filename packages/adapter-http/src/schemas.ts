@@ -1,4 +1,5 @@
-import { isJsonObject, isUuid, type JsonObject } from '@org/agent-messaging-core'
+import { type JsonObject } from '@org/agent-messaging-core'
+import { isJsonObject, isUuid } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
 /** Checked as an object and handed on as the very object that was sent: a copy could lose or assign a key such as `__proto__`. */

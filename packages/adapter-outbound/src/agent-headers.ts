@@ -1,4 +1,4 @@
-import { customHeadersProblem, type CustomHeaders } from '@org/agent-messaging-core'
+import { customHeadersProblem, type CustomHeaders } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
 const LIMITS = { maxHeaders: 32, maxValueLength: 8 * 1024 }

@@ -1,4 +1,4 @@
-import { failedRun, type RunOutcome } from '@org/agent-messaging-core'
+import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
 import { GIVEN_UP } from './exchange.js'
 import { Fault } from './fault.js'
 import { retryIn, unreachedRun } from './run-answer.js'

@@ -4,7 +4,7 @@ import {
   type Json,
   type JsonObject,
   type RunOutcome,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 
 /** What a server says of a failure inside an answer that began well. `status` is that of HTTP, where it names one. */
 class ChatError extends Error {

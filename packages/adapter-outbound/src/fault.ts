@@ -1,4 +1,4 @@
-import type { Outcome, UnreachableError } from '@org/agent-messaging-core'
+import type { Outcome, UnreachableError } from '@org/agent-messaging-core/runtime'
 import { errors } from 'undici'
 
 /** Why there is no answer. `detail` is a short sentence that tells a customer nothing about our network. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@org/agent-messaging-core'
+import type { JsonObject } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
 import { parseHttpOptions } from './http-runtime-options.js'
 

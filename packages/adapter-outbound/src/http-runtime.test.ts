@@ -1,4 +1,4 @@
-import { defaultLimits, newSecret } from '@org/agent-messaging-core'
+import { defaultLimits, newSecret } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
 import { verify } from '@octokit/webhooks-methods'

@@ -6,13 +6,13 @@ import type {
   RunningAgent,
   RunOutcome,
   RunRequest,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import {
   isJsonObject,
   isSecret,
   signatureHeaders,
   withCustomHeaders,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { err } from 'neverthrow'
 import { GIVEN_UP, type HttpRequest } from './exchange.js'
 import { parseHttpOptions } from './http-runtime-options.js'

@@ -1,4 +1,4 @@
-import type { JsonObject, ParsedOptions } from '@org/agent-messaging-core'
+import type { JsonObject, ParsedOptions } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
 import { agentHeaders, headersProblem } from './agent-headers.js'

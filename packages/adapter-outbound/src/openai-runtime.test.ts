@@ -1,4 +1,4 @@
-import type { JsonObject, RunRequest } from '@org/agent-messaging-core'
+import type { JsonObject, RunRequest } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
 import { ok } from 'neverthrow'

@@ -6,7 +6,7 @@ import type {
   RunningAgent,
   RunOutcome,
   RunRequest,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import type { OpenAI } from 'openai'
 import { chatFailure } from './chat-failure.js'

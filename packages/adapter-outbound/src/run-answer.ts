@@ -1,4 +1,9 @@
-import { failedRun, isJsonObject, type Json, type RunOutcome } from '@org/agent-messaging-core'
+import {
+  failedRun,
+  isJsonObject,
+  type Json,
+  type RunOutcome,
+} from '@org/agent-messaging-core/runtime'
 import type { HttpOutcome, HttpResponse } from './answer.js'
 import type { Unreachable } from './fault.js'
 import { parseRetryAfter } from './retry-after.js'

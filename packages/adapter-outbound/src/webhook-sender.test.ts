@@ -7,7 +7,7 @@ import {
   newSecret,
   signatureHeaders,
   type CustomHeaders,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { verify } from '@octokit/webhooks-methods'
 import { Webhook } from 'standardwebhooks'

@@ -1,4 +1,4 @@
-import type { Outcome, SendRequest, WebhookSender } from '@org/agent-messaging-core'
+import type { Outcome, SendRequest, WebhookSender } from '@org/agent-messaging-core/runtime'
 import type { HttpResponse } from './answer.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { parseRetryAfter } from './retry-after.js'

@@ -1,6 +1,6 @@
 // The thread of webhook-thread.ts. Plain JavaScript that imports by the names of packages, so that Node loads it from src as from dist.
 import { parentPort, workerData } from 'node:worker_threads'
-import { attemptMaker } from '@org/agent-messaging-core'
+import { attemptMaker } from '@org/agent-messaging-core/runtime'
 import { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'
 import {
   addressGuard,
@@ -18,7 +18,7 @@ const maker = attemptMaker({
   policy,
 })
 
-/** @type {[number, import('@org/agent-messaging-core').MadeAttempt][]} */
+/** @type {[number, import('@org/agent-messaging-core/runtime').MadeAttempt][]} */
 let answers = []
 
 /** Once for all that end in one turn of the event loop. */
@@ -28,7 +28,7 @@ function tellAnswers() {
   answers = []
 }
 
-/** @param {number} number @param {import('@org/agent-messaging-core').AttemptOrder} order */
+/** @param {number} number @param {import('@org/agent-messaging-core/runtime').AttemptOrder} order */
 async function make(number, order) {
   const made = await maker.make(order)
   if (answers.length === 0) setImmediate(tellAnswers)

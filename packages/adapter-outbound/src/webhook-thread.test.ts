@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import { newSecret, webhookSecretContext, type AttemptOrder } from '@org/agent-messaging-core'
+import {
+  newSecret,
+  webhookSecretContext,
+  type AttemptOrder,
+} from '@org/agent-messaging-core/runtime'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { Webhook } from 'standardwebhooks'
 import { expect, it, onTestFinished } from 'vitest'

@@ -4,7 +4,7 @@ import type {
   AttemptOrder,
   AttemptPolicy,
   MadeAttempt,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import type { AddressPolicy } from './address-guard.js'
 import { unreachable } from './fault.js'
 import type { OutboundOptions } from './outbound-http.js'

@@ -1,4 +1,4 @@
-import { failedRun, type RunOutcome } from '@org/agent-messaging-core'
+import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
 import { workload } from './workload.js'
 

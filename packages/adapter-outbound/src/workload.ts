@@ -1,4 +1,4 @@
-import type { RunOutcome } from '@org/agent-messaging-core'
+import type { RunOutcome } from '@org/agent-messaging-core/runtime'
 
 /** What an agent's runs tell of its server. */
 export type Workload = {

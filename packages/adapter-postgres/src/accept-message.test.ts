@@ -1,4 +1,4 @@
-import type { Accepted, NewMessage, Storage, Stored } from '@org/agent-messaging-core'
+import type { Accepted, NewMessage, Storage, Stored } from '@org/agent-messaging-core/storage'
 import { anAgent, aProject, BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'

@@ -1,4 +1,4 @@
-import type { Accepted, Message, NewMessage } from '@org/agent-messaging-core'
+import type { Accepted, Message, NewMessage } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
 import { sql } from './sql.js'
@@ -13,7 +13,7 @@ type Columns = {
   readonly [C in 'keys' | 'fingerprints' | 'metadatas' | 'traces']: Nullable
 } & { readonly nows: readonly number[]; readonly claimUntils: readonly (number | null)[] }
 /** What became of the one at this place. `token`: of its session, if it was accepted. */
-type Verdict = {
+type WebhookUpdate = {
   readonly place: number
   readonly kind: Accepted['kind']
   readonly existingSeq: number | null
@@ -22,7 +22,7 @@ type Verdict = {
 }
 
 const acceptSqlBy = (name: string) =>
-  sql<Columns, Verdict>(`
+  sql<Columns, WebhookUpdate>(`
   select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys, @fingerprints, @texts, @metadatas,
     @principals, @traces, @nows, @claimUntils)`)
 const [acceptOneByOneSql, acceptApartSql] = [
@@ -69,7 +69,7 @@ function areApart(all: readonly NewMessage[]): boolean {
 
 function acceptedOf(
   given: NewMessage,
-  verdict: Pick<Verdict, 'kind' | 'token' | 'sessionState'>,
+  verdict: Pick<WebhookUpdate, 'kind' | 'token' | 'sessionState'>,
   row: MessageRow | undefined,
 ): Accepted {
   const { kind, token, sessionState } = verdict

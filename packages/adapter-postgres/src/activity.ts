@@ -1,4 +1,4 @@
-import type { ActivityQuery, AttemptCount, MessageCount } from '@org/agent-messaging-core'
+import type { ActivityQuery, AttemptCount, MessageCount } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 

@@ -8,7 +8,7 @@ import {
   type Page,
   type PageOf,
   type StateChange,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import {
   agentColumns,
   agentStateColumns,

@@ -1,4 +1,4 @@
-import type { DeliveryBacklog, Instant, MessageBacklog } from '@org/agent-messaging-core'
+import type { DeliveryBacklog, Instant, MessageBacklog } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 

@@ -4,7 +4,7 @@ import type {
   EventName,
   Instant,
   SendingDelivery,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 import { toTrace } from './trace.js'

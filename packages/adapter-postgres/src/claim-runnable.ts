@@ -1,4 +1,9 @@
-import type { ClaimedMessage, Instant, Lane, MessageStateKind } from '@org/agent-messaging-core'
+import type {
+  ClaimedMessage,
+  Instant,
+  Lane,
+  MessageStateKind,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { toFacts, type MessageFacts } from './message-row.js'
 import { sql } from './sql.js'

@@ -6,7 +6,7 @@ import {
   type Page,
   type PageOf,
   type Project,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Database, Queries } from './database.js'
 import { pageStart, toPage } from './page.js'
 import { sql } from './sql.js'

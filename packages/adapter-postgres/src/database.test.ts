@@ -1,4 +1,4 @@
-import type { Stored } from '@org/agent-messaging-core'
+import type { Stored } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'

@@ -1,4 +1,4 @@
-import type { Stored } from '@org/agent-messaging-core'
+import type { Stored } from '@org/agent-messaging-core/storage'
 import { errAsync, fromAsyncThrowable } from 'neverthrow'
 import pg from 'pg'
 import { createCommitter, repeated, type Batching } from './committer.js'

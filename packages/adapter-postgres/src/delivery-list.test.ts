@@ -1,4 +1,4 @@
-import type { RedeliverFilter } from '@org/agent-messaging-core'
+import type { RedeliverFilter } from '@org/agent-messaging-core/storage'
 import {
   anAgent,
   anEvent,

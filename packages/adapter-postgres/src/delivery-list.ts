@@ -1,4 +1,9 @@
-import type { Page, PageOf, RedeliverFilter, WebhookDelivery } from '@org/agent-messaging-core'
+import type {
+  Page,
+  PageOf,
+  RedeliverFilter,
+  WebhookDelivery,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { selectDelivery, toDelivery, type DeliveryRow } from './delivery-row.js'
 import { pageStart, toPage } from './page.js'

@@ -3,7 +3,7 @@ import type {
   DeliveryState,
   EventName,
   WebhookDelivery,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 
 /** A delivery with its event's and its webhook's ids. */
 export type DeliveryRow = {

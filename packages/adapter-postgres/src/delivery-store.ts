@@ -3,11 +3,11 @@ import type {
   DeliveryAttempt,
   DeliveryDetail,
   DeliveryStore,
-  GivenUp,
+  ReleasedClaim,
   Instant,
   RecordedAttempt,
   Unavailable,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
@@ -19,7 +19,7 @@ import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './
 import { erasePrincipalDeliveries } from './erase-principal.js'
 import { publishTo } from './fan-out.js'
 import { inTurn } from './in-turn.js'
-import { hasVerdict, type Judge } from './judgement.js'
+import { hasWebhookUpdate, type Judge } from './judgement.js'
 import { headerNames, toHeaders } from './kept-headers.js'
 import { releaseProbesSql } from './probe-readiness.js'
 import { purgeDeliveries } from './purge.js'
@@ -86,24 +86,24 @@ export function deliveryStore({ read, write, call, grouped }: Database): Deliver
     inTransaction: true,
     flush: (db, records) => Promise.all(records.map((one) => recordJudged(db, names, one))),
   })
-  /** Undefined when there was nothing to judge, and nothing was done. */
+  /** Undefined when there was nothing to decideHealth, and nothing was done. */
   const recordJudgement =
-    (attempt: AttemptRecord, judge: Judge) =>
+    (attempt: AttemptRecord, decideHealth: Judge) =>
     async (): Promise<Result<RecordedAttempt | undefined, Unavailable>> => {
       // A failure always gives a verdict.
       const isFailure = attempt.attempt.outcome.kind !== 'accepted'
       const hasOne = isFailure
         ? ok(true)
-        : await read((db) => hasVerdict(db, attempt.deliveryId, judge))
+        : await read((db) => hasWebhookUpdate(db, attempt.deliveryId, decideHealth))
       if (hasOne.isErr() || !hasOne.value) return hasOne.map(() => undefined)
       return recordWithVerdict(attempt)
     }
   return {
     claimDue: (query) => call((db) => claimDue(db, query)),
     recordAttempt: (attempt) => {
-      const { deliveryId, webhookId = deliveryId, judge } = attempt
-      if (!judge) return record(attempt)
-      const judged = new ResultAsync(turn(webhookId, recordJudgement(attempt, judge)))
+      const { deliveryId, webhookId = deliveryId, decideHealth } = attempt
+      if (!decideHealth) return record(attempt)
+      const judged = new ResultAsync(turn(webhookId, recordJudgement(attempt, decideHealth)))
       return judged.andThen((recorded) => (recorded ? okAsync(recorded) : record(attempt)))
     },
     release: (claims, now) =>
@@ -144,7 +144,7 @@ async function getDetail(db: Queries, ref: Ref): Promise<DeliveryDetail | undefi
   return row && { delivery: toDelivery(row), body: row.body, attempts: row.attempts.map(toAttempt) }
 }
 
-const heldOf = (claims: readonly GivenUp[], now: Instant): Release => ({
+const heldOf = (claims: readonly ReleasedClaim[], now: Instant): Release => ({
   ...{
     ids: claims.map(({ deliveryId }) => deliveryId),
     tokens: claims.map(({ token }) => token),

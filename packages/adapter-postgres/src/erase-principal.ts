@@ -6,7 +6,7 @@ import {
   type ErasedMessages,
   type Instant,
   type MessageStore,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { releaseProbesSql } from './probe-readiness.js'
 import { removeDeliveries } from './purge.js'

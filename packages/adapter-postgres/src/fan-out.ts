@@ -5,7 +5,7 @@ import type {
   Outgoing,
   Webhook,
   WebhookEvent,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { makeReadyToProbe } from './probe-readiness.js'
 import { sql } from './sql.js'

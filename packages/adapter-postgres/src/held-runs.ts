@@ -1,4 +1,4 @@
-import type { Held, Instant, MessageStore } from '@org/agent-messaging-core'
+import type { Held, Instant, MessageStore } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { messageById, writeState, type MessageRow } from './message-row.js'
 import { holdUntil, lockSessionsOf, remember } from './session-row.js'

@@ -1,4 +1,4 @@
-import type { Accepted, Storage, Stored } from '@org/agent-messaging-core'
+import type { Accepted, Storage, Stored } from '@org/agent-messaging-core/storage'
 import {
   accepted,
   anAgent,

@@ -1,4 +1,4 @@
-import { changeWebhook, type AttemptRecord, type Webhook } from '@org/agent-messaging-core'
+import { changeWebhook, type AttemptRecord, type Webhook } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
 import { sql } from './sql.js'
@@ -10,7 +10,7 @@ import {
   type WebhookRow,
 } from './webhook-row.js'
 
-export type Judge = NonNullable<AttemptRecord['judge']>
+export type Judge = NonNullable<AttemptRecord['decideHealth']>
 type Judged = { readonly before: Webhook; readonly after: Webhook }
 
 const lockSql = sql<{ readonly seq: number }, WebhookRow>(
@@ -24,20 +24,24 @@ const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
  * Whether a success is worth a verdict, without a commit: of all that were claimed while a webhook had long had none, the first one says so,
  * and the rest are recorded with whatever else is.
  */
-export async function hasVerdict(db: Queries, deliveryId: string, judge: Judge): Promise<boolean> {
+export async function hasWebhookUpdate(
+  db: Queries,
+  deliveryId: string,
+  decideHealth: Judge,
+): Promise<boolean> {
   const row = await db.one(ofDeliverySql, { deliveryId })
-  return row !== undefined && judge(toWebhook(row)) !== undefined
+  return row !== undefined && decideHealth(toWebhook(row)) !== undefined
 }
 
 /** Has a webhook judged as it is now, within the transaction of an attempt: its change and its event are committed with it. */
 export async function judged(
   db: Queries,
   webhookSeq: number,
-  judge: Judge,
+  decideHealth: Judge,
 ): Promise<Judged | undefined> {
   const row = await db.one(lockSql, { seq: webhookSeq })
   const before = row && toWebhook(row)
-  const verdict = before && judge(before)
+  const verdict = before && decideHealth(before)
   if (!verdict) return undefined
   const after = changeWebhook(before, verdict.change)
   await db.run(updateWebhook, webhookColumns(after))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { DeliveryAttempt } from '@org/agent-messaging-core'
+import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 

@@ -1,4 +1,4 @@
-import type { Agent, Storage } from '@org/agent-messaging-core'
+import type { Agent, Storage } from '@org/agent-messaging-core/storage'
 import { BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'

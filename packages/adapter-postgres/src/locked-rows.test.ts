@@ -1,4 +1,4 @@
-import type { Agent, ClaimedDelivery, Message, Storage } from '@org/agent-messaging-core'
+import type { Agent, ClaimedDelivery, Message, Storage } from '@org/agent-messaging-core/storage'
 import {
   anEvent,
   aWebhook,

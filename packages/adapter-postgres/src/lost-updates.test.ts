@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, Sealed, Storage } from '@org/agent-messaging-core'
+import type { ClaimedDelivery, Sealed, Storage } from '@org/agent-messaging-core/storage'
 import {
   anAgent,
   anEvent,
@@ -147,7 +147,7 @@ it('failures of a webhook: both count', async () => {
         ...{ deliveryId: delivery.id, webhookId: webhook.id, token: lease.token },
         attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
         state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
-        judge: ({ health }) => ({
+        decideHealth: ({ health }) => ({
           change: {
             health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 },
             updatedAt: NOW,

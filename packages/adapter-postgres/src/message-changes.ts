@@ -5,7 +5,7 @@ import {
   type Cancelled,
   type MessageStore,
   type Retried,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
 import { messageByRef, toMessage, writeState } from './message-row.js'

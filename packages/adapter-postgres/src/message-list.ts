@@ -1,4 +1,4 @@
-import type { Message, MessageFilter, Page, PageOf } from '@org/agent-messaging-core'
+import type { Message, MessageFilter, Page, PageOf } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
 import { toPage } from './page.js'

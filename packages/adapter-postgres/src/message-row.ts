@@ -5,7 +5,7 @@ import type {
   MessageRef,
   MessageState,
   RunError,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 import { toTrace } from './trace.js'

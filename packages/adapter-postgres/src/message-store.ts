@@ -4,7 +4,7 @@ import type {
   NewMessage,
   RecordedRun,
   SessionsOf,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'

@@ -1,4 +1,4 @@
-import type { Storage } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { agentStore } from './agent-store.js'
 import { credentialStore } from './credential-store.js'

@@ -1,4 +1,4 @@
-import type { Instant, Purge } from '@org/agent-messaging-core'
+import type { Instant, Purge } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { renewLast } from './session-row.js'
 import { sql } from './sql.js'

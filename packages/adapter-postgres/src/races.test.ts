@@ -8,7 +8,7 @@ import {
   type NewMessage,
   type Storage,
   type Stored,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import {
   accepted,
   anAgent,
@@ -553,7 +553,7 @@ it('attempts that wait for their webhooks leave connections to who sends', async
       },
       ...{
         state: { kind: 'delivered', deliveredAt: NOW },
-        judge: ({ health }) => ({
+        decideHealth: ({ health }) => ({
           change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW },
         }),
       },

@@ -1,4 +1,8 @@
-import type { AfterAttempt, AttemptRecord, RecordedAttempt } from '@org/agent-messaging-core'
+import type {
+  AfterAttempt,
+  AttemptRecord,
+  RecordedAttempt,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { judged } from './judgement.js'
 import type { HeaderNames } from './kept-headers.js'
@@ -34,7 +38,8 @@ export async function recordJudged(
 ): Promise<RecordedAttempt> {
   const recorded = await db.one(recordSql, await columnsOf(db, names, [record]))
   if (!recorded) return { kind: 'lease_lost' }
-  const webhook = record.judge && (await judged(db, recorded.webhookSeq, record.judge))
+  const webhook =
+    record.decideHealth && (await judged(db, recorded.webhookSeq, record.decideHealth))
   return { kind: 'recorded', ...(webhook && { webhook }) }
 }
 

@@ -1,4 +1,4 @@
-import type { MessageStore, RecordedRun } from '@org/agent-messaging-core'
+import type { MessageStore, RecordedRun } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOuts, type Born, type FanOut } from './fan-out.js'
 import { stateColumns, toFacts, type MessageFacts } from './message-row.js'

@@ -4,7 +4,7 @@ import {
   type PageOf,
   type RedeliverFilter,
   type Redelivered,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { listDeliveries } from './delivery-list.js'
 import { makeReadyToProbe, releaseProbesSql } from './probe-readiness.js'

@@ -1,4 +1,4 @@
-import type { ResealedRows, ResealStep } from '@org/agent-messaging-core'
+import type { ResealedRows, ResealStep } from '@org/agent-messaging-core/storage'
 
 type Place = { readonly after: number; readonly limit: number }
 type Rows<Row extends { readonly seq: number }, T> = {

@@ -3,7 +3,7 @@ import {
   type ExecutionPrincipal,
   type HistoryOf,
   type Turn,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 

@@ -1,4 +1,4 @@
-import type { Page, PageOf, SessionsOf, SessionSummary } from '@org/agent-messaging-core'
+import type { Page, PageOf, SessionsOf, SessionSummary } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 

@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Message, ResponseSignal, WaitingWork, WorkSignal } from '@org/agent-messaging-core'
+import type {
+  Message,
+  ResponseSignal,
+  WaitingWork,
+  WorkSignal,
+} from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { unavailableBecause } from './unavailable.js'
 

@@ -1,4 +1,4 @@
-import type { TraceContext } from '@org/agent-messaging-core'
+import type { TraceContext } from '@org/agent-messaging-core/storage'
 
 export const traceColumn = (trace: TraceContext | undefined): string | null =>
   trace ? JSON.stringify(trace) : null

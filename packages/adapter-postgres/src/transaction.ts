@@ -1,4 +1,4 @@
-import type { AcceptStores, Stored } from '@org/agent-messaging-core'
+import type { AcceptStores, Stored } from '@org/agent-messaging-core/storage'
 import { fromAsyncThrowable } from 'neverthrow'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'

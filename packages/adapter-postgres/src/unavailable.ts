@@ -1,4 +1,4 @@
-import type { Unavailable } from '@org/agent-messaging-core'
+import type { Unavailable } from '@org/agent-messaging-core/storage'
 import { codeOf } from './error-code.js'
 
 export const unavailable = (reason: string): Unavailable => ({ kind: 'unavailable', reason })

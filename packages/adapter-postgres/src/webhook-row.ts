@@ -4,7 +4,7 @@ import type {
   Sealed,
   Webhook,
   WebhookHealth,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import { sql } from './sql.js'
 
 export type WebhookRow = ReturnType<typeof webhookColumns> & { readonly seq: number }

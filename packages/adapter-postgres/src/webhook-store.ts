@@ -6,7 +6,7 @@ import {
   type Webhook,
   type WebhookChange,
   type WebhookStore,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Database, Queries } from './database.js'
 import { pageStart, toPage } from './page.js'
 import { resealRows } from './reseal.js'

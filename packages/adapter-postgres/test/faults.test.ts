@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Storage, Stored } from '@org/agent-messaging-core'
+import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import {
   anAgent,
   anEvent,

@@ -1,10 +1,10 @@
 import {
   openPostgresStorage,
-  postgresPacemaker,
+  postgresLeaseKeeper,
   postgresSignal,
 } from '@org/agent-messaging-postgres'
 import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing'
-import type { Message } from '@org/agent-messaging-core'
+import type { Message } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { needs } from '../../../scripts/test-needs.js'
@@ -73,7 +73,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     await Promise.all([from.close(), to.close()])
   })
 
-  it('a pacemaker keeps no state in its connection, so that it beats through it as well', async () => {
+  it('a lease keeper keeps no state in its connection, so that it beats through it as well', async () => {
     const [storage, agent] = [
       await openPostgresStorage({ connectionString: bouncer.url }),
       anAgent(),
@@ -85,8 +85,8 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     )._unsafeUnwrap()
     if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
     const { message, lease } = accepted.claimed
-    const pacemaker = postgresPacemaker({ connectionString: bouncer.url, leaseMs: 300 })
-    pacemaker.hold({ messageId: message.id, token: lease.token, until: now + 60_000 })
+    const leaseKeeper = postgresLeaseKeeper({ connectionString: bouncer.url, leaseMs: 300 })
+    leaseKeeper.hold({ messageId: message.id, token: lease.token, until: now + 60_000 })
     const client = new pg.Client({ connectionString: direct })
     await client.connect()
     const leaseEnd = async () => {
@@ -98,7 +98,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     }
     await vi.waitFor(async () => expect(await leaseEnd()).toBeGreaterThan(now), { timeout: 10_000 })
     await client.end()
-    await pacemaker.close()
+    await leaseKeeper.close()
     await storage.close()
   })
 })

@@ -1,4 +1,4 @@
-import type { Agent, Storage, Stored } from '@org/agent-messaging-core'
+import type { Agent, Storage, Stored } from '@org/agent-messaging-core/storage'
 import { anAgent, aProject } from '@org/agent-messaging-core/testing'
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
 import type pg from 'pg'

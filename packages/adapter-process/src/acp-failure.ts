@@ -5,7 +5,7 @@ import {
   isJsonObject,
   isStorableText,
   type FinishedRun,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 
 /** The agent was asked and said nothing in time. */
 export class AgentLate extends Error {

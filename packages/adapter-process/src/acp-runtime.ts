@@ -7,7 +7,7 @@ import {
   type Clock,
   type RunError,
   type RunningAgent,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import { connectAcp, shakeHands, type AcpConnection, type Introduction } from './acp-connection.js'
 import { AgentLate, failureOf, reasonOf } from './acp-failure.js'

@@ -4,7 +4,7 @@ import {
   type LoadSessionRequest,
   type NewSessionRequest,
 } from '@agentclientprotocol/sdk'
-import { isStorableText, type RunRequest, type Turn } from '@org/agent-messaging-core'
+import { isStorableText, type RunRequest, type Turn } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import type { AcpConnection, Introduction } from './acp-connection.js'
 import { AnswerInvalid } from './acp-failure.js'

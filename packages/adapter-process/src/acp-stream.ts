@@ -5,7 +5,7 @@ import {
   type JsonRpcId,
   type Stream,
 } from '@agentclientprotocol/sdk'
-import { isJsonObject } from '@org/agent-messaging-core'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { readLines } from './lines.js'
 
 export type AgentPipes = { readonly stdin: Writable; readonly stdout: Readable }

@@ -4,7 +4,12 @@ import {
   type ContentBlock,
   type PromptRequest,
 } from '@agentclientprotocol/sdk'
-import { failedRun, type FinishedRun, type RunRequest, type Turn } from '@org/agent-messaging-core'
+import {
+  failedRun,
+  type FinishedRun,
+  type RunRequest,
+  type Turn,
+} from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { collectAnswer, type Answer } from './acp-answer.js'
 import type { AcpConnection } from './acp-connection.js'

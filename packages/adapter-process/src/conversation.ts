@@ -1,4 +1,4 @@
-import { failedRun } from '@org/agent-messaging-core'
+import { failedRun } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import type { Child } from './child.js'
 import { readLines } from './lines.js'

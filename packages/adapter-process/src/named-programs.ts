@@ -1,4 +1,4 @@
-import type { AgentRuntime } from '@org/agent-messaging-core'
+import type { AgentRuntime } from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import type { Program } from './program.js'
 

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { beginningOf, failedRun, isStorableText, type FinishedRun } from '@org/agent-messaging-core'
+import {
+  beginningOf,
+  failedRun,
+  isStorableText,
+  type FinishedRun,
+} from '@org/agent-messaging-core/runtime'
 
 /** What a run came to for the program; `sessionState` is to be remembered before the run ends. */
 export type Reply = FinishedRun & { readonly sessionState?: string }

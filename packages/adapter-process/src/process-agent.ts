@@ -4,7 +4,7 @@ import {
   type RunningAgent,
   type RunRequest,
   type Turn,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import type { Child } from './child.js'
 import type { Conversation } from './conversation.js'
 import type { Reply } from './open-runs.js'

@@ -1,4 +1,4 @@
-import { isStorableText, type RunRequest, type Turn } from '@org/agent-messaging-core'
+import { isStorableText, type RunRequest, type Turn } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
 /** What `RunRequest.remember` takes at most. */

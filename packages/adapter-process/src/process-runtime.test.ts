@@ -6,7 +6,7 @@ import type {
   RunOutcome,
   RunRequest,
   Turn,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-core/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isAlive, leftOf } from '../test/processes.js'

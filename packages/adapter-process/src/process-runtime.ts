@@ -1,4 +1,4 @@
-import type { AgentRuntime, Clock } from '@org/agent-messaging-core'
+import type { AgentRuntime, Clock } from '@org/agent-messaging-core/runtime'
 import { err, type Result } from 'neverthrow'
 import { startChild, type Child } from './child.js'
 import { converse } from './conversation.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '@org/agent-messaging-core'
+import type { Clock } from '@org/agent-messaging-core/runtime'
 
 /** Details first, then what happened: as pino has it. Lines are what programs print, so they may hold anything that these know. */
 export type ProgramLog = (details: Readonly<Record<string, unknown>>, text: string) => void

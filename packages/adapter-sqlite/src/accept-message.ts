@@ -5,7 +5,7 @@ import type {
   Message,
   MessageState,
   NewMessage,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
 import type { Place, SessionRows } from './session-row.js'
 import { traceColumn } from './trace.js'

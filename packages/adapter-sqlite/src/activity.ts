@@ -1,4 +1,4 @@
-import type { ActivityQuery, AttemptCount, MessageCount } from '@org/agent-messaging-core'
+import type { ActivityQuery, AttemptCount, MessageCount } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { atMost, preparedOnce } from './statements.js'
 

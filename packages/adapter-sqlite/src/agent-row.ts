@@ -4,7 +4,7 @@ import type {
   DefaultExecutionPrincipal,
   JsonObject,
   RunError,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 
 export type AgentRow = ReturnType<typeof agentColumns> & { readonly seq: number }
 

@@ -1,4 +1,4 @@
-import type { CancelStale, Instant } from '@org/agent-messaging-core'
+import type { CancelStale, Instant } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { atMost } from './statements.js'
 

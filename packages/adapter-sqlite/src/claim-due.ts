@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { ClaimDue, ClaimedDelivery } from '@org/agent-messaging-core'
+import type { ClaimDue, ClaimedDelivery } from '@org/agent-messaging-core/storage'
 import { rowClaims, type Events } from './claim-rows.js'
 import { atMost } from './statements.js'
 import type { WebhookRows } from './webhook-rows.js'

@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3'
-import type { ClaimedDelivery, Instant, Webhook, WebhookEvent } from '@org/agent-messaging-core'
+import type {
+  ClaimedDelivery,
+  Instant,
+  Webhook,
+  WebhookEvent,
+} from '@org/agent-messaging-core/storage'
 import { toTrace } from './trace.js'
 
 type ClaimedRow = {

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { ClaimedMessage, Instant, Lane } from '@org/agent-messaging-core'
+import type { ClaimedMessage, Instant, Lane } from '@org/agent-messaging-core/storage'
 import { selectMessage, stateWriter, toMessage, type MessageRow } from './message-row.js'
 import type { SessionRows } from './session-row.js'
 

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { err, errAsync, ok, okAsync, ResultAsync, type Result } from 'neverthrow'
-import type { Stored, Unavailable } from '@org/agent-messaging-core'
+import type { Stored, Unavailable } from '@org/agent-messaging-core/storage'
 import { unavailable, unavailableBecause } from './unavailable.js'
 
 /** Writes of one transaction at most: between two of them the event loop has its turn. */

@@ -7,7 +7,7 @@ import {
   type Page,
   type PageOf,
   type Project,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
 import { atMost } from './statements.js'

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import type { Unavailable } from '@org/agent-messaging-core'
+import type { Unavailable } from '@org/agent-messaging-core/storage'
 import { existsSync } from 'node:fs'
 import { requireFittingDriver } from './driver-check.js'
 import { explainOpenFailure, isDamage } from './open-error.js'

@@ -1,5 +1,5 @@
 import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
-import type { RedeliverFilter } from '@org/agent-messaging-core'
+import type { RedeliverFilter } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
 import { createCommitter } from './committer.js'
 import { openConnection } from './connection.js'

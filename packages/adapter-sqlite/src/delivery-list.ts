@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3'
-import type { Page, PageOf, RedeliverFilter, WebhookDelivery } from '@org/agent-messaging-core'
+import type {
+  Page,
+  PageOf,
+  RedeliverFilter,
+  WebhookDelivery,
+} from '@org/agent-messaging-core/storage'
 import { selectDelivery, toDelivery, type DeliveryRow } from './delivery-row.js'
 import { pageStart, toPage } from './page.js'
 import { atMost, preparedOnce } from './statements.js'

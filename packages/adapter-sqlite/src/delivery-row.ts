@@ -4,7 +4,7 @@ import type {
   DeliveryStatus,
   EventName,
   WebhookDelivery,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 
 /** A delivery with its event's and its webhook's ids. */
 export type DeliveryRow = {

@@ -3,9 +3,9 @@ import type {
   DeliveryAttempt,
   DeliveryDetail,
   DeliveryStore,
-  GivenUp,
+  ReleasedClaim,
   Instant,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { staleDeliveries } from './cancel-stale.js'
@@ -81,7 +81,7 @@ export function deliveryStore(
     },
   )
 
-  function releaseClaim({ isProbe, ...claim }: GivenUp, now: Instant): boolean {
+  function releaseClaim({ isProbe, ...claim }: ReleasedClaim, now: Instant): boolean {
     if (isProbe) releaseProbe({ ...claim, now })
     return release.run({ ...claim, now }).changes > 0
   }
@@ -89,7 +89,8 @@ export function deliveryStore(
   return {
     claimDue: (query) => write(() => claimDue(query)),
     // A verdict on the webhook is waited for; the end of a delivery is news to nobody.
-    recordAttempt: (record) => (record.judge ? write : writeAlong)(() => recordAttempt(record)),
+    recordAttempt: (record) =>
+      (record.decideHealth ? write : writeAlong)(() => recordAttempt(record)),
     release: (claims, now) =>
       write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
     publishTo: (webhookId, event, deliveryId) =>

@@ -5,7 +5,7 @@ import {
   type ErasedDeliveries,
   type ErasedMessages,
   type MessageStore,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { probeRelease } from './probe-readiness.js'
 import { deliveryRemoval } from './purge.js'

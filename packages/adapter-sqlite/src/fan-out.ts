@@ -6,7 +6,7 @@ import type {
   Outgoing,
   Webhook,
   WebhookEvent,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import { probeReadiness } from './probe-readiness.js'
 import { traceColumn } from './trace.js'
 import type { Receiver, WebhookRows } from './webhook-rows.js'

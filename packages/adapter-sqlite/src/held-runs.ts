@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Held, Instant, MessageStore, RecordedRun } from '@org/agent-messaging-core'
+import type { Held, Instant, MessageStore, RecordedRun } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { messageById, stateWriter, toMessage, type MessageRow } from './message-row.js'
 import type { SessionRows } from './session-row.js'

@@ -2,7 +2,11 @@ export { backupSqlite, type BackupOptions } from './backup.js'
 export { findSqliteDamage } from './damage.js'
 export { openSqliteStorage, type SqliteOptions, type SqliteStorage } from './open.js'
 export { SqliteOpenError } from './open-error.js'
-export { sqlitePacemaker, type SqlitePacemaker, type SqlitePacemakerOptions } from './pacemaker.js'
+export {
+  sqliteLeaseKeeper,
+  type SqliteLeaseKeeper,
+  type SqliteLeaseKeeperOptions,
+} from './lease-keeper.js'
 export { restoreSqlite, type RestoreOptions, type Restored } from './restore.js'
 export { readSqliteTables, type SqliteTable, type TablesOptions } from './tables.js'
 export { readSqliteSchema, type SqliteSchema } from './schema-state.js'

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { DeliveryAttempt } from '@org/agent-messaging-core'
+import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 
 type Headers = DeliveryAttempt['requestHeaders']
 type HeaderColumns = {

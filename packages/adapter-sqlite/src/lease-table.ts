@@ -1,4 +1,4 @@
-import type { Held, Instant } from '@org/agent-messaging-core'
+import type { Held, Instant } from '@org/agent-messaging-core/storage'
 
 /**
  * Which leases are held, in memory that two threads share: one writes it at the cost of a few stores, the other reads it whatever the

@@ -7,7 +7,7 @@ import {
   type MessageRef,
   type MessageStore,
   type Retried,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { messageByRef, stateWriter, toMessage } from './message-row.js'
 import type { SessionRows } from './session-row.js'

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Message, MessageFilter, Page, PageOf } from '@org/agent-messaging-core'
+import type { Message, MessageFilter, Page, PageOf } from '@org/agent-messaging-core/storage'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
 import { toPage } from './page.js'
 import { atMost, preparedOnce } from './statements.js'

@@ -6,7 +6,7 @@ import type {
   MessageRef,
   MessageState,
   RunError,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import { toTrace } from './trace.js'
 
 /** A message with its session's lease and its agent's project. */

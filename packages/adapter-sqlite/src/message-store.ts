@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { MessageStore, SessionsOf } from '@org/agent-messaging-core'
+import type { MessageStore, SessionsOf } from '@org/agent-messaging-core/storage'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'

@@ -1,4 +1,4 @@
-import type { Storage } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
 import { agentStore, releaseAgents } from './agent-store.js'

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Page, PageOf } from '@org/agent-messaging-core'
+import type { Page, PageOf } from '@org/agent-messaging-core/storage'
 
 /** Gives the `seq` below which the page's rows are. A cursor whose row is gone stands where its id, a UUIDv7, would be. */
 export function pageStart(

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Instant } from '@org/agent-messaging-core'
+import type { Instant } from '@org/agent-messaging-core/storage'
 import type { WebhookRows } from './webhook-rows.js'
 
 /** `readyToProbe` in the core, within a transaction. */

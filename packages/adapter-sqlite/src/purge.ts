@@ -1,4 +1,4 @@
-import type { Purge } from '@org/agent-messaging-core'
+import type { Purge } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { renewLastSql } from './session-row.js'
 import { atMost } from './statements.js'

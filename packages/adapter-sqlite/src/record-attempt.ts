@@ -4,7 +4,7 @@ import type {
   AttemptRecord,
   DeliveryStatus,
   RecordedAttempt,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { headerWriter } from './kept-headers.js'
 import { judgements } from './judgement.js'
@@ -78,7 +78,7 @@ export function attemptRecords(
       headerValues,
     )
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
-    const webhook = record.judge && judged(claim.webhookSeq, record.judge)
+    const webhook = record.decideHealth && judged(claim.webhookSeq, record.decideHealth)
     return { kind: 'recorded', ...(webhook && { webhook }) }
   }
 }

@@ -4,7 +4,7 @@ import {
   type PageOf,
   type RedeliverFilter,
   type Redelivered,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { deliveryList } from './delivery-list.js'
 import { probeReadiness, probeRelease } from './probe-readiness.js'

@@ -1,4 +1,4 @@
-import type { ResealedRows, ResealStep } from '@org/agent-messaging-core'
+import type { ResealedRows, ResealStep } from '@org/agent-messaging-core/storage'
 
 type Rows<Row extends { readonly seq: number }, T> = {
   /** Those behind a place, in the order of their `seq`. */

@@ -4,7 +4,7 @@ import {
   type ExecutionPrincipal,
   type HistoryOf,
   type Turn,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import { atMost } from './statements.js'
 
 type Place = { readonly sessionSeq: number; readonly position: number }

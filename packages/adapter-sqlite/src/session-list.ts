@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Page, PageOf, SessionsOf, SessionSummary } from '@org/agent-messaging-core'
+import type { Page, PageOf, SessionsOf, SessionSummary } from '@org/agent-messaging-core/storage'
 import { atMost } from './statements.js'
 
 /** Above every id. */

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Instant } from '@org/agent-messaging-core'
+import type { Instant } from '@org/agent-messaging-core/storage'
 import { atMost } from './statements.js'
 
 /** Where a message came to stand. `isHead`: nothing is ahead of it. */

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import type { Unavailable } from '@org/agent-messaging-core'
+import type { Unavailable } from '@org/agent-messaging-core/storage'
 
 export const unavailable = (reason: string): Unavailable => ({ kind: 'unavailable', reason })
 

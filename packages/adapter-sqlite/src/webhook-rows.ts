@@ -1,4 +1,4 @@
-import type { EventName, Webhook } from '@org/agent-messaging-core'
+import type { EventName, Webhook } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { versionedCache } from './versioned-cache.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'

@@ -7,7 +7,7 @@ import {
   type Webhook,
   type WebhookChange,
   type WebhookStore,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/storage'
 import type { Committer } from './committer.js'
 import { pageStart, toPage } from './page.js'
 import { resealRows } from './reseal.js'

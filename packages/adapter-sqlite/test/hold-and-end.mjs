@@ -1,9 +1,9 @@
-// A process of its own: holds a lease with a pacemaker, and comes to its end without a word to it.
-import { sqlitePacemaker } from '@org/agent-messaging-sqlite'
+// A process of its own: holds a lease with a lease keeper, and comes to its end without a word to it.
+import { sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
 
 const [path] = process.argv.slice(2)
-const pacemaker = sqlitePacemaker({ path, leaseMs: 3_600_000 })
-pacemaker.hold({
+const leaseKeeper = sqliteLeaseKeeper({ path, leaseMs: 3_600_000 })
+leaseKeeper.hold({
   messageId: '01890000-0000-7000-8000-00000000000a',
   token: 1,
   until: Number.MAX_SAFE_INTEGER,

@@ -1,6 +1,6 @@
 import type { Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import type { Answering, Caught, Catcher, Verdict } from './catcher.js'
+import type { Answering, Caught, Catcher, WebhookUpdate } from './catcher.js'
 import { show, showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
@@ -137,7 +137,7 @@ const NothingCaught = ({ isRegistered }: { readonly isRegistered: boolean }) => 
   </Empty>
 )
 
-const verdicts: Readonly<Record<Verdict, { readonly tone: Tone; readonly words: string }>> = {
+const verdicts: Readonly<Record<WebhookUpdate, { readonly tone: Tone; readonly words: string }>> = {
   valid: { tone: 'good', words: 'signature valid' },
   wrong: { tone: 'bad', words: 'signature wrong' },
   unsigned: { tone: 'idle', words: 'not signed' },

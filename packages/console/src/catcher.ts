@@ -1,21 +1,17 @@
-import {
-  signatureHeaders,
-  type Crypto,
-  type Instant,
-  type MessagingService,
-} from '@org/agent-messaging-core'
+import { type Instant, type MessagingService } from '@org/agent-messaging-core'
+import { signatureHeaders, type Crypto } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { BASE } from './options.js'
 
 /** `unknown`: no signature came with it, so it is from somebody else. */
-export type Verdict = 'valid' | 'wrong' | 'unsigned'
+export type WebhookUpdate = 'valid' | 'wrong' | 'unsigned'
 
 export type Caught = {
   readonly at: Instant
   readonly event: string
   readonly deliveryId: string
-  readonly verdict: Verdict
+  readonly verdict: WebhookUpdate
   readonly status: number
   readonly body: string
 }
@@ -131,6 +127,6 @@ function judge(
   const isGood =
     crypto.equal(given(own), expected[own] ?? '') &&
     standard.some((one) => crypto.equal(one, expected['webhook-signature'] ?? ''))
-  const verdict: Verdict = isSigned ? (isGood ? 'valid' : 'wrong') : 'unsigned'
+  const verdict: WebhookUpdate = isSigned ? (isGood ? 'valid' : 'wrong') : 'unsigned'
   return { verdict, event: event || '(none)', deliveryId: id }
 }

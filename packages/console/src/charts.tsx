@@ -1,5 +1,5 @@
 import type { Instant } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
 
 export type Series = {
   readonly name: string

@@ -1,4 +1,5 @@
-import { isFinal, isRetryable, toIso } from '@org/agent-messaging-core'
+import { isFinal } from '@org/agent-messaging-core'
+import { isRetryable, toIso } from '@org/agent-messaging-core/runtime'
 import type { Agent, Instant, Message } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { ok, safeTry } from 'neverthrow'

@@ -1,4 +1,5 @@
-import { EVENT_NAMES, isUuid, toIso } from '@org/agent-messaging-core'
+import { EVENT_NAMES } from '@org/agent-messaging-core'
+import { isUuid, toIso } from '@org/agent-messaging-core/runtime'
 import type { DeliveryFilter } from '@org/agent-messaging-core'
 import { z } from 'zod'
 

@@ -1,4 +1,5 @@
-import type { Crypto, MessagingService } from '@org/agent-messaging-core'
+import type { MessagingService } from '@org/agent-messaging-core'
+import type { Crypto } from '@org/agent-messaging-core/runtime'
 
 /** Where the console is: every address of it begins so. */
 export const BASE = '/console'

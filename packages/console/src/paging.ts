@@ -1,4 +1,5 @@
-import { isAgentName, isStorableText, isUuid, type PageOf } from '@org/agent-messaging-core'
+import { type PageOf } from '@org/agent-messaging-core'
+import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 
 const LENGTH = 25

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { isUuid, type DeliveryFilter, type MessagingService } from '@org/agent-messaging-core'
+import { type DeliveryFilter, type MessagingService } from '@org/agent-messaging-core'
+import { isUuid } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { deliveryFilter, filterIn, type Filter } from './filter.js'

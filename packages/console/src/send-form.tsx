@@ -1,4 +1,5 @@
-import { isJsonObject, type Agent, type SendInput } from '@org/agent-messaging-core'
+import { type Agent, type SendInput } from '@org/agent-messaging-core'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { textIn, type Form } from './form.js'
 import { Problem } from './parts.js'
 import type { ConsoleDeps } from './context.js'

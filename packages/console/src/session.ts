@@ -1,4 +1,4 @@
-import type { Sealed, SignIn } from '@org/agent-messaging-core'
+import type { Sealed, SignIn } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { errAsync, okAsync } from 'neverthrow'

@@ -1,4 +1,5 @@
-import type { Crypto, MessagingService } from '@org/agent-messaging-core'
+import type { MessagingService } from '@org/agent-messaging-core'
+import type { Crypto } from '@org/agent-messaging-core/runtime'
 import { BASE } from './options.js'
 
 /** Links that sign in once, for who sees this process's output. Only its memory knows them: they end with it. */

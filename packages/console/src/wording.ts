@@ -1,12 +1,11 @@
 import { circuitAt, deliveryStatusOf } from '@org/agent-messaging-core'
+import type { Instant, Webhook } from '@org/agent-messaging-core'
 import type {
   AgentState,
   DeliveryState,
-  Instant,
   MessageStateKind,
   Outcome,
-  Webhook,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { relative, span, type Tone } from './parts.js'
 
 type Words = { readonly tone: Tone; readonly words: string }

@@ -1,6 +1,7 @@
 import { err, errAsync, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { createService, defaultLimits, isUuid, type AgentChanges } from '@org/agent-messaging-core'
+import { createService, defaultLimits, type AgentChanges } from '@org/agent-messaging-core'
+import { isUuid } from '@org/agent-messaging-core/runtime'
 import { fakeCrypto, fakeRuntime } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createService, failedRun, type RunOutcome } from '@org/agent-messaging-core'
+import { createService } from '@org/agent-messaging-core'
+import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
 import { runOf, scene } from './scene.js'
 
 const UNKNOWN = '01890000-0000-7000-8000-00000000dead'

@@ -1,4 +1,5 @@
-import { defaultDispatchPolicy, type PrincipalTraces } from '@org/agent-messaging-core'
+import { type PrincipalTraces } from '@org/agent-messaging-core'
+import { defaultDispatchPolicy } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
 import { scene as open } from './scene.js'
 

@@ -1,11 +1,10 @@
 import { err, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
+import { createService, defaultPolicy } from '@org/agent-messaging-core'
 import {
-  createService,
   defaultDispatchPolicy,
-  defaultPolicy,
   defaultWebhookHealthPolicy,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { fakePlatform, refused } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 

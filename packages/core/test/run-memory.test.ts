@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RunRequest, Turn } from '@org/agent-messaging-core'
+import type { RunRequest, Turn } from '@org/agent-messaging-core/runtime'
 import { runOf, scene } from './scene.js'
 
 const ALL = { maxTurns: 10, maxLength: 10_000 }

@@ -1,7 +1,7 @@
 import { ResultAsync } from 'neverthrow'
 import { describe, expect, it, vi } from 'vitest'
-import type { AgentRuntime, FinishedRun, RunOutcome } from '@org/agent-messaging-core'
-import { failedRun } from '@org/agent-messaging-core'
+import type { AgentRuntime, FinishedRun, RunOutcome } from '@org/agent-messaging-core/runtime'
+import { failedRun } from '@org/agent-messaging-core/runtime'
 import { runOf, scene } from './scene.js'
 
 const responses = (answer: unknown) => ({

@@ -1,4 +1,5 @@
-import type { Message, RunRequest } from '@org/agent-messaging-core'
+import type { Message } from '@org/agent-messaging-core'
+import type { RunRequest } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 

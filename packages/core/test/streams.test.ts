@@ -3,9 +3,9 @@ import {
   createService,
   defaultPolicy,
   type AnswerStream,
-  type RunOutcome,
   type StreamEvent,
 } from '@org/agent-messaging-core'
+import { type RunOutcome } from '@org/agent-messaging-core/runtime'
 import { runOf, scene } from './scene.js'
 
 type Scene = Awaited<ReturnType<typeof scene>>

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createService, type AgentState, type RunningAgent } from '@org/agent-messaging-core'
+import { createService } from '@org/agent-messaging-core'
+import { type AgentState, type RunningAgent } from '@org/agent-messaging-core/runtime'
 import { fakeRuntime } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 

@@ -1,4 +1,4 @@
-import { defaultWebhookHealthPolicy } from '@org/agent-messaging-core'
+import { defaultWebhookHealthPolicy } from '@org/agent-messaging-core/runtime'
 import { refused } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'

@@ -1,12 +1,11 @@
 import { errAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
+import { createService, defaultLimits } from '@org/agent-messaging-core'
 import {
-  createService,
   defaultWebhookHealthPolicy,
-  defaultLimits,
   type Outcome,
   type SubscribableEvent,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -334,7 +333,7 @@ describe('a webhook that answers', () => {
     const { recordAttempt } = storage.deliveries
     Object.assign(storage.deliveries, {
       recordAttempt: (record: Parameters<typeof recordAttempt>[0]) => {
-        if (record.judge) judged++
+        if (record.decideHealth) judged++
         return recordAttempt(record)
       },
     })

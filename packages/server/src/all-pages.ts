@@ -1,4 +1,5 @@
-import type { Page, PageOf, Stored } from '@org/agent-messaging-core'
+import type { Page, PageOf } from '@org/agent-messaging-core'
+import type { Stored } from '@org/agent-messaging-core/storage'
 import { orFail } from './operator-error.js'
 
 const PAGE_LENGTH = 100

@@ -1,12 +1,6 @@
-import {
-  PERMISSIONS,
-  type Clock,
-  type Crypto,
-  type Ids,
-  type MessagingService,
-  type Project,
-  type Storage,
-} from '@org/agent-messaging-core'
+import { PERMISSIONS, type MessagingService, type Project } from '@org/agent-messaging-core'
+import { type Storage } from '@org/agent-messaging-core/storage'
+import { type Clock, type Crypto, type Ids } from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import { allPages } from './all-pages.js'
 import { OperatorError, orFail } from './operator-error.js'

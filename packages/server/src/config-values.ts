@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core'
+import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core/runtime'
 import { addressGuard } from '@org/agent-messaging-outbound'
 import { z } from 'zod'
 import { isPostgresUrl } from './database-url.js'

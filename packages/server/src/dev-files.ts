@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { newApiKey } from '@org/agent-messaging-core'
+import { newApiKey } from '@org/agent-messaging-core/runtime'
 import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import type { Config } from './config.js'
 import { masterKey as masterKeyText } from './config-values.js'

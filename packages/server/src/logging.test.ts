@@ -1,4 +1,4 @@
-import type { Fact } from '@org/agent-messaging-core'
+import type { Fact } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it, vi } from 'vitest'
 import { logTelemetry, plainLogger, type Logger } from './logging.js'
 

@@ -1,4 +1,4 @@
-import { toIso, type Fact, type Telemetry } from '@org/agent-messaging-core'
+import { toIso, type Fact, type Telemetry } from '@org/agent-messaging-core/runtime'
 import type { ProgramLog } from '@org/agent-messaging-process'
 import {
   destination,

@@ -1,4 +1,4 @@
-import type { Fact } from '@org/agent-messaging-core'
+import type { Fact } from '@org/agent-messaging-core/runtime'
 import { errAsync, okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createMetrics } from './metrics.js'

@@ -1,4 +1,5 @@
-import type { Fact, MessagingService, Telemetry } from '@org/agent-messaging-core'
+import type { MessagingService } from '@org/agent-messaging-core'
+import type { Fact, Telemetry } from '@org/agent-messaging-core/runtime'
 import type { MetricsText, RequestFacts } from '@org/agent-messaging-http'
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import { stateGauges } from './state-gauges.js'

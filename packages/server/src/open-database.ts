@@ -1,10 +1,15 @@
-import type { Pacemaker, ResponseSignal, Storage, WorkSignal } from '@org/agent-messaging-core'
+import type {
+  LeaseKeeper,
+  ResponseSignal,
+  Storage,
+  WorkSignal,
+} from '@org/agent-messaging-core/storage'
 import {
   openPostgresStorage,
-  postgresPacemaker,
+  postgresLeaseKeeper,
   postgresSignal,
 } from '@org/agent-messaging-postgres'
-import { openSqliteStorage, sqlitePacemaker } from '@org/agent-messaging-sqlite'
+import { openSqliteStorage, sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
 import { isPostgresUrl } from './database-url.js'
 import { OperatorError } from './operator-error.js'
 
@@ -14,7 +19,7 @@ export type OpenOptions = {
   /** The policy's `runLeaseMs`. */
   readonly leaseMs: number
   /** Hears why a helper of the storage does not do its work, once until it does again. */
-  readonly onError: (worker: 'pacemaker' | 'signal', reason: string) => void
+  readonly onError: (worker: 'leaseKeeper' | 'signal', reason: string) => void
   /** Hears, once, that the storage was found damaged while it was in use. */
   readonly onDamage?: (sentence: string) => void
 }
@@ -22,7 +27,7 @@ export type OpenOptions = {
 /** The storage, and what a database does for the service beside it. */
 export type Database = {
   readonly storage: Storage
-  readonly pacemaker?: Pacemaker
+  readonly leaseKeeper?: LeaseKeeper
   readonly signal?: ResponseSignal
   readonly workSignal?: WorkSignal
   close(): Promise<void>
@@ -44,10 +49,10 @@ async function openPostgres(
   { directUrl: connectionString = url, leaseMs, onError }: OpenOptions,
 ): Promise<Database> {
   const storage = await openPostgresStorage({ connectionString: url })
-  const pacemaker = postgresPacemaker({
+  const leaseKeeper = postgresLeaseKeeper({
     connectionString,
     leaseMs,
-    onError: (reason) => onError('pacemaker', reason),
+    onError: (reason) => onError('leaseKeeper', reason),
   })
   const signal = postgresSignal({
     connectionString,
@@ -55,11 +60,11 @@ async function openPostgres(
   })
   return {
     storage,
-    pacemaker,
+    leaseKeeper,
     signal,
     workSignal: signal,
     close: async () => {
-      await pacemaker.close()
+      await leaseKeeper.close()
       await signal.close()
       await storage.close()
     },
@@ -71,16 +76,16 @@ async function openSqlite(
   { leaseMs, onError, onDamage }: OpenOptions,
 ): Promise<Database> {
   const storage = openSqliteStorage({ path, ...(onDamage && { onDamage }) })
-  const pacemaker = sqlitePacemaker({
+  const leaseKeeper = sqliteLeaseKeeper({
     path,
     leaseMs,
-    onError: (reason) => onError('pacemaker', reason),
+    onError: (reason) => onError('leaseKeeper', reason),
   })
   return {
     storage,
-    pacemaker,
+    leaseKeeper,
     close: async () => {
-      await pacemaker.close()
+      await leaseKeeper.close()
       await storage.close()
     },
   }

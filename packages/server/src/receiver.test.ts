@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { signatureHeaders } from '@org/agent-messaging-core'
+import { signatureHeaders } from '@org/agent-messaging-core/runtime'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createReceiver, type ReceiverOptions } from './receiver.js'

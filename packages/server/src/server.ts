@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
-import type { MessagingService, Storage, Telemetry } from '@org/agent-messaging-core'
+import type { MessagingService } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
+import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import { createConsole, isConsolePath, type Console } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { ensureDefaultProject, ensureKey } from './bootstrap.js'

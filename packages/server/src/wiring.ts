@@ -3,13 +3,11 @@ import {
   createService,
   defaultPolicy,
   functionRuntime,
-  type AgentRuntime,
-  type Clock,
   type MessagingService,
   type Policy,
-  type Storage,
-  type Telemetry,
 } from '@org/agent-messaging-core'
+import { type Storage } from '@org/agent-messaging-core/storage'
+import { type AgentRuntime, type Clock, type Telemetry } from '@org/agent-messaging-core/runtime'
 import { nodePlatform, type NodePlatform } from '@org/agent-messaging-core/node'
 import {
   addressGuard,

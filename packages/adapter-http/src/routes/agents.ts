@@ -1,8 +1,5 @@
-import {
-  agentDefaults,
-  type AgentSettings,
-  type DefaultExecutionPrincipal,
-} from '@org/agent-messaging-core'
+import { type AgentSettings } from '@org/agent-messaging-core'
+import { agentDefaults, type DefaultExecutionPrincipal } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { located, reply, replyEmpty } from '../answer.js'

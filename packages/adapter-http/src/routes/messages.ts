@@ -1,4 +1,4 @@
-import { isStorableText } from '@org/agent-messaging-core'
+import { isStorableText } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import { located, reply } from '../answer.js'

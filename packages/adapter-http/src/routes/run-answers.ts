@@ -1,10 +1,10 @@
+import { type MessagingService } from '@org/agent-messaging-core'
 import {
   beginningOf,
   failedRun,
   isStorableText,
   type FinishedRun,
-  type MessagingService,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'

@@ -1,9 +1,5 @@
-import {
-  isJsonObject,
-  type CustomHeaders,
-  type Webhook,
-  type WebhookSettings,
-} from '@org/agent-messaging-core'
+import { type Webhook, type WebhookSettings } from '@org/agent-messaging-core'
+import { isJsonObject, type CustomHeaders } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { located, reply, replyEmpty } from '../answer.js'

@@ -1,11 +1,10 @@
+import { type Agent, type CreatedAgent } from '@org/agent-messaging-core'
 import {
   onBusyOf,
   toIso,
-  type Agent,
   type AgentState,
-  type CreatedAgent,
   type FailedAgent,
-} from '@org/agent-messaging-core'
+} from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { defaultPrincipalSchema } from './principal.js'

@@ -1,16 +1,18 @@
 import {
   deliveryStatusOf,
   EVENT_NAMES,
-  toIso,
-  type CancelReason,
   type DeliveryAttempt,
   type DeliveryDetail,
-  type DeliveryState,
   type DeliveryStatus,
-  type Outcome,
-  type UnreachableError,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
+import {
+  toIso,
+  type CancelReason,
+  type DeliveryState,
+  type Outcome,
+  type UnreachableError,
+} from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 

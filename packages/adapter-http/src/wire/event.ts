@@ -1,4 +1,5 @@
-import type { EventName, EventPayload, Json } from '@org/agent-messaging-core'
+import type { EventName, Json } from '@org/agent-messaging-core'
+import type { EventPayload } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'

@@ -1,4 +1,5 @@
-import { PERMISSIONS, toIso, type ApiKey } from '@org/agent-messaging-core'
+import { PERMISSIONS, type ApiKey } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, uuid, type BodyOf } from './body.js'
 

@@ -1,10 +1,5 @@
-import {
-  errorOf,
-  statusOf,
-  toIso,
-  type Message,
-  type MessageStateKind,
-} from '@org/agent-messaging-core'
+import { errorOf, statusOf, type Message } from '@org/agent-messaging-core'
+import { toIso, type MessageStateKind } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'

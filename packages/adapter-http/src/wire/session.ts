@@ -1,4 +1,5 @@
-import { toIso, type SessionSummary } from '@org/agent-messaging-core'
+import { type SessionSummary } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 

@@ -1,12 +1,11 @@
 import {
   circuitAt,
   EVENT_NAMES,
-  toIso,
   type CircuitState,
-  type DisabledReason,
   type Instant,
   type Webhook,
 } from '@org/agent-messaging-core'
+import { toIso, type DisabledReason } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Agent } from '../domain/agent.js'
-import type { Page, PageOf } from '../ports/storage.js'
+import type { Page, PageOf } from '../ports/stored.js'
 import { anApiKey, aProject, PROJECT_ID } from '../testing/builders.js'
 import { fakeIds } from '../testing/fake-ids.js'
 import { OTHER_PROJECT_ID } from './scene.js'

@@ -1,6 +1,11 @@
 import type { Instant } from '../domain/instant.js'
 import type { DeferredState } from '../domain/message.js'
-import type { AttemptRecord, ClaimDue, ClaimedDelivery, GivenUp } from '../ports/delivery-store.js'
+import type {
+  AttemptRecord,
+  ClaimDue,
+  ClaimedDelivery,
+  ReleasedClaim,
+} from '../ports/delivery-store.js'
 import type {
   ClaimedMessage,
   Held,
@@ -33,7 +38,7 @@ export type RecordedCalls = {
   defer(deferral: Held & { readonly state: DeferredState }): Promise<void>
   recordRun(run: RunRecord): Promise<RecordedRun>
   claimDue(query: ClaimDue): Promise<ClaimedDelivery[]>
-  release(held: GivenUp, now: Instant): Promise<void>
+  release(held: ReleasedClaim, now: Instant): Promise<void>
   recordAttempt(record: AttemptRecord): Promise<void>
 }
 

@@ -4,7 +4,7 @@ import type { AfterAttempt, Outcome } from '../domain/delivery.js'
 import { freezeEvent } from '../domain/event.js'
 import type { Webhook } from '../domain/webhook.js'
 import { untried } from '../domain/webhook-health.js'
-import type { ClaimedDelivery, GivenUp } from '../ports/delivery-store.js'
+import type { ClaimedDelivery, ReleasedClaim } from '../ports/delivery-store.js'
 import { PROJECT_ID } from '../testing/builders.js'
 import { accepted, refused } from '../testing/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, UNKNOWN_ID, type Scene } from './scene.js'
@@ -14,7 +14,7 @@ import type { UnwrappedStorage } from './unwrapped.js'
 const delivered = { kind: 'delivered', deliveredAt: NOW } as const
 const pending = { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 } as const
 
-const heldOf = ({ delivery, lease, webhook }: ClaimedDelivery): GivenUp => ({
+const heldOf = ({ delivery, lease, webhook }: ClaimedDelivery): ReleasedClaim => ({
   ...{ deliveryId: delivery.id, token: lease.token },
   isProbe: webhook.health.circuit.kind === 'open',
 })

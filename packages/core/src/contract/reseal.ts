@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Sealed } from '../domain/sealed.js'
-import type { ResealedRows, ResealStep } from '../ports/storage.js'
+import type { ResealedRows, ResealStep } from '../ports/stored.js'
 import { PROJECT_ID } from '../testing/builders.js'
 import { CLAIM_ALL, LEASE_MS, NOW, OTHER_PROJECT_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'

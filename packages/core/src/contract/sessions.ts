@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Agent } from '../domain/agent.js'
 import type { Message } from '../domain/message.js'
-import type { PageOf } from '../ports/storage.js'
+import type { PageOf } from '../ports/stored.js'
 import { newMessage } from '../testing/builders.js'
 import { heldBy, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, refTo, SECOND } from './scene.js'
 import type { StorageTest } from './storage-test.js'

@@ -1,4 +1,5 @@
-import type { Storage, Stored } from '../ports/storage.js'
+import type { Storage } from '../ports/storage.js'
+import type { Stored } from '../ports/stored.js'
 
 /** A store whose methods give what is in the `Ok` and throw at `Unavailable`, which no test here expects. */
 export type Unwrapped<S> = {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import { untried, type WebhookHealth } from '../domain/webhook-health.js'
-import type { ClaimedDelivery, Outgoing, Verdict } from '../ports/delivery-store.js'
+import type { ClaimedDelivery, Outgoing, WebhookUpdate } from '../ports/delivery-store.js'
 import { anEvent, PROJECT_ID } from '../testing/builders.js'
 import { accepted, refused } from '../testing/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, type Scene } from './scene.js'
@@ -36,10 +36,10 @@ async function claimOne(storage: UnwrappedStorage, scene: Scene): Promise<Claime
 const record = (
   { deliveries }: UnwrappedStorage,
   { delivery, lease }: ClaimedDelivery,
-  judge: (webhook: Webhook) => Verdict | undefined,
+  decideHealth: (webhook: Webhook) => WebhookUpdate | undefined,
 ) =>
   deliveries.recordAttempt({
-    ...{ deliveryId: delivery.id, token: lease.token, judge },
+    ...{ deliveryId: delivery.id, token: lease.token, decideHealth },
     attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
     state: { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 },
   })
@@ -121,7 +121,7 @@ export function webhookHealthSuite(it: StorageTest): void {
         state: isFailure
           ? { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 }
           : { kind: 'delivered', deliveredAt: NOW },
-        judge: ({ health: { consecutiveFailures, circuit }, updatedAt }) => {
+        decideHealth: ({ health: { consecutiveFailures, circuit }, updatedAt }) => {
           if (!isFailure && consecutiveFailures === 0) return undefined
           return {
             change: {
@@ -136,7 +136,7 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect((await storage.webhooks.get(PROJECT_ID, webhookId))?.health.consecutiveFailures).toBe(1)
   })
 
-  it('does not judge a webhook that was deleted', async ({ storage, scene }) => {
+  it('does not decideHealth a webhook that was deleted', async ({ storage, scene }) => {
     const { id } = await scene.webhook()
     const claimed = await claimOne(storage, scene)
     await storage.webhooks.delete(PROJECT_ID, id)
@@ -170,7 +170,7 @@ export function webhookHealthSuite(it: StorageTest): void {
     for (let n = 0; n < 10; n++) await scene.publish(agent)
     const claims = await claimDue(storage)
     const other = await scene.webhook({ events: ['webhook.disabled'] })
-    const judge = ({ health, updatedAt, status }: Webhook): Verdict => {
+    const decideHealth = ({ health, updatedAt, status }: Webhook): WebhookUpdate => {
       const next = {
         health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 },
         updatedAt,
@@ -178,7 +178,9 @@ export function webhookHealthSuite(it: StorageTest): void {
       if (next.health.consecutiveFailures < 5 || status.kind === 'disabled') return { change: next }
       return { change: { ...next, status: gone }, outgoing: disabledEvent(scene, webhook) }
     }
-    await Promise.all(claims.map((claimed, i) => record(i % 2 ? storage : second, claimed, judge)))
+    await Promise.all(
+      claims.map((claimed, i) => record(i % 2 ? storage : second, claimed, decideHealth)),
+    )
     expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toMatchObject({
       status: gone,
       health: { consecutiveFailures: 10 },
@@ -247,7 +249,7 @@ export function webhookHealthSuite(it: StorageTest): void {
       ...{ deliveryId: probe.delivery.id, token: probe.lease.token },
       attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
       state: { kind: 'delivered', deliveredAt: NOW },
-      judge: ({ updatedAt }) => ({ change: { health: untried, updatedAt } }),
+      decideHealth: ({ updatedAt }) => ({ change: { health: untried, updatedAt } }),
     })
     expect(await claimDue(storage)).toHaveLength(4)
   })

@@ -3,7 +3,8 @@ import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { DeliveryDetail } from '../ports/delivery-store.js'
-import type { Page, PageOf, Storage } from '../ports/storage.js'
+import type { Storage } from '../ports/storage.js'
+import type { Page, PageOf } from '../ports/stored.js'
 import { anAgent, aProject, aWebhook, PROJECT_ID } from '../testing/builders.js'
 import {
   answerOf,

@@ -133,3 +133,19 @@ export function resealAgent(agent: Agent, reseal: Reseal): Agent | undefined {
   if (secrets === undefined) return undefined
   return secrets === runtime.secrets ? agent : { ...agent, runtime: { ...runtime, secrets } }
 }
+
+/** Nothing was done, for the agent does not run. `retryInMs`: when it may, if that can be told. */
+export type NotRunning = {
+  readonly kind: 'agent_not_running'
+  readonly state: Agent['state']['kind']
+  readonly retryInMs?: number
+}
+
+export function notRunning(agent: Agent, now: Instant): NotRunning {
+  const retryInMs = comesBackInMs(agent, now)
+  return {
+    kind: 'agent_not_running',
+    state: agent.state.kind,
+    ...(retryInMs !== undefined && { retryInMs }),
+  }
+}

@@ -1,6 +1,5 @@
 import type { Outcome, UnreachableError } from './delivery.js'
 import type { Instant } from './instant.js'
-import type { Webhook } from './webhook.js'
 
 /** What a webhook's attempts came to of late. `failingSince`: its first failure after its last success. */
 export type WebhookHealth = {
@@ -86,6 +85,13 @@ export type WebhookAttempt = {
   /** The circuit was not closed when it was claimed. */
   readonly isProbe: boolean
 }
+/** The part of a webhook that its health decision reads. */
+type HealthOwner = {
+  readonly health: WebhookHealth
+  readonly status: { readonly kind: 'enabled' | 'disabled' }
+  readonly disableOnGone: boolean
+}
+
 export type HealthDecision = {
   readonly health: WebhookHealth
   readonly disable?: 'failing' | 'gone'
@@ -99,7 +105,7 @@ const OUR_FAULTS: ReadonlySet<UnreachableError> = new Set(['unsealable_secret', 
  * webhook, and a secret that we cannot decrypt or a thread of ours that ended, which is our fault and none of the receiver's.
  */
 export function decideWebhookHealth(
-  { health, status, disableOnGone }: Pick<Webhook, 'health' | 'status' | 'disableOnGone'>,
+  { health, status, disableOnGone }: HealthOwner,
   attempt: WebhookAttempt,
   policy: WebhookHealthPolicy,
   now: Instant,

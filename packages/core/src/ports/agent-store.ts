@@ -1,7 +1,7 @@
 import type { Agent, AgentState } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
-import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './storage.js'
+import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js'
 
 /** Agents: what is wanted of them and what is observed. */
 export interface AgentStore {

@@ -2,7 +2,7 @@ import type { Outcome, SendingDelivery } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook } from '../domain/webhook.js'
-import type { Lease } from './storage.js'
+import type { Lease } from './stored.js'
 
 /** Makes the request of an attempt: signs it, sends it, and tells what came of it. */
 export interface AttemptMaker {

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../domain/api-key.js'
 import type { Instant } from '../domain/instant.js'
-import type { Page, PageOf, Stored } from './storage.js'
+import type { Page, PageOf, Stored } from './stored.js'
 
 export type Project = { readonly id: string; readonly name: string; readonly createdAt: Instant }
 

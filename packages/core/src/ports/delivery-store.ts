@@ -10,7 +10,7 @@ import type { Instant } from '../domain/instant.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import type { ActivityQuery, AttemptCount } from './activity.js'
-import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './storage.js'
+import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
 
 /** Deliveries and their attempts. A fact's deliveries are born in the commit of the fact, one per subscribed webhook. */
 export interface DeliveryStore {
@@ -25,14 +25,14 @@ export interface DeliveryStore {
   /**
    * Numbers and keeps the attempt and moves the delivery to `state`, or neither. A superseded token is refused, but for an
    * accepted attempt of a delivery that is not final: what a receiver took is delivered, however late we learn it.
-   * In the same commit goes what `judge` makes of the webhook, with its event. A deleted webhook is not judged.
+   * In the same commit goes what `decideHealth` makes of the webhook, with its event. A deleted webhook is not judged.
    */
   recordAttempt(record: AttemptRecord): Stored<RecordedAttempt>
   /**
    * Gives these claims up, as far as they still hold: their deliveries are due now, at the same place in their schedule, and a circuit that
    * its probe still holds open is half-open. Answers how many; what somebody else is writing at this moment may be left to its lease.
    */
-  release(claims: readonly GivenUp[], now: Instant): Stored<number>
+  release(claims: readonly ReleasedClaim[], now: Instant): Stored<number>
   /**
    * Commits the event with one delivery, due now, to this webhook, subscribed or not; an open circuit becomes half-open.
    * Undefined when the webhook is not of the event's project.
@@ -115,19 +115,19 @@ export type ClaimedDelivery = {
 export type HeldDelivery = { readonly deliveryId: string; readonly token: number }
 
 /** `isProbe`: the claim showed its webhook with an open circuit, which it holds so to its end. */
-export type GivenUp = HeldDelivery & { readonly isProbe: boolean }
+export type ReleasedClaim = HeldDelivery & { readonly isProbe: boolean }
 
 export type AttemptRecord = HeldDelivery & {
   readonly attempt: Omit<DeliveryAttempt, 'attemptNumber'>
   readonly state: AfterAttempt
   /** Called with the webhook as it is in that commit; perhaps more than once, so it has no effects. Absent: it stays as it is. */
-  readonly judge?: (webhook: Webhook) => Verdict | undefined
-  /** Beside `judge`: whose it is. What one instance is told of a webhook is judged in the order of the calls, so that results count as they came. */
+  readonly decideHealth?: (webhook: Webhook) => WebhookUpdate | undefined
+  /** Beside `decideHealth`: whose it is. What one instance is told of a webhook is judged in the order of the calls, so that results count as they came. */
   readonly webhookId?: string
 }
 
 /** What an attempt makes of its webhook. The deliveries of its event are born due, for it is rare. */
-export type Verdict = {
+export type WebhookUpdate = {
   readonly change: WebhookChange
   readonly outgoing?: Omit<Outgoing, 'claim'>
 }

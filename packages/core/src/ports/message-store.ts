@@ -10,7 +10,7 @@ import type {
 } from '../domain/message.js'
 import type { ActivityQuery, MessageCount } from './activity.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
-import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './storage.js'
+import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
 
 /**
  * Messages, and the sessions that they queue in. A session is the queue and the lock: it hands out one message at a time,

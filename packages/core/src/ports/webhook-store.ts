@@ -1,6 +1,6 @@
 import type { Instant } from '../domain/instant.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
-import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './storage.js'
+import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js'
 
 /** Receivers. What changes here holds for the next event and the next claim. */
 export interface WebhookStore {

@@ -6,7 +6,7 @@ import type {
   SessionsOf,
   SessionSummary,
 } from '../ports/message-store.js'
-import type { Page, PageOf } from '../ports/storage.js'
+import type { Page, PageOf } from '../ports/stored.js'
 import { ofProject, type Memory, type MessageRow, type Session } from './memory.js'
 import { newestFirst, oldestFirst } from './memory-page.js'
 import { findSession, sessionOf } from './memory-sessions.js'

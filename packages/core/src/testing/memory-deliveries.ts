@@ -43,7 +43,7 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     return claimed
   },
 
-  recordAttempt({ deliveryId, token, attempt, state, judge }) {
+  recordAttempt({ deliveryId, token, attempt, state, decideHealth }) {
     const row = memory.deliveries.get(deliveryId)
     if (!row || !isOpen(row.delivery.state)) return { kind: 'lease_lost' }
     const holds = row.delivery.state.kind === 'sending' && row.token === token
@@ -51,7 +51,7 @@ export const memoryDeliveries = (memory: Memory): Immediate<DeliveryStore> => ({
     const attemptNumber = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount: attemptNumber, state }
     const before = memory.webhooks.get(row.delivery.webhookId)
-    const verdict = before && judge?.(before)
+    const verdict = before && decideHealth?.(before)
     if (!verdict) return { kind: 'recorded' }
     const after = changeWebhook(before, verdict.change)
     memory.webhooks.set(after.id, after)

@@ -1,4 +1,4 @@
-import type { Page, PageOf } from '../ports/storage.js'
+import type { Page, PageOf } from '../ports/stored.js'
 
 /** Ids grow with time, so their order is that of creation, and the place of a cursor whose row is gone is known. */
 export function newestFirst<T extends { readonly id: string }>(

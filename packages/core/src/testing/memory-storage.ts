@@ -1,5 +1,6 @@
 import { errAsync, okAsync } from 'neverthrow'
-import type { Storage, Stored } from '../ports/storage.js'
+import type { Storage } from '../ports/storage.js'
+import type { Stored } from '../ports/stored.js'
 import { newMemory, type Immediate, type Memory } from './memory.js'
 import { memoryAgents } from './memory-agents.js'
 import { memoryCredentials } from './memory-credentials.js'

@@ -6,7 +6,7 @@ import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { Project } from '../ports/credential-store.js'
-import type { ResealedRows, ResealStep, Stored } from '../ports/storage.js'
+import type { ResealedRows, ResealStep, Stored } from '../ports/stored.js'
 
 /** What all handles on one memory storage share: the tables, by id. Rows are replaced or changed in one synchronous step. */
 export type Memory = {

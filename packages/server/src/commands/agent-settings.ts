@@ -1,8 +1,5 @@
-import type {
-  AgentSettings,
-  DefaultExecutionPrincipal,
-  JsonObject,
-} from '@org/agent-messaging-core'
+import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
+import type { DefaultExecutionPrincipal } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
 import { agentsOption, jsonFile, wholeNumber } from './options.js'

@@ -1,13 +1,13 @@
 import {
   deliveryStatusOf,
   EVENT_NAMES,
-  toIso,
   type DeliveryFilter,
   type DeliveryStatus,
   type EventName,
   type MessagingService,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
 import { deliveryBody, deliveryDetailBody } from '@org/agent-messaging-http'
 import { Option, type Command } from 'commander'
 import { projectNamed } from '../find.js'

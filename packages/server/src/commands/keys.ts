@@ -1,10 +1,10 @@
 import {
   PERMISSIONS,
-  toIso,
   type ApiKey,
   type MessagingService,
   type Permission,
 } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
 import { keyBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'

@@ -1,4 +1,4 @@
-import { isSecret } from '@org/agent-messaging-core'
+import { isSecret } from '@org/agent-messaging-core/runtime'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
 import { fileOrStdin } from './options.js'

@@ -1,9 +1,5 @@
-import {
-  EVENT_NAMES,
-  type MessagingService,
-  type SubscribableEvent,
-  type Webhook,
-} from '@org/agent-messaging-core'
+import { EVENT_NAMES, type MessagingService, type Webhook } from '@org/agent-messaging-core'
+import { type SubscribableEvent } from '@org/agent-messaging-core/runtime'
 import { deliveryBody, webhookBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
 import { allPages } from '../all-pages.js'

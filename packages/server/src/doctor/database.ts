@@ -1,4 +1,5 @@
-import { defaultPolicy, type Crypto } from '@org/agent-messaging-core'
+import { defaultPolicy } from '@org/agent-messaging-core'
+import { type Crypto } from '@org/agent-messaging-core/runtime'
 import { findSqliteDamage } from '@org/agent-messaging-sqlite'
 import { fitOfMasterKey } from '../bootstrap.js'
 import { isPostgresUrl, shownDatabase } from '../database-url.js'

@@ -1,6 +1,7 @@
 // A project with an hour of life behind it, for screenshots and tests in a browser: five agents, conversations, and receivers of every
 // kind of health. All of it is played on core's fakes in moments; then the clock goes on as the machine's does.
-import { createService, defaultPolicy, failedRun, PERMISSIONS } from '@org/agent-messaging-core'
+import { createService, defaultPolicy, PERMISSIONS } from '@org/agent-messaging-core'
+import { failedRun } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import {
   accepted,

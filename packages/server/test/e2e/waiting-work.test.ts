@@ -1,4 +1,5 @@
-import { functionRuntime, type Clock } from '@org/agent-messaging-core'
+import { functionRuntime } from '@org/agent-messaging-core'
+import { type Clock } from '@org/agent-messaging-core/runtime'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
 import { wire, type Wiring } from '../../src/wiring.js'

@@ -1,0 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openWire } from '../test/wire.js'
+import { openPostgresStorage, postgresLeaseKeeper } from './index.js'
+
+const ID = '01890000-0000-7000-8000-00000000000a'
+const OTHER = '01890000-0000-7000-8000-00000000000b'
+const NEVER = Number.MAX_SAFE_INTEGER
+/** Within a third of it a connection has to be made. */
+const LEASE_MS = 1_200
+
+let postgres: TestPostgres
+let connectionString: string
+let pool: pg.Pool
+beforeAll(async () => {
+  postgres = await testPostgres()
+  connectionString = await postgres.database()
+  await (await openPostgresStorage({ connectionString })).close()
+  pool = new pg.Pool({ connectionString })
+  pool.on('error', () => undefined)
+})
+afterAll(async () => {
+  await pool.end()
+  await postgres.close()
+})
+
+/** Two messages that run under lease 3, which ends at 1,000; and a lease keeper. */
+async function scene(
+  place: { pool: pg.Pool } | { connectionString: string } = { pool },
+  leaseMs = LEASE_MS,
+) {
+  await pool.query(`
+    delete from agent_messaging.messages; delete from agent_messaging.sessions;
+    insert into agent_messaging.sessions (seq, agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id,
+        last_message_at)
+      overriding system value values (1, 'agent', 's', 2, 1, 1, 1000, 3, '', 0), (2, 'agent', 't', 2, 1, 1, 1000, 3, '', 0);
+    insert into agent_messaging.messages (id, agent_id, session_seq, position, message, principal, attempt, state, created_at)
+      values ('${ID}', 'agent', 1, 1, 'm', '{}', 1, 'running', 0), ('${OTHER}', 'agent', 2, 1, 'm', '{}', 1, 'running', 0)`)
+  const said: string[] = []
+  const leaseKeeper = postgresLeaseKeeper({
+    ...place,
+    leaseMs,
+    onError: (reason) => said.push(reason),
+  })
+  onTestFinished(() => leaseKeeper.close())
+  const dueAt = async (seq = 1): Promise<number> =>
+    Number(
+      (
+        await pool.query<{ due_at: string }>(
+          'select due_at from agent_messaging.sessions where seq = $1',
+          [seq],
+        )
+      ).rows[0]?.due_at,
+    )
+  return { leaseKeeper, dueAt, said }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await delay(10)
+}
+
+it('extends what is held, again and again, while this thread does nothing else', async () => {
+  const { leaseKeeper, dueAt } = await scene()
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  await until(async () => (await dueAt()) > 1_000)
+  const first = await dueAt()
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+  expect(await dueAt()).toBeGreaterThan(first)
+  expect(await dueAt()).toBeLessThanOrEqual(Date.now() + LEASE_MS)
+})
+
+it('hears of a run before the first step of that blocks this thread', async () => {
+  const { leaseKeeper, dueAt } = await scene()
+  leaseKeeper.hold({ messageId: OTHER, token: 3, until: NEVER })
+  await until(async () => (await dueAt(2)) > 1_000) // so the thread is at work
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  await Promise.resolve()
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+  expect(await dueAt()).toBeGreaterThan(1_000)
+})
+
+it('extends nothing beyond its end', async () => {
+  const { leaseKeeper, dueAt } = await scene()
+  leaseKeeper.hold({ messageId: ID, token: 3, until: 2_000 })
+  await until(async () => (await dueAt()) > 1_000)
+  expect(await dueAt()).toBe(2_000)
+})
+
+it.each([
+  ['a superseded token', 'update agent_messaging.sessions set lease = 4 where seq = 1'],
+  [
+    'a message that is deferred',
+    `update agent_messaging.messages set state = 'deferred' where id = '${ID}'`,
+  ],
+  [
+    'a message that is no longer next',
+    'update agent_messaging.sessions set head_position = 2 where seq = 1',
+  ],
+  [
+    'a lease that is longer already',
+    'update agent_messaging.sessions set due_at = 9999999999999 where seq = 1',
+  ],
+])('leaves alone %s', async (_, change) => {
+  const { leaseKeeper, dueAt } = await scene()
+  await pool.query(change)
+  const before = await dueAt()
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  leaseKeeper.hold({ messageId: OTHER, token: 3, until: NEVER })
+  await until(async () => (await dueAt(2)) > 1_000) // so a beat has passed
+  expect(await dueAt()).toBe(before)
+})
+
+it('lets go of what is released', async () => {
+  const { leaseKeeper, dueAt } = await scene()
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  await until(async () => (await dueAt()) > 1_000)
+  leaseKeeper.release({ messageId: ID, token: 3 })
+  await until(async () => (await dueAt()) < Date.now())
+  expect(await dueAt()).toBeGreaterThan(1_000)
+})
+
+it('waits for no session that another one locks, and comes back to it', async () => {
+  const { leaseKeeper, dueAt, said } = await scene()
+  const client = await pool.connect()
+  await client.query('begin; select 1 from agent_messaging.sessions where seq = 1 for update')
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  leaseKeeper.hold({ messageId: OTHER, token: 3, until: NEVER })
+  await until(async () => (await dueAt(2)) > 1_000)
+  expect(await dueAt()).toBe(1_000)
+  await client.query('commit')
+  client.release()
+  await until(async () => (await dueAt()) > 1_000)
+  expect(said).toEqual([])
+})
+
+it('goes on after the server has cut its connection, and says so once', async () => {
+  const { leaseKeeper, dueAt, said } = await scene()
+  await pool.query('alter table agent_messaging.sessions rename to moved')
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  await until(() => said.length > 0)
+  await pool.query('alter table agent_messaging.moved rename to sessions')
+  await pool.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'agent_messaging_lease_keeper'",
+  )
+  await until(async () => (await dueAt()) > 1_000)
+  expect(said[0]).toContain('does not exist')
+})
+
+it('loses no lease to a connection that goes silent', async () => {
+  const wire = await openWire(connectionString)
+  onTestFinished(wire.close)
+  const { leaseKeeper, dueAt, said } = await scene({ connectionString: wire.url }, 6_000)
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  await until(async () => (await dueAt()) > 1_000)
+  wire.silence()
+  const before = await dueAt()
+  await until(async () => (await dueAt()) > before || before < Date.now())
+  expect(await dueAt()).toBeGreaterThan(before)
+  expect(said).toEqual([expect.stringContaining('timeout')])
+})
+
+it('says why when nobody listens, without the password, and can still be closed', async () => {
+  const said: string[] = []
+  const leaseKeeper = postgresLeaseKeeper({
+    connectionString: 'postgres://me:hunter2@127.0.0.1:1/app',
+    leaseMs: 400,
+    onError: (reason) => said.push(reason),
+  })
+  leaseKeeper.hold({ messageId: ID, token: 1, until: NEVER })
+  await until(() => said.length > 0)
+  expect(said).toEqual([expect.stringContaining('ECONNREFUSED')])
+  expect(said[0]).not.toContain('hunter2')
+  await leaseKeeper.close()
+})

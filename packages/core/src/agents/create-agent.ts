@@ -1,0 +1,151 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import {
+  agentDefaults,
+  decideMaxQueued,
+  isAgentName,
+  onBusyOf,
+  runtimeSecretsContext,
+  type Agent,
+  type AgentRuntimeConfig,
+  type OnBusy,
+} from '../domain/agent.js'
+import { fail } from '../domain/fail.js'
+import { jsonProblem, type JsonObject } from '../domain/json.js'
+import { defaultPrincipalProblem, type DefaultExecutionPrincipal } from '../domain/principal.js'
+import { newSecret } from '../domain/signature.js'
+import type { Unavailable } from '../ports/stored.js'
+import { within } from '../pacing/deadline.js'
+import type { AgentsContext } from './context.js'
+import type { Platform } from '../platform.js'
+import { broken, invalid, type Invalid, type Rule } from '../domain/input-rules.js'
+import { integerRule } from '../domain/input-rules.js'
+
+export type AgentSettings = {
+  readonly name: string
+  readonly runtime: { readonly kind: string } & JsonObject
+  readonly defaultExecutionPrincipal?: DefaultExecutionPrincipal | undefined
+  readonly concurrency?: number | undefined
+  readonly maxAttempts?: number | undefined
+  readonly maxQueued?: number | undefined
+  /** `reject` is `maxQueued: 0`. */
+  readonly onBusy?: OnBusy | undefined
+}
+export type CreateAgentInput = AgentSettings & {
+  readonly projectId: string
+  readonly desiredState?: Agent['desiredState'] | undefined
+}
+export type CreateAgentError =
+  | Invalid
+  | Unavailable
+  | { readonly kind: 'name_taken' | 'too_many_agents' }
+/** `signingSecret`: of a runtime that gets signed requests; this is the only time that it is shown. */
+export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
+
+/** Creates an agent, stopped unless `desiredState` is `running`: then its start is under way when this resolves. */
+export const createAgent =
+  (d: AgentsContext) =>
+  (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>
+    safeTry(async function* () {
+      const problem = broken(agentRules(input))
+      if (problem) return problem
+      const id = d.ids.next()
+      const now = d.clock.now()
+      const { runtime, signingSecret } = yield* await runtimeConfig(d, id, input.runtime)
+      const agent: Agent = {
+        id,
+        projectId: input.projectId,
+        name: input.name,
+        defaultExecutionPrincipal: input.defaultExecutionPrincipal ?? { type: 'service' },
+        runtime,
+        desiredState: input.desiredState ?? 'stopped',
+        state: { kind: 'stopped' },
+        concurrency: input.concurrency ?? agentDefaults.concurrency,
+        maxAttempts: input.maxAttempts ?? agentDefaults.maxAttempts,
+        maxQueued: decideMaxQueued(input.onBusy, input.maxQueued ?? agentDefaults.maxQueued),
+        createdAt: now,
+        updatedAt: now,
+      }
+      const created = yield* d.storage.agents.create(agent, d.policy.limits.agentsPerProject)
+      if (created === 'name_taken') return fail('name_taken')
+      if (created === 'limit_reached') return fail('too_many_agents')
+      const settled = agent.desiredState === 'running' ? await settleAgent(d, agent) : agent
+      return ok({ agent: settled, ...(signingSecret !== undefined && { signingSecret }) })
+    })
+
+/** A start or stop that is quick is seen whole in the answer; a slow one goes on behind it. */
+const SETTLE_MS = 2_000
+
+/**
+ * Gives the supervisor a moment to do what was asked of the agent; answers the agent as it is then. What was asked is stored
+ * already, and a signing secret is shown once: so a read that fails here fails nothing.
+ */
+export async function settleAgent(d: AgentsContext, agent: Agent): Promise<Agent> {
+  const { projectId, id } = agent
+  await within(d.clock, SETTLE_MS, d.supervisor.look(projectId, id))
+  return (await d.storage.agents.get(projectId, id)).unwrapOr(undefined) ?? agent
+}
+
+export type AgentChanges = { readonly [K in keyof AgentSettings]?: AgentSettings[K] | undefined }
+
+export function agentRules(settings: AgentChanges): Record<string, Rule> {
+  const {
+    name,
+    defaultExecutionPrincipal: principal,
+    concurrency,
+    maxAttempts,
+    maxQueued,
+    onBusy,
+  } = settings
+  const optional = (value: unknown, rule: Rule): Rule => (value === undefined ? undefined : rule)
+  return {
+    name: optional(
+      name,
+      isAgentName(name ?? '')
+        ? undefined
+        : 'must be 1 to 63 of a-z, 0-9 and -, begin and end with one of a-z, 0-9, and not be a UUID',
+    ),
+    defaultExecutionPrincipal: optional(principal, defaultPrincipalProblem(principal)),
+    concurrency: optional(concurrency, integerRule(concurrency, 1, 1_000)),
+    maxAttempts: optional(maxAttempts, integerRule(maxAttempts, 1, 100)),
+    maxQueued: optional(maxQueued, integerRule(maxQueued, 0, 100_000)),
+    onBusy: optional(onBusy, onBusyRule(onBusy, maxQueued)),
+  }
+}
+
+function onBusyRule(onBusy: unknown, maxQueued: number | undefined): Rule {
+  if (onBusy !== 'queue' && onBusy !== 'reject') return 'must be queue or reject'
+  return maxQueued === undefined || onBusyOf({ maxQueued }) === onBusy
+    ? undefined
+    : `contradicts maxQueued ${maxQueued}`
+}
+
+const MAX_OPTIONS_DEPTH = 8
+
+/** The runtime's own adapter checks the options; what is secret among them is sealed for the agent's row. */
+export async function runtimeConfig(
+  d: Platform,
+  agentId: string,
+  { kind, ...options }: AgentSettings['runtime'],
+  keptSigningSecret?: string,
+) {
+  const runtime = d.runtimes.get(kind)
+  if (!runtime)
+    return invalid('runtime.kind', `must be one of: ${[...d.runtimes.keys()].join(', ')}`)
+  const problem = jsonProblem(options, MAX_OPTIONS_DEPTH)
+  if (problem !== undefined) return invalid('runtime', problem)
+  const parsed = await runtime.parseOptions(options)
+  if (parsed.isErr()) return invalid('runtime', parsed.error)
+  const signingSecret = runtime.signsRequests
+    ? (keptSigningSecret ?? newSecret(d.crypto.randomBytes))
+    : undefined
+  const secrets = { ...parsed.value.secrets, ...(signingSecret !== undefined && { signingSecret }) }
+  const sealed =
+    Object.keys(secrets).length > 0 &&
+    d.crypto.seal(JSON.stringify(secrets), runtimeSecretsContext(agentId))
+  const config: AgentRuntimeConfig = {
+    kind,
+    options: parsed.value.options,
+    ...(sealed && { secrets: sealed }),
+  }
+  return ok({ runtime: config, ...(signingSecret !== undefined && { signingSecret }) })
+}

@@ -1,0 +1,139 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import {
+  decideMaxQueued,
+  mayChangeRuntime,
+  runtimeSecretsContext,
+  type Agent,
+} from '../domain/agent.js'
+import { fail } from '../domain/fail.js'
+import type { AgentChange } from '../ports/agent-store.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import {
+  agentRules,
+  runtimeConfig,
+  settleAgent,
+  type AgentChanges,
+  type CreatedAgent,
+} from './create-agent.js'
+import type { AgentsContext } from './context.js'
+import type { Platform } from '../platform.js'
+import { broken, type Invalid } from '../domain/input-rules.js'
+
+/** `agent`: its id or name. */
+export type AgentRef = { readonly projectId: string; readonly agent: string }
+type NotFound = { readonly kind: 'agent_not_found' }
+
+export const getAgent =
+  (d: Platform) =>
+  ({ projectId, agent }: AgentRef): ResultAsync<Agent, Unavailable | NotFound> =>
+    d.storage.agents
+      .get(projectId, agent)
+      .andThen((found) => (found ? ok(found) : fail('agent_not_found')))
+
+export const listAgents =
+  (d: Platform) =>
+  (projectId: string, page: PageOf): Stored<Page<Agent>> =>
+    d.storage.agents.list(projectId, page)
+
+export type UpdateAgentInput = AgentRef & { readonly change: AgentChanges }
+export type UpdateAgentError =
+  | Invalid
+  | Unavailable
+  | NotFound
+  | { readonly kind: 'name_taken' | 'agent_not_stopped' }
+
+/** Changes what is given. A runtime can only be changed while the agent is stopped; it keeps its signing secret. */
+export const updateAgent =
+  (d: AgentsContext) =>
+  ({
+    change: { runtime, ...settings },
+    ...ref
+  }: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
+    safeTry(async function* () {
+      const problem = broken(agentRules(settings))
+      if (problem) return problem
+      const agent = yield* getAgent(d)(ref)
+      if (runtime && !mayChangeRuntime(agent)) return fail('agent_not_stopped')
+      const kept = runtime?.kind === agent.runtime.kind ? signingSecretOf(d, agent) : undefined
+      const configured = runtime && (yield* await runtimeConfig(d, agent.id, runtime, kept))
+      const { onBusy, ...rest } = settings
+      const queue = onBusy && {
+        maxQueued: decideMaxQueued(onBusy, settings.maxQueued ?? agent.maxQueued),
+      }
+      const change = {
+        ...withoutUndefined({ ...rest, ...queue }),
+        ...(configured && { runtime: configured.runtime }),
+        updatedAt: d.clock.now(),
+      }
+      const updated = yield* d.storage.agents.update(agent.projectId, agent.id, change)
+      if (updated === undefined) return fail('agent_not_found')
+      if (updated === 'name_taken') return fail('name_taken')
+      if (updated === 'not_stopped') return fail('agent_not_stopped') // it was started meanwhile
+      const isNewSecret =
+        configured?.signingSecret !== undefined && configured.signingSecret !== kept
+      return ok({
+        agent: await settleAgent(d, updated),
+        ...(isNewSecret && { signingSecret: configured.signingSecret }),
+      })
+    })
+
+/** What is wanted from now on; the answer shows how far it has come. */
+const want =
+  (desiredState: Agent['desiredState']) =>
+  (d: AgentsContext) =>
+  (ref: AgentRef): ResultAsync<Agent, Unavailable | NotFound> =>
+    safeTry(async function* () {
+      const agent = yield* getAgent(d)(ref)
+      const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()
+      const updated = yield* d.storage.agents.update(agent.projectId, agent.id, {
+        desiredState,
+        updatedAt,
+      })
+      if (!updated) return fail('agent_not_found')
+      // A person need not wait for the next try, and may have mended what made the tries end.
+      if (desiredState === 'running')
+        yield* d.storage.agents.changeState({
+          agentId: agent.id,
+          from: 'error',
+          to: { kind: 'starting' },
+        })
+      return ok(await settleAgent(d, { ...agent, desiredState, updatedAt }))
+    })
+
+/** Asks for the agent to run, now and after every start of a server; one in error is tried at once. */
+export const startAgent = want('running')
+/** Asks for the agent to stop: running runs end by themselves, queued messages wait for the next start. */
+export const stopAgent = want('stopped')
+
+export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined }
+
+/** Deletes the agent, its sessions and its messages; `agent_busy` while messages are open, unless forced. */
+export const deleteAgent =
+  (d: AgentsContext) =>
+  ({
+    force = false,
+    ...ref
+  }: DeleteAgentInput): ResultAsync<
+    void,
+    Unavailable | NotFound | { readonly kind: 'agent_busy' }
+  > =>
+    safeTry(async function* () {
+      const agent = yield* getAgent(d)(ref)
+      const deleted = yield* d.storage.agents.delete(agent.projectId, agent.id, { force })
+      if (deleted === undefined) return fail('agent_not_found')
+      if (deleted === 'busy') return fail('agent_busy')
+      void d.supervisor.look(agent.projectId, agent.id)
+      d.waitingRoom.dismiss(({ agentId }) => agentId === agent.id)
+      d.maintenance.wake()
+      return ok(undefined)
+    })
+
+function signingSecretOf(d: Platform, { id, runtime }: Agent): string | undefined {
+  const sealed = runtime.secrets && d.crypto.unseal(runtime.secrets, runtimeSecretsContext(id))
+  if (sealed === undefined) return undefined
+  const { signingSecret } = JSON.parse(sealed) as { signingSecret?: string }
+  return signingSecret
+}
+
+const withoutUndefined = (settings: Omit<AgentChanges, 'onBusy'>): Partial<AgentChange> =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))

@@ -1,0 +1,83 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { fail } from '../domain/fail.js'
+import type { Message, RunningMessage } from '../domain/message.js'
+import type { FinishedRun } from '../domain/run.js'
+import type { Unavailable } from '../ports/stored.js'
+import type { MessagesContext } from './context.js'
+import type { Platform } from '../platform.js'
+import { invalid, type Invalid } from '../domain/input-rules.js'
+import { readRunToken } from './run-token.js'
+import { responseProblem, settleRun } from './settle-run.js'
+
+export type AnswerInput = {
+  /** The id or name of the agent that the message has to be of; any when absent. */
+  readonly agent?: string | undefined
+  readonly messageId: string
+  /** What the runtime was given with the run. */
+  readonly runToken: string
+  readonly run: FinishedRun
+}
+export type AnswerError =
+  | Invalid
+  | Unavailable
+  | { readonly kind: 'run_token_invalid' | 'message_not_found' | 'run_superseded' }
+
+/** Whether the token is genuine for this message: for refusing a forged one before anything is read. It may be superseded all the same. */
+export const isRunToken =
+  (d: Platform) =>
+  ({ messageId, runToken }: Pick<AnswerInput, 'messageId' | 'runToken'>): boolean =>
+    readRunToken(d.crypto, messageId, runToken) !== undefined
+
+/**
+ * A runtime answers later, by callback. Repeating the same answer or failure is fine; another one, or one of an older run, is
+ * refused. An answer that cannot be kept changes nothing, so that the runtime can send a better one.
+ */
+export const answerRun =
+  (d: MessagesContext) =>
+  ({ agent: name, messageId, runToken, run }: AnswerInput): ResultAsync<Message, AnswerError> =>
+    safeTry(async function* () {
+      const token = readRunToken(d.crypto, messageId, runToken)
+      if (token === undefined) return fail('run_token_invalid')
+      const found = yield* d.storage.messages.getHeld(messageId)
+      if (!found) return fail('message_not_found')
+      const { message } = found
+      const agent = yield* d.storage.agents.get(message.projectId, name ?? message.agentId)
+      if (agent?.id !== message.agentId) return fail('message_not_found')
+      const isNewest = found.token === token
+      if (isRepeat(message, run, isNewest)) return ok(message)
+      if (!isOpen(message) || !isNewest) return fail('run_superseded')
+      const problem =
+        run.kind === 'answered'
+          ? responseProblem(run.response, d.policy.limits.responseLength)
+          : undefined
+      if (problem !== undefined) return invalid('response', problem)
+      const recorded = yield* await settleRun(d)({
+        held: { messageId, token },
+        message,
+        run,
+        maxAttempts: agent.maxAttempts,
+      })
+      if (recorded.kind === 'lease_lost') {
+        // Perhaps by this very answer, if the store took it and could not say so.
+        const after = yield* d.storage.messages.getHeld(messageId)
+        return after && isRepeat(after.message, run, after.token === token)
+          ? ok(after.message)
+          : fail('run_superseded')
+      }
+      if (recorded.sessionWaits) d.dispatcher.wake(message.agentId)
+      return ok(recorded.message)
+    })
+
+const isOpen = (message: Message): message is RunningMessage =>
+  message.state.kind === 'running' || message.state.kind === 'deferred'
+
+/** The message is already what the run says. After a failure that may be tried again it waits in the queue, and its token is still the newest. */
+function isRepeat({ state }: Message, run: FinishedRun, isNewest: boolean): boolean {
+  if (run.kind === 'answered') return state.kind === 'responded' && state.response === run.response
+  if (state.kind === 'queued') return run.retryable && isNewest
+  return (
+    state.kind === 'failed' &&
+    state.error.code === run.error.code &&
+    state.error.message === run.error.message
+  )
+}

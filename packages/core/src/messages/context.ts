@@ -1,0 +1,8 @@
+import type { Dispatcher } from './dispatcher.js'
+import type { RunContext } from './run-context.js'
+import type { WaitingRoom } from './waiting-room.js'
+
+export type MessagesContext = RunContext & {
+  readonly dispatcher: Dispatcher
+  readonly waitingRoom: WaitingRoom
+}

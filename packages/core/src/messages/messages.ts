@@ -1,0 +1,36 @@
+import type { Platform } from '../platform.js'
+import type { Webhooks } from '../webhooks/webhooks.js'
+import { answerRun, isRunToken } from './answer-run.js'
+import { cancelMessage, retryMessage } from './change-messages.js'
+import { createDispatcher } from './dispatcher.js'
+import { getMessage, listMessages } from './read-messages.js'
+import { enqueueMessage, sendMessage } from './send-message.js'
+import { createAnswerStreams } from './stream/answer-streams.js'
+import { streamMessage } from './stream/stream-message.js'
+import { createWaitingRoom } from './waiting-room.js'
+
+export type Messages = ReturnType<typeof createMessages>
+
+/** Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them. */
+export function createMessages(platform: Platform, { deliverySender }: Webhooks) {
+  const answerStreams = createAnswerStreams(platform)
+  const waitingRoom = createWaitingRoom(platform)
+  const dispatcher = createDispatcher({ ...platform, deliverySender, answerStreams })
+  const context = { ...platform, deliverySender, answerStreams, dispatcher, waitingRoom }
+  return {
+    answerStreams,
+    waitingRoom,
+    dispatcher,
+    messages: {
+      send: sendMessage(context),
+      enqueue: enqueueMessage(context),
+      get: getMessage(context),
+      list: listMessages(context),
+      stream: streamMessage(context),
+      cancel: cancelMessage(context),
+      retry: retryMessage(context),
+      answer: answerRun(context),
+      isRunToken: isRunToken(context),
+    },
+  }
+}

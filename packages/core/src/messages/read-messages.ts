@@ -1,0 +1,122 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { fail } from '../domain/fail.js'
+import type { Message, MessageStateKind } from '../domain/message.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { Caller } from './waiting-room.js'
+import type { MessagesContext } from './context.js'
+import type { Platform } from '../platform.js'
+
+export type GetMessageInput = {
+  readonly projectId: string
+  /** The agent's id or name. */
+  readonly agent: string
+  readonly messageId: string
+  /** Waits up to so long for the message to become final (0: not at all). */
+  readonly waitMs?: number | undefined
+  readonly abort?: Caller | undefined
+}
+export type GetMessageError =
+  | Unavailable
+  | { readonly kind: 'agent_not_found' | 'message_not_found' }
+
+/** The message's later state. */
+export const getMessage =
+  (d: MessagesContext) =>
+  ({
+    projectId,
+    agent: name,
+    messageId,
+    waitMs = 0,
+    abort,
+  }: GetMessageInput): ResultAsync<Message, GetMessageError> =>
+    safeTry(async function* () {
+      const agent = yield* d.storage.agents.get(projectId, name)
+      if (!agent) return fail('agent_not_found')
+      const message = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
+      if (!message) return fail('message_not_found')
+      const deadline = d.clock.now() + Math.min(waitMs, d.policy.syncWaitMs)
+      const seen = await d.waitingRoom.wait(message, deadline, abort)
+      if (waitMs === 0 || seen !== message) return ok(seen)
+      // The wait ended without an answer; its state may have moved on all the same.
+      const now = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
+      return now ? ok(now) : fail('message_not_found')
+    })
+
+export type ListMessagesInput = {
+  readonly projectId: string
+  readonly agent: string
+  readonly sessionId?: string | undefined
+  readonly status?: 'pending' | 'responded' | undefined
+  readonly state?: MessageStateKind | undefined
+  /** `asc`: oldest first. */
+  readonly order?: 'asc' | 'desc' | undefined
+  readonly page: PageOf
+}
+
+/**
+ * An agent's messages, newest first unless told otherwise; those of one session by their places in it. A page of long ones ends before
+ * its limit.
+ */
+export const listMessages =
+  (d: Platform) =>
+  ({
+    projectId,
+    agent: name,
+    sessionId,
+    status,
+    state,
+    order,
+    page,
+  }: ListMessagesInput): ResultAsync<
+    Page<Message>,
+    Unavailable | { readonly kind: 'agent_not_found' }
+  > =>
+    safeTry(async function* () {
+      const agent = yield* d.storage.agents.get(projectId, name)
+      if (!agent) return fail('agent_not_found')
+      const filter = {
+        ...{ projectId, agentId: agent.id },
+        ...(sessionId !== undefined && { sessionId }),
+        ...(status && { status }),
+        ...(state && { state }),
+        ...(order && { order }),
+      }
+      return pageOfText(page, (part) => d.storage.messages.list(filter, part))
+    })
+
+/** UTF-16 units. A hundred answers of the longest are a hundred times as many, and everybody else would wait while they are read and written. */
+const MOST_TEXT = 2 * 1024 * 1024
+/** Read at a time: no more than these are read in vain. */
+const PART = 20
+
+/** The page, or as much of it as goes to the message with which it has so much text. */
+function pageOfText(
+  { limit, cursor: first }: PageOf,
+  list: (part: PageOf) => Stored<Page<Message>>,
+): Stored<Page<Message>> {
+  return safeTry(async function* () {
+    const data: Message[] = []
+    let text = 0
+    for (let cursor = first; ;) {
+      const part = yield* list({
+        limit: Math.min(PART, limit - data.length),
+        ...(cursor !== undefined && { cursor }),
+      })
+      for (const message of part.data) {
+        data.push(message)
+        text += textLength(message)
+        if (text >= MOST_TEXT)
+          return ok({
+            data,
+            nextCursor: message === part.data.at(-1) ? part.nextCursor : message.id,
+          })
+      }
+      if (part.nextCursor === null || data.length === limit)
+        return ok({ data, nextCursor: part.nextCursor })
+      cursor = part.nextCursor
+    }
+  })
+}
+
+const textLength = ({ message, state }: Message): number =>
+  message.length + (state.kind === 'responded' ? state.response.length : 0)

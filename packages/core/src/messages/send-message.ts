@@ -1,0 +1,216 @@
+import { err, ok, ResultAsync, type Result } from 'neverthrow'
+import type { Agent } from '../domain/agent.js'
+import { fail } from '../domain/fail.js'
+import {
+  canonicalJson,
+  isJsonObject,
+  jsonProblem,
+  type Json,
+  type JsonObject,
+} from '../domain/json.js'
+import type { Limits } from '../domain/limits.js'
+import type { Message } from '../domain/message.js'
+import {
+  resolvePrincipal,
+  type ExecutionPrincipal,
+  type PrincipalError,
+} from '../domain/principal.js'
+import { parseTrace } from '../domain/trace.js'
+import type { Accepted, NewMessage } from '../ports/message-store.js'
+import type { AcceptStores } from '../ports/storage.js'
+import type { Unavailable } from '../ports/stored.js'
+import type { Caller } from './waiting-room.js'
+import type { MessagesContext } from './context.js'
+import type { Platform } from '../platform.js'
+import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
+import { notRunning, type NotRunning } from '../domain/agent.js'
+import { textRule } from '../domain/input-rules.js'
+
+export type SendInput = {
+  readonly projectId: string
+  /** The agent's id or name. */
+  readonly agent: string
+  readonly sessionId: string
+  readonly message: string
+  readonly metadata?: JsonObject | undefined
+  /** Unparsed: an omitted, an incomplete and a malformed one have answers of their own (S§4.1 rules 1–3). */
+  readonly executionPrincipal?: unknown
+  readonly idempotencyKey?: string | undefined
+  /** W3C Trace Context, as it came; what is malformed counts as none. */
+  readonly traceparent?: string | undefined
+  readonly tracestate?: string | undefined
+  /** How long to wait for the answer; the policy's `syncWaitMs` when absent, and never longer than it. */
+  readonly waitMs?: number | undefined
+  /** Ends the waiting, never the work. */
+  readonly abort?: Caller | undefined
+}
+
+/** `attached`: an earlier send with the same key made the message. */
+export type Sent = { readonly message: Message; readonly attached: boolean }
+
+export type SendError =
+  | Invalid
+  | PrincipalError
+  | Unavailable
+  | NotRunning
+  | { readonly kind: 'agent_not_found' | 'session_full' | 'idempotency_mismatch' }
+
+/** Stores the message durably, once for a key, and waits a bounded time for its answer (S§4.1). */
+export const sendMessage =
+  (d: MessagesContext) =>
+  (input: SendInput): ResultAsync<Sent, SendError> =>
+    new ResultAsync(send(d, input))
+
+/**
+ * Accepts the message in a transaction of the host's own, such as the one that writes the order which the message is about: both are
+ * committed, or neither. It is born queued, and found by the next look of a process that runs the agent; nobody waits for its answer here.
+ */
+export const enqueueMessage =
+  (d: Platform) =>
+  (
+    input: Omit<SendInput, 'waitMs' | 'abort'>,
+    transaction: AcceptStores,
+  ): ResultAsync<Sent, SendError> =>
+    new ResultAsync(enqueue(d, input, transaction))
+
+async function enqueue(
+  d: Platform,
+  input: SendInput,
+  stores: AcceptStores,
+): Promise<Result<Sent, SendError>> {
+  const drafted = await draft(d, input, stores.agents)
+  if (drafted.isErr()) return err(drafted.error)
+  const accepted = await stores.messages.accept(drafted.value.message)
+  return accepted.isErr() ? err(accepted.error) : sentOf(d, drafted.value, accepted.value)
+}
+
+/** Without `safeTry`: on this path its generators would cost as much as all the rest. */
+async function send(d: MessagesContext, input: SendInput): Promise<Result<Sent, SendError>> {
+  const drafted = await draft(d, input, d.storage.agents)
+  if (drafted.isErr()) return err(drafted.error)
+  const { agent, message: born } = drafted.value
+
+  // Undefined when the agent does not run here or has no free slot: the message is then only queued.
+  const slot = d.dispatcher.reserve(agent.id, born.sessionId)
+  const answered = await d.storage.messages.accept(
+    slot ? { ...born, claimUntil: born.now + d.policy.runLeaseMs } : born,
+  )
+  if (answered.isErr() || answered.value.kind !== 'claimed') slot?.release()
+  if (answered.isErr()) return err(answered.error)
+  const accepted = answered.value
+  const sent = sentOf(d, drafted.value, accepted)
+  if (sent.isErr()) return err(sent.error)
+
+  const { attached, message } = sent.value
+  const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
+  const answer = d.waitingRoom.wait(message, born.now + waitMs, input.abort) // listens from here on: before the run can end
+  if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
+  if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
+  // Not awaited here: what it took to accept the message would be kept for as long as somebody waits for its answer.
+  return answer.then((seen) => ok({ attached, message: seen }))
+}
+
+type Draft = { readonly agent: Agent; readonly message: NewMessage }
+
+/** Checks the request, and makes of it a message that nothing has stored yet. */
+async function draft(
+  d: Platform,
+  input: SendInput,
+  agents: AcceptStores['agents'],
+): Promise<Result<Draft, SendError>> {
+  const problem = broken(sendRules(input, d.policy.limits))
+  if (problem) return problem
+  const found = await agents.get(input.projectId, input.agent)
+  if (found.isErr()) return err(found.error)
+  const agent = found.value
+  if (!agent) return fail('agent_not_found')
+  const principal = resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
+  if (principal.isErr()) return err(principal.error)
+  return ok({ agent, message: newMessage(d, input, agent, principal.value) })
+}
+
+function sentOf(
+  d: Platform,
+  { agent, message: born }: Draft,
+  accepted: Accepted,
+): Result<Sent, SendError> {
+  if (accepted.kind === 'agent_not_running') return err(notRunning(agent, born.now))
+  if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
+  if (accepted.kind === 'session_full') return fail('session_full')
+  const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
+  const attached = accepted.kind === 'existing'
+  if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint)
+    return fail('idempotency_mismatch')
+  d.telemetry.record({
+    name: 'message.accepted',
+    messageId: message.id,
+    agentId: agent.id,
+    projectId: agent.projectId,
+    attached,
+  })
+  return ok({ attached, message })
+}
+
+function newMessage(
+  d: Platform,
+  input: SendInput,
+  agent: Agent,
+  executionPrincipal: ExecutionPrincipal,
+): NewMessage {
+  const { projectId, sessionId, message, metadata, idempotencyKey } = input
+  const now = d.clock.now()
+  const trace = parseTrace(input.traceparent, input.tracestate)
+  return {
+    ...{
+      id: d.ids.next(),
+      projectId,
+      agentId: agent.id,
+      sessionId,
+      message,
+      executionPrincipal,
+      now,
+    },
+    ...(metadata && { metadata }),
+    ...(trace && { trace }),
+    ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
+  }
+}
+
+/** Equal for equal requests, whatever the order of their keys. */
+function fingerprintOf(
+  d: Platform,
+  { sessionId, message, metadata, executionPrincipal }: SendInput,
+): string {
+  const asked: JsonObject = {
+    sessionId,
+    message,
+    metadata: metadata ?? null,
+    executionPrincipal: (executionPrincipal ?? null) as Json,
+  }
+  return d.crypto.sha256(canonicalJson(asked))
+}
+
+function sendRules(input: SendInput, limits: Limits): Record<string, Rule> {
+  return {
+    sessionId: textRule(input.sessionId, limits.sessionIdLength),
+    message: textRule(input.message, limits.messageLength),
+    metadata: metadataRule(input.metadata, limits),
+    'Idempotency-Key': keyRule(input.idempotencyKey, limits),
+  }
+}
+
+function metadataRule(metadata: unknown, limits: Limits): Rule {
+  if (metadata === undefined) return undefined
+  if (!isJsonObject(metadata)) return 'must be an object'
+  const problem = jsonProblem(metadata, limits.metadataDepth)
+  if (problem !== undefined) return problem
+  return JSON.stringify(metadata).length > limits.metadataLength
+    ? `must have at most ${limits.metadataLength} characters as JSON`
+    : undefined
+}
+
+function keyRule(key: string | undefined, limits: Limits): Rule {
+  if (key === undefined) return undefined
+  const fits = /^[\x20-\x7e]+$/.test(key) && key.length <= limits.idempotencyKeyLength
+  return fits ? undefined : `must be 1 to ${limits.idempotencyKeyLength} printable ASCII characters`
+}

@@ -1,0 +1,157 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import type { Message } from '../domain/message.js'
+import { MAX_END_USER_ID } from '../domain/principal.js'
+import type { PrincipalStep, Unavailable } from '../ports/stored.js'
+import type { OperationsContext } from './context.js'
+import { broken, type Invalid } from '../domain/input-rules.js'
+import { textRule } from '../domain/input-rules.js'
+
+export type CountPrincipalInput = {
+  readonly projectId: string
+  readonly endUserId: string
+  readonly cursor?: string | undefined
+}
+export type ErasePrincipalInput = CountPrincipalInput & { readonly force?: boolean | undefined }
+
+/** Of the rows that this call came by. `openMessages` are not final, and kept. With `nextCursor` the caller goes on, and adds up. */
+export type PrincipalTraces = {
+  readonly messages: number
+  readonly openMessages: number
+  readonly deliveries: number
+  readonly nextCursor: string | null
+}
+
+/** Rows of one step, which is a commit of its own: everybody else's writes come between two. */
+const STEP = 100
+/** Of one call: ten thousand rows. */
+const MOST_STEPS = 100
+
+/**
+ * The walk goes from agent to agent, over the messages of each, and then over the project's deliveries: what was published when a message
+ * became final is there by the time its turn comes.
+ */
+type Place =
+  | { readonly kind: 'agents'; readonly behind: string }
+  | { readonly kind: 'messages'; readonly agentId: string; readonly after: number }
+  | { readonly kind: 'deliveries'; readonly after: number }
+
+type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Place | undefined }
+type Walk = CountPrincipalInput & { readonly force: boolean; readonly countOnly: boolean }
+
+/** What `erasePrincipal` would find, without `force`. */
+export const countPrincipal =
+  (d: OperationsContext) =>
+  (input: CountPrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
+    walk(d, { ...input, force: false, countOnly: true })
+
+/**
+ * Erases what is kept of the messages that were sent on behalf of an end user: those with their answers and keys, what their sessions
+ * remembered, and the deliveries of their events with all attempts. Messages of others in the same sessions stay; those that are not
+ * final stay, unless `force`. What is sent meanwhile may stay, too. Each call goes a bounded way; repeated, from the cursor or from the
+ * beginning, it does what is left.
+ */
+export const erasePrincipal =
+  (d: OperationsContext) =>
+  ({
+    force = false,
+    ...input
+  }: ErasePrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
+    walk(d, { ...input, force, countOnly: false })
+
+const walk = (
+  d: OperationsContext,
+  { cursor, ...of }: Walk,
+): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
+  safeTry(async function* () {
+    let place = cursor === undefined ? start : placeAt(cursor)
+    const problem = broken({
+      endUserId: textRule(of.endUserId, MAX_END_USER_ID),
+      cursor: place ? undefined : 'must be the nextCursor of the call before',
+    })
+    if (problem) return problem
+    let sum = { messages: 0, openMessages: 0, deliveries: 0 }
+    for (let steps = 0; place && steps < MOST_STEPS; steps++) {
+      const {
+        messages = 0,
+        openMessages = 0,
+        deliveries = 0,
+        ...next
+      }: Found = yield* stepFrom(d, of, place)
+      if (of.force && messages > 0 && place.kind === 'messages') d.dispatcher.wake(place.agentId) // others may be next in their sessions
+      sum = {
+        messages: sum.messages + messages,
+        openMessages: sum.openMessages + openMessages,
+        deliveries: sum.deliveries + deliveries,
+      }
+      place = next.place
+    }
+    if (of.force) d.waitingRoom.dismiss(isOf(of))
+    return ok({ ...sum, nextCursor: place ? cursorOf(place) : null })
+  })
+
+const isOf =
+  ({ projectId, endUserId }: CountPrincipalInput) =>
+  ({ projectId: project, executionPrincipal: principal }: Message): boolean =>
+    project === projectId && principal.type === 'end_user' && principal.endUserId === endUserId
+
+const start: Place = { kind: 'agents', behind: '' }
+
+function stepFrom(
+  { storage, clock }: OperationsContext,
+  { projectId, endUserId, countOnly, force }: Omit<Walk, 'cursor'>,
+  place: Place,
+) {
+  const step = (after: number): PrincipalStep => ({
+    projectId,
+    endUserId,
+    countOnly,
+    after,
+    limit: STEP,
+    now: clock.now(),
+  })
+  switch (place.kind) {
+    case 'agents':
+      return storage.agents
+        .list(projectId, { limit: 1, ...(place.behind !== '' && { cursor: place.behind }) })
+        .map(({ data: [agent] }): Found => ({
+          place: agent ? messagesOf(agent.id) : { kind: 'deliveries', after: 0 },
+        }))
+    case 'messages':
+      return storage.messages
+        .erasePrincipal({ ...step(place.after), agentId: place.agentId, force })
+        .map(({ next, ...found }): Found => ({
+          ...found,
+          place: behindMessages(place.agentId, next),
+        }))
+    case 'deliveries':
+      return storage.deliveries
+        .erasePrincipal(step(place.after))
+        .map(({ next, ...found }): Found => ({
+          ...found,
+          place: next === undefined ? undefined : { kind: 'deliveries', after: next },
+        }))
+  }
+}
+
+const messagesOf = (agentId: string, after = 0): Place => ({ kind: 'messages', agentId, after })
+
+const behindMessages = (agentId: string, next: number | undefined): Place =>
+  next === undefined ? { kind: 'agents', behind: agentId } : messagesOf(agentId, next)
+
+/** `<agent>.<seq>`, either of which may be missing. */
+const CURSOR = /^([0-9a-f-]{36})?\.(\d{1,15})?$/
+
+function cursorOf(place: Place): string {
+  if (place.kind === 'agents') return `${place.behind}.`
+  return `${place.kind === 'messages' ? place.agentId : ''}.${place.after}`
+}
+
+function placeAt(cursor: string): Place | undefined {
+  const found = CURSOR.exec(cursor)
+  if (!found) return undefined
+  const [, agentId = '', after] = found
+  if (after === undefined) return { kind: 'agents', behind: agentId }
+  return agentId === ''
+    ? { kind: 'deliveries', after: Number(after) }
+    : messagesOf(agentId, Number(after))
+}

@@ -1,0 +1,137 @@
+import { err, errAsync, ok, okAsync, ResultAsync, safeTry, type Result } from 'neverthrow'
+import {
+  isBootstrapKey,
+  isMistyped,
+  newApiKey,
+  PERMISSIONS,
+  type ApiKey,
+  type Permission,
+} from '../domain/api-key.js'
+import { fail } from '../domain/fail.js'
+import type { Project, SignIn } from '../ports/credential-store.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { Platform } from '../platform.js'
+import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
+import { textRule } from '../domain/input-rules.js'
+
+const MAX_NAME = 100
+const OWN_KEY_RULE =
+  'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
+
+export const createProject =
+  (d: Platform) =>
+  ({ name }: { readonly name: string }): ResultAsync<Project, Invalid | Unavailable> => {
+    const problem = broken({ name: textRule(name, MAX_NAME) })
+    if (problem) return errAsync(problem.error)
+    const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
+    return d.storage.credentials.createProject(project).map(() => project)
+  }
+
+export const listProjects =
+  (d: Platform) =>
+  (page: PageOf): Stored<Page<Project>> =>
+    d.storage.credentials.listProjects(page)
+
+export type CreateKeyInput = {
+  readonly projectId: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  readonly expiresAt?: number | undefined
+  /** The operator's own key text, 20 or more printable characters, for tests and containers. Made when absent. */
+  readonly key?: string | undefined
+}
+/** `key` is shown this once. */
+export type CreatedKey = { readonly apiKey: ApiKey; readonly key: string }
+export type CreateKeyError =
+  | Invalid
+  | Unavailable
+  | { readonly kind: 'project_not_found' | 'key_taken' | 'too_many_keys' }
+
+export const createKey =
+  (d: Platform) =>
+  (input: CreateKeyInput): ResultAsync<CreatedKey, CreateKeyError> =>
+    safeTry(async function* () {
+      const now = d.clock.now()
+      const problem = broken(keyRules(input, now))
+      if (problem) return problem
+      const key = input.key ?? newApiKey(d.crypto.randomBytes)
+      const { projectId, name, permissions, expiresAt } = input
+      const apiKey: ApiKey = {
+        ...{
+          id: d.ids.next(),
+          projectId,
+          name,
+          permissions: [...new Set(permissions)],
+          createdAt: now,
+        },
+        ...(expiresAt !== undefined && { expiresAt }),
+      }
+      const created = yield* d.storage.credentials.createKey(
+        apiKey,
+        d.crypto.sha256(key),
+        d.policy.limits.keysPerProject,
+      )
+      if (created === 'limit_reached') return fail('too_many_keys')
+      if (created === 'project_not_found') return fail('project_not_found')
+      return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
+    })
+
+export const listKeys =
+  (d: Platform) =>
+  (projectId: string, page: PageOf): Stored<Page<ApiKey>> =>
+    d.storage.credentials.listKeys(projectId, page)
+
+/** At once for new requests. Revoking a revoked key is fine. */
+export const revokeKey =
+  (d: Platform) =>
+  (
+    projectId: string,
+    keyId: string,
+  ): ResultAsync<void, Unavailable | { readonly kind: 'key_not_found' }> =>
+    d.storage.credentials
+      .revokeKey(projectId, keyId, d.clock.now())
+      .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
+
+/** The key's project and permissions. Unknown, mistyped, revoked and expired keys are refused in the same words. */
+export const authenticate =
+  (d: Platform) =>
+  (key: string): ResultAsync<ApiKey, AuthenticateError> =>
+    new ResultAsync(authenticated(d, key))
+
+type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
+
+async function authenticated(d: Platform, key: string): Promise<Result<ApiKey, AuthenticateError>> {
+  if (isMistyped(key)) return fail('unauthorized')
+  const found = await d.storage.credentials.findByDigest(d.crypto.sha256(key))
+  if (found.isErr()) return err(found.error)
+  const apiKey = found.value
+  const isGood =
+    apiKey && apiKey.revokedAt === undefined && (apiKey.expiresAt ?? Infinity) > d.clock.now()
+  return isGood ? ok(apiKey) : fail('unauthorized')
+}
+
+/** Ends a person's visit to the operator's pages before its time, for every process. */
+export const endSignIn =
+  (d: Platform) =>
+  (signIn: SignIn): Stored<void> =>
+    d.storage.credentials.endSignIn(signIn, d.clock.now())
+
+/** Whether it is over, by its time or because it was ended. */
+export const isSignInOver =
+  (d: Platform) =>
+  ({ id, until }: SignIn): Stored<boolean> =>
+    until <= d.clock.now() ? okAsync(true) : d.storage.credentials.isSignInEnded(id)
+
+function keyRules(
+  { name, permissions, expiresAt, key }: CreateKeyInput,
+  now: number,
+): Record<string, Rule> {
+  const known =
+    permissions.length > 0 && permissions.every((permission) => PERMISSIONS.includes(permission))
+  return {
+    name: textRule(name, MAX_NAME),
+    permissions: known ? undefined : `must name one or more of: ${PERMISSIONS.join(', ')}`,
+    expiresAt: expiresAt === undefined || expiresAt > now ? undefined : 'must be in the future',
+    key: key === undefined || (isBootstrapKey(key) && !isMistyped(key)) ? undefined : OWN_KEY_RULE,
+  }
+}

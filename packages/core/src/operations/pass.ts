@@ -1,0 +1,74 @@
+import type { OperationsContext } from './context.js'
+import type { Maintained } from '../maintenance/maintenance.js'
+
+/** What one bounded pass did: runs and attempts that it began, deliveries that it ended unsent, rows that it deleted. */
+export type Pass = {
+  readonly messages: number
+  readonly deliveries: number
+  readonly cancelled: number
+  readonly purgedDeliveries: number
+  readonly purgedMessages: number
+}
+
+const MAINTAINED: Maintained = {
+  cancelled: 0,
+  purgedDeliveries: 0,
+  purgedMessages: 0,
+  isDone: true,
+}
+
+/** Each begins what there is room for, and follows the end of something. */
+const MOST_ROUNDS = 1_000
+
+/**
+ * One pass of everything due: agents to look after, queued messages and those of dead processes, deliveries, and with them
+ * maintenance until that is done. Whatever ends makes room for what is due next, so that nothing slow holds up the rest. The pass
+ * is over when nothing is left, or the budget or the rounds are used up; what it began then goes on behind it, under its lease.
+ * Any number of passes may run at once, in any number of processes: claims keep them apart.
+ */
+export const runPass =
+  (d: OperationsContext) =>
+  async ({ budgetMs }: { readonly budgetMs: number }): Promise<Pass> => {
+    const end = d.clock.now() + budgetMs
+    const underWay = new Set<Promise<void>>()
+    let nap = new AbortController()
+    let pass: Pass = {
+      messages: 0,
+      deliveries: 0,
+      cancelled: 0,
+      purgedDeliveries: 0,
+      purgedMessages: 0,
+    }
+    let maintained: Maintained | undefined
+
+    function follow(work: Promise<void>): void {
+      underWay.add(work)
+      void work.then(() => {
+        underWay.delete(work)
+        nap.abort('ended')
+      })
+    }
+
+    await d.supervisor.tick()
+    for (let rounds = 0; rounds < MOST_ROUNDS && d.clock.now() < end; rounds++) {
+      nap = new AbortController()
+      maintained = maintained?.isDone ? MAINTAINED : await d.maintenance.tick()
+      const { isDone, ...rows } = maintained
+      const runs = await d.dispatcher.tick()
+      const attempts = await d.deliverySender.tick()
+      pass = sum(pass, { ...rows, messages: runs.length, deliveries: attempts.length })
+      for (const work of [...runs, ...attempts]) follow(work)
+      // What ended in this round may have made something due behind the round's back.
+      if (underWay.size === 0 && isDone && !nap.signal.aborted) break
+      if (isDone) await d.clock.sleep(Math.max(0, end - d.clock.now()), nap.signal)
+    }
+    return pass
+  }
+
+const sum = (a: Pass, b: Pass): Pass => ({
+  messages: a.messages + b.messages,
+  deliveries: a.deliveries + b.deliveries,
+  cancelled: a.cancelled + b.cancelled,
+  purgedDeliveries: a.purgedDeliveries + b.purgedDeliveries,
+  purgedMessages: a.purgedMessages + b.purgedMessages,
+})

@@ -1,0 +1,16 @@
+import { safeTry, ok } from 'neverthrow'
+import type { DeliveryBacklog } from '../ports/delivery-store.js'
+import type { MessageBacklog } from '../ports/message-store.js'
+import type { Stored } from '../ports/stored.js'
+import type { Platform } from '../platform.js'
+
+/** What is kept and not done yet, over all projects and whichever process will do it. */
+export type Backlog = { readonly messages: MessageBacklog; readonly deliveries: DeliveryBacklog }
+
+export const readBacklog = (d: Platform) => (): Stored<Backlog> =>
+  safeTry(async function* () {
+    const now = d.clock.now()
+    const messages = yield* d.storage.messages.backlog(now)
+    const deliveries = yield* d.storage.deliveries.backlog(now)
+    return ok({ messages, deliveries })
+  })

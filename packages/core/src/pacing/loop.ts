@@ -1,0 +1,48 @@
+import type { Platform } from '../platform.js'
+
+/** Runs `tick` every `intervalMs`, and at once when woken; never two at a time. */
+export type Loop = {
+  start(): void
+  /** Soon after the call a tick begins. */
+  wake(): void
+  /** Resolves when the tick under way, if any, has ended; none begins after it. */
+  stop(): Promise<void>
+}
+
+export function createLoop(
+  d: Pick<Platform, 'clock' | 'telemetry'>,
+  name: string,
+  intervalMs: number,
+  tick: () => Promise<unknown>,
+): Loop {
+  let running: Promise<void> | undefined
+  let stopped = false
+  let woken = false
+  let nap = new AbortController()
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      woken = false
+      await tick().catch((error: unknown) =>
+        d.telemetry.record({ name: 'worker.failed', worker: name, reason: String(error) }),
+      )
+      nap = new AbortController()
+      if (!woken && !stopped) await d.clock.sleep(intervalMs, nap.signal)
+    }
+  }
+
+  return {
+    start: () => {
+      running ??= run()
+    },
+    wake: () => {
+      woken = true
+      nap.abort('woken')
+    },
+    stop: async () => {
+      stopped = true
+      nap.abort()
+      await running
+    },
+  }
+}

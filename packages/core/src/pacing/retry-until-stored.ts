@@ -1,0 +1,22 @@
+import type { Stored } from '../ports/stored.js'
+import type { Platform } from '../platform.js'
+
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 1_000
+
+/**
+ * Repeats a write until the store takes it: for results in hand, which nobody else could record. Once the service is over
+ * it gives up after a last try: what the result belongs to is then done again when its lease has ended.
+ */
+export async function retryUntilStored<T>(
+  d: Pick<Platform, 'clock' | 'telemetry' | 'stopDeadline'>,
+  write: () => Stored<T>,
+): Promise<Awaited<Stored<T>>> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    const result = await write()
+    if (result.isOk()) return result
+    d.telemetry.record({ name: 'store.unavailable', reason: result.error.reason })
+    if (d.stopDeadline.aborted) return result
+    await d.clock.sleep(pause)
+  }
+}

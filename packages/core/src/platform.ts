@@ -1,0 +1,29 @@
+import type { AgentRuntime } from './ports/agent-runtime.js'
+import type { AttemptMaker } from './ports/attempt-maker.js'
+import type { LeaseKeeper } from './ports/lease-keeper.js'
+import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
+import type { ResponseSignal } from './ports/response-signal.js'
+import type { Storage } from './ports/storage.js'
+import type { Telemetry } from './ports/telemetry.js'
+import type { WebhookSender } from './ports/webhook-sender.js'
+import type { WorkSignal } from './ports/work-signal.js'
+import type { Policy } from './policy.js'
+
+/** What the service is made of, from outside. */
+export type Platform = {
+  readonly storage: Storage
+  readonly sender: WebhookSender
+  readonly attempts: AttemptMaker
+  readonly runtimes: ReadonlyMap<string, AgentRuntime>
+  readonly signal: ResponseSignal
+  readonly workSignal: WorkSignal
+  readonly leaseKeeper: LeaseKeeper
+  readonly clock: Clock
+  readonly random: Random
+  readonly ids: Ids
+  readonly crypto: Crypto
+  readonly telemetry: Telemetry
+  readonly policy: Policy
+  /** Aborts when a stop has used up its time. After that nothing is retried. */
+  readonly stopDeadline: AbortSignal
+}

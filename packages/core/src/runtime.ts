@@ -1,0 +1,37 @@
+export type { AgentState, FailedAgent } from './domain/agent.js'
+export { agentDefaults, isAgentName, isUuid, onBusyOf } from './domain/agent.js'
+export { isBootstrapKey, isMistyped, newApiKey } from './domain/api-key.js'
+export type { CustomHeaderRules, CustomHeaders } from './domain/custom-headers.js'
+export { customHeadersProblem, withCustomHeaders } from './domain/custom-headers.js'
+export type { CancelReason, DeliveryState, Outcome, UnreachableError } from './domain/delivery.js'
+export type { EventPayload, SubscribableEvent } from './domain/event.js'
+export type { HistoryLimit, Turn } from './domain/history.js'
+export { toIso } from './domain/instant.js'
+export type { Json, JsonObject } from './domain/json.js'
+export { beginningOf, isJsonObject, isStorableText } from './domain/json.js'
+export { defaultLimits } from './domain/limits.js'
+export type { MessageState, MessageStateKind } from './domain/message.js'
+export { defaultDispatchPolicy, isRetryable } from './domain/message.js'
+export type { DefaultExecutionPrincipal } from './domain/principal.js'
+export type { FinishedRun, RunError, RunOutcome } from './domain/run.js'
+export { failedRun } from './domain/run.js'
+export type { Hmac, SignedRequest } from './domain/signature.js'
+export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
+export { defaultWebhookHealthPolicy } from './domain/webhook-health.js'
+export type { DisabledReason } from './domain/webhook.js'
+export { webhookSecretContext } from './domain/webhook.js'
+export type { AttemptPolicy } from './policy.js'
+export type {
+  AgentRuntime,
+  OnExit,
+  ParsedOptions,
+  RunRequest,
+  RunningAgent,
+  RuntimeAgent,
+} from './ports/agent-runtime.js'
+export type { AttemptMaker, AttemptOrder, MadeAttempt } from './ports/attempt-maker.js'
+export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
+export type { Fact, Telemetry } from './ports/telemetry.js'
+export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
+export type { AttemptMakerOptions } from './webhooks/attempt-maker.js'
+export { attemptMaker } from './webhooks/attempt-maker.js'

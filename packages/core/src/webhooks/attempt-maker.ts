@@ -1,0 +1,126 @@
+import {
+  withCustomHeaders,
+  withoutHeaderValues,
+  withRedactedHeaders,
+  type CustomHeaders,
+} from '../domain/custom-headers.js'
+import type { Sealed } from '../domain/sealed.js'
+import { signatureHeaders } from '../domain/signature.js'
+import { childTrace } from '../domain/trace.js'
+import { signingSecrets, webhookHeadersContext, webhookSecretContext } from '../domain/webhook.js'
+import type { Outcome } from '../domain/delivery.js'
+import type { AttemptMaker, AttemptOrder } from '../ports/attempt-maker.js'
+import type { Clock, Crypto } from '../ports/platform.js'
+import type { WebhookSender } from '../ports/webhook-sender.js'
+import type { AttemptPolicy } from '../policy.js'
+
+export type AttemptMakerOptions = {
+  readonly clock: Clock
+  readonly crypto: Crypto
+  readonly sender: Pick<WebhookSender, 'send'>
+  readonly policy: AttemptPolicy
+}
+
+/** Makes attempts where it is called. */
+export function attemptMaker(d: AttemptMakerOptions): AttemptMaker {
+  return {
+    async make(order) {
+      const startedAt = d.clock.now()
+      // Less than the policy's deadline only where a thread was slow to come to it.
+      const deadlineMs = Math.min(d.policy.deliver.deadlineMs, order.lease.until - startedAt)
+      if (deadlineMs <= 0) return { startedAt, endedAt: startedAt, outcome: TOO_LATE }
+      const headers = requestHeaders(d, order)
+      const outcome = headers
+        ? redacted(await send(d, order, headers.sent, deadlineMs), headers)
+        : UNSEALABLE
+      return {
+        startedAt,
+        endedAt: d.clock.now(),
+        ...(headers && { requestHeaders: headers.kept }),
+        outcome,
+      }
+    },
+  }
+}
+
+const TOO_LATE: Outcome = {
+  kind: 'unreachable',
+  error: 'interrupted',
+  detail: 'its turn came too late to be sent',
+}
+const UNSEALABLE: Outcome = {
+  kind: 'unreachable',
+  error: 'unsealable_secret',
+  detail: 'the webhook secret or its headers were sealed with another master key',
+}
+
+/** Some receivers send back what they were sent, to help who is looking for a mistake. */
+const redacted = (outcome: Outcome, { redact }: RequestHeaders): Outcome =>
+  outcome.kind === 'unreachable'
+    ? outcome
+    : { ...outcome, responseBody: redact(outcome.responseBody) }
+
+async function send(
+  d: AttemptMakerOptions,
+  { webhook, body }: AttemptOrder,
+  headers: RequestHeaders['sent'],
+  deadlineMs: number,
+): Promise<Outcome> {
+  try {
+    return await d.sender.send({ url: webhook.url, headers, body, deadlineMs })
+  } catch (error) {
+    // The port forbids a rejection; an adapter with a bug costs an attempt, not the worker.
+    return { kind: 'unreachable', error: 'protocol', detail: String(error) }
+  }
+}
+
+/** `kept` is what people may see: the customer's own headers without their values. `redact` takes them out of what the receiver says. */
+type RequestHeaders = {
+  readonly sent: Readonly<Record<string, string>>
+  readonly kept: Readonly<Record<string, string>>
+  redact(text: string): string
+}
+
+/** The headers of one attempt, signed now. Undefined when a secret cannot be unsealed: then nothing may be sent. */
+function requestHeaders(
+  d: AttemptMakerOptions,
+  { delivery, webhook, body, trace }: AttemptOrder,
+): RequestHeaders | undefined {
+  const at = d.clock.now()
+  const { signing, next } = signingSecrets(webhook, at)
+  const unseal = (sealed: Sealed): string | undefined =>
+    d.crypto.unseal(sealed, webhookSecretContext(webhook.id))
+  const secret = unseal(signing)
+  const nextSecret = next && unseal(next)
+  const custom = customHeaders(d, webhook)
+  if (secret === undefined || (next && nextSecret === undefined) || !custom) return undefined
+  const signed = {
+    id: delivery.id,
+    event: delivery.event,
+    body,
+    secret,
+    nextSecret,
+    at,
+    headerPrefix: d.policy.headerPrefix,
+  }
+  const ours = {
+    'content-type': 'application/json',
+    ...signatureHeaders(d.crypto.hmacSha256, signed),
+    ...(trace && childTrace(trace, d.crypto.randomBytes)),
+  }
+  if (!webhook.headers) return { sent: ours, kept: ours, redact: (text) => text }
+  return {
+    sent: withCustomHeaders(ours, custom),
+    kept: withRedactedHeaders(ours, custom),
+    redact: (text) => withoutHeaderValues(text, custom),
+  }
+}
+
+function customHeaders(
+  { crypto }: AttemptMakerOptions,
+  { id, headers }: AttemptOrder['webhook'],
+): CustomHeaders | undefined {
+  if (!headers) return {}
+  const text = crypto.unseal(headers.sealed, webhookHeadersContext(id))
+  return text === undefined ? undefined : (JSON.parse(text) as CustomHeaders)
+}

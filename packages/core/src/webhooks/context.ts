@@ -1,0 +1,8 @@
+import type { Maintenance } from '../maintenance/maintenance.js'
+import type { Platform } from '../platform.js'
+import type { DeliverySender } from './delivery-sender.js'
+
+export type WebhooksContext = Platform & {
+  readonly maintenance: Maintenance
+  readonly deliverySender: DeliverySender
+}

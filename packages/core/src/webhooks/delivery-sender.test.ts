@@ -1,0 +1,224 @@
+import { errAsync, okAsync, ResultAsync } from 'neverthrow'
+import { expect, it } from 'vitest'
+import type { AttemptMaker } from '../ports/attempt-maker.js'
+import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { Storage } from '../ports/storage.js'
+import { anEvent, anAgent, aWebhook } from '../testing/builders.js'
+import { fakePlatform } from '../testing/fake-platform.js'
+import { memoryWorkSignal } from '../testing/memory-work-signal.js'
+import { defaultPolicy } from '../policy.js'
+import { newSecret } from '../domain/signature.js'
+import { webhookSecretContext } from '../domain/webhook.js'
+import { localSignal } from '../messages/local-signal.js'
+import { attemptMaker } from './attempt-maker.js'
+import { createDeliverySender } from './delivery-sender.js'
+
+const { maxInFlightPerWebhook: MOST } = defaultPolicy.deliver
+/** One webhook, and `claims`: how often was looked for what is due. Nothing ever is. */
+async function worker(attempts?: AttemptMaker) {
+  const platform = fakePlatform()
+  platform.sender.hold()
+  const { id } = aWebhook()
+  const webhook = aWebhook({
+    id,
+    secret: platform.crypto.seal(newSecret(platform.crypto.randomBytes), webhookSecretContext(id)),
+  })
+  const workSignal = memoryWorkSignal()
+  let claims = 0
+  const { claimDue } = platform.storage.deliveries
+  platform.storage.deliveries.claimDue = (query) => (claims++, claimDue(query))
+  const deliveries = createDeliverySender({
+    ...platform,
+    attempts: attempts ?? attemptMaker({ ...platform, policy: defaultPolicy }),
+    workSignal,
+    signal: localSignal(),
+    leaseKeeper: { hold: () => undefined, release: () => undefined },
+    runtimes: new Map(),
+    policy: defaultPolicy,
+    stopDeadline: new AbortController().signal,
+  })
+  deliveries.start()
+  await platform.clock.advance(0)
+  claims = 0
+  const committed = (n: number): ClaimedDelivery[] =>
+    Array.from({ length: n }, () => {
+      const { id, projectId, name, body, createdAt } = anEvent(anAgent())
+      const state = { kind: 'sending', leaseUntil: createdAt, step: 0 } as const
+      const until = platform.clock.now() + defaultPolicy.deliver.leaseMs
+      const delivery = {
+        id,
+        projectId,
+        webhookId: webhook.id,
+        eventId: id,
+        event: name,
+        attemptCount: 0,
+        state,
+        createdAt,
+      }
+      return { delivery, webhook, lease: { token: 1, until }, body }
+    })
+  return {
+    webhook,
+    deliveries,
+    committed,
+    claimed: () => claims,
+    ...platform,
+    workSignal,
+    settled: () => platform.clock.advance(0),
+  }
+}
+
+it('looks for what a full webhook was not born with once it has room, and not before', async () => {
+  const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
+  deliveries.take(committed(2 * MOST), deliveries.admit())
+  const admission = deliveries.admit()
+  expect(admission?.except.has(webhook.id)).toBe(true)
+  deliveries.take([], admission)
+  await settled()
+  expect(claimed()).toBe(0)
+  sender.release()
+  await settled()
+  expect(claimed()).toBe(1)
+})
+
+it('looks for it too when there was room again before it was committed', async () => {
+  const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
+  deliveries.take(committed(2 * MOST), deliveries.admit())
+  const admission = deliveries.admit()
+  expect(admission?.except.has(webhook.id)).toBe(true)
+  sender.release()
+  await settled()
+  expect(claimed()).toBe(0)
+  deliveries.take([], admission)
+  await settled()
+  expect(claimed()).toBe(1)
+})
+
+it('looks again at once for what was passed over by a look during which its webhook has got room', async () => {
+  const { deliveries, committed, claimed, sender, storage, settled } = await worker()
+  const looks: (() => void)[] = []
+  const { claimDue } = storage.deliveries
+  storage.deliveries.claimDue = (query) =>
+    ResultAsync.fromSafePromise(new Promise<void>((begin) => looks.push(begin))).andThen(() =>
+      claimDue(query),
+    )
+  deliveries.take(committed(2 * MOST), deliveries.admit())
+  deliveries.wake()
+  await settled()
+  sender.release()
+  await settled()
+  expect([looks.length, claimed()]).toEqual([1, 0])
+  looks[0]?.()
+  await settled()
+  expect([looks.length, claimed()]).toEqual([2, 1])
+})
+
+it('G6: asks for no more than a share of each: of a webhook twice what it may be sent, of a project a quarter, of retries what is left', async () => {
+  const { deliveries, committed, storage, settled } = await worker()
+  const asked: unknown[] = []
+  const { claimDue } = storage.deliveries
+  storage.deliveries.claimDue = (query) => (asked.push(query), claimDue(query))
+  const { prefetch } = defaultPolicy.deliver
+  deliveries.wake()
+  await settled()
+  deliveries.take(
+    committed(MOST + 3).map((one): ClaimedDelivery => ({
+      ...one,
+      delivery: { ...one.delivery, attemptCount: 1 },
+    })),
+    deliveries.admit(),
+  )
+  deliveries.wake()
+  await settled()
+  const shares = { perWebhook: 2 * MOST, perProject: prefetch / 4 }
+  expect(asked).toMatchObject([
+    { ...shares, retries: (prefetch * 3) / 4 },
+    { ...shares, retries: (prefetch * 3) / 4 - 3 },
+  ])
+})
+
+it('looks for nothing when all were born claimed', async () => {
+  const { deliveries, committed, claimed, sender, settled } = await worker()
+  deliveries.take(committed(3 * MOST), deliveries.admit())
+  sender.release()
+  await settled()
+  expect(sender.requests).toHaveLength(3 * MOST)
+  expect(claimed()).toBe(0)
+})
+
+it('looks for what was committed without a claim at once', async () => {
+  const { deliveries, claimed, settled } = await worker()
+  deliveries.take([], undefined)
+  await settled()
+  expect(claimed()).toBe(1)
+})
+
+it('goes on with retries that were due when it held as many as it may', async () => {
+  const { deliveries, committed, claimed, crypto, sender, settled } = await worker()
+  const retries = committed(7 * 64).map((one, n): ClaimedDelivery => {
+    const id = `webhook ${n % 64}`
+    const secret = crypto.seal(newSecret(crypto.randomBytes), webhookSecretContext(id))
+    const webhook = { ...one.webhook, id, projectId: `project ${n % 4}`, secret }
+    return { ...one, webhook, delivery: { ...one.delivery, attemptCount: 1 } }
+  })
+  deliveries.take(retries, deliveries.admit())
+  deliveries.wake() // as when a circuit closes, or another process says that there is work
+  await settled()
+  expect(claimed()).toBe(1)
+  sender.release()
+  await settled()
+  expect(claimed()).toBeGreaterThan(1)
+})
+
+it('lets go of what a thread came to only after its lease: nothing was sent, so it is no attempt', async () => {
+  const outcome = { kind: 'unreachable', error: 'interrupted', detail: 'too late' } as const
+  const make: AttemptMaker['make'] = async ({ lease: { until } }) => ({
+    startedAt: until,
+    endedAt: until,
+    outcome,
+  })
+  const { deliveries, committed, storage, settled } = await worker({ make })
+  let records = 0
+  const { recordAttempt } = storage.deliveries
+  storage.deliveries.recordAttempt = (record) => (records++, recordAttempt(record))
+  deliveries.take(committed(1), deliveries.admit())
+  await settled()
+  expect([records, deliveries.inFlight]).toEqual([0, 0])
+})
+
+/** Those that are given up with the calls of `release`. */
+function givenUp(storage: Storage): string[][] {
+  const calls: string[][] = []
+  storage.deliveries.release = (claims) => {
+    calls.push(claims.map(({ deliveryId }) => deliveryId))
+    return okAsync(claims.length)
+  }
+  return calls
+}
+
+it('gives up all that waits when it stops, and what is committed for it after that, and tells the others', async () => {
+  const { deliveries, committed, storage, workSignal, sender } = await worker()
+  const [calls, announced] = [givenUp(storage), [] as string[]]
+  workSignal.onAnnounced(({ kind }) => announced.push(kind))
+  const [first, late] = [committed(MOST + 2), committed(1)]
+  const admission = deliveries.admit()
+  deliveries.take(first, deliveries.admit())
+  const stopping = deliveries.stop(1_000)
+  sender.release()
+  await stopping
+  deliveries.take(late, admission)
+  expect(calls).toEqual(
+    [first.slice(MOST), late].map((given) => given.map(({ delivery }) => delivery.id)),
+  )
+  expect(new Set(announced)).toEqual(new Set(['deliveries']))
+})
+
+it('leaves what it cannot give up to its lease, and says why', async () => {
+  const { webhook, deliveries, committed, storage, telemetry, settled } = await worker()
+  storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
+  deliveries.take(committed(MOST + 2), deliveries.admit())
+  deliveries.drop(webhook.id)
+  await settled()
+  expect(telemetry.named('store.unavailable')).toMatchObject([{ reason: 'away' }])
+  expect(deliveries.inFlight).toBe(MOST)
+})

@@ -1,0 +1,52 @@
+import type { Maintenance } from '../maintenance/maintenance.js'
+import type { Platform } from '../platform.js'
+import { createDeliverySender } from './delivery-sender.js'
+import {
+  cancelDelivery,
+  getDelivery,
+  listDeliveries,
+  recoverDeliveries,
+  redeliver,
+} from './manage-deliveries.js'
+import {
+  createWebhook,
+  deleteWebhook,
+  disableWebhook,
+  enableWebhook,
+  finishRotation,
+  getWebhook,
+  listWebhooks,
+  rotateSecret,
+  sendTestEvent,
+  updateWebhook,
+} from './manage-webhooks.js'
+
+export type Webhooks = ReturnType<typeof createWebhooks>
+
+/** Webhooks and their deliveries: the calls of the service, and the sender behind them. */
+export function createWebhooks(platform: Platform, maintenance: Maintenance) {
+  const deliverySender = createDeliverySender(platform)
+  const context = { ...platform, maintenance, deliverySender }
+  return {
+    deliverySender,
+    webhooks: {
+      create: createWebhook(context),
+      get: getWebhook(context),
+      list: listWebhooks(context),
+      update: updateWebhook(context),
+      enable: enableWebhook(context),
+      disable: disableWebhook(context),
+      delete: deleteWebhook(context),
+      rotateSecret: rotateSecret(context),
+      finishRotation: finishRotation(context),
+      sendTestEvent: sendTestEvent(context),
+    },
+    deliveries: {
+      get: getDelivery(context),
+      list: listDeliveries(context),
+      redeliver: redeliver(context),
+      cancel: cancelDelivery(context),
+      recover: recoverDeliveries(context),
+    },
+  }
+}
