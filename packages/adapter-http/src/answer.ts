@@ -8,8 +8,9 @@ type JsonAnswer<T, S extends ContentfulStatusCode> = Response &
   TypedResponse<JSONParsed<T>, S, 'json'>
 
 /**
- * A JSON answer with the headers that every answer has; none is for a cache, for it is private and it changes. Not `c.json`:
- * its Headers object costs a tenth of a request on Node, where a Response with a plain record is written as it is.
+ * Answers with JSON and the headers that every answer has. Caches must not store any answer.
+ * `c.json` builds a `Headers` object, which costs a tenth of a request on Node. A plain record does
+ * not.
  */
 export const reply = <T, S extends ContentfulStatusCode>(
   c: Context<Env>,
@@ -33,8 +34,12 @@ export const replyEmpty = (c: Context<Env>) =>
     headers: { 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') },
   }) as Response & TypedResponse<null, 204, 'body'>
 
-/** `path`, which starts with `/v1/` and a collection, under wherever the host has mounted the app: an agent may be called `v1`. */
-export function located(c: Context<Env>, path: string): string {
-  const collection = path.slice(0, path.indexOf('/', '/v1/'.length))
-  return encodeURI(c.req.path.slice(0, c.req.path.lastIndexOf(collection))) + path
-}
+/**
+ * Returns the path under which callers reach the app: the `basePath` option, or else the part of
+ * the request's path before `route`. The last match counts, because a host can mount the app
+ * under a path that contains `route` too.
+ */
+export const basePathOf = (
+  { req }: Context<Env>,
+  { basePath, route }: { readonly basePath: string | undefined; readonly route: string },
+): string => basePath ?? encodeURI(req.path.slice(0, req.path.lastIndexOf(route)))

@@ -22,7 +22,7 @@ describe('paths and methods', () => {
     const answer = await ask('GET', path)
     expect(answer.status).toBe(404)
     expect(answer.json).toEqual({
-      error: { code: 'NOT_FOUND', message: 'There is nothing at this path' },
+      error: { code: 'NOT_FOUND', message: 'No such route' },
       requestId: answer.headers.get('x-request-id'),
     })
   })
@@ -191,7 +191,7 @@ describe('what must not be thrown', () => {
       const answer = await app.request('/readyz')
       expect([answer.status, heard]).toEqual([500, [thrown, 'request-1']])
       expect(await answer.json()).toEqual({
-        error: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side' },
+        error: { code: 'INTERNAL_ERROR', message: 'The service failed unexpectedly' },
         requestId: 'request-1',
       })
     },

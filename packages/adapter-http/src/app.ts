@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
-import { refuse } from './errors.js'
 import type { Env } from './env.js'
+import { refuse } from './errors.js'
 import { answerThrown, exchange } from './exchange.js'
 import { withDefaults, type HttpOptions } from './options.js'
 import { agentRoutes } from './routes/agents.js'
@@ -16,10 +16,12 @@ import { metricsRoutes } from './routes/metrics.js'
 import { openApiRoutes } from './routes/openapi.js'
 import { principalRoutes } from './routes/principals.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
+import { sendRoutes } from './routes/send.js'
 import { sessionRoutes } from './routes/sessions.js'
+import { webhookActionRoutes } from './routes/webhook-actions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
-/** Nothing here reaches beyond these paths, so that a host may mount the app at its root, among routes of its own. */
+/** The only paths that the middleware covers, so that a host can mount the app at its root. */
 const PATHS = [
   '/v1/*',
   '/api/cron/webhooks',
@@ -32,8 +34,9 @@ const PATHS = [
 ]
 
 /**
- * The service as an HTTP API: serve its `fetch`, or mount it with `host.route('/', createHttpApp(…))`. A host that adds
- * headers to its answers does so after `next()`.
+ * Creates the HTTP API of the service. Serve its `fetch`, or mount the app in a Hono app with
+ * `host.route('/', createHttpApp(…))`. A host that adds headers to answers must do so after
+ * `next()`.
  */
 export function createHttpApp(options: HttpOptions) {
   const d = withDefaults(options)
@@ -42,17 +45,18 @@ export function createHttpApp(options: HttpOptions) {
   app.onError((error, c) => answerThrown(c, error, d.onError))
   const paths = d.metrics ? [...PATHS, '/metrics'] : PATHS
   app.on('ALL', paths, enter)
-  // Only when the app is served by itself; mounted, Hono asks the host, and what is under /v1 ends in the last route below.
+  // Runs only if no host mounted the app: Hono asks the host's `notFound` otherwise.
   app.notFound(async (c) => {
     const answer = async (): Promise<void> => {
       c.res = refuse(c, { kind: 'route_not_found' })
     }
-    // On a path of ours it has been entered already, and is not to be told of twice.
+    // On one of PATHS, the middleware has run already and reports the request.
     const requestId = c.get('requestId') as string | undefined
     await (requestId === undefined ? enter(c, answer) : answer())
     return c.res
   })
   const routed = app
+    .route('/', sendRoutes(d))
     .route('/', messageRoutes(d))
     .route('/', messageStreamRoutes(d))
     .route('/', messageChangeRoutes(d))
@@ -60,6 +64,7 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', runAnswerRoutes(d))
     .route('/', agentRoutes(d))
     .route('/', webhookRoutes(d))
+    .route('/', webhookActionRoutes(d))
     .route('/', deliveryRoutes(d))
     .route('/', principalRoutes(d))
     .route('/', keyRoutes(d))
@@ -70,7 +75,8 @@ export function createHttpApp(options: HttpOptions) {
       '/',
       openApiRoutes(d, () => app.routes),
     )
-  // Behind all routes, where only what none of them took arrives: so the others need not wait for it.
+  // Registered after all routes, so that a request that matches a route does not wait for this
+  // check.
   app.on(
     'ALL',
     paths,
@@ -82,5 +88,5 @@ export function createHttpApp(options: HttpOptions) {
   return routed.all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
 }
 
-/** For Hono's typed client: `hc<HttpApp>(baseUrl)`. */
+/** The type argument of Hono's typed client: `hc<HttpApp>(baseUrl)`. */
 export type HttpApp = ReturnType<typeof createHttpApp>

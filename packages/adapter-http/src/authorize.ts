@@ -1,21 +1,27 @@
 import type { MessagingService, Permission } from '@org/agent-messaging-core'
 import type { Context, MiddlewareHandler, Next } from 'hono'
-import { bearerToken } from './bearer.js'
-import { noted } from './document/describe-route.js'
-import { refuse } from './errors.js'
+import { annotated } from './document/describe-route.js'
 import type { Env } from './env.js'
+import { refuse } from './errors.js'
 
-/** Lets through whose API key has exactly this permission, and says which project that is. */
+// One space, then a token without spaces and commas. Duplicate headers arrive joined by a comma.
+const BEARER = /^bearer ([!-+\--~]+)$/i
+
+/** Returns the token of `Authorization: Bearer <token>` (RFC 6750). The scheme has any case. */
+export const bearerToken = (authorization: string | undefined): string | undefined =>
+  authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+
+/** Accepts requests whose API key has exactly this permission, and sets their `projectId`. */
 export function authorize(
   service: MessagingService,
   permission: Permission,
 ): MiddlewareHandler<Env> {
-  return noted(letThrough, {
+  return annotated(check, {
     security: { apiKey: [permission] },
     errors: ['unauthorized', 'forbidden', 'unavailable'],
   })
 
-  async function letThrough(c: Context<Env>, next: Next) {
+  async function check(c: Context<Env>, next: Next) {
     const key = bearerToken(c.req.header('authorization'))
     if (key === undefined) return refuse(c, { kind: 'unauthorized' })
     const found = await service.keys.authenticate(key)

@@ -5,7 +5,10 @@ import { reply } from './answer.js'
 import type { Env } from './env.js'
 import { statuses, type ErrorBody, type ErrorCode } from './wire/error.js'
 
-/** What a use case of the service may refuse with: read off its signatures, so that a new kind does not compile here until it has an answer. */
+/**
+ * The errors of the service's use cases, read off their signatures. A new kind must get an answer
+ * here to compile.
+ */
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
 type ErrorsIn<Group> = Group extends unknown
   ? { [Name in keyof Group]: ErrorOf<Group[Name]> }[keyof Group]
@@ -17,7 +20,7 @@ type ServiceError = ErrorsIn<
   >]
 >
 
-/** What is refused before any use case is asked. */
+/** Errors that the HTTP layer finds before it calls a use case. */
 type RequestError =
   | { readonly kind: 'forbidden'; readonly permission: Permission }
   | {
@@ -42,12 +45,12 @@ type Refusal = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const SOON = { 'Retry-After': '1' }
+const RETRY_SOON = { 'Retry-After': '1' }
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' }
-/** S§7 has these words. */
+/** The wording of S§7. */
 const END_USER_ID_REQUIRED = 'endUserId is required when the agent default principal is end_user'
 
-/** Every error there is and what the caller gets for it: the one place where errors become HTTP. */
+/** The answer to every error. Errors become HTTP in this table and nowhere else. */
 const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind: K }) => Refusal } =
   {
     invalid: ({ issues }) =>
@@ -75,85 +78,80 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
       message: `The API key lacks the permission ${permission}`,
     }),
 
-    route_not_found: () => notFound('There is nothing at this path'),
-    event_not_found: () => notFound('No event has this name'),
+    route_not_found: () => notFound('No such route'),
+    event_not_found: () => notFound('No such event'),
     agent_not_found: () => notFound('No such agent'),
     message_not_found: () => notFound('No such message'),
-    webhook_disabled: () => conflict('The webhook is disabled'),
     webhook_not_found: () => notFound('No such webhook'),
     session_not_found: () => notFound('No such session'),
     delivery_not_found: () => notFound('No such delivery'),
     key_not_found: () => notFound('No such API key'),
     project_not_found: () => notFound('No such project'),
     method_not_allowed: ({ allow }) => ({
-      ...{ code: 'METHOD_NOT_ALLOWED', message: `This path takes ${allow.join(', ')}` },
+      code: 'METHOD_NOT_ALLOWED',
+      message: `This path accepts ${allow.join(', ')}`,
       headers: { Allow: allow.join(', ') },
     }),
 
     agent_not_running: ({ state, retryInMs }) => ({
-      ...{
-        code: 'AGENT_NOT_RUNNING',
-        message: `The agent is not running${state === 'running' ? '' : `: it is in state ${state}${whatToDo(state, retryInMs !== undefined)}`}`,
-      },
+      code: 'AGENT_NOT_RUNNING',
+      message: `The agent is not running${stateAndAdvice(state, retryInMs !== undefined)}`,
       ...(retryInMs !== undefined && {
         headers: { 'Retry-After': String(Math.ceil(retryInMs / 1_000)) },
       }),
     }),
-    agent_not_stopped: () => conflict('The runtime can only be changed while the agent is stopped'),
+    agent_not_stopped: () => conflict('Stop the agent before you change its runtime'),
     agent_busy: () =>
-      conflict('The agent has messages that are not final; ?force=true deletes them with it'),
+      conflict('The agent has messages that are not final. ?force=true deletes them too'),
     name_taken: () => conflict('Another agent of the project has this name'),
-    key_taken: () => conflict('This API key exists already'),
+    key_taken: () => conflict('This API key already exists'),
     too_many_keys: () =>
-      conflict('The project has as many good API keys as it may have; revoke one'),
-    too_many_agents: () => conflict('The project has as many agents as it may have'),
-    too_many_webhooks: () => conflict('The project has as many webhooks as it may have'),
-    delivery_busy: () => conflict('The delivery is being sent at this moment'),
-    message_final: () => conflict('The message is final: there is nothing left to cancel'),
-    message_not_retryable: () =>
-      conflict('Only a message that failed or was cancelled can be retried'),
+      conflict('The project has reached its limit of active API keys. Revoke one first'),
+    too_many_agents: () =>
+      conflict('The project has reached its limit of agents. Delete one first'),
+    too_many_webhooks: () =>
+      conflict('The project has reached its limit of webhooks. Delete one first'),
+    webhook_disabled: () => conflict('The webhook is disabled. Enable it first'),
+    delivery_busy: () => conflict('The delivery is being sent now. Try again later'),
+    delivery_final: () => conflict('The delivery is final and cannot be cancelled'),
+    message_final: () => conflict('The message is final and cannot be cancelled'),
+    message_not_retryable: () => conflict('Only a failed or cancelled message can be retried'),
     session_busy: () =>
-      conflict('The session has messages that are not final; ?force=true erases them with it'),
-    delivery_final: () => conflict('The delivery is final: there is nothing left to cancel'),
-    run_superseded: () => conflict('This run was superseded, or its message has another answer'),
+      conflict('The session has messages that are not final. ?force=true erases them too'),
+    run_superseded: () =>
+      conflict('A newer run replaced this run, or the message already has another answer'),
     idempotency_mismatch: () => ({
       code: 'IDEMPOTENCY_MISMATCH',
-      message: 'The Idempotency-Key was used with another request',
+      message: 'The Idempotency-Key was already used with a different request',
     }),
 
     body_too_large: ({ maxBytes }) => ({
       code: 'PAYLOAD_TOO_LARGE',
-      message: `The body may have at most ${maxBytes} bytes`,
+      message: `The body must have at most ${maxBytes} bytes`,
     }),
     media_type_unsupported: ({ reason }) => ({ code: 'UNSUPPORTED_MEDIA_TYPE', message: reason }),
-    session_full: () => ({
-      code: 'TOO_MANY_REQUESTS',
-      message: 'Too many messages of this session are waiting',
-      headers: SOON,
-    }),
+    session_full: () =>
+      tooManyRequests('Too many messages of this session are waiting. Try again later'),
+    too_many_streams: () =>
+      tooManyRequests('The project has reached its limit of open streams. Close one first'),
 
-    too_many_streams: () => ({
-      code: 'TOO_MANY_REQUESTS',
-      message: 'The project has as many streams open as it may have',
-      headers: SOON,
-    }),
-
-    internal: () => ({ code: 'INTERNAL_ERROR', message: 'Something went wrong on our side' }),
+    internal: () => ({ code: 'INTERNAL_ERROR', message: 'The service failed unexpectedly' }),
     body_consumed: () => ({
       code: 'INTERNAL_ERROR',
       message:
-        'The body was read before it reached this app: mount it in front of body parsers such as express.json()',
+        'The body was read before it reached this app. Mount the app before body parsers such ' +
+        'as express.json()',
     }),
     unavailable: () => ({
       code: 'UNAVAILABLE',
-      message: 'The service cannot reach its storage at the moment',
-      headers: SOON,
+      message: 'The service cannot reach its storage. Try again later',
+      headers: RETRY_SOON,
     }),
   }
 
-/** What the caller gets for an error. */
+/** Returns the answer to an error. */
 export function refusalOf(error: HttpError): Refusal {
-  // Each entry takes the error of its own kind, which TypeScript cannot follow through the look-up.
+  // TypeScript cannot see that each entry gets an error of its own kind.
   const describe = refusals[error.kind] as (error: HttpError) => Refusal
   return describe(error)
 }
@@ -172,9 +170,12 @@ export function refuse(c: Context<Env>, error: HttpError) {
   return reply(c, statuses[code], body, headers)
 }
 
-const whatToDo = (state: string, comesBack: boolean): string => {
-  if (state === 'stopped' && !comesBack) return '; POST /v1/agents/:id/start starts it'
-  return state === 'error' ? '; GET /v1/agents/:id says why' : ''
+function stateAndAdvice(state: string, isStarting: boolean): string {
+  if (state === 'running') return ''
+  if (state === 'stopped' && !isStarting)
+    return ': its state is stopped. Start it with POST /v1/agents/:id/start'
+  const advice = state === 'error' ? '. GET /v1/agents/:id shows the reason' : ''
+  return `: its state is ${state}${advice}`
 }
 
 const badRequest = (message: string, issues?: readonly Issue[]): Refusal => ({
@@ -189,3 +190,8 @@ const unauthorized = (message: string): Refusal => ({
 })
 const notFound = (message: string): Refusal => ({ code: 'NOT_FOUND', message })
 const conflict = (message: string): Refusal => ({ code: 'CONFLICT', message })
+const tooManyRequests = (message: string): Refusal => ({
+  code: 'TOO_MANY_REQUESTS',
+  message,
+  headers: RETRY_SOON,
+})

@@ -3,19 +3,19 @@ import type { Context } from 'hono'
 import type { Env } from './env.js'
 import { messageBody } from './wire/message.js'
 
-/** What there is to tell, an event at a time. */
 type Events = Pick<AnswerStream, 'next' | 'return'>
 
 /**
- * Answers with a stream as server-sent events (WHATWG HTML §9.2). An event is asked for only when the last one has been taken off
- * our hands, so what waits for a slow reader is one event and not a pile. Not Hono's `streamSSE`: that hides whether anybody reads.
+ * Answers with server-sent events (WHATWG HTML §9.2). The stream asks for an event only after the
+ * reader has taken the last one, so at most one event waits for a slow reader. Hono's `streamSSE`
+ * does not tell whether the reader reads.
  */
 export const replyEvents = (c: Context<Env>, stream: Events): Response =>
   new Response(bytesOf(stream), {
     headers: {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
-      // For nginx, which would collect the answer before it passes it on.
+      // nginx buffers the answer otherwise.
       'X-Accel-Buffering': 'no',
       'X-Request-Id': c.get('requestId'),
     },
@@ -29,7 +29,7 @@ function bytesOf(stream: Events): ReadableStream<Uint8Array> {
         const { done, value } = await stream.next()
         if (done) return controller.close()
         controller.enqueue(encoder.encode(textOf(value)))
-        if (value.kind === 'chunk') await othersTurn()
+        if (value.kind === 'chunk') await yieldToEventLoop()
       },
       async cancel() {
         await stream.return?.()
@@ -40,12 +40,12 @@ function bytesOf(stream: Events): ReadableStream<Uint8Array> {
 }
 
 /**
- * Between two pieces for a reader everybody else has a turn: many readers of an agent that writes fast would keep the event loop to themselves,
- * from one piece to the next. What is written meanwhile comes in one piece.
+ * Lets other work run between two chunks. Without this pause, many readers of an agent that writes
+ * fast would block the event loop. Chunks that arrive during the pause are sent as one.
  */
-const othersTurn = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
+const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
 
-/** JSON has no line breaks, so every event's data is one line. */
+/** Returns the event as text. Its data is one line, because JSON has no line breaks. */
 function textOf(event: StreamEvent): string {
   if (event.kind === 'heartbeat') return ': heartbeat\n\n'
   return `event: ${event.kind}\nid: ${event.id}\ndata: ${JSON.stringify(dataOf(event))}\n\n`

@@ -1,13 +1,13 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { routePath } from 'hono/route'
-import { refuse } from './errors.js'
 import type { Env } from './env.js'
+import { refuse } from './errors.js'
 import type { HttpDeps, RequestFacts } from './options.js'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
-/** One request and its answer: names it, and tells `onRequest` what came of it. */
+/** Gives the request its id, and reports the request to `onRequest` when its answer is ready. */
 export const exchange =
   ({
     newRequestId,
@@ -22,13 +22,13 @@ export const exchange =
     try {
       await next()
     } catch (thrown) {
-      // Hono gives `app.onError` what is an Error, and lets everything else through.
+      // Hono passes only instances of Error to `app.onError`.
       c.res = answerThrown(c, thrown, onError)
     }
     onRequest?.(factsOf(c, now() - startedAt))
   }
 
-/** The answer to what a handler threw: JSON that does not parse, which Hono's validator throws, or a defect. */
+/** Answers a value that a handler threw: malformed JSON (from Hono's validator) or a defect. */
 export function answerThrown(
   c: Context<Env>,
   thrown: unknown,
@@ -43,13 +43,11 @@ export function answerThrown(
 function factsOf(c: Context<Env>, durationMs: number): RequestFacts {
   const projectId = c.get('projectId') as string | undefined
   return {
-    ...{
-      method: c.req.method,
-      route: routePath(c),
-      status: c.res.status,
-      durationMs,
-      requestId: c.get('requestId'),
-    },
+    method: c.req.method,
+    route: routePath(c),
+    status: c.res.status,
+    durationMs,
+    requestId: c.get('requestId'),
     ...(projectId !== undefined && { projectId }),
     ...c.get('refusal'),
   }

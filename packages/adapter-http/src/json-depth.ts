@@ -5,8 +5,9 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * Whether JSON text nests arrays and objects more than `max` deep. `JSON.parse` takes a million levels, and what walks
- * its value later does not. Reads the text once; text that is not JSON gets some answer, and `JSON.parse` the last word.
+ * Tells whether JSON text nests arrays and objects more than `max` deep. `JSON.parse` accepts a
+ * million levels, and code that walks the value later does not. Reads the text once. For text that
+ * is not JSON the result means nothing: `JSON.parse` refuses that text later.
  */
 export function isNestedDeeper(text: string, max: number): boolean {
   let depth = 0
@@ -20,7 +21,7 @@ export function isNestedDeeper(text: string, max: number): boolean {
   return false
 }
 
-/** Where the string that starts at `start` has its closing quote: `indexOf` is many times faster than a loop over long text. */
+/** Finds the closing quote. On long text `indexOf` is many times faster than a loop. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1)
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)

@@ -5,41 +5,48 @@ import type { ErrorCode } from './wire/error.js'
 export type HttpOptions = {
   readonly service: MessagingService
   readonly crypto: Pick<Crypto, 'equal'>
-  /** Names a request whose caller did not; must not repeat. */
+  /** Makes the id of a request whose caller sent none. Each id must be unique. */
   readonly newRequestId: () => string
-  /** Opens the cron route. Without one it stays shut and answers as it does to a wrong one. */
+  /**
+   * The path under which callers reach the app, such as `/messaging`. Set it if the host cuts this
+   * path off before the app sees the request, as Express does with `app.use('/messaging', …)`.
+   * `Location` headers and the `servers` of the OpenAPI document start with it.
+   */
+  readonly basePath?: string | undefined
+  /** The bearer token of the cron route. Without it the route refuses every request. */
   readonly cronSecret?: string | undefined
-  /** Opens `/metrics`, to everybody if there is no `token`. The text is the host's. */
+  /** Serves `/metrics` with the host's text. Without `token` the route is public. */
   readonly metrics?:
     | { readonly read: () => Promise<MetricsText>; readonly token?: string | undefined }
     | undefined
-  /** How long one pass of the cron route may take. */
+  /** The longest duration of one pass of the cron route. */
   readonly cronBudgetMs?: number | undefined
-  /** Of every request body but a runtime's answer. */
+  /** The largest request body, except for a runtime's late answer. */
   readonly maxBodyBytes?: number | undefined
-  /** Of a runtime's late answer. */
+  /** The largest body of a runtime's late answer. */
   readonly maxAnswerBytes?: number | undefined
-  /** Hears of what was thrown and must not have been; the caller gets a 500 with the same request id. */
+  /** Receives unexpected exceptions. The caller gets a 500 with the same request id. */
   readonly onError?: ((error: unknown, requestId: string) => void) | undefined
   /** Called once for each request, when its answer is ready. */
   readonly onRequest?: ((facts: RequestFacts) => void) | undefined
-  /** Milliseconds for `durationMs`, from any origin. */
+  /** Milliseconds from any origin. `durationMs` is measured with it. */
   readonly now?: (() => number) | undefined
 }
 
 export type MetricsText = { readonly contentType: string; readonly text: string }
 
-/** What a log line or a metric of one request is made of. `route` is the pattern, not the path; empty when none matched. */
+/** One request, for a log line or a metric. */
 export type RequestFacts = {
   readonly method: string
+  /** The route's pattern, not the path. Empty if no route matched. */
   readonly route: string
   readonly status: number
   readonly durationMs: number
   readonly requestId: string
-  /** Absent when the request was refused before its key was known. */
+  /** Absent if the request was refused before its API key was read. */
   readonly projectId?: string
   readonly errorCode?: ErrorCode
-  /** Why the storage is away. For the operator: the caller is not told. */
+  /** Why the storage is unavailable. The operator sees the reason, the caller does not. */
   readonly reason?: string
 }
 
@@ -47,18 +54,31 @@ const KIB = 1024
 
 const defaults = {
   cronBudgetMs: 10_000,
-  // JSON may spend six bytes on a character: the longest message with the longest metadata, and the longest answer, fit however they are written.
+  // JSON can take six bytes for one character. The longest message with the longest metadata must
+  // fit in any notation, and so must the longest answer.
   maxBodyBytes: 512 * KIB,
   maxAnswerBytes: 6 * KIB * KIB + 64 * KIB,
   now: () => performance.now(),
 }
 
+/** One or more non-empty segments of legal URL characters. */
+const BASE_PATH = /^(?:\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+)+$/i
+
 export type HttpDeps = HttpOptions & { readonly [K in keyof typeof defaults]: (typeof defaults)[K] }
 
-export const withDefaults = (options: HttpOptions): HttpDeps => ({
-  ...options,
-  cronBudgetMs: options.cronBudgetMs ?? defaults.cronBudgetMs,
-  maxBodyBytes: options.maxBodyBytes ?? defaults.maxBodyBytes,
-  maxAnswerBytes: options.maxAnswerBytes ?? defaults.maxAnswerBytes,
-  now: options.now ?? defaults.now,
-})
+/** Throws a RangeError if `basePath` is not a path that a URL can contain. */
+export function withDefaults(options: HttpOptions): HttpDeps {
+  const { basePath } = options
+  if (basePath !== undefined && !BASE_PATH.test(basePath))
+    throw new RangeError(
+      `basePath is ${JSON.stringify(basePath)}. It must be a URL path that starts with "/" and ` +
+        'does not end with "/", such as "/messaging". Leave it out if the app is at the root.',
+    )
+  return {
+    ...options,
+    cronBudgetMs: options.cronBudgetMs ?? defaults.cronBudgetMs,
+    maxBodyBytes: options.maxBodyBytes ?? defaults.maxBodyBytes,
+    maxAnswerBytes: options.maxAnswerBytes ?? defaults.maxAnswerBytes,
+    now: options.now ?? defaults.now,
+  }
+}

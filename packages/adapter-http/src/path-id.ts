@@ -1,13 +1,36 @@
 import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import type { Context } from 'hono'
+import type { Env } from './env.js'
 
-// What cannot be an id is looked up as the one that nothing has: the same 404 at the same place in the order of
-// checks, and no odd text (NUL, broken percent-encoding, a megabyte) reaches a store.
-const NOBODY = '00000000-0000-0000-0000-000000000000'
+// An illegal id is replaced by an id that no row has. The answer is then the same 404 after the
+// same checks, and no odd text (NUL, broken percent-encoding, a megabyte) reaches a store.
+const UNUSED_ID = '00000000-0000-0000-0000-000000000000'
 
-export const idIn = (segment: string): string => (isUuid(segment) ? segment.toLowerCase() : NOBODY)
+export const idIn = (segment = ''): string => (isUuid(segment) ? segment.toLowerCase() : UNUSED_ID)
 
-/** Any text may name a session or an end user, but for the empty one: that names none. */
+/**
+ * Returns a session id or an end user's id. A text that no store accepts becomes empty: no row has
+ * that.
+ */
 export const textIn = (segment: string): string => (isStorableText(segment) ? segment : '')
 
-/** An agent goes by its id or by its name. */
-export const agentIn = (segment: string): string => (isAgentName(segment) ? segment : idIn(segment))
+/** Returns an agent's id or name. */
+export const agentIn = (segment = ''): string => (isAgentName(segment) ? segment : idIn(segment))
+
+/** Returns the agent that the path names as `:id`. */
+export const agentRef = (c: Context<Env>) => ({
+  projectId: c.get('projectId'),
+  agent: agentIn(c.req.param('id')),
+})
+
+/** Returns the message that the path names as `:id` and `:messageId`. */
+export const messageRef = (c: Context<Env>) => ({
+  ...agentRef(c),
+  messageId: idIn(c.req.param('messageId')),
+})
+
+/** Returns the webhook that the path names as `:id`. */
+export const webhookRef = (c: Context<Env>) => ({
+  projectId: c.get('projectId'),
+  webhookId: idIn(c.req.param('id')),
+})

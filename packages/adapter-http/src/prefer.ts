@@ -1,9 +1,12 @@
-/** What a caller prefers about waiting (RFC 7240 §4.1, §4.3). Other preferences, and what does not parse, count as not sent. */
+/**
+ * A caller's preferences about waiting (RFC 7240 §4.1, §4.3). Other or malformed preferences are
+ * ignored.
+ */
 export type Preferences = { readonly waitSeconds?: number; readonly respondAsync: boolean }
 
 const NONE: Preferences = { respondAsync: false }
 
-/** Reads the `Prefer` header, or several of them joined by commas. The first mention of a preference counts. */
+/** Reads one or more `Prefer` headers, joined by commas. The first value of a preference counts. */
 export function readPrefer(header: string | undefined): Preferences {
   if (header === undefined) return NONE
   const preferences = new Map<string, string>()
@@ -19,11 +22,14 @@ export function readPrefer(header: string | undefined): Preferences {
   }
 }
 
-/** How long to wait: `respond-async` asks for no wait, unless `wait` says how long one is welcome (RFC 7240 §4.3). */
+/** Returns the wait. `respond-async` means no wait, unless `wait` is given too (RFC 7240 §4.3). */
 export const waitMsOf = ({ waitSeconds, respondAsync }: Preferences): number | undefined =>
   waitSeconds === undefined ? (respondAsync ? 0 : undefined) : waitSeconds * 1_000
 
-/** The `Preference-Applied` header. `respond-async` applies to an answer that comes without a response, `wait` up to what the service grants. */
+/**
+ * Returns the `Preference-Applied` header. `respond-async` was applied if the answer has no
+ * response. `wait` was applied if the service allows a wait of that length.
+ */
 export function appliedOf(
   { waitSeconds, respondAsync }: Preferences,
   { maxWaitMs, isAsync }: { maxWaitMs: number; isAsync: boolean },
@@ -37,7 +43,7 @@ export function appliedOf(
 
 const unquoted = (value: string): string => (/^".*"$/.test(value) ? value.slice(1, -1) : value)
 
-/** Splits at `separator`, but not inside a quoted string. */
+/** Splits at `separator`, except inside a quoted string. */
 function splitUnquoted(text: string, separator: string): string[] {
   const parts = ['']
   let isQuoted = false

@@ -76,9 +76,9 @@ describe('V: bodies', () => {
     const { json } = await post('{"message":7,"metadata":null}')
     expect(json.error).toEqual({
       code: 'BAD_REQUEST',
-      message: 'sessionId must be a string; message must be a string; metadata must be an object',
+      message: 'sessionId is required; message must be a string; metadata must be an object',
       issues: [
-        { path: 'sessionId', message: 'must be a string' },
+        { path: 'sessionId', message: 'is required' },
         { path: 'message', message: 'must be a string' },
         { path: 'metadata', message: 'must be an object' },
       ],

@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler, Next } from 'hono'
-import { noted } from './document/describe-route.js'
+import { annotated } from './document/describe-route.js'
 import { refuse, type HttpError } from './errors.js'
 import type { Env } from './env.js'
 import { isNestedDeeper } from './json-depth.js'
@@ -15,31 +15,38 @@ const refusals = [
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads the body as JSON text, bounded in bytes and in depth, for the validator that comes next. Where the sender says
- * how long the body is, nothing is read of one that is too long; else reading stops at the limit.
+ * Reads the body as JSON text for the validator that follows. Limits its bytes and its depth. A
+ * body whose `Content-Length` is too large is not read at all. Other bodies are read up to the
+ * limit.
  */
 export function readJson(maxBytes: number): MiddlewareHandler<Env> {
-  return noted(read, { errors: refusals })
+  return annotated(read, { errors: refusals })
 
   async function read(c: Context<Env>, next: Next) {
-    const refused = headerProblem(c, maxBytes)
-    if (refused) return refuse(c, refused)
-    const held = { ...c.req.bodyCache }
+    const problem = headerProblem(c, maxBytes)
+    if (problem) return refuse(c, problem)
+    const cached = { ...c.req.bodyCache }
     const text = await readText(c, maxBytes)
     if (typeof text !== 'string') return refuse(c, text)
     if (isNestedDeeper(text, MAX_DEPTH))
-      return refuse(c, { kind: 'body_malformed', reason: `is nested more than ${MAX_DEPTH} deep` })
-    // Where Hono keeps a text that was read, and where its validator finds it: the body is read, and then parsed, once. Its bytes, which
-    // Hono would keep beside it, go, but for those that the host has read.
-    c.req.bodyCache = Object.assign(held, { text: Promise.resolve(text) })
+      return refuse(c, {
+        kind: 'body_malformed',
+        reason: `must not nest more than ${MAX_DEPTH} levels deep`,
+      })
+    // Hono's validator takes the text from this cache, so the body is read and parsed once. The
+    // cache loses the bytes that were just read, and keeps the entries that the host made.
+    c.req.bodyCache = Object.assign(cached, { text: Promise.resolve(text) })
     return next()
   }
 }
 
-/** As `readJson`, for bodies that may be left out: a request without one counts as `{}`, whatever type it says that has. */
+/**
+ * As `readJson`, for an optional body. A request without a body counts as `{}`, whatever its
+ * `Content-Type`.
+ */
 export const readJsonIfSent = (maxBytes: number): MiddlewareHandler<Env> => {
   const read = readJson(maxBytes)
-  return noted(readIfSent, { errors: refusals, isBodyOptional: true })
+  return annotated(readIfSent, { errors: refusals, isBodyOptional: true })
 
   async function readIfSent(c: Context<Env>, next: Next) {
     if (!isBodyless(c)) return read(c, next)
@@ -48,7 +55,10 @@ export const readJsonIfSent = (maxBytes: number): MiddlewareHandler<Env> => {
   }
 }
 
-/** A length of 0 is the sender's own word; without any, a body that was read before would look the same. */
+/**
+ * Without a length, a body that the host has read looks like no body. `Content-Type` then tells
+ * them apart.
+ */
 const isBodyless = ({ req }: Context<Env>): boolean => {
   const length = req.header('content-length')
   if (req.header('transfer-encoding') !== undefined) return false
@@ -60,7 +70,7 @@ function headerProblem(c: Context<Env>, maxBytes: number): HttpError | undefined
   if (type === undefined || !isJson(type))
     return {
       kind: 'media_type_unsupported',
-      reason: 'Send JSON, with "Content-Type: application/json"',
+      reason: 'Send JSON with "Content-Type: application/json"',
     }
   const encoding = c.req.header('content-encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity')
@@ -70,7 +80,10 @@ function headerProblem(c: Context<Env>, maxBytes: number): HttpError | undefined
     : undefined
 }
 
-/** `application/json`; of its parameters only a charset matters, and JSON has just one (RFC 8259 §8.1). */
+/**
+ * Accepts `application/json`. The only legal charset is UTF-8 (RFC 8259 §8.1); other parameters are
+ * ignored.
+ */
 function isJson(contentType: string): boolean {
   if (contentType === 'application/json') return true
   const [type, ...parameters] = contentType
@@ -95,7 +108,7 @@ async function readText(c: Context<Env>, maxBytes: number): Promise<string | Htt
     if (text.charCodeAt(0) !== BYTE_ORDER_MARK) return text
     return {
       kind: 'body_malformed',
-      reason: 'begins with a byte order mark, which JSON must not (RFC 8259 §8.1)',
+      reason: 'must not begin with a byte order mark (RFC 8259 §8.1)',
     }
   } catch {
     return { kind: 'body_malformed', reason: 'is not valid UTF-8' }
@@ -103,20 +116,22 @@ async function readText(c: Context<Env>, maxBytes: number): Promise<string | Htt
 }
 
 async function readBytes({ req }: Context<Env>, maxBytes: number): Promise<Uint8Array | HttpError> {
-  const isHeld = Object.keys(req.bodyCache).length > 0 // by a middleware of the host that read it
-  const isMeasured =
+  /** A middleware of the host has read the body, and Hono keeps it. */
+  const isCached = Object.keys(req.bodyCache).length > 0
+  const hasLength =
     Number(req.header('content-length')) >= 0 && req.header('transfer-encoding') === undefined
-  if (req.raw.bodyUsed && !isHeld) return { kind: 'body_consumed' }
+  if (req.raw.bodyUsed && !isCached) return { kind: 'body_consumed' }
   try {
     const bytes =
-      isHeld || isMeasured
+      isCached || hasLength
         ? new Uint8Array(await req.arrayBuffer())
         : await readUpTo(req.raw.body, maxBytes)
     return bytes === undefined || bytes.length > maxBytes
       ? { kind: 'body_too_large', maxBytes }
       : bytes
   } catch (error) {
-    // A TypeError says that somebody else has the body; anything else, that the sender left.
+    // A TypeError means that other code has read the body. Any other error means that the sender
+    // left.
     const isConsumed = error instanceof TypeError && !req.raw.signal.aborted
     return isConsumed
       ? { kind: 'body_consumed' }
@@ -124,7 +139,7 @@ async function readBytes({ req }: Context<Env>, maxBytes: number): Promise<Uint8
   }
 }
 
-/** Undefined when there is more. */
+/** Returns undefined if the body is longer. */
 async function readUpTo(
   body: ReadableStream<Uint8Array> | null,
   maxBytes: number,

@@ -2,20 +2,29 @@ import { type JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject, isUuid } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
-/** Checked as an object and handed on as the very object that was sent: a copy could lose or assign a key such as `__proto__`. */
+/** Makes a schema's message: `is required` if the value is missing, else `problem`. */
+export const orMissing = (problem: string) => ({
+  error: ({ input }: { readonly input: unknown }) =>
+    input === undefined ? 'is required' : problem,
+})
+
+/** Keeps the very object that was sent: a copy could lose or assign a key such as `__proto__`. */
 export const jsonObject = z
-  .custom<JsonObject>(isJsonObject, 'must be an object')
+  .custom<JsonObject>(isJsonObject, orMissing('must be an object'))
   .meta({ shown: { type: 'object' } })
 
-export const text = z.string('must be a string')
+export const text = z.string(orMissing('must be a string'))
 export const boolean = z.boolean('must be true or false')
 export const number = z.number('must be a number')
 
 export const id = text.refine(isUuid, 'must be a UUID').toLowerCase().meta({ format: 'uuid' })
 
-/** ISO 8601 with a zone; as ms since 1970. */
+/** ISO 8601 with a time zone. Gives milliseconds since 1970. */
 export const instant = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 instant such as 2026-01-31T12:00:00Z' })
+  .datetime({
+    offset: true,
+    error: 'must be an ISO 8601 instant with a time zone, such as 2030-01-31T12:00:00Z',
+  })
   .transform((at) => Date.parse(at))
 
 /** `limit` and `cursor` of a list. */
@@ -25,17 +34,17 @@ export const paging = {
     .transform(Number)
     .default(20)
     .meta({ shown: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
-  cursor: id.optional().meta({ description: 'The `nextCursor` of the page before.' }),
+  cursor: id.optional().meta({ description: 'The `nextCursor` of the previous page.' }),
 }
 
 export const oneOf = <const T extends readonly string[]>(words: T) =>
-  z.enum(words, `must be one of: ${words.join(', ')}`)
+  z.enum(words, orMissing(`must be one of: ${words.join(', ')}`))
 
-/** `?force=true` of a deletion that would take with it what is not done. */
+/** `?force=true` of a deletion that would delete unfinished work. */
 export const forced = z.object({
   force: oneOf(['true', 'false'])
     .optional()
-    .meta({ description: '`true`: with what is not done yet.' }),
+    .meta({ description: '`true`: deletes messages that are not final too.' }),
 })
 
 export const pageOf = ({
@@ -49,7 +58,7 @@ export const pageOf = ({
   ...(cursor !== undefined && { cursor }),
 })
 
-/** Without the members that are undefined: for filters, whose absent fields do not filter. */
+/** Removes fields that are undefined. An absent field does not filter. */
 export const defined = <T extends object>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>

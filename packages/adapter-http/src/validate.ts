@@ -1,29 +1,36 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import { noted } from './document/describe-route.js'
-import { refuse } from './errors.js'
+import { annotated } from './document/describe-route.js'
 import type { Env } from './env.js'
+import { refuse } from './errors.js'
 
-// Shapes are checked here (types, and what must be there); sizes and rules are the service's, so that embedders meet them too.
+// This layer checks types and required fields. The service checks sizes and rules, for embedders
+// too.
 
-/** The JSON body, as `readJson` left it. Fields that the schema does not name are dropped. */
+/**
+ * Checks the JSON body that `readJson` has read. Fields that the schema does not name are dropped.
+ */
 export const validBody = <S extends z.ZodType>(schema: S) =>
-  noted(zValidator('json', schema, refuseInvalid, compiled), { body: schema, errors: ['invalid'] })
+  annotated(zValidator('json', schema, refuseInvalid, synchronous), {
+    body: schema,
+    errors: ['invalid'],
+  })
 
 export const validQuery = <S extends z.ZodType>(schema: S) =>
-  noted(zValidator('query', schema, refuseInvalid, compiled), {
+  annotated(zValidator('query', schema, refuseInvalid, synchronous), {
     query: schema,
     errors: ['invalid'],
   })
 
-/** zod's compiled parser is the synchronous one; the validator would call `safeParseAsync`. For a generic schema its result type cannot be met. */
-const compiled = {
+/** Only zod's synchronous parser is compiled. The validator calls `safeParseAsync` by default. */
+const synchronous = {
+  // TypeScript cannot match the result type of a generic schema.
   validationFunction: (schema: z.ZodType, value: unknown) => schema.safeParse(value) as never,
 }
 
-/** A list of a hundred thousand wrong items would be answered with a hundred times its size. */
-const MOST_ISSUES = 20
+/** Without this limit, a list of 100,000 wrong items gets an answer of 100 times its size. */
+const MAX_ISSUES = 20
 
 function refuseInvalid(
   result: { success: true } | { success: false; error: z.core.$ZodError },
@@ -31,7 +38,7 @@ function refuseInvalid(
 ) {
   if (result.success) return undefined
   const issues = result.error.issues
-    .slice(0, MOST_ISSUES)
+    .slice(0, MAX_ISSUES)
     .map(({ path, message }) => ({ path: path.join('.') || 'body', message }))
   return refuse(c as Context<Env>, { kind: 'invalid', issues })
 }

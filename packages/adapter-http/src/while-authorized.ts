@@ -2,7 +2,7 @@ import type { AnswerStream, MessagingService } from '@org/agent-messaging-core'
 
 type Watch = {
   readonly service: Pick<MessagingService, 'keys' | 'policy'>
-  /** The API key that the stream was opened with. */
+  /** The API key that opened the stream. */
   readonly key: string
   /** Milliseconds from any origin. */
   readonly now: () => number
@@ -10,15 +10,16 @@ type Watch = {
 type Events = Pick<AnswerStream, 'next' | 'return'>
 
 /**
- * The stream for as long as its key opens anything: before an event goes out, the key is looked at anew if that was last done a heartbeat
- * ago. Each heartbeat has an event, so one that is revoked or expires ends its streams within two of them. A storage that is away ends none.
+ * Ends the stream after its API key was revoked or has expired. The key is checked before an event
+ * is sent, if the last check is a heartbeat ago. Each heartbeat is an event, so the stream ends
+ * within two heartbeats. An unavailable storage does not end the stream.
  */
 export function whileAuthorized(stream: AnswerStream, { service, key, now }: Watch): Events {
-  let lookedAt = now()
+  let checkedAt = now()
 
-  async function isOver(): Promise<boolean> {
-    if (now() - lookedAt < service.policy.stream.heartbeatMs) return false
-    lookedAt = now()
+  async function isRevoked(): Promise<boolean> {
+    if (now() - checkedAt < service.policy.stream.heartbeatMs) return false
+    checkedAt = now()
     const found = await service.keys.authenticate(key)
     return found.isErr() && found.error.kind === 'unauthorized'
   }
@@ -26,7 +27,7 @@ export function whileAuthorized(stream: AnswerStream, { service, key, now }: Wat
   return {
     async next() {
       const next = await stream.next()
-      if (next.done || !(await isOver())) return next
+      if (next.done || !(await isRevoked())) return next
       await stream.return?.()
       return { done: true, value: undefined }
     },

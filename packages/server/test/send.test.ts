@@ -188,7 +188,7 @@ describe('send', SLOWLY, () => {
     await cli(`agents create other --handler other --agents ${others} --start`, env)
     await until(async () => (await json('agents show other', env))['state'] === 'error')
     expect((await cli('send other Hello', env)).stderr).toBe(
-      'the server refuses it: The agent is not running: it is in state error; agent-messaging agents show other says why\n',
+      'the server refuses it: The agent is not running: its state is error. agent-messaging agents show other shows the reason\n',
     )
   })
 

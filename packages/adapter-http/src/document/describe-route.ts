@@ -4,9 +4,19 @@ import type { ResultAsync } from 'neverthrow'
 import type { z } from 'zod'
 import type { HttpError } from '../errors.js'
 import type { AnswerHeader, RequestHeader } from './headers.js'
-import type { SecurityScheme } from './security.js'
 
-/** One success. JSON unless `mediaType` says otherwise; nothing at all without a `body`. */
+const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
+
+/** The roles of `apiKey` are the permissions that the key must have. */
+export const securitySchemes = {
+  apiKey: bearer('An API key of the project (`amk_…`). Its roles are the required permissions.'),
+  runToken: bearer('The token of one run (`amr_…`). A runtime gets it with the message.'),
+  cronSecret: bearer('The `CRON_SECRET` of the operator.'),
+  metricsToken: bearer('The metrics token of the operator.'),
+} as const
+type SecurityScheme = keyof typeof securitySchemes
+
+/** A success. Its body is JSON unless `mediaType` says otherwise. */
 export type DescribedAnswer = {
   readonly description: string
   readonly body?: z.ZodType
@@ -14,7 +24,7 @@ export type DescribedAnswer = {
   readonly headers?: readonly AnswerHeader[]
 }
 
-/** What a handler adds to the description of every route that it stands in: what it lets through, reads and refuses with. */
+/** A handler's part in the description of its routes: access, input and errors. */
 export type HandlerNotes = {
   readonly security?: { readonly [Scheme in SecurityScheme]?: readonly string[] }
   readonly query?: z.ZodType
@@ -23,38 +33,40 @@ export type HandlerNotes = {
   readonly errors?: readonly HttpError['kind'][]
 }
 
-/** What is said beside a route: all that its other handlers cannot know. */
+/** The parts of a route's description that its handlers do not add. */
 export type RouteNotes = HandlerNotes & {
   readonly operationId: string
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  /** Of a route that takes them all in Hono's eyes. */
+  /** The methods of a route that is registered with `all`. */
   readonly methods?: readonly string[]
   readonly requestHeaders?: readonly RequestHeader[]
-  /** Of its use case; see `describeRoute`. */
+  /** The errors of its use case. See `describeRoute`. */
   readonly refusals?: { readonly [Kind in HttpError['kind']]?: true }
   readonly answers: { readonly [status: number]: DescribedAnswer }
 }
 
-const notes = new WeakMap<object, readonly (HandlerNotes | RouteNotes)[]>()
+const notesByHandler = new WeakMap<object, readonly (HandlerNotes | RouteNotes)[]>()
 
-/** The handler itself, remembered with what the OpenAPI document is to say of it. So what is documented is what runs. */
-export function noted<H extends object>(handler: H, what: HandlerNotes): H {
-  notes.set(handler, [what])
+/**
+ * Attaches notes to a handler, and returns the handler. The document describes the code that runs.
+ */
+export function annotated<H extends object>(handler: H, notes: HandlerNotes): H {
+  notesByHandler.set(handler, [notes])
   return handler
 }
 
-/** The handler itself, remembered with all that is to be said of its parts. */
-export function notedAs<H extends object>(handler: H, parts: readonly object[]): H {
-  notes.set(handler, notesIn(parts))
+/** Attaches the notes of all `parts` to a handler that is made of them. */
+export function annotatedAs<H extends object>(handler: H, parts: readonly object[]): H {
+  notesByHandler.set(handler, notesIn(parts))
   return handler
 }
 
 const notesIn = (handlers: readonly object[]) =>
-  handlers.flatMap((handler) => notes.get(handler) ?? [])
+  handlers.flatMap((handler) => notesByHandler.get(handler) ?? [])
 
-/** What a use case refuses with, but for what every route with a key, and every one with a body or a query, notes itself. */
+/** The errors of a use case, except those that the handlers for keys, bodies and queries note. */
 type RefusalOf<UseCase> = UseCase extends (
   ...input: never[]
 ) => ResultAsync<unknown, { kind: infer Kind extends HttpError['kind'] }>
@@ -66,17 +78,17 @@ type Refusals<UseCase> = [RefusalOf<UseCase>] extends [never]
 export type Service = MessagingService
 
 /**
- * Stands first in a route and only describes it. With the use case that the route is for, all refusals of that must be named:
- * a new one does not compile until it is documented.
+ * Makes a handler that does nothing but describe its route. `UseCase` is the use case that the
+ * route calls. The notes must name each of its errors: an undocumented error does not compile.
  */
 export const describeRoute = <UseCase = undefined>(
-  what: RouteNotes & Refusals<UseCase>,
+  notes: RouteNotes & Refusals<UseCase>,
 ): MiddlewareHandler =>
-  noted((_, next) => next(), { ...what, errors: [...(what.errors ?? []), ...kindsIn(what)] })
+  annotated((_, next) => next(), { ...notes, errors: [...(notes.errors ?? []), ...kindsIn(notes)] })
 
 const kindsIn = ({ refusals = {} }: RouteNotes) => Object.keys(refusals) as HttpError['kind'][]
 
-/** Everything that the handlers of one route say, or undefined if nobody describes it. */
+/** Combines the notes of a route's handlers. Returns undefined if the route has no description. */
 export function notesOf(handlers: readonly object[]): RouteNotes | undefined {
   const all = notesIn(handlers)
   const described = all.find((one): one is RouteNotes => 'operationId' in one)

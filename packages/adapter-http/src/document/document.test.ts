@@ -60,10 +60,7 @@ describe('the document and the routes', () => {
         path.replaceAll(/\{\w+\}/g, UNKNOWN_ID),
         { key: 'nobody-has-this' },
       )
-      expect([status, json?.error?.message], path).not.toEqual([
-        404,
-        'There is nothing at this path',
-      ])
+      expect([status, json?.error?.message], path).not.toEqual([404, 'No such route'])
       expect(status, `${method} ${path}`).not.toBe(405)
     }
   })

@@ -1,23 +1,28 @@
 import type { RouterRoute } from 'hono/types'
 import { errorSchema } from '../wire/error.js'
+import { securitySchemes } from './describe-route.js'
 import { errorComponents } from './errors.js'
 import { webhooksOf } from './events.js'
 import { answerHeaders, requestHeaders } from './headers.js'
 import { schemaWriter } from './json-schema.js'
 import { describedRoutes, pathsOf } from './operations.js'
-import { securitySchemes } from './security.js'
 
-const description = `Send messages to agents and wait for their answers; learn of answers and of what happens to agents by signed webhooks.
+const description = `Send messages to agents and wait for their answers. Signed webhooks report
+answers and events of agents.
 
-Bodies are JSON in UTF-8, instants ISO 8601 in UTC. Lists are \`{"data": […], "nextCursor": …}\`. An answer may have more fields in a later
-version. Every answer has an \`X-Request-Id\`, which a request may bring along (1 to 128 of A-Z, a-z, 0-9, \`.\`, \`_\`, \`-\`). HEAD answers as GET does,
-without the body, but for streams and the cron route; other methods of a path that has some are a 405 with \`Allow\`. What is not well-formed
-HTTP gets a bare 400, 408, 417 or 431.`
+Bodies are JSON in UTF-8. Instants are ISO 8601 in UTC. A list is
+\`{"data": […], "nextCursor": …}\`. Later versions can add fields to answers.
 
-/** What belongs to no one operation. */
-const EVERYWHERE = ['internal', 'route_not_found', 'method_not_allowed'] as const
+Every answer has an \`X-Request-Id\`. A request can send its own: 1 to 128 characters of A-Z, a-z,
+0-9, \`.\`, \`_\` and \`-\`.
 
-/** Its parts, as OpenAPI names them. What is in them is for the tools that read such documents. */
+HEAD answers like GET, without the body. Streams and the cron route do not accept HEAD. A method
+that a path does not accept gets a 405 with \`Allow\`. Malformed HTTP gets a bare 400, 408, 417 or 431.`
+
+/** Errors that belong to no single operation. */
+const COMMON_ERRORS = ['internal', 'route_not_found', 'method_not_allowed'] as const
+
+/** The parts of an OpenAPI document. Tools read their contents. */
 type OpenApiDocument = {
   readonly openapi: string
   readonly jsonSchemaDialect: string
@@ -27,7 +32,7 @@ type OpenApiDocument = {
   readonly components: object
 }
 
-/** The OpenAPI 3.1 document of an app that has these routes. */
+/** Returns the OpenAPI 3.1 document of an app with these routes. */
 export function openApiDocument(
   routes: readonly RouterRoute[],
   headerPrefix: string,
@@ -35,7 +40,10 @@ export function openApiDocument(
   const { write, components } = schemaWriter()
   const operations = describedRoutes(routes)
   write(errorSchema, 'output')
-  const errors = new Set([...operations.flatMap(({ notes }) => notes.errors ?? []), ...EVERYWHERE])
+  const errors = new Set([
+    ...operations.flatMap(({ notes }) => notes.errors ?? []),
+    ...COMMON_ERRORS,
+  ])
   return {
     openapi: '3.1.0',
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',

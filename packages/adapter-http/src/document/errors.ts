@@ -5,7 +5,7 @@ import { headerRefs } from './headers.js'
 
 type Kind = HttpError['kind']
 type ErrorOf<K extends Kind> = HttpError & { kind: K }
-/** The kinds that carry facts, and an example of these. */
+/** Example facts for each kind of error that carries any. */
 type Facts = {
   readonly [K in Kind as Exclude<keyof ErrorOf<K>, 'kind'> extends never ? never : K]: Omit<
     ErrorOf<K>,
@@ -13,35 +13,38 @@ type Facts = {
   >
 }
 const facts: Facts = {
-  invalid: { issues: [{ path: 'message', message: 'must be a string' }] },
+  invalid: { issues: [{ path: 'message', message: 'is required' }] },
   body_malformed: { reason: 'is not valid JSON' },
   principal_invalid: { reason: 'type must be "service" or "end_user"', endUserIdMissing: false },
   forbidden: { permission: 'project:message' },
   method_not_allowed: { allow: ['GET', 'HEAD'] },
   agent_not_running: { state: 'starting', retryInMs: 1_000 },
   body_too_large: { maxBytes: 524_288 },
-  media_type_unsupported: { reason: 'Send JSON, with "Content-Type: application/json"' },
-  unavailable: { reason: 'a reason that the caller is not told' },
+  media_type_unsupported: { reason: 'Send JSON with "Content-Type: application/json"' },
+  unavailable: { reason: 'a reason that the caller does not see' },
 }
 
-// Each kind is put together with the facts of its own kind, which TypeScript cannot follow through the look-up.
+// TypeScript cannot see that each kind gets the facts of its own kind.
 const exampleOf = (kind: Kind) =>
   refusalOf({ kind, ...(facts as { [K in Kind]?: object })[kind] } as HttpError)
 
-/** The answers to these errors, by status. What is said of each is what a caller is told. */
+/**
+ * Describes the answers to these errors, by status. The descriptions are the messages that callers
+ * get.
+ */
 export function errorAnswers(kinds: readonly Kind[]) {
   const byStatus = groupedBy([...new Set(kinds)], (kind) => statuses[exampleOf(kind).code])
   return Object.fromEntries(
-    [...byStatus].map(([status, those]) => [
+    [...byStatus].map(([status, sameStatus]) => [
       status,
-      those.length > 1 ? errorAnswer(those) : answerRef(those),
+      sameStatus.length > 1 ? errorAnswer(sameStatus) : answerRef(sameStatus),
     ]),
   )
 }
 
 const answerRef = ([kind]: readonly Kind[]) => ({ $ref: `#/components/responses/${kind}` })
 
-/** The components that those answers are made of. */
+/** The components that `errorAnswers` refers to. */
 export const errorComponents = (kinds: readonly Kind[]) => ({
   examples: Object.fromEntries(kinds.map((kind) => [kind, errorExample(kind)])),
   responses: Object.fromEntries(kinds.map((kind) => [kind, errorAnswer([kind])])),

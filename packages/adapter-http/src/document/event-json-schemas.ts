@@ -1,7 +1,7 @@
 import { eventSchemas } from '../wire/event.js'
 import { schemaWriter, type JsonSchema } from './json-schema.js'
 
-/** By event, the JSON Schema of what its receivers get; each stands by itself. */
+/** Returns a self-contained JSON Schema for each event. */
 export const eventJsonSchemas = (): ReadonlyMap<string, JsonSchema> =>
   new Map(
     eventSchemas.map(({ name, id, schema }) => {

@@ -3,18 +3,19 @@ import { eventSchemas } from '../wire/event.js'
 import type { schemaWriter } from './json-schema.js'
 
 const summaries: { readonly [Name in EventName]: string } = {
-  'message.responded': 'A message was answered; also one whose answer a 200 carried',
-  'agent.started': 'An agent runs',
-  'agent.stopped': 'An agent was stopped',
-  'agent.error': 'A message failed for good, or an agent as a whole did',
-  'webhook.disabled': 'Another webhook of the project was disabled for its failures',
-  'webhook.test': 'Somebody asked for a test of this webhook',
+  'message.responded': 'A message was answered, even if a 200 already carried the answer',
+  'agent.started': 'An agent started',
+  'agent.stopped': 'An agent stopped',
+  'agent.error': 'A message failed and will not be retried, or an agent failed',
+  'webhook.disabled': 'Another webhook of the project was disabled because of its failures',
+  'webhook.test': 'A test event was requested for this webhook',
 }
 
-const description = `Verify the signature over the raw body before parsing it, deduplicate by the delivery's id, answer 2xx quickly
-and work afterwards. Anything but a 2xx is retried, with the same id and the same bytes, until the schedule ends.`
+const description = `Verify the signature over the raw body before you parse it. Deduplicate by the
+delivery id. Answer 2xx quickly, then do the work. Any other answer is retried with the same id and
+the same bytes, until the schedule ends.`
 
-/** OpenAPI's webhooks object: what a receiver gets, with the headers that `headerPrefix` begins. */
+/** Returns OpenAPI's webhooks object. The service's own headers start with `headerPrefix`. */
 export function webhooksOf(headerPrefix: string, write: ReturnType<typeof schemaWriter>['write']) {
   const parameters = deliveryHeaders(headerPrefix)
   return Object.fromEntries(
@@ -22,13 +23,11 @@ export function webhooksOf(headerPrefix: string, write: ReturnType<typeof schema
       name,
       {
         post: {
-          ...{
-            operationId: `on${id}`,
-            tags: ['Events'],
-            summary: summaries[name],
-            description,
-            parameters,
-          },
+          operationId: `on${id}`,
+          tags: ['Events'],
+          summary: summaries[name],
+          description,
+          parameters,
           requestBody: {
             required: true,
             content: { 'application/json': { schema: write(schema, 'output') } },
@@ -36,11 +35,13 @@ export function webhooksOf(headerPrefix: string, write: ReturnType<typeof schema
           responses: {
             '2XX': {
               description:
-                'It is accepted. What the answer holds is kept with the attempt, its first 16 KiB.',
+                'The delivery is accepted. The attempt keeps the first 16 KiB of the answer’s ' +
+                'body.',
             },
             default: {
               description:
-                'It is not, and is sent again later; `Retry-After` only ever lengthens the wait.',
+                'The delivery is retried later. `Retry-After` can lengthen the wait, never ' +
+                'shorten it.',
             },
           },
         },
@@ -49,31 +50,38 @@ export function webhooksOf(headerPrefix: string, write: ReturnType<typeof schema
   )
 }
 
-const header = (name: string, words: string, required = true) => ({
+const header = (name: string, description: string, required = true) => ({
   name,
   in: 'header',
   required,
-  description: words,
+  description,
   schema: { type: 'string' },
 })
 
 const deliveryHeaders = (prefix: string) => [
-  header(`${prefix}-Delivery`, 'The delivery’s id, the same over all attempts: deduplicate by it.'),
-  header(`${prefix}-Event`, 'The event’s name.'),
+  header(
+    `${prefix}-Delivery`,
+    'The id of the delivery, the same for all attempts. Deduplicate by it.',
+  ),
+  header(`${prefix}-Event`, 'The name of the event.'),
   header(
     `${prefix}-Signature`,
-    '`sha256=` and the hex HMAC SHA-256 of the raw body. The key is the secret as it was shown, `whsec_` included; during a rotation, the old one.',
+    '`sha256=` and the HMAC SHA-256 of the raw body in hex. The key is the secret with its ' +
+      '`whsec_`. During a rotation the key is the old secret.',
   ),
-  header('webhook-id', 'As in Standard Webhooks: the delivery’s id again.'),
-  header('webhook-timestamp', 'Seconds since 1970 at this attempt: refuse what is old.'),
+  header('webhook-id', 'The id of the delivery (Standard Webhooks).'),
+  header('webhook-timestamp', 'The time of this attempt in seconds since 1970. Refuse old ones.'),
   header(
     'webhook-signature',
-    '`v1,` and the base64 HMAC SHA-256 of `{webhook-id}.{webhook-timestamp}.{body}`; the key is the decoded part of the secret behind `whsec_`. Two of them, with a space between, during a rotation.',
+    '`v1,` and the HMAC SHA-256 of `{webhook-id}.{webhook-timestamp}.{body}` in base64. The key ' +
+      'is the base64-decoded rest of the secret after `whsec_`. During a rotation the header has ' +
+      'two signatures, separated by a space.',
   ),
   header(
     'traceparent',
-    'When the send had a valid one: its trace, and a parent id of this attempt (W3C Trace Context).',
+    'The trace of the send, with a parent id for this attempt (W3C Trace Context). Present if ' +
+      'the send had a valid one.',
     false,
   ),
-  header('tracestate', 'As the send had it.', false),
+  header('tracestate', 'The `tracestate` of the send.', false),
 ]

@@ -1,4 +1,4 @@
-/** `Map.groupBy`, which Node 20 has not. */
+/** `Map.groupBy`, which Node 20 lacks. */
 export function groupedBy<Key, Item>(
   items: readonly Item[],
   keyOf: (item: Item) => Key,

@@ -1,37 +1,37 @@
 const text = { type: 'string' }
 
-/** The headers of answers, beside `Content-Type` and `Cache-Control`. */
+/** The headers of answers, except `Content-Type` and `Cache-Control`. */
 export const answerHeaders = {
   'X-Request-Id': {
-    description: 'Names the request: the caller’s own if it sent one, else made here.',
+    description: 'The id of the request: the caller’s, or a new one.',
     required: true,
     schema: text,
   },
   Location: {
-    description: 'Where to read it from now on; relative.',
+    description: 'The path of the resource.',
     schema: { type: 'string', format: 'uri-reference' },
   },
   'Idempotent-Replayed': {
-    description: '`true` when an earlier message with this key was found.',
+    description: '`true` if an earlier send with this key created the message.',
     schema: { ...text, const: 'true' },
   },
   'Preference-Applied': {
-    description: 'What of `Prefer` was granted (RFC 7240).',
+    description: 'The preferences that were applied (RFC 7240).',
     schema: text,
     example: 'wait=5',
   },
   'Retry-After': {
-    description: 'Seconds after which it is worth while to ask again.',
+    description: 'Seconds to wait before the next try.',
     schema: { type: 'integer', minimum: 1 },
   },
   'WWW-Authenticate': {
-    description: 'Which credentials are wanted.',
+    description: 'The kind of credentials that the route requires.',
     schema: { ...text, const: 'Bearer' },
   },
-  ETag: { description: 'Names this version; send it as `If-None-Match`.', schema: text },
-  Allow: { description: 'The methods that the path takes.', schema: text, example: 'GET, HEAD' },
+  ETag: { description: 'The version. Send it as `If-None-Match`.', schema: text },
+  Allow: { description: 'The methods that the path accepts.', schema: text, example: 'GET, HEAD' },
   'X-Accel-Buffering': {
-    description: 'Tells nginx to pass on every event at once.',
+    description: 'Keeps nginx from buffering events.',
     schema: { ...text, const: 'no' },
   },
 } as const
@@ -47,12 +47,13 @@ const requestHeader = (name: string, description: string, schema: object = text)
 export const requestHeaders = {
   'Idempotency-Key': requestHeader(
     'Idempotency-Key',
-    'Sends to one agent with one key make one message; each of them waits for its one answer. Kept as long as the message.',
+    'Sends to the same agent with the same key create one message, and each waits for its ' +
+      'answer. The key is kept as long as the message.',
     { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-+\\--~ ]+$' },
   ),
   Prefer: requestHeader(
     'Prefer',
-    '`wait=N` waits at most N seconds, `respond-async` not at all (RFC 7240).',
+    '`wait=N` waits at most N seconds. `respond-async` does not wait (RFC 7240).',
     {
       ...text,
       examples: ['wait=5', 'respond-async'],
@@ -60,20 +61,20 @@ export const requestHeaders = {
   ),
   'If-None-Match': requestHeader(
     'If-None-Match',
-    'The `ETag` of what you have: when it is still that, the answer is an empty 304.',
+    'The `ETag` of your copy. If your copy is current, the answer is an empty 304.',
   ),
   traceparent: requestHeader(
     'traceparent',
-    'W3C Trace Context; handed on to the agent and to the webhooks of its answer.',
+    'W3C Trace Context. The agent and the webhooks of its answer get it too.',
   ),
   tracestate: requestHeader('tracestate', 'W3C Trace Context.'),
   'Last-Event-ID': requestHeader(
     'Last-Event-ID',
-    'The `id` of the last event that was seen: the stream goes on behind it.',
+    'The `id` of the last event that you received. The stream continues after it.',
   ),
 } as const
 export type RequestHeader = keyof typeof requestHeaders
 
-/** `{name: {$ref}}` for the headers of one answer. */
+/** Refers to the headers of one answer: `{name: {$ref}}`. */
 export const headerRefs = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

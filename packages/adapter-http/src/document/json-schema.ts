@@ -1,13 +1,17 @@
 import { z } from 'zod'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
-/** `input` is what a schema takes, `output` what it gives: they differ where something is optional or transformed. */
+/**
+ * A schema accepts its `input` and gives its `output`. Defaults and transformations make them
+ * differ.
+ */
 type Side = 'input' | 'output'
 type Adjust = { readonly zodSchema: z.core.$ZodType; readonly jsonSchema: Record<string, unknown> }
 
 /**
- * Turns zod schemas into JSON Schema 2020-12, the dialect of OpenAPI 3.1. A schema with an `id` in its meta becomes a component.
- * `shown` in its meta, a JSON Schema or another zod schema, stands for what zod cannot tell: a check of our own, a number in a query.
+ * Turns zod schemas into JSON Schema 2020-12, the dialect of OpenAPI 3.1. A schema with an `id` in
+ * its meta becomes a component. `shown` in its meta replaces a schema that zod cannot express, such
+ * as a custom check or a number in a query. It is a JSON Schema or another zod schema.
  */
 export function schemaWriter() {
   const components: Record<string, JsonSchema> = {}
@@ -18,21 +22,22 @@ export function schemaWriter() {
       $defs = {},
       ...written
     } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any', override: adjust })
-    for (const [id, component] of Object.entries($defs)) components[id] = atHome(component)
-    return atHome(written)
+    for (const [id, component] of Object.entries($defs))
+      components[id] = withComponentRefs(component)
+    return withComponentRefs(written)
   }
 
   function adjust({ zodSchema, jsonSchema }: Adjust): void {
     const { shown, examples } = z.globalRegistry.get(zodSchema) ?? {}
     if (shown) replace(jsonSchema, shown instanceof z.ZodType ? write(shown, 'output') : shown)
-    // zod leaves them out where anything inside is transformed. They are examples of what is sent.
+    // These are examples of the input. zod omits them if any part of the schema is transformed.
     if (examples) jsonSchema['examples'] = examples
-    // The format says as much, in words.
+    // The format already says what the pattern says.
     if (jsonSchema['format'] !== undefined) delete jsonSchema['pattern']
-    // zod's bounds of every integer.
+    // zod gives every integer these bounds.
     if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum']
     if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum']
-    // An answer may have more fields in a later version: a client must not refuse it for them.
+    // A client must not refuse an answer that has more fields in a later version.
     if (jsonSchema['additionalProperties'] === false && !isStrict(zodSchema))
       delete jsonSchema['additionalProperties']
   }
@@ -40,7 +45,7 @@ export function schemaWriter() {
   return { write, components }
 }
 
-const atHome = (schema: object) =>
+const withComponentRefs = (schema: object) =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema
 
 function replace(jsonSchema: Record<string, unknown>, shown: object): void {

@@ -12,7 +12,9 @@ export type Operation = {
   readonly notes: RouteNotes
 }
 
-/** The routes that somebody describes, one entry for each method, in the order of their descriptions: what stands before them all has none. */
+/**
+ * Returns the described routes in their order, one entry per method. Middleware has no description.
+ */
 export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
   const keyOf = ({ method, path }: RouterRoute): string => `${method} ${path}`
   const byRoute = groupedBy(routes, keyOf)
@@ -26,13 +28,13 @@ export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
   })
 }
 
-/** OpenAPI's paths object. */
+/** Returns OpenAPI's paths object. */
 export function pathsOf(operations: readonly Operation[], write: Write) {
   const byPath = groupedBy(operations, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
   return Object.fromEntries(
-    [...byPath].map(([path, those]) => [
+    [...byPath].map(([path, methods]) => [
       path,
-      Object.fromEntries(those.map((one) => [one.method, operationObject(one, write)])),
+      Object.fromEntries(methods.map((one) => [one.method, operationObject(one, write)])),
     ]),
   )
 }
@@ -81,26 +83,31 @@ const answerObject = (
   ...(body && { content: { [mediaType]: { schema: write(body, 'output') } } }),
 })
 
-/** By the segment before them: what a name in a path stands for. */
-const named: Record<string, string> = {
-  agents: 'The agent: its id or its name.',
-  sessions: 'The session, as its first message named it.',
-  principals: 'The end user: the `endUserId` of messages.',
-  events: 'The event’s name and `.json`, such as `message.responded.json`.',
+/** Descriptions of path parameters, by the segment before them. */
+const parameterDescriptions: Record<string, string> = {
+  agents: 'The id or the name of the agent.',
+  sessions: 'The `sessionId` of its messages.',
+  principals: 'The `endUserId` of the end user.',
+  events: 'The name of the event and `.json`, such as `message.responded.json`.',
 }
 
 const pathParameters = (path: string) =>
   [...path.matchAll(/(\w+)\/:(\w+)/g)].map(([, before = '', name]) => ({
-    ...{ name, in: 'path', required: true },
-    ...(named[before] === undefined
+    name,
+    in: 'path',
+    required: true,
+    ...(parameterDescriptions[before] === undefined
       ? { schema: { type: 'string', format: 'uuid' } }
-      : { description: named[before], schema: { type: 'string' } }),
+      : { description: parameterDescriptions[before], schema: { type: 'string' } }),
   }))
 
 function queryParameters({ query }: RouteNotes, write: Write) {
   const { properties = {}, required = [] }: QueryShape = query ? write(query, 'input') : {}
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    ...{ name, in: 'query', required: required.includes(name), schema },
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
     ...(description !== undefined && { description }),
   }))
 }

@@ -21,14 +21,14 @@ export function operationSection(
   { components }: Document,
 ): Html {
   const { operationId, summary, description = '', parameters, requestBody, responses } = operation
-  const asked = parameters.map((one) => resolved(components.parameters, one))
+  const allParameters = parameters.map((one) => resolved(components.parameters, one))
   return html`<section class="operation" id="${operationId}">
     <h3>
       <a href="#${operationId}"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></a>
     </h3>
     <p><strong>${inline(summary)}</strong></p>
-    ${description === '' ? nothing : paragraphs(description)} ${neededFor(operation)}
-    ${asked.length === 0 ? nothing : parameterTable(asked)}
+    ${description === '' ? nothing : paragraphs(description)} ${accessTo(operation)}
+    ${allParameters.length === 0 ? nothing : parameterTable(allParameters)}
     ${requestBody ? html`<h4>Body${requestBody.required ? nothing : html` <small>optional</small>`}</h4>${contentOf(requestBody.content)}` : nothing}
     <h4>Answers</h4>
     <dl>
@@ -37,7 +37,7 @@ export function operationSection(
   </section>`
 }
 
-/** What an event brings to a receiver. */
+/** Shows the body that receivers of an event get. */
 export function eventSection(name: string, operation: Operation, { components }: Document): Html {
   const body = operation.requestBody?.content['application/json']?.schema ?? {}
   const schema = resolved(components.schemas, body)
@@ -45,35 +45,35 @@ export function eventSection(name: string, operation: Operation, { components }:
   return html`<section class="operation" id="${operation.operationId}">
     <h3><a href="#${operation.operationId}"><code>${name}</code></a></h3>
     <p><strong>${inline(operation.summary)}</strong></p>
-    <p>${typeOf(body)}; in its <code>data</code>:</p>
+    <p>${typeOf(body)}, with these fields in <code>data</code>:</p>
     ${fieldsOf(data)} ${each(schema.examples ?? [], json)}
   </section>`
 }
 
-function neededFor({ security = [] }: Operation): Html {
+function accessTo({ security = [] }: Operation): Html {
   const ways = security.flatMap((one) => Object.entries(one))
-  if (ways.length === 0) return html`<p>Open to everybody.</p>`
+  if (ways.length === 0) return html`<p>Public: needs no credentials.</p>`
   return html`<p>
     Needs <code>Authorization: Bearer …</code> with
-    ${ways.map(([scheme, roles], index) => html`${index === 0 ? '' : ' or '}${wordsFor(scheme)}${roles.map((role) => html` <code>${role}</code>`)}`)}.
+    ${ways.map(([scheme, roles], index) => html`${index === 0 ? '' : ' or '}${credentialName(scheme)}${roles.map((role) => html` <code>${role}</code>`)}`)}.
   </p>`
 }
 
-const wordsFor = (scheme: string): string =>
+const credentialName = (scheme: string): string =>
   ({
-    apiKey: 'an API key that may',
-    runToken: 'the token of the run',
+    apiKey: 'an API key with the permission',
+    runToken: 'the run token',
     cronSecret: 'the cron secret',
-  })[scheme] ?? 'the token for metrics'
+  })[scheme] ?? 'the metrics token'
 
 const parameterTable = (parameters: readonly Parameter[]): Html =>
   html`<h4>Parameters</h4>
     <table>
       <thead>
         <tr>
-          <th scope="col">name</th>
-          <th scope="col">type</th>
-          <th scope="col">meaning</th>
+          <th scope="col">Name</th>
+          <th scope="col">Type</th>
+          <th scope="col">Meaning</th>
         </tr>
       </thead>
       <tbody>
@@ -84,7 +84,7 @@ const parameterTable = (parameters: readonly Parameter[]): Html =>
             required,
             place === 'query'
               ? description
-              : `${place === 'path' ? 'In the path.' : 'A header.'} ${description}`,
+              : `${place === 'path' ? 'Path parameter.' : 'Header.'} ${description}`,
           ),
         )}
       </tbody>

@@ -5,7 +5,10 @@ import { namedSchema } from './schema.js'
 import type { Document } from './shapes.js'
 import { document, each, inline, paragraphs, type Html } from './text.js'
 
-/** The whole document as one page: no script, and nothing from anywhere else. `style` and `source` are links. */
+/**
+ * Shows the whole document as one page without scripts and without content from other hosts.
+ * `style` and `source` are links.
+ */
 export function referencePage(
   doc: Document,
   links: { readonly style: string; readonly source: string },
@@ -22,9 +25,9 @@ export function referencePage(
       <main id="main">
         <h1>${doc.info.title}</h1>
         ${paragraphs(doc.info.description)}
-        <p>This page shows <a href="${links.source}">openapi.json</a>, an OpenAPI 3.1 document for tools to read.</p>
+        <p>This page is made from <a href="${links.source}">openapi.json</a>, an OpenAPI 3.1 document that tools can read.</p>
         ${access(doc)}
-        ${each(groups, ([tag, those]) => html`<h2 id="tag-${tag}">${tag}</h2>${each(those, (place) => operationSection(place, doc))}`)}
+        ${each(groups, ([tag, tagged]) => html`<h2 id="tag-${tag}">${tag}</h2>${each(tagged, (place) => operationSection(place, doc))}`)}
         <h2 id="events">Webhook events</h2>
         ${each(Object.entries(doc.webhooks), ([name, { post }]) => eventSection(name, post, doc))}
         <h2 id="schemas">Schemas</h2>
@@ -49,30 +52,30 @@ const navigation = (
       links(
         tag,
         `tag-${tag}`,
-        places.map(({ operation }) => ({ to: operation.operationId, words: operation.summary })),
+        places.map(({ operation }) => ({ to: operation.operationId, text: operation.summary })),
       ),
     )}
     ${links(
       'Webhook events',
       'events',
-      Object.entries(webhooks).map(([name, { post }]) => ({ to: post.operationId, words: name })),
+      Object.entries(webhooks).map(([name, { post }]) => ({ to: post.operationId, text: name })),
     )}
     ${links(
       'Schemas',
       'schemas',
-      Object.keys(components.schemas).map((name) => ({ to: `schema-${name}`, words: name })),
+      Object.keys(components.schemas).map((name) => ({ to: `schema-${name}`, text: name })),
     )}
   </nav>`
 
 const links = (
   title: string,
   id: string,
-  all: readonly { readonly to: string; readonly words: string }[],
+  all: readonly { readonly to: string; readonly text: string }[],
 ): Html =>
   html`<details>
     <summary>${title}</summary>
     <ul>
       <li><a href="#${id}">All of ${title.toLowerCase()}</a></li>
-      ${each(all, ({ to, words }) => html`<li><a href="#${to}">${inline(words)}</a></li>`)}
+      ${each(all, ({ to, text }) => html`<li><a href="#${to}">${inline(text)}</a></li>`)}
     </ul>
   </details>`

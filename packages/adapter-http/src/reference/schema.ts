@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { nameIn, type Schema } from './shapes.js'
 import { each, inline, json, nothing, type Html } from './text.js'
 
-/** A schema with a name of its own, in full. */
+/** Shows a named schema in full. */
 export const namedSchema = (name: string, schema: Schema): Html =>
   html`<section class="schema" id="schema-${name}">
     <h3><a href="#schema-${name}">${name}</a></h3>
@@ -10,16 +10,16 @@ export const namedSchema = (name: string, schema: Schema): Html =>
     ${each(schema.examples ?? [], json)}
   </section>`
 
-/** An object's fields as a table; in a sentence what is none. */
+/** Shows the fields of an object as a table, and any other schema as its type. */
 export function fieldsOf(schema: Schema): Html {
   const { properties, required = [] } = schema
   if (!properties) return html`<p>${typeOf(schema)}</p>`
   return html`<table>
     <thead>
       <tr>
-        <th scope="col">field</th>
-        <th scope="col">type</th>
-        <th scope="col">meaning</th>
+        <th scope="col">Field</th>
+        <th scope="col">Type</th>
+        <th scope="col">Meaning</th>
       </tr>
     </thead>
     <tbody>
@@ -37,25 +37,25 @@ export const fieldRow = (
   html`<tr>
     <th scope="row"><code>${name}</code>${isRequired ? nothing : html` <small>optional</small>`}</th>
     <td>${typeOf(schema)}</td>
-    <td>${description === undefined ? nothing : inline(description)} ${inner(schema)}</td>
+    <td>${description === undefined ? nothing : inline(description)} ${nestedFields(schema)}</td>
   </tr>`
 
-/** An object within an object, or in a list of it. */
-const inner = (schema: Schema): Html => {
+/** Shows the fields of an object that is nested in a field or in its list. */
+const nestedFields = (schema: Schema): Html => {
   const nested = schema.items ?? schema
   return nested.properties && nested.$ref === undefined ? fieldsOf(nested) : nothing
 }
 
-/** In words, such as "list of Agent", with a link to what has a name. */
+/** Names a type, such as "list of Agent". Links to named schemas. */
 export function typeOf(schema: Schema): Html {
   const { $ref, type, items, oneOf, anyOf, allOf, additionalProperties: others } = schema
   if ($ref !== undefined) return html`<a href="#schema-${nameIn($ref)}">${nameIn($ref)}</a>`
   if (schema.const !== undefined) return code(schema.const)
   if (schema.enum)
     return html`${schema.enum.map((one, index) => (index === 0 ? code(one) : html` | ${code(one)}`))}`
-  const some = oneOf ?? anyOf ?? allOf
-  if (some)
-    return html`${some.map((one, index) => (index === 0 ? typeOf(one) : html` ${allOf ? 'and' : 'or'} ${typeOf(one)}`))}`
+  const parts = oneOf ?? anyOf ?? allOf
+  if (parts)
+    return html`${parts.map((one, index) => (index === 0 ? typeOf(one) : html` ${allOf ? 'and' : 'or'} ${typeOf(one)}`))}`
   if (items) return html`list of ${typeOf(items)}`
   if (typeof others === 'object' && Object.keys(others).length > 0)
     return html`object of ${typeOf(others)}`
@@ -71,10 +71,10 @@ function limitsOf({ format, minimum, maximum, default: byDefault }: Schema): Htm
   ]
     .flat()
     .join(', ')
-  const words = [
+  const limits = [
     format ?? [],
     bounds === '' ? [] : bounds,
     byDefault === undefined ? [] : `default ${JSON.stringify(byDefault)}`,
   ].flat()
-  return words.length === 0 ? nothing : html` <small>${words.join('; ')}</small>`
+  return limits.length === 0 ? nothing : html` <small>${limits.join('; ')}</small>`
 }

@@ -1,4 +1,4 @@
-/** Of an OpenAPI document, what the reference page shows. */
+// The parts of an OpenAPI document that the reference page shows.
 
 export type Schema = {
   readonly $ref?: string
@@ -55,7 +55,7 @@ export type Document = {
   }
 }
 
-/** What stands for a reference within the document. */
+/** Follows a reference within the document. */
 export function resolved<T extends { readonly $ref?: string }>(
   components: Readonly<Record<string, T>>,
   one: T,
@@ -63,5 +63,5 @@ export function resolved<T extends { readonly $ref?: string }>(
   return one.$ref === undefined ? one : (components[nameIn(one.$ref)] ?? one)
 }
 
-/** `Agent` of `#/components/schemas/Agent`. */
+/** Returns `Agent` for `#/components/schemas/Agent`. */
 export const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1)

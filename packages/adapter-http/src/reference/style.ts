@@ -1,4 +1,4 @@
-/** Of the reference page; light or dark as the reader's system is. */
+/** The style of the reference page. Follows the reader's system: light or dark. */
 export const style = `
 :root { color-scheme: light dark; --text: #1c2128; --soft: #57606a; --line: #d8dee4; --back: #fff; --card: #f6f8fa; --link: #0550ae;
   --get: #0550ae; --post: #116329; --patch: #8a4600; --delete: #a40e26 }

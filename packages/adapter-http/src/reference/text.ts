@@ -2,11 +2,10 @@ import { html, raw } from 'hono/html'
 
 export type Html = ReturnType<typeof html>
 
-/** All in a row. */
 export const each = <T>(all: readonly T[], show: (one: T) => Html): Html[] => all.map(show)
 export const nothing = html``
 
-/** The little Markdown that our descriptions have: paragraphs, and `code`. */
+/** Renders the Markdown that our descriptions use: paragraphs and `code`. */
 export const paragraphs = (text: string): Html[] =>
   each(text.split('\n\n'), (one) => html`<p>${inline(one)}</p>`)
 
@@ -15,7 +14,7 @@ export const inline = (text: string): Html[] =>
     .split('`')
     .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
 
-/** With what the browser would take for the start of a tag escaped, as in every template. */
+/** Shows JSON. The template escapes it. */
 export const json = (value: unknown): Html =>
   html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`
 

@@ -45,7 +45,7 @@ describe('POST /v1/agents', () => {
     expect([refused.status, refused.json.error.code, refused.json.error.message]).toEqual([
       409,
       'CONFLICT',
-      'The project has as many agents as it may have',
+      'The project has reached its limit of agents. Delete one first',
     ])
     expect((await ask('POST', '/v1/agents', { body: echo, key: otherKey })).status).toBe(201)
     expect((await ask('DELETE', `/v1/agents/${first.json.id}`)).status).toBe(204)
@@ -124,7 +124,8 @@ describe('POST /v1/agents', () => {
     ['a name that looks like an id', { ...echo, name: UNKNOWN_ID }, 'name'],
     ['no runtime', { name: 'echo' }, 'runtime'],
     ['a runtime of another type', { ...echo, runtime: 'echo' }, 'runtime'],
-    ['a runtime without a kind', { ...echo, runtime: {} }, 'runtime'],
+    ['a runtime without a kind', { ...echo, runtime: {} }, 'runtime.kind'],
+    ['a runtime whose kind is no text', { ...echo, runtime: { kind: 7 } }, 'runtime.kind'],
     ['an unknown kind', { ...echo, runtime: { kind: 'docker' } }, 'runtime.kind'],
     ['an unknown handler', { ...echo, runtime: { kind: 'function', handler: 'rm' } }, 'runtime'],
     [

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { reply } from '../answer.js'
-import { bearerToken } from '../bearer.js'
+import { bearerToken } from '../authorize.js'
 import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
@@ -10,17 +10,17 @@ import { count, type BodyOf } from '../wire/body.js'
 
 const passSchema = z
   .object({
-    messages: count.meta({ description: 'Runs begun.' }),
-    deliveries: count.meta({ description: 'Attempts begun.' }),
-    cancelled: count.meta({ description: 'Deliveries ended unsent.' }),
+    messages: count.meta({ description: 'Runs started.' }),
+    deliveries: count.meta({ description: 'Attempts started.' }),
+    cancelled: count.meta({ description: 'Deliveries cancelled unsent.' }),
     purgedDeliveries: count,
     purgedMessages: count,
   })
   .meta({ id: 'Pass' })
 
-/** One bounded pass of everything due (S§4.2); answers what it did. */
+/** Runs one bounded pass of all due work (S§4.2), and answers with its counts. */
 export const cronRoutes = ({ service, crypto, cronSecret, cronBudgetMs }: HttpDeps) =>
-  // `all`, because Hono would give HEAD to a GET handler, and a HEAD must run nothing.
+  // `all`, because Hono passes HEAD to a GET handler. A HEAD must not run a pass.
   new Hono<Env>().all('/api/cron/webhooks', about.pass, async (c) => {
     if (c.req.method !== 'GET' && c.req.method !== 'POST')
       return refuse(c, { kind: 'method_not_allowed', allow: ['GET', 'POST'] })
@@ -33,15 +33,13 @@ export const cronRoutes = ({ service, crypto, cronSecret, cronBudgetMs }: HttpDe
 
 const about = {
   pass: describeRoute({
-    ...{
-      tag: 'Operations',
-      operationId: 'runPass',
-      summary: 'Do everything that is due, for a bounded time',
-    },
-    description: 'For hosts without timers of their own, where a scheduler calls it.',
+    tag: 'Operations',
+    operationId: 'runPass',
+    summary: 'Do all due work, for a bounded time',
+    description: 'For hosts without timers: a scheduler calls this route.',
     methods: ['POST', 'GET'],
     security: { cronSecret: [] },
     errors: ['cron_unauthorized'],
-    answers: { 200: { description: 'What it did', body: passSchema } },
+    answers: { 200: { description: 'The counts of the pass', body: passSchema } },
   }),
 }

@@ -19,7 +19,7 @@ import {
 } from '../wire/delivery.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
-/** What deliveries can be filtered by, in a list and in a recovery. */
+/** The filters of a list and of a recovery. */
 export const deliveryFilter = {
   event: oneOf(eventNames).optional(),
   status: oneOf(deliveryStatuses).optional(),
@@ -86,26 +86,30 @@ const tag = 'Deliveries'
 
 const about = {
   list: describeRoute<Service['deliveries']['list']>({
-    ...{ tag, operationId: 'listDeliveries', summary: 'List deliveries, newest first' },
+    tag,
+    operationId: 'listDeliveries',
+    summary: 'List deliveries, newest first',
     answers: { 200: { description: 'One page', body: pageSchema(deliverySchema) } },
   }),
   get: describeRoute<Service['deliveries']['get']>({
-    ...{
-      tag,
-      operationId: 'getDelivery',
-      summary: 'Read a delivery with its body and every attempt',
-    },
+    tag,
+    operationId: 'getDelivery',
+    summary: 'Read a delivery with its body and all attempts',
     refusals: { delivery_not_found: true },
     answers: { 200: { description: 'The delivery', body: deliveryDetailSchema } },
   }),
   redeliver: describeRoute<Service['deliveries']['redeliver']>({
-    ...{ tag, operationId: 'redeliver', summary: 'Send a delivery again now' },
-    description: 'One extra attempt of an open one; a fresh schedule for a final one.',
+    tag,
+    operationId: 'redeliver',
+    summary: 'Send a delivery again now',
+    description: 'A pending delivery gets one extra attempt. A final one starts a new schedule.',
     refusals: { delivery_not_found: true, webhook_not_found: true, delivery_busy: true },
     answers: { 202: { description: 'The delivery, due now', body: deliverySchema } },
   }),
   cancel: describeRoute<Service['deliveries']['cancel']>({
-    ...{ tag, operationId: 'cancelDelivery', summary: 'End an open delivery' },
+    tag,
+    operationId: 'cancelDelivery',
+    summary: 'Cancel a pending delivery',
     refusals: { delivery_not_found: true, delivery_final: true },
     answers: { 200: { description: 'The delivery', body: deliverySchema } },
   }),

@@ -6,7 +6,7 @@ import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 
-/** `/healthz`: the process answers. `/readyz`: its storage does too. */
+/** `/healthz` shows that the process answers, `/readyz` that its storage answers too. */
 export const healthRoutes = ({ service }: HttpDeps) =>
   new Hono<Env>()
     .get('/healthz', about.health, (c) => reply(c, 200, { status: 'ok' }))
@@ -20,12 +20,16 @@ const ok = z.object({ status: z.literal('ok') })
 
 const about = {
   health: describeRoute({
-    ...{ tag, operationId: 'getHealth', summary: 'Whether the process answers' },
-    answers: { 200: { description: 'It does', body: ok } },
+    tag,
+    operationId: 'getHealth',
+    summary: 'Check that the process answers',
+    answers: { 200: { description: 'The process answers', body: ok } },
   }),
   readiness: describeRoute({
-    ...{ tag, operationId: 'getReadiness', summary: 'Whether its storage can be read and written' },
+    tag,
+    operationId: 'getReadiness',
+    summary: 'Check that the storage can be read and written',
     errors: ['unavailable'],
-    answers: { 200: { description: 'It can', body: ok } },
+    answers: { 200: { description: 'The storage can be read and written', body: ok } },
   }),
 }

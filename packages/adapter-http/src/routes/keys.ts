@@ -9,7 +9,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { oneOf, pageOf, paging, text } from '../schemas.js'
+import { instant, oneOf, orMissing, pageOf, paging, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import type { BodyOf } from '../wire/body.js'
 import { createdKeySchema, keyBody, keySchema } from '../wire/key.js'
@@ -18,17 +18,11 @@ import { pageBody, pageSchema } from '../wire/page.js'
 const create = z
   .object(
     {
-      name: text.meta({ minLength: 1, maxLength: 100, description: 'For people.' }),
+      name: text.meta({ minLength: 1, maxLength: 100, description: 'A name for people.' }),
       permissions: z
-        .array(oneOf(PERMISSIONS), 'must be an array of permissions')
+        .array(oneOf(PERMISSIONS), orMissing('must be an array of permissions'))
         .meta({ minItems: 1 }),
-      expiresAt: z.iso
-        .datetime({
-          offset: true,
-          error: 'must be an instant in ISO 8601, such as 2030-01-31T00:00:00Z',
-        })
-        .transform(Date.parse)
-        .optional(),
+      expiresAt: instant.optional(),
     },
     'must be a JSON object',
   )
@@ -75,17 +69,23 @@ const tag = 'API keys'
 
 const about = {
   create: describeRoute<Service['keys']['create']>({
-    ...{ tag, operationId: 'createKey', summary: 'Create an API key' },
+    tag,
+    operationId: 'createKey',
+    summary: 'Create an API key',
     refusals: { key_taken: true, project_not_found: true, too_many_keys: true },
-    answers: { 201: { description: 'The key, shown this once', body: createdKeySchema } },
+    answers: { 201: { description: 'The key, shown only here', body: createdKeySchema } },
   }),
   list: describeRoute<Service['keys']['list']>({
-    ...{ tag, operationId: 'listKeys', summary: 'List the API keys of the project, newest first' },
+    tag,
+    operationId: 'listKeys',
+    summary: 'List the API keys of the project, newest first',
     answers: { 200: { description: 'One page', body: pageSchema(keySchema) } },
   }),
   revoke: describeRoute<Service['keys']['revoke']>({
-    ...{ tag, operationId: 'revokeKey', summary: 'Revoke an API key' },
+    tag,
+    operationId: 'revokeKey',
+    summary: 'Revoke an API key',
     refusals: { key_not_found: true },
-    answers: { 204: { description: 'It opens nothing more' } },
+    answers: { 204: { description: 'The key is revoked' } },
   }),
 }

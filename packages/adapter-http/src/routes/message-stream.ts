@@ -1,33 +1,30 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
-import { authorize } from '../authorize.js'
-import { bearerToken } from '../bearer.js'
+import { authorize, bearerToken } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import { replyEvents } from '../event-stream.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { agentIn, idIn } from '../path-id.js'
+import { messageRef } from '../path-id.js'
 import { whileAuthorized } from '../while-authorized.js'
 
-/** A message as it comes about: its states, the pieces of its answer, and at the end the whole message. */
+/** Streams a message: its states, the chunks of its answer, and at the end the whole message. */
 export const messageStreamRoutes = ({ service, now }: HttpDeps) =>
   new Hono<Env>().get(
     '/v1/agents/:id/messages/:messageId/stream',
     about.stream,
     authorize(service, 'project:message'),
     async (c) => {
-      // Hono gives HEAD to a GET handler, and nobody would read the stream.
+      // Hono passes HEAD to a GET handler, and no caller would read the stream.
       if (c.req.method === 'HEAD') return refuse(c, { kind: 'method_not_allowed', allow: ['GET'] })
       const opened = await service.messages.stream({
-        projectId: c.get('projectId'),
-        agent: agentIn(c.req.param('id')),
-        messageId: idIn(c.req.param('messageId')),
+        ...messageRef(c),
         lastEventId: c.req.header('last-event-id'),
       })
       if (opened.isErr()) return refuse(c, opened.error)
-      // 204 tells an EventSource, which comes back after every end, that there is no more to come.
+      // 204 tells an EventSource not to reconnect: the stream has no more events.
       if (!opened.value) return replyEmpty(c)
       const key = bearerToken(c.req.header('authorization')) ?? ''
       return replyEvents(c, whileAuthorized(opened.value, { service, key, now }))
@@ -36,15 +33,20 @@ export const messageStreamRoutes = ({ service, now }: HttpDeps) =>
 
 const events = z.string().meta({
   description:
-    'Server-sent events. `state`: `{state, attempt}`. `chunk`: `{attempt, offset, text}`. `message`, the last: a `Message`.',
+    'Server-sent events. `state` has `{state, attempt}`. `chunk` has `{attempt, offset, text}`. ' +
+    'The last event, `message`, has a `Message`.',
   examples: ['event: chunk\nid: 1.5\ndata: {"attempt":1,"offset":0,"text":"Hello"}\n\n'],
 })
 
 const about = {
   stream: describeRoute<Service['messages']['stream']>({
-    ...{ tag: 'Messages', operationId: 'streamMessage', summary: 'Watch a message come about' },
+    tag: 'Messages',
+    operationId: 'streamMessage',
+    summary: 'Stream the answer to a message',
     description:
-      'Its states, the pieces of its answer as its agent writes them, and at the end the whole message. Ends with its API key, within half a minute.',
+      'Sends the states of the message, the chunks of the answer while the agent writes them, ' +
+      'and ' +
+      'at the end the whole message. If the API key is revoked, the stream ends within 30 seconds.',
     requestHeaders: ['Last-Event-ID'],
     refusals: { agent_not_found: true, message_not_found: true, too_many_streams: true },
     answers: {
@@ -54,7 +56,7 @@ const about = {
         mediaType: 'text/event-stream',
         headers: ['X-Accel-Buffering'],
       },
-      204: { description: 'There is nothing behind `Last-Event-ID`' },
+      204: { description: 'The stream has no events after `Last-Event-ID`' },
     },
   }),
 }

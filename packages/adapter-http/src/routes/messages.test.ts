@@ -207,7 +207,7 @@ describe('agents that cannot take a message', () => {
       'AGENT_NOT_RUNNING',
       '1',
     ])
-    expect(refused.json.error.message).toBe('The agent is not running: it is in state stopped')
+    expect(refused.json.error.message).toBe('The agent is not running: its state is stopped')
   })
 
   it('answers 429 with Retry-After when the session is full', async () => {

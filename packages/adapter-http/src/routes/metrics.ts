@@ -1,18 +1,18 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { bearerToken } from '../bearer.js'
+import { bearerToken } from '../authorize.js'
 import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 
-/** Numbers for a scraper, if the host gives any. */
+/** Serves the host's metrics, if it has any. */
 export function metricsRoutes({ metrics, crypto }: HttpDeps) {
   const routes = new Hono<Env>()
   if (!metrics) return routes
   return routes.get('/metrics', aboutMetrics(metrics.token !== undefined), async (c) => {
     const sent = bearerToken(c.req.header('authorization'))
-    // Nobody who sends none has the empty one, which a host may have made of a variable that is not set.
+    // An empty token, such as from an unset variable, accepts no request.
     if (metrics.token !== undefined && (sent === undefined || !crypto.equal(sent, metrics.token)))
       return refuse(c, { kind: 'metrics_unauthorized' })
     const { contentType, text } = await metrics.read()
@@ -26,11 +26,13 @@ export function metricsRoutes({ metrics, crypto }: HttpDeps) {
 
 const aboutMetrics = (isGuarded: boolean) =>
   describeRoute({
-    ...{ tag: 'Operations', operationId: 'getMetrics', summary: 'Numbers for a scraper' },
+    tag: 'Operations',
+    operationId: 'getMetrics',
+    summary: 'Read the metrics',
     ...(isGuarded && { security: { metricsToken: [] }, errors: ['metrics_unauthorized'] }),
     answers: {
       200: {
-        description: 'Metrics in the text format of Prometheus',
+        description: 'Metrics in the Prometheus text format',
         body: z.string(),
         mediaType: 'text/plain',
       },

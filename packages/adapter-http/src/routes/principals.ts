@@ -10,12 +10,23 @@ import type { HttpDeps } from '../options.js'
 import { textIn } from '../path-id.js'
 import { forced, text } from '../schemas.js'
 import { validQuery } from '../validate.js'
-import type { BodyOf } from '../wire/body.js'
-import { principalTracesSchema } from '../wire/principal-traces.js'
+import { count, type BodyOf } from '../wire/body.js'
 
 const further = z.object({
-  cursor: text.optional().meta({ description: 'The `nextCursor` of the request before.' }),
+  cursor: text.optional().meta({ description: 'The `nextCursor` of the previous request.' }),
 })
+
+const principalTracesSchema = z
+  .object({
+    messages: count,
+    openMessages: count.meta({ description: 'Messages that are not final. They are kept.' }),
+    deliveries: count,
+    nextCursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Send it as `?cursor=` to continue. Null after the last row.' }),
+  })
+  .meta({ id: 'PrincipalTraces', description: 'Counts of the rows that this request looked at.' })
 
 export const principalRoutes = ({ service }: HttpDeps) => {
   const mayAdminister = authorize(service, 'project:admin')
@@ -62,21 +73,23 @@ const tag = 'Principals'
 
 const about = {
   count: describeRoute<Service['principals']['count']>({
-    ...{ tag, operationId: 'countPrincipal', summary: 'Count what is kept of an end user' },
-    description: 'Looks at a bounded number of rows. With `nextCursor` ask again, and add up.',
-    answers: { 200: { description: 'How much', body: principalTracesSchema } },
+    tag,
+    operationId: 'countPrincipal',
+    summary: 'Count the data of an end user',
+    description:
+      'Looks at a bounded number of rows. Repeat with `nextCursor` and add the counts up.',
+    answers: { 200: { description: 'The counts', body: principalTracesSchema } },
   }),
   erase: describeRoute<Service['principals']['erase']>({
-    ...{
-      tag,
-      operationId: 'erasePrincipal',
-      summary: 'Erase what was sent and answered on behalf of an end user',
-    },
+    tag,
+    operationId: 'erasePrincipal',
+    summary: 'Erase the messages of an end user and their deliveries',
     description:
-      'Looks at a bounded number of rows. With `nextCursor` ask again; a request that was lost may be repeated, and so may all of it.',
+      'Looks at a bounded number of rows. Repeat with `nextCursor`. You can repeat a request, or ' +
+      'start over, at any time.',
     answers: {
       200: {
-        description: 'How much was erased, and how much was kept',
+        description: 'The counts of erased and kept rows',
         body: principalTracesSchema,
       },
     },

@@ -8,8 +8,8 @@ import {
 import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
-import { bearerToken } from '../bearer.js'
-import { describeRoute, noted, type Service } from '../document/describe-route.js'
+import { bearerToken } from '../authorize.js'
+import { annotated, describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
@@ -22,7 +22,7 @@ const MAX_ERROR_LENGTH = 1_000
 
 const error = z.object(
   {
-    message: text.refine(isStorableText, 'must not hold NUL or lone surrogates'),
+    message: text.refine(isStorableText, 'must not contain NUL or lone surrogates'),
     retryable: boolean.optional(),
   },
   'must be an object',
@@ -32,7 +32,7 @@ const runAnswer = z
   .object({ response: text.optional(), error: error.optional() }, 'must be a JSON object')
   .refine(
     (sent) => (sent.response === undefined) !== (sent.error === undefined),
-    'must hold either response or error',
+    'must have either response or error',
   )
   .meta({
     id: 'RunAnswer',
@@ -43,7 +43,7 @@ const runAnswer = z
     ],
   })
 
-/** A runtime that took a message for later answers here. It needs no API key: the run token opens this one message. */
+/** Accepts the late answer of a runtime. The run token of the message replaces the API key. */
 export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
   new Hono<Env>().post(
     '/v1/agents/:id/messages/:messageId/response',
@@ -62,12 +62,12 @@ export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
     },
   )
 
-/** Reads nothing for a caller that has no token of this message. */
+/** Refuses a request without the message's run token, before its body is read. */
 const withRunToken = (service: MessagingService): MiddlewareHandler<Env> =>
-  noted<MiddlewareHandler<Env>>(
+  annotated<MiddlewareHandler<Env>>(
     async (c, next) => {
       const runToken = bearerToken(c.req.header('authorization')) ?? ''
-      const messageId = idIn(c.req.param('messageId') ?? '')
+      const messageId = idIn(c.req.param('messageId'))
       if (!service.messages.isRunToken({ messageId, runToken }))
         return refuse(c, { kind: 'run_token_invalid' })
       c.set('runToken', runToken)
@@ -83,13 +83,12 @@ function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRu
 
 const about = {
   answer: describeRoute<Service['messages']['answer']>({
-    ...{
-      tag: 'Runtimes',
-      operationId: 'answerRun',
-      summary: 'Answer a message that a runtime took for later',
-    },
+    tag: 'Runtimes',
+    operationId: 'answerRun',
+    summary: 'Answer a message late',
+    description: 'For a runtime that accepted the message and answers later.',
     errors: ['unavailable'],
     refusals: { run_token_invalid: true, message_not_found: true, run_superseded: true },
-    answers: { 204: { description: 'It is answered' } },
+    answers: { 204: { description: 'The answer is stored' } },
   }),
 }

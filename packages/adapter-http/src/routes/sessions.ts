@@ -6,7 +6,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { agentIn, textIn } from '../path-id.js'
+import { agentRef, textIn } from '../path-id.js'
 import { forced, pageOf, paging } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
@@ -22,11 +22,7 @@ export const sessionRoutes = ({ service }: HttpDeps) => {
       validQuery(z.object(paging)),
       async (c) => {
         const page = pageOf(c.req.valid('query'))
-        const found = await service.sessions.list({
-          projectId: c.get('projectId'),
-          agent: agentIn(c.req.param('id')),
-          page,
-        })
+        const found = await service.sessions.list({ ...agentRef(c), page })
         return found.isErr()
           ? refuse(c, found.error)
           : reply(c, 200, pageBody(found.value, sessionBody))
@@ -39,14 +35,11 @@ export const sessionRoutes = ({ service }: HttpDeps) => {
       maySend,
       validQuery(forced),
       async (c) => {
-        const { id, sessionId } = c.req.param()
-        const force = c.req.valid('query').force === 'true'
-        const ref = {
-          projectId: c.get('projectId'),
-          agent: agentIn(id),
-          sessionId: textIn(sessionId),
-        }
-        const erased = await service.sessions.erase({ ...ref, force })
+        const erased = await service.sessions.erase({
+          ...agentRef(c),
+          sessionId: textIn(c.req.param('sessionId')),
+          force: c.req.valid('query').force === 'true',
+        })
         return erased.isErr() ? refuse(c, erased.error) : replyEmpty(c)
       },
     )
@@ -56,17 +49,17 @@ const tag = 'Sessions'
 
 const about = {
   list: describeRoute<Service['sessions']['list']>({
-    ...{ tag, operationId: 'listSessions', summary: 'List the sessions of an agent' },
+    tag,
+    operationId: 'listSessions',
+    summary: 'List the sessions of an agent',
     refusals: { agent_not_found: true },
     answers: { 200: { description: 'One page', body: pageSchema(sessionSchema) } },
   }),
   erase: describeRoute<Service['sessions']['erase']>({
-    ...{
-      tag,
-      operationId: 'eraseSession',
-      summary: 'Erase a session with its messages and what was remembered of it',
-    },
+    tag,
+    operationId: 'eraseSession',
+    summary: 'Erase a session with its messages and its memory',
     refusals: { agent_not_found: true, session_not_found: true, session_busy: true },
-    answers: { 204: { description: 'It is gone' } },
+    answers: { 204: { description: 'The session is erased' } },
   }),
 }

@@ -25,25 +25,29 @@ export const agentSchema = z
     defaultExecutionPrincipal: defaultPrincipalSchema,
     runtime: z.looseObject({ kind: z.string() }).meta({
       description:
-        'Its kind and options. What is secret among them is shown as `{"set": true}`, or not at all.',
+        'The kind and its options. A secret option is shown as `{"set": true}`, or is left out.',
     }),
-    desiredState: z
-      .enum(['running', 'stopped'])
-      .meta({ description: 'What is wanted, over restarts too.' }),
-    state: z.enum(states).meta({ description: 'How far it has come.' }),
-    lastError: runErrorSchema.optional().meta({ description: 'In state `error`.' }),
-    failures: count.optional().meta({ description: 'In state `error`: how many in a row.' }),
+    desiredState: z.enum(['running', 'stopped']).meta({
+      description: 'The state that the service keeps the agent in, also after a restart.',
+    }),
+    state: z.enum(states).meta({ description: 'The current state.' }),
+    lastError: runErrorSchema.optional().meta({ description: 'Present in state `error`.' }),
+    failures: count
+      .optional()
+      .meta({ description: 'Failures in a row. Present in state `error`.' }),
     retryAt: at.optional().meta({
-      description: 'In state `error`: when it is tried again. Absent when only a person can help.',
+      description: 'The next start in state `error`. Absent if a person must start the agent.',
     }),
-    concurrency: count.meta({ description: 'Runs at once, in each process.' }),
-    maxAttempts: count.meta({ description: 'Runs of one message at most, crashes included.' }),
+    concurrency: count.meta({ description: 'Runs at the same time, in each process.' }),
+    maxAttempts: count.meta({
+      description: 'The most runs of a message, including crashed ones.',
+    }),
     maxQueued: count.meta({
-      description: 'Messages of one session that may be ahead of a new one.',
+      description: 'A message is refused if more messages of its session are ahead of it.',
     }),
     onBusy: z
       .enum(['queue', 'reject'])
-      .meta({ description: 'The same in a word: `reject` is a `maxQueued` of 0.' }),
+      .meta({ description: '`reject` if `maxQueued` is 0, else `queue`.' }),
     createdAt: at,
     updatedAt: at,
   })
@@ -54,7 +58,7 @@ export const createdAgentSchema = agentSchema
     signingSecret: z
       .string()
       .optional()
-      .meta({ description: 'Of a runtime that gets signed requests; shown this once.' }),
+      .meta({ description: 'Signs the requests to the runtime. Shown only in this answer.' }),
   })
   .meta({ id: 'CreatedAgent' })
 
@@ -70,7 +74,7 @@ export const agentBody = ({
   id: agent.id,
   name: agent.name,
   defaultExecutionPrincipal: agent.defaultExecutionPrincipal,
-  // The options that the runtime's adapter keeps in the open; what it took for secret never leaves the service.
+  // Only the public options. The runtime's adapter stores secret options separately.
   runtime: { kind: runtime.kind, ...runtime.options },
   desiredState: agent.desiredState,
   state: state.kind,
@@ -93,7 +97,7 @@ const failureOf = ({
   ...(retryAt !== undefined && { retryAt: toIso(retryAt) }),
 })
 
-/** With the signing secret, if one was just made: it is shown this once. */
+/** The only body that contains a new signing secret. */
 export const createdAgentBody = ({
   agent,
   signingSecret,

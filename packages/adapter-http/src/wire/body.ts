@@ -6,11 +6,13 @@ type Immutable<T> = T extends readonly (infer Item)[]
     ? { readonly [K in keyof T]: Immutable<T[K]> }
     : T
 
-/** What a mapper makes for an answer that has this schema: so the code and the OpenAPI document cannot part. */
+/**
+ * The value that a mapper returns for this schema. Keeps the code and the OpenAPI document equal.
+ */
 export type BodyOf<Schema extends z.ZodType> = Immutable<z.output<Schema>>
 
-/** An id, as answers have it. */
+/** An id in an answer. */
 export const uuid = z.uuid()
-/** An instant, as answers have it: ISO 8601 in UTC with milliseconds. */
+/** An instant in an answer: ISO 8601 in UTC with milliseconds. */
 export const at = z.iso.datetime()
 export const count = z.int().min(0)

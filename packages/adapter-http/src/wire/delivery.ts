@@ -34,20 +34,27 @@ const outcomes = [
   'unreachable',
 ] as const satisfies readonly Outcome['kind'][]
 const unreachable = [
-  ...(['dns', 'address_blocked', 'connect', 'tls', 'reset', 'timeout', 'protocol'] as const),
-  ...(['unsealable_secret', 'interrupted'] as const),
+  'dns',
+  'address_blocked',
+  'connect',
+  'tls',
+  'reset',
+  'timeout',
+  'protocol',
+  'unsealable_secret',
+  'interrupted',
 ] as const satisfies readonly UnreachableError[]
 
 export const deliverySchema = z
   .object({
-    id: uuid.meta({ description: 'The same over all attempts: receivers deduplicate by it.' }),
+    id: uuid.meta({ description: 'The same for all attempts. Receivers deduplicate by it.' }),
     webhookId: uuid,
     eventId: uuid,
     event: z.enum(eventNames),
     status: z.enum(deliveryStatuses),
     attemptCount: count,
     nextAttemptAt: at.optional().meta({
-      description: 'While it is `pending`, but for the moments in which it is being sent.',
+      description: 'Present while the delivery is `pending` and not being sent.',
     }),
     deliveredAt: at.optional(),
     exhaustedAt: at.optional(),
@@ -59,27 +66,34 @@ export const deliverySchema = z
 
 const attemptSchema = z
   .object({
-    attemptNumber: count.meta({ description: 'From 1.' }),
+    attemptNumber: count.meta({ description: 'Starts at 1.' }),
     startedAt: at,
     durationMs: count,
-    requestHeaders: z.record(z.string(), z.string()).optional().meta({
-      description:
-        'As they were sent; the webhook’s own without their values. Absent when nothing was sent, or `interrupted`.',
-    }),
-    outcome: z.enum(outcomes).meta({ description: '`accepted` is a 2xx and nothing else.' }),
+    requestHeaders: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({
+        description:
+          'The headers of the request, without the values of custom headers. Absent if nothing ' +
+          'was sent, or if the error is `interrupted`.',
+      }),
+    outcome: z.enum(outcomes).meta({ description: '`accepted` means a 2xx status.' }),
     statusCode: z.int().optional(),
-    responseBody: z.string().optional().meta({ description: 'The first 16 KiB of the answer.' }),
+    responseBody: z
+      .string()
+      .optional()
+      .meta({ description: 'The first 16 KiB of the answer’s body.' }),
     error: z
       .enum(unreachable)
       .optional()
-      .meta({ description: 'Of an `unreachable` receiver, with `detail`.' }),
+      .meta({ description: 'Present with `detail` if the outcome is `unreachable`.' }),
     detail: z.string().optional(),
   })
   .meta({ id: 'DeliveryAttempt' })
 
 export const deliveryDetailSchema = deliverySchema
   .extend({
-    body: z.string().meta({ description: 'The characters of every attempt, as they are signed.' }),
+    body: z.string().meta({ description: 'The body of every attempt, exactly as signed.' }),
     attempts: z.array(attemptSchema),
   })
   .meta({ id: 'DeliveryDetail' })
@@ -96,14 +110,16 @@ export const deliveryBody = ({
   attemptCount,
   createdAt,
 }: WebhookDelivery): DeliveryBody => ({
-  ...{ id, webhookId, eventId, event },
+  id,
+  webhookId,
+  eventId,
+  event,
   status: deliveryStatusOf(state),
   attemptCount,
   ...timesOf(state),
   createdAt: toIso(createdAt),
 })
 
-/** With what was, or will be, sent: `body` holds the characters of every attempt, as they are signed. */
 export const deliveryDetailBody = ({
   delivery,
   body,

@@ -18,24 +18,22 @@ export const statuses = {
 } as const
 export type ErrorCode = keyof typeof statuses
 
-const code = z
-  .enum(Object.keys(statuses) as ErrorCode[])
-  .meta({ description: 'For a program to act on.' })
+const code = z.enum(Object.keys(statuses) as ErrorCode[]).meta({ description: 'For programs.' })
 const issue = z.object({ path: z.string(), message: z.string() })
 
 export const errorSchema = z
   .object({
     error: z.object({
       code,
-      message: z.string().meta({ description: 'For people; may change.' }),
+      message: z.string().meta({ description: 'For people. The text can change.' }),
       issues: z
         .array(issue)
         .optional()
-        .meta({ description: 'What is wrong with the request, part by part.' }),
+        .meta({ description: 'The problems of the request, by field.' }),
     }),
     requestId: z.string(),
   })
   .meta({ id: 'Error' })
 
-/** The code for a program to act on; the message is for people and may change. */
+/** Programs use the code. The message is for people and can change. */
 export type ErrorBody = BodyOf<typeof errorSchema>

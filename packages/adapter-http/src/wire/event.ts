@@ -7,117 +7,105 @@ import { principalSchema } from './principal.js'
 import { runErrorSchema } from './run-error.js'
 
 const agentId = uuid
-const json = z.custom<Json>().meta({ description: 'Any JSON, as `metadata` has it.' })
+const json = z.custom<Json>().meta({ description: 'Any JSON: the value in `metadata`.' })
 const metadata = jsonObject.meta({
-  description: 'Of the message, as it was sent; `{}` if none was.',
+  description: 'The metadata of the message, or `{}`.',
 })
 const echo = { metadata, channel: json.optional(), correlationId: json.optional() }
-const runtime = z.string().meta({ description: 'Its kind.' })
+const runtime = z.string().meta({ description: 'The kind of the runtime.' })
 
-/** What each event has in `data`. */
+/** The `data` of each event. */
 const data = {
   'message.responded': z.object({
-    ...{
-      messageId: uuid,
-      agentId,
-      sessionId: z.string(),
-      response: z.string(),
-      executionPrincipal: principalSchema,
-      ...echo,
-    },
+    messageId: uuid,
+    agentId,
+    sessionId: z.string(),
+    response: z.string(),
+    executionPrincipal: principalSchema,
+    ...echo,
     responseTimeMs: count.meta({
-      description: 'From the start of the answering run to its answer.',
+      description: 'The duration of the run that answered.',
     }),
   }),
   'agent.started': z.object({ agentId, runtime, startedAt: at }),
   'agent.stopped': z.object({ agentId, runtime, stoppedAt: at }),
   'agent.error': z.object({
-    ...{ agentId, error: runErrorSchema },
-    messageId: uuid.optional().meta({ description: 'When a message caused it, with those below.' }),
-    ...{
-      sessionId: z.string().optional(),
-      executionPrincipal: principalSchema.optional(),
-      ...echo,
-      metadata: metadata.optional(),
-    },
+    agentId,
+    error: runErrorSchema,
+    messageId: uuid
+      .optional()
+      .meta({ description: 'Present with the next fields if a message caused the error.' }),
+    sessionId: z.string().optional(),
+    executionPrincipal: principalSchema.optional(),
+    ...echo,
+    metadata: metadata.optional(),
   }),
   'webhook.disabled': z.object({
-    ...{
-      webhookId: uuid,
-      reason: z.enum(['failing', 'gone']),
-      disabledAt: at,
-      consecutiveFailures: count,
-      failingSince: at,
-    },
+    webhookId: uuid,
+    reason: z.enum(['failing', 'gone']),
+    disabledAt: at,
+    consecutiveFailures: count,
+    failingSince: at,
   }),
   'webhook.test': z.object({ webhookId: uuid }),
 } as const satisfies { readonly [Name in EventName]: z.ZodType }
 
-/** Fails to compile when what is documented of an event is not what is sent. */
+/** Does not compile if the documented and the sent fields of an event differ. */
 type Sent<Name extends EventName> = Extract<EventPayload, { event: Name }>['data']
 type Documented<Name extends EventName> = BodyOf<(typeof data)[Name]>
-type Unlike = {
+type Differing = {
   [Name in EventName]: Sent<Name> extends Documented<Name>
     ? keyof Sent<Name> extends keyof Documented<Name>
       ? never
       : Name
     : Name
 }[EventName]
-true satisfies [Unlike] extends [never] ? true : Unlike
+true satisfies [Differing] extends [never] ? true : Differing
+
+const messageId = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
+const anAgentId = '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d'
+const webhookId = '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d'
 
 const examples: { readonly [Name in EventName]: Documented<Name> } = {
   'message.responded': {
-    ...{
-      messageId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d',
-      agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d',
-      sessionId: 'first',
-    },
-    ...{
-      response: 'Hello!',
-      executionPrincipal: { type: 'service' },
-      metadata: { channel: 'C1' },
-      channel: 'C1',
-      responseTimeMs: 840,
-    },
+    messageId,
+    agentId: anAgentId,
+    sessionId: 'first',
+    response: 'Hello!',
+    executionPrincipal: { type: 'service' },
+    metadata: { channel: 'C1' },
+    channel: 'C1',
+    responseTimeMs: 840,
   },
   'agent.started': {
-    ...{
-      agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d',
-      runtime: 'http',
-      startedAt: '2026-11-01T12:00:00.000Z',
-    },
+    agentId: anAgentId,
+    runtime: 'http',
+    startedAt: '2026-11-01T12:00:00.000Z',
   },
   'agent.stopped': {
-    ...{
-      agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d',
-      runtime: 'http',
-      stoppedAt: '2026-11-01T12:00:00.000Z',
-    },
+    agentId: anAgentId,
+    runtime: 'http',
+    stoppedAt: '2026-11-01T12:00:00.000Z',
   },
   'agent.error': {
-    ...{
-      agentId: '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d',
-      error: { code: 'RUNTIME_ERROR', message: 'the model is busy' },
-    },
-    ...{
-      messageId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d',
-      sessionId: 'first',
-      executionPrincipal: { type: 'service' },
-      metadata: {},
-    },
+    agentId: anAgentId,
+    error: { code: 'RUNTIME_ERROR', message: 'the model is busy' },
+    messageId,
+    sessionId: 'first',
+    executionPrincipal: { type: 'service' },
+    metadata: {},
   },
   'webhook.disabled': {
-    ...{
-      webhookId: '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d',
-      reason: 'failing',
-      disabledAt: '2026-11-06T12:00:00.000Z',
-    },
-    ...{ consecutiveFailures: 31, failingSince: '2026-11-01T12:00:00.000Z' },
+    webhookId,
+    reason: 'failing',
+    disabledAt: '2026-11-06T12:00:00.000Z',
+    consecutiveFailures: 31,
+    failingSince: '2026-11-01T12:00:00.000Z',
   },
-  'webhook.test': { webhookId: '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d' },
+  'webhook.test': { webhookId },
 }
 
-/** `MessageRespondedEvent` for `message.responded`. */
+/** Returns `MessageRespondedEvent` for `message.responded`. */
 const idOf = (name: string): string =>
   `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}Event`
 
@@ -125,7 +113,7 @@ const eventSchema = (name: EventName) =>
   z
     .object({
       event: z.literal(name),
-      id: uuid.meta({ description: 'The event’s.' }),
+      id: uuid.meta({ description: 'The id of the event.' }),
       createdAt: at,
       data: data[name],
     })
@@ -141,7 +129,7 @@ const eventSchema = (name: EventName) =>
       ],
     })
 
-/** The bodies that receivers get (S§6). */
+/** The bodies of deliveries (S§6). */
 export const eventSchemas = (Object.keys(data) as EventName[]).map((name) => ({
   name,
   id: idOf(name),

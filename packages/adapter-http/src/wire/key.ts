@@ -15,10 +15,10 @@ export const keySchema = z
   .meta({ id: 'ApiKey' })
 
 export const createdKeySchema = keySchema
-  .extend({ key: z.string().meta({ description: 'The key itself; shown this once.' }) })
+  .extend({ key: z.string().meta({ description: 'The key. Shown only in this answer.' }) })
   .meta({ id: 'CreatedApiKey' })
 
-/** Never with the key itself: only the answer of create adds it. */
+/** Does not contain the key: only the answer to `create` does. */
 export const keyBody = ({
   id,
   name,
@@ -27,7 +27,9 @@ export const keyBody = ({
   expiresAt,
   revokedAt,
 }: ApiKey): BodyOf<typeof keySchema> => ({
-  ...{ id, name, permissions },
+  id,
+  name,
+  permissions,
   createdAt: toIso(createdAt),
   ...(expiresAt !== undefined && { expiresAt: toIso(expiresAt) }),
   ...(revokedAt !== undefined && { revokedAt: toIso(revokedAt) }),

@@ -23,7 +23,7 @@ export const pendingSchema = z
   .object({ messageId: uuid, status: z.literal('pending') })
   .meta({ id: 'Pending', examples: [{ messageId, status: 'pending' }] })
 
-/** The bodies of S§4.1: these fields and no others. */
+/** Returns the bodies of S§4.1, with exactly these fields. */
 export const sentBody = ({
   id,
   state,
@@ -38,22 +38,24 @@ export const messageSchema = z
     agentId: uuid,
     sessionId: z.string(),
     status: z.enum(['pending', 'responded']),
-    state: z
-      .enum(messageStates)
-      .meta({ description: 'Where it stands; `status` is `pending` for all but `responded`.' }),
+    state: z.enum(messageStates).meta({
+      description: 'The detailed state. `status` is `pending` in every state except `responded`.',
+    }),
     message: z.string(),
     metadata: jsonObject.optional(),
     executionPrincipal: principalSchema,
     response: z
       .string()
       .optional()
-      .meta({ description: 'When it is `responded`, with the next two.' }),
+      .meta({ description: 'Present with the next two fields if the state is `responded`.' }),
     responseTimeMs: count
       .optional()
-      .meta({ description: 'From the start of the answering run to its answer.' }),
+      .meta({ description: 'The duration of the run that answered.' }),
     respondedAt: at.optional(),
-    error: runErrorSchema.optional().meta({ description: 'When it is `failed` or `cancelled`.' }),
-    attempt: count.meta({ description: 'Runs begun so far.' }),
+    error: runErrorSchema
+      .optional()
+      .meta({ description: 'Present if the state is `failed` or `cancelled`.' }),
+    attempt: count.meta({ description: 'The number of runs that have started.' }),
     createdAt: at,
   })
   .meta({ id: 'Message' })

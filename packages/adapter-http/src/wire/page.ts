@@ -6,7 +6,7 @@ export const pageBody = <T, B>({ data, nextCursor }: Page<T>, bodyOf: (row: T) =
   nextCursor,
 })
 
-/** One page of a list, named for its rows. */
+/** One page of a list. The schema is named after its rows. */
 export const pageSchema = <Row extends z.ZodType>(row: Row) =>
   z
     .object({
@@ -14,6 +14,6 @@ export const pageSchema = <Row extends z.ZodType>(row: Row) =>
       nextCursor: z
         .string()
         .nullable()
-        .meta({ description: 'For `?cursor=`; null on the last page.' }),
+        .meta({ description: 'Send it as `?cursor=`. Null on the last page.' }),
     })
     .meta({ id: `${row.meta()?.id}Page` })

@@ -3,12 +3,12 @@ import { z } from 'zod'
 const service = z.strictObject({ type: z.literal('service') })
 const endUserId = z.string().min(1).max(256)
 
-/** S§2. For documents and types alone: what is sent is judged by the domain, which has the better words. */
+/** S§2. Only for documents and types: the domain checks principals and has clearer messages. */
 export const principalSchema = z
   .union([service, z.strictObject({ type: z.literal('end_user'), endUserId })])
   .meta({
     id: 'ExecutionPrincipal',
-    description: 'On whose behalf the agent runs.',
+    description: 'The service itself or the end user on whose behalf the agent runs.',
     examples: [{ type: 'end_user', endUserId: 'u-17' }],
   })
 
@@ -20,6 +20,6 @@ export const defaultPrincipalSchema = z
   .meta({
     id: 'DefaultExecutionPrincipal',
     description:
-      'Counts when a request names none. With `end_user`, every request must name the end user.',
+      'Used if a request has no principal. With `end_user`, every request must name its end user.',
     examples: [{ type: 'service' }],
   })

@@ -18,6 +18,8 @@ export const sessionBody = ({
   lastMessageId,
   lastMessageAt,
 }: SessionSummary): BodyOf<typeof sessionSchema> => ({
-  ...{ sessionId, openCount, lastMessageId },
+  sessionId,
+  openCount,
+  lastMessageId,
   lastMessageAt: toIso(lastMessageAt),
 })

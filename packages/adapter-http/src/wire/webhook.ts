@@ -12,7 +12,7 @@ import { at, count, uuid, type BodyOf } from './body.js'
 const disabledReasons = ['operator', 'failing', 'gone'] as const satisfies readonly DisabledReason[]
 const circuits = ['closed', 'open', 'half_open'] as const satisfies readonly CircuitState[]
 
-/** What a webhook can be subscribed to; `*` is all, those of later versions too. */
+/** The events of a webhook. `*` means all events, including those of later versions. */
 export const subscriptionSchema = z
   .array(z.enum(['*', ...EVENT_NAMES]))
   .min(1)
@@ -23,30 +23,36 @@ export const webhookSchema = z
     id: uuid,
     url: z.string(),
     events: subscriptionSchema,
-    agentId: uuid.optional().meta({ description: 'Only this agent’s events.' }),
+    agentId: uuid
+      .optional()
+      .meta({ description: 'Limits the webhook to the events of this agent.' }),
     description: z.string().optional(),
     headers: z
       .record(z.string(), z.object({ set: z.literal(true) }))
       .optional()
-      .meta({ description: 'Headers of its own. Their values are secret.' }),
-    disableOnGone: z.boolean().meta({ description: 'Whether an answer of 410 disables it.' }),
+      .meta({ description: 'Custom headers. Their values are secret.' }),
+    disableOnGone: z.boolean().meta({ description: 'Whether a 410 answer disables the webhook.' }),
     enabled: z.boolean(),
     disabledReason: z
       .enum(disabledReasons)
       .optional()
-      .meta({ description: 'When it is disabled, with `disabledAt`.' }),
+      .meta({ description: 'Present with `disabledAt` if the webhook is disabled.' }),
     disabledAt: at.optional(),
     consecutiveFailures: count,
-    failingSince: at.optional().meta({ description: 'The first failure after the last success.' }),
-    lastSuccessAt: at.optional().meta({ description: 'Exact to about ten seconds.' }),
+    failingSince: at
+      .optional()
+      .meta({ description: 'The time of the first failure after the last success.' }),
+    lastSuccessAt: at.optional().meta({ description: 'Accurate to about ten seconds.' }),
     lastFailureAt: at.optional(),
     circuit: z.enum(circuits).meta({
-      description: '`open`: nothing is sent for a while. `half_open`: one probe at a time.',
+      description:
+        '`open`: nothing is sent for a while. `half_open`: one delivery at a time is sent as a ' +
+        'probe.',
     }),
     circuitOpenUntil: at.optional(),
     previousSecretUntil: at
       .optional()
-      .meta({ description: 'During a rotation: how long the old secret signs too.' }),
+      .meta({ description: 'The end of the rotation. Until then the old secret signs too.' }),
     createdAt: at,
     updatedAt: at,
   })
@@ -54,13 +60,13 @@ export const webhookSchema = z
 
 export const createdWebhookSchema = webhookSchema
   .extend({
-    secret: z.string().meta({ description: 'What deliveries are signed with; shown this once.' }),
+    secret: z.string().meta({ description: 'Signs the deliveries. Shown only in this answer.' }),
   })
   .meta({ id: 'CreatedWebhook' })
 
 type WebhookBody = BodyOf<typeof webhookSchema>
 
-/** As it stands at `now`. Never with the secret: only the answers of create and rotate add it (S§2). */
+/** The webhook at `now`. Does not contain the secret (S§2). */
 export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
   id: webhook.id,
   url: webhook.url,
@@ -82,6 +88,12 @@ export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
   createdAt: toIso(webhook.createdAt),
   updatedAt: toIso(webhook.updatedAt),
 })
+
+/** The only body that contains the secret. */
+export const createdWebhookBody = (
+  { webhook, secret }: { readonly webhook: Webhook; readonly secret: string },
+  now: Instant,
+): BodyOf<typeof createdWebhookSchema> => ({ ...webhookBody(webhook, now), secret })
 
 const statusFields = ({
   status,

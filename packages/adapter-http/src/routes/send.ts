@@ -1,0 +1,118 @@
+import { Hono, type Context } from 'hono'
+import { z } from 'zod'
+import { basePathOf, reply } from '../answer.js'
+import { authorize } from '../authorize.js'
+import { Caller } from '../caller.js'
+import { checkedRoute } from '../checked-route.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
+import type { Env } from '../env.js'
+import { refuse } from '../errors.js'
+import type { HttpDeps } from '../options.js'
+import { agentRef } from '../path-id.js'
+import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
+import { readJson } from '../read-json.js'
+import { jsonObject, text } from '../schemas.js'
+import { validBody } from '../validate.js'
+import { pendingSchema, respondedSchema, sentBody } from '../wire/message.js'
+import { principalSchema } from '../wire/principal.js'
+
+const newMessage = z
+  .object(
+    {
+      sessionId: text.meta({
+        minLength: 1,
+        description: 'Any name. The messages of a session run one at a time, in order.',
+      }),
+      message: text.meta({ minLength: 1 }),
+      metadata: jsonObject.optional().meta({
+        description:
+          'Returned in webhooks. `channel` and `correlationId` are repeated beside it there.',
+      }),
+      // Any value, even `null`: the service tells omitted, incomplete and malformed ones apart
+      // (S§4.1).
+      executionPrincipal: z.unknown().optional().meta({ shown: principalSchema }),
+    },
+    'must be a JSON object',
+  )
+  .meta({
+    id: 'NewMessage',
+    examples: [{ sessionId: 'first', message: 'Hello', metadata: { channel: 'C1' } }],
+  })
+
+/** Sends a message, and waits for its answer for a bounded time (S§4.1). */
+export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
+  new Hono<Env>().post(
+    ...checkedRoute(
+      '/v1/agents/:id/messages',
+      [
+        about.send,
+        authorize(service, 'project:message'),
+        readJson(maxBodyBytes),
+        validBody(newMessage),
+      ],
+      async (c) => {
+        const idempotencyKey = c.req.header('idempotency-key')
+        if (idempotencyKey?.includes(',')) return refuseDuplicateKeys(c)
+        const preferences = readPrefer(c.req.header('prefer'))
+        const sending = service.messages.send({
+          ...agentRef(c),
+          ...c.req.valid('json'),
+          idempotencyKey,
+          traceparent: c.req.header('traceparent'),
+          tracestate: c.req.header('tracestate'),
+          waitMs: waitMsOf(preferences),
+          abort: new Caller(c),
+        })
+        return sending.match(
+          ({ message, attached }) => {
+            const body = sentBody(message)
+            const isAsync = body.status === 'pending'
+            const agents = `${basePathOf(c, { basePath, route: '/v1/agents' })}/v1/agents`
+            return reply(c, isAsync ? 202 : 200, body, {
+              Location: `${agents}/${message.agentId}/messages/${message.id}`,
+              ...(attached && { 'Idempotent-Replayed': 'true' }),
+              ...appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync }),
+            })
+          },
+          (error) => refuse(c, error),
+        )
+      },
+    ),
+  )
+
+/** Duplicate headers arrive joined by a comma. */
+const refuseDuplicateKeys = (c: Context<Env>) =>
+  refuse(c, {
+    kind: 'invalid',
+    issues: [{ path: 'Idempotency-Key', message: 'must be sent once, and without a comma' }],
+  })
+
+const sentHeaders = ['Location', 'Idempotent-Replayed', 'Preference-Applied'] as const
+
+const about = {
+  send: describeRoute<Service['messages']['send']>({
+    tag: 'Messages',
+    operationId: 'sendMessage',
+    summary: 'Send a message to an agent and wait for its answer',
+    description:
+      'The wait is bounded. The agent continues to work after the wait. Read a later answer with ' +
+      'GET, or receive it by webhook.',
+    requestHeaders: ['Idempotency-Key', 'Prefer', 'traceparent', 'tracestate'],
+    refusals: {
+      agent_not_found: true,
+      end_user_id_required: true,
+      principal_invalid: true,
+      agent_not_running: true,
+      idempotency_mismatch: true,
+      session_full: true,
+    },
+    answers: {
+      200: { description: 'The answer', body: respondedSchema, headers: sentHeaders },
+      202: {
+        description: 'The message is accepted and has no answer yet',
+        body: pendingSchema,
+        headers: sentHeaders,
+      },
+    },
+  }),
+}

@@ -1,0 +1,177 @@
+import { Hono, type Context } from 'hono'
+import type { Webhook } from '@org/agent-messaging-core'
+import { z } from 'zod'
+import { reply } from '../answer.js'
+import { authorize } from '../authorize.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
+import type { Env } from '../env.js'
+import { refuse } from '../errors.js'
+import type { HttpDeps } from '../options.js'
+import { webhookRef } from '../path-id.js'
+import { readJsonIfSent } from '../read-json.js'
+import { defined, id, number, pageOf } from '../schemas.js'
+import { validBody } from '../validate.js'
+import { count, type BodyOf } from '../wire/body.js'
+import { deliveryBody, deliverySchema } from '../wire/delivery.js'
+import {
+  createdWebhookBody,
+  createdWebhookSchema,
+  webhookBody,
+  webhookSchema,
+} from '../wire/webhook.js'
+import { deliveryFilter } from './deliveries.js'
+import { webhookSecret } from './webhooks.js'
+
+const DAY_MS = 24 * 3_600_000
+
+const graceMs = number.optional().meta({
+  shown: { type: 'integer', minimum: 0, maximum: 30 * DAY_MS, default: DAY_MS },
+  description: 'The time during which the old secret signs too.',
+})
+const rotation = z
+  .object({ secret: webhookSecret, graceMs }, 'must be a JSON object')
+  .meta({ id: 'SecretRotation', examples: [{ graceMs: 3_600_000 }] })
+
+const limit = number
+  .default(1_000)
+  .meta({ shown: { type: 'integer', minimum: 1, maximum: 1_000, default: 1_000 } })
+const recoveryFields = { ...deliveryFilter, limit, cursor: id.optional() }
+const KNOWN = Object.keys(recoveryFields).join(', ')
+/** Strict, unlike other bodies: a misspelled filter would send every delivery again. */
+const recovery = z
+  .strictObject(recoveryFields, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `has unknown fields: ${issue.keys.join(', ')}. Known fields: ${KNOWN}`
+        : 'must be a JSON object',
+  })
+  .meta({
+    id: 'Recovery',
+    examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }],
+  })
+const recoveredSchema = z
+  .object({ count, nextCursor: z.string().nullable() })
+  .meta({ id: 'Recovered' })
+
+export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
+  const mayManage = authorize(service, 'project:webhooks')
+  const replyWebhook = (c: Context<Env>, webhook: Webhook) =>
+    reply(c, 200, webhookBody(webhook, service.now()))
+  return new Hono<Env>()
+    .post('/v1/webhooks/:id/enable', about.enable, mayManage, async (c) => {
+      const enabled = await service.webhooks.enable(webhookRef(c))
+      return enabled.isErr() ? refuse(c, enabled.error) : replyWebhook(c, enabled.value)
+    })
+
+    .post('/v1/webhooks/:id/disable', about.disable, mayManage, async (c) => {
+      const disabled = await service.webhooks.disable(webhookRef(c))
+      return disabled.isErr() ? refuse(c, disabled.error) : replyWebhook(c, disabled.value)
+    })
+
+    .post('/v1/webhooks/:id/test', about.test, mayManage, async (c) => {
+      const sent = await service.webhooks.sendTestEvent(webhookRef(c))
+      return sent.isErr() ? refuse(c, sent.error) : reply(c, 202, deliveryBody(sent.value))
+    })
+
+    .post(
+      '/v1/webhooks/:id/rotate-secret',
+      about.rotateSecret,
+      mayManage,
+      readJsonIfSent(maxBodyBytes),
+      validBody(rotation),
+      async (c) => {
+        const rotated = await service.webhooks.rotateSecret({
+          ...webhookRef(c),
+          ...c.req.valid('json'),
+        })
+        return rotated.isErr()
+          ? refuse(c, rotated.error)
+          : reply(c, 200, createdWebhookBody(rotated.value, service.now()))
+      },
+    )
+
+    .post('/v1/webhooks/:id/rotate-secret/finish', about.finishRotation, mayManage, async (c) => {
+      const finished = await service.webhooks.finishRotation(webhookRef(c))
+      return finished.isErr() ? refuse(c, finished.error) : replyWebhook(c, finished.value)
+    })
+
+    .post(
+      '/v1/webhooks/:id/recover',
+      about.recover,
+      mayManage,
+      readJsonIfSent(maxBodyBytes),
+      validBody(recovery),
+      async (c) => {
+        const { limit, cursor, ...filter } = c.req.valid('json')
+        const recovered = await service.deliveries.recover({
+          ...webhookRef(c),
+          filter: defined(filter),
+          page: pageOf({ limit, cursor }),
+        })
+        if (recovered.isErr()) return refuse(c, recovered.error)
+        const body: BodyOf<typeof recoveredSchema> = recovered.value
+        return reply(c, 200, body)
+      },
+    )
+}
+
+const tag = 'Webhooks'
+const answer = { description: 'The webhook after the change', body: webhookSchema }
+
+const about = {
+  enable: describeRoute<Service['webhooks']['enable']>({
+    tag,
+    operationId: 'enableWebhook',
+    summary: 'Enable a webhook',
+    description: 'Sends the kept deliveries: one first, and the rest after it was accepted.',
+    refusals: { webhook_not_found: true },
+    answers: { 200: answer },
+  }),
+  disable: describeRoute<Service['webhooks']['disable']>({
+    tag,
+    operationId: 'disableWebhook',
+    summary: 'Disable a webhook',
+    description: 'Sends nothing until you enable the webhook. New deliveries are kept.',
+    refusals: { webhook_not_found: true },
+    answers: { 200: answer },
+  }),
+  test: describeRoute<Service['webhooks']['sendTestEvent']>({
+    tag,
+    operationId: 'sendTestEvent',
+    summary: 'Send a webhook.test event to this webhook only',
+    refusals: { webhook_not_found: true, webhook_disabled: true },
+    answers: { 202: { description: 'The delivery of the event', body: deliverySchema } },
+  }),
+  rotateSecret: describeRoute<Service['webhooks']['rotateSecret']>({
+    tag,
+    operationId: 'rotateSecret',
+    summary: 'Replace the secret of a webhook',
+    refusals: { webhook_not_found: true },
+    answers: {
+      200: {
+        description: 'The webhook. Its new secret is shown only here',
+        body: createdWebhookSchema,
+      },
+    },
+  }),
+  finishRotation: describeRoute<Service['webhooks']['finishRotation']>({
+    tag,
+    operationId: 'finishRotation',
+    summary: 'Finish a rotation now',
+    description: 'The old secret stops signing.',
+    refusals: { webhook_not_found: true },
+    answers: { 200: answer },
+  }),
+  recover: describeRoute<Service['deliveries']['recover']>({
+    tag,
+    operationId: 'recoverDeliveries',
+    summary: 'Send deliveries of a webhook again, page by page',
+    description:
+      'Selects exhausted deliveries unless `status` says otherwise, newest first. Repeat with ' +
+      '`nextCursor`.',
+    refusals: { webhook_not_found: true },
+    answers: {
+      200: { description: 'The number of deliveries, and the next cursor', body: recoveredSchema },
+    },
+  }),
+}
