@@ -12,12 +12,18 @@ const disabledSql = sql<object, Webhook>(`
 const countDueSql = sql<Due, { readonly count: number }>(`
   select count(*) as count from (select 1 from agent_messaging.deliveries
     where webhook_seq = @webhookSeq and (attempt_count > 0) in (false, true) and due_at <= @now limit @limit) due`)
+/**
+ * `= any(array(…))` runs the inner query once. With `in (…)` a plan can run it once per delivery,
+ * skip the rows that it has just changed, and so change more than `limit`.
+ *
+ * `(select @isRetry)` keeps the planner from folding the condition into one that no index has.
+ */
 const cancelSql = sql<Wanted>(`
   update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_disabled'
-  where seq in
-    (select seq from agent_messaging.deliveries
-     where webhook_seq = @webhookSeq and (attempt_count > 0) = @isRetry::boolean and due_at < @dueBefore
-     order by due_at limit @limit for update skip locked)`)
+  where seq = any(array(
+    select seq from agent_messaging.deliveries
+    where webhook_seq = @webhookSeq and (attempt_count > 0) = (select @isRetry::boolean) and due_at < @dueBefore
+    order by due_at limit @limit for update skip locked))`)
 
 /** `DeliveryStore.cancelStale`, within a transaction. Each webhook costs a look at an index of open deliveries, at `keep` of them at most. */
 export async function cancelStale(

@@ -60,11 +60,12 @@ const releaseSql = sql<Release>(
   `update agent_messaging.deliveries set state = 'pending', due_at = @now where seq in (select seq from (${HELD}) held)`,
 )
 const releaseProbeClaimsSql = releaseProbesSql<Release>(HELD)
+/** `= any(array(…))`: see `cancelStale`. */
 const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(`
   update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted'
-  where seq in
-    (select d.seq from agent_messaging.webhooks w join agent_messaging.deliveries d on d.webhook_seq = w.seq
-     where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked)`)
+  where seq = any(array(
+    select d.seq from agent_messaging.webhooks w join agent_messaging.deliveries d on d.webhook_seq = w.seq
+    where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked))`)
 
 const MOST_AT_ONCE = 256
 /** Each has a connection for as long as it waits for its webhook's row: the others are for who sends. */

@@ -1,7 +1,9 @@
 import type { ClientBase } from 'pg'
 import { PostgresOpenError } from './open-error.js'
 
-const OLDEST_VERSION = 13
+const OLDEST_VERSION = 15
+/** Newer versions are not refused. */
+const NEWEST_TESTED = 18
 /** Leases are compared with the clocks of all processes: those may not differ by more. */
 const MOST_SKEW_MS = 5_000
 
@@ -32,7 +34,7 @@ function problemOf({
   is_standby: isStandby,
 }: Settings) {
   if (version < OLDEST_VERSION)
-    return `is PostgreSQL ${text}; this needs ${OLDEST_VERSION} or newer.`
+    return `is PostgreSQL ${text}; use PostgreSQL ${OLDEST_VERSION} to ${NEWEST_TESTED}.`
   if (encoding !== 'UTF8')
     return `is encoded as ${encoding}; create the database with encoding 'UTF8'.`
   if (isStandby) return 'is a standby; name the primary.'

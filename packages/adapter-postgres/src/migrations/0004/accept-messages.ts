@@ -29,10 +29,8 @@ begin
     "sessionState" := null;
     select * into known from (
       (select m.id, m.seq, m.session_seq from agent_messaging.messages m
-        where given.key is not null and m.idempotency_key is not null
-          and (m.agent_id, m.idempotency_key) >= (given.agent_id, given.key)
-          and (m.agent_id, m.idempotency_key) <= (given.agent_id, given.key)
-        order by m.agent_id, m.idempotency_key limit 1)
+        where m.agent_id = given.agent_id and m.idempotency_key between given.key and given.key
+        order by m.idempotency_key limit 1)
       union all
       -- Apart, for by its agent it would be looked for among all messages of that.
       (select m.id, m.seq, m.session_seq from (select * from agent_messaging.messages where id = given.id offset 0) m
