@@ -60,3 +60,4 @@ export type {
   WebhookSettings,
 } from './webhooks/manage-webhooks.js'
 export { err, ok, type Result } from 'neverthrow'
+export { MessagingError, throwing, type ServiceError, type ThrowingService } from './throwing.js'

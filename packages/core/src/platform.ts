@@ -24,6 +24,8 @@ export type Platform = {
   readonly crypto: Crypto
   readonly telemetry: Telemetry
   readonly policy: Policy
+  /** Aborts when a stop begins. */
+  readonly stopping: AbortSignal
   /** Aborts when a stop has used up its time. After that nothing is retried. */
   readonly stopDeadline: AbortSignal
 }

@@ -53,8 +53,12 @@ const LAST_TRIES_MS = 2_000
  * Throws a `RangeError` if the policy allows no delivery.
  */
 export function createService(options: ServiceOptions) {
+  const stopping = new AbortController()
   const stopDeadline = new AbortController()
-  const platform = platformOf(options, stopDeadline.signal)
+  const platform = platformOf(options, {
+    stopping: stopping.signal,
+    stopDeadline: stopDeadline.signal,
+  })
   const maintenance = createMaintenance(platform)
   const webhooks = createWebhooks(platform, maintenance)
   const messages = createMessages(platform, webhooks)
@@ -105,6 +109,7 @@ export function createService(options: ServiceOptions) {
       const stopped = new AbortController()
       const lastTriesMs = graceMs + LAST_TRIES_MS
       void clock.sleep(lastTriesMs, stopped.signal).then(() => stopDeadline.abort('stopped'))
+      stopping.abort('stopping')
       waitingRoom.close()
       answerStreams.close()
       await maintenance.stop()
@@ -116,7 +121,10 @@ export function createService(options: ServiceOptions) {
   }
 }
 
-function platformOf(options: ServiceOptions, stopDeadline: AbortSignal): Platform {
+function platformOf(
+  options: ServiceOptions,
+  signals: Pick<Platform, 'stopping' | 'stopDeadline'>,
+): Platform {
   const policy = { ...defaultPolicy, ...options.policy }
   requireFittingLease(policy)
   return {
@@ -131,6 +139,6 @@ function platformOf(options: ServiceOptions, stopDeadline: AbortSignal): Platfor
     leaseKeeper: options.leaseKeeper ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
     policy,
-    stopDeadline,
+    ...signals,
   }
 }

@@ -11,23 +11,147 @@ const echo = {
 const eventsOf = (deliveries: readonly { body: string }[]) =>
   deliveries.map(({ body }) => (JSON.parse(body) as { event: string }).event)
 
+/** A scene in which the start of a second agent, `slow`, takes `startMs`. */
+async function slowStart(startMs: number) {
+  const fakes = await scene({
+    handler: ({ message }) => ({ kind: 'answered', response: message }),
+  })
+  const { runtime, clock, service, project } = fakes
+  const { start } = runtime
+  Object.assign(runtime, {
+    start: async (...input: Parameters<typeof start>) => {
+      await clock.sleep(startMs)
+      return start(...input)
+    },
+  })
+  const slow = { projectId: project.id, name: 'slow', runtime: { kind: 'fake' } } as const
+  const creating = service.agents.create(slow)
+  await clock.advance(100)
+  const send = (waitMs?: number) =>
+    service.messages.send({
+      projectId: project.id,
+      agent: 'slow',
+      sessionId: 's',
+      message: 'hello',
+      waitMs,
+    })
+  return { ...fakes, creating, sendToSlow: send }
+}
+
+describe('a send to a starting agent', () => {
+  it('waits for the start, and is then answered', async () => {
+    const { sendToSlow, clock } = await slowStart(3_000)
+    const sending = sendToSlow()
+    await clock.advance(4_000)
+    expect((await sending)._unsafeUnwrap().message.state).toMatchObject({
+      kind: 'responded',
+      response: 'hello',
+    })
+  })
+  it('is refused, and stores nothing, when the agent does not run within the wait', async () => {
+    const { sendToSlow, clock, service, project } = await slowStart(9_000)
+    const sending = sendToSlow(2_000)
+    await clock.advance(2_000)
+    expect((await sending)._unsafeUnwrapErr()).toMatchObject({
+      kind: 'agent_not_running',
+      state: 'starting',
+    })
+    const ref = { projectId: project.id, agent: 'slow' }
+    const page = await service.messages.list({ ...ref, page: { limit: 10 } })
+    expect(page._unsafeUnwrap().data).toEqual([])
+  })
+  it('is refused at once when the caller does not wait', async () => {
+    const { sendToSlow } = await slowStart(3_000)
+    expect((await sendToSlow(0))._unsafeUnwrapErr().kind).toBe('agent_not_running')
+  })
+  it('is refused at once when the start fails', async () => {
+    const { sendToSlow, clock, runtime } = await slowStart(3_000)
+    runtime.failStart('no model')
+    const sending = sendToSlow()
+    await clock.advance(4_000)
+    expect((await sending)._unsafeUnwrapErr()).toMatchObject({
+      kind: 'agent_not_running',
+      state: 'error',
+    })
+  })
+  it('is refused when the service stops', async () => {
+    const { sendToSlow, service, clock } = await slowStart(20_000)
+    const sending = sendToSlow()
+    const stopping = service.stop()
+    expect((await sending)._unsafeUnwrapErr().kind).toBe('agent_not_running')
+    await clock.advance(30_000)
+    await stopping
+  })
+  it('shares one read with all that wait for the same agent', async () => {
+    const { sendToSlow, clock, storage } = await slowStart(9_000)
+    const sending = Array.from({ length: 100 }, () => sendToSlow(3_000))
+    await clock.advance(1_000)
+    const { get } = storage.agents
+    let reads = 0
+    Object.assign(storage.agents, {
+      get: (...args: Parameters<typeof get>) => {
+        reads++
+        return get(...args)
+      },
+    })
+    await clock.advance(1_000)
+    expect(reads).toBeLessThanOrEqual(3)
+    await clock.advance(1_000)
+    for (const one of sending) expect((await one).isErr()).toBe(true)
+  })
+})
+
 describe('creating an agent', () => {
-  it('leaves it stopped unless told otherwise', async () => {
+  it('starts the agent and returns it running', async () => {
     const { service, project } = await scene()
     const created = await service.agents.create({
       projectId: project.id,
-      name: 'idle',
+      name: 'second',
       runtime: { kind: 'fake' },
     })
     expect(created._unsafeUnwrap()).toMatchObject({
       agent: {
-        name: 'idle',
-        desiredState: 'stopped',
-        state: { kind: 'stopped' },
+        name: 'second',
+        desiredState: 'running',
+        state: { kind: 'running' },
         defaultExecutionPrincipal: { type: 'service' },
         maxAttempts: 3,
       },
     })
+  })
+  it('leaves an agent stopped that is created with the desired state stopped', async () => {
+    const { service, project } = await scene({ agent: { name: 'bot' } })
+    const created = await service.agents.create({
+      projectId: project.id,
+      name: 'idle',
+      runtime: { kind: 'fake' },
+      desiredState: 'stopped',
+    })
+    expect(created._unsafeUnwrap().agent).toMatchObject({
+      desiredState: 'stopped',
+      state: { kind: 'stopped' },
+    })
+  })
+  it('returns an agent whose first start failed, with the error', async () => {
+    const { service, project, runtime } = await scene()
+    runtime.failStart('no model')
+    const created = await service.agents.create({
+      projectId: project.id,
+      name: 'broken',
+      runtime: { kind: 'fake' },
+    })
+    expect(created._unsafeUnwrap().agent.state).toMatchObject({
+      kind: 'error',
+      lastError: { message: 'no model' },
+    })
+  })
+  it.each([
+    ['running', 9_000],
+    ['starting', 11_000],
+  ])('returns an agent as %s whose start takes %d ms', async (state, startMs) => {
+    const { creating, clock } = await slowStart(startMs)
+    await clock.advance(10_000)
+    expect((await creating)._unsafeUnwrap().agent.state.kind).toBe(state)
   })
   it('refuses one more than a project may have', async () => {
     const { service, project } = await scene({
@@ -186,7 +310,12 @@ describe('an agent whose runtime signs and has secrets', () => {
     const fakes = await scene()
     const runtimes = ['one', 'other'].map((kind) => fakeRuntime({ kind, signsRequests: true }))
     const { agents } = createService({ ...fakes, runtimes })
-    const input = { projectId: fakes.project.id, name: 'signed', runtime: { kind: 'one' } } as const
+    const input = {
+      projectId: fakes.project.id,
+      name: 'signed',
+      runtime: { kind: 'one' },
+      desiredState: 'stopped',
+    } as const
     const { signingSecret } = (await agents.create(input))._unsafeUnwrap()
     const change = { runtime: { kind: 'other' } }
     const turned = (

@@ -8,7 +8,7 @@ import { createHttpApp } from '../app.js'
 const echo = { name: 'echo', runtime: { kind: 'function', handler: 'echo' } }
 
 describe('POST /v1/agents', () => {
-  it('creates a stopped agent with the defaults', async () => {
+  it('creates an agent with the defaults and starts it', async () => {
     const { ask } = await openScene()
     const created = await ask('POST', '/v1/agents', { body: echo })
     expect(created.status).toBe(201)
@@ -18,8 +18,8 @@ describe('POST /v1/agents', () => {
       name: 'echo',
       defaultExecutionPrincipal: { type: 'service' },
       runtime: { kind: 'function', handler: 'echo' },
-      desiredState: 'stopped',
-      state: 'stopped',
+      desiredState: 'running',
+      state: 'running',
       concurrency: 16,
       maxAttempts: 3,
       maxQueued: 100,
@@ -30,10 +30,10 @@ describe('POST /v1/agents', () => {
     expect((await ask('GET', created.headers.get('location') ?? '')).json).toEqual(created.json)
   })
 
-  it('starts it where that is asked for', async () => {
+  it('creates an agent without a start when its desired state is stopped', async () => {
     const { ask } = await openScene()
-    const created = await ask('POST', '/v1/agents', { body: { ...echo, desiredState: 'running' } })
-    expect(created.json).toMatchObject({ desiredState: 'running', state: 'running' })
+    const created = await ask('POST', '/v1/agents', { body: { ...echo, desiredState: 'stopped' } })
+    expect(created.json).toMatchObject({ desiredState: 'stopped', state: 'stopped' })
   })
 
   it('refuses one more than a project may have, and tells the other project nothing of it', async () => {
@@ -215,7 +215,11 @@ describe('runtimes with secrets', () => {
   it('show a new one when the kind changes', async () => {
     const { ask } = await openSigned()
     expect(
-      await ask('POST', '/v1/agents', { name: 'remote', runtime: { kind: 'plain' } }),
+      await ask('POST', '/v1/agents', {
+        name: 'remote',
+        runtime: { kind: 'plain' },
+        desiredState: 'stopped',
+      }),
     ).not.toHaveProperty('signingSecret')
     const changed = await ask('PATCH', '/v1/agents/remote', { runtime: { kind: 'signed' } })
     expect(changed.signingSecret).toMatch(/^whsec_/)

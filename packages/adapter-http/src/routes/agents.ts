@@ -72,12 +72,16 @@ const settings = z.object(
   'must be a JSON object',
 )
 const create = settings
-  .extend({ desiredState: oneOf(['running', 'stopped']).optional().meta({ default: 'stopped' }) })
+  .extend({
+    desiredState: oneOf(['running', 'stopped']).optional().meta({
+      default: 'running',
+      description:
+        '`running` starts the agent. The response waits up to 10 seconds for the start, and shows its result.',
+    }),
+  })
   .meta({
     id: 'NewAgent',
-    examples: [
-      { name: 'support', runtime: { kind: 'function', handler: 'echo' }, desiredState: 'running' },
-    ],
+    examples: [{ name: 'support', runtime: { kind: 'function', handler: 'echo' } }],
   })
 const change = settings.partial().meta({
   id: 'AgentChange',

@@ -17,8 +17,7 @@ import type { Unavailable } from '../ports/stored.js'
 import { within } from '../pacing/deadline.js'
 import type { AgentsContext } from './context.js'
 import type { Platform } from '../platform.js'
-import { broken, invalid, type Invalid, type Rule } from '../domain/input-rules.js'
-import { integerRule } from '../domain/input-rules.js'
+import { broken, integerRule, invalid, type Invalid, type Rule } from '../domain/input-rules.js'
 
 export type AgentSettings = {
   readonly name: string
@@ -32,6 +31,7 @@ export type AgentSettings = {
 }
 export type CreateAgentInput = AgentSettings & {
   readonly projectId: string
+  /** `running` if absent. */
   readonly desiredState?: Agent['desiredState'] | undefined
 }
 export type CreateAgentError =
@@ -41,7 +41,10 @@ export type CreateAgentError =
 /** `signingSecret`: of a runtime that gets signed requests; this is the only time that it is shown. */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
-/** Creates an agent, stopped unless `desiredState` is `running`: then its start is under way when this resolves. */
+/**
+ * Creates an agent and starts it, unless `desiredState` is `stopped`. Resolves when the first start has
+ * succeeded or failed, after 10 seconds at most. A slower start goes on.
+ */
 export const createAgent =
   (d: AgentsContext) =>
   (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>
@@ -57,7 +60,7 @@ export const createAgent =
         name: input.name,
         defaultExecutionPrincipal: input.defaultExecutionPrincipal ?? { type: 'service' },
         runtime,
-        desiredState: input.desiredState ?? 'stopped',
+        desiredState: input.desiredState ?? 'running',
         state: { kind: 'stopped' },
         concurrency: input.concurrency ?? agentDefaults.concurrency,
         maxAttempts: input.maxAttempts ?? agentDefaults.maxAttempts,
@@ -68,20 +71,25 @@ export const createAgent =
       const created = yield* d.storage.agents.create(agent, d.policy.limits.agentsPerProject)
       if (created === 'name_taken') return fail('name_taken')
       if (created === 'limit_reached') return fail('too_many_agents')
-      const settled = agent.desiredState === 'running' ? await settleAgent(d, agent) : agent
-      return ok({ agent: settled, ...(signingSecret !== undefined && { signingSecret }) })
+      const isWanted = agent.desiredState === 'running'
+      const seen = isWanted ? await settleAgent(d, agent, FIRST_START_MS) : agent
+      return ok({ agent: seen, ...(signingSecret !== undefined && { signingSecret }) })
     })
 
-/** A start or stop that is quick is seen whole in the answer; a slow one goes on behind it. */
-const SETTLE_MS = 2_000
+const FIRST_START_MS = 10_000
+const CHANGE_MS = 2_000
 
 /**
- * Gives the supervisor a moment to do what was asked of the agent; answers the agent as it is then. What was asked is stored
- * already, and a signing secret is shown once: so a read that fails here fails nothing.
+ * Waits up to `ms` for the supervisor to apply a stored change, and returns the agent as it is then.
+ * A failed read returns the given agent: the change is stored, and a signing secret is shown only once.
  */
-export async function settleAgent(d: AgentsContext, agent: Agent): Promise<Agent> {
+export async function settleAgent(
+  d: AgentsContext,
+  agent: Agent,
+  ms: number = CHANGE_MS,
+): Promise<Agent> {
   const { projectId, id } = agent
-  await within(d.clock, SETTLE_MS, d.supervisor.look(projectId, id))
+  await within(d.clock, ms, d.supervisor.look(projectId, id))
   return (await d.storage.agents.get(projectId, id)).unwrapOr(undefined) ?? agent
 }
 

@@ -1,3 +1,4 @@
+import type { AgentStarts } from './agent-starts.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { RunContext } from './run-context.js'
 import type { WaitingRoom } from './waiting-room.js'
@@ -5,4 +6,5 @@ import type { WaitingRoom } from './waiting-room.js'
 export type MessagesContext = RunContext & {
   readonly dispatcher: Dispatcher
   readonly waitingRoom: WaitingRoom
+  readonly agentStarts: AgentStarts
 }

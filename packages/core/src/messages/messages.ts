@@ -1,5 +1,6 @@
 import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
+import { AgentStarts } from './agent-starts.js'
 import { answerRun, isRunToken } from './answer-run.js'
 import { cancelMessage, retryMessage } from './change-messages.js'
 import { createDispatcher } from './dispatcher.js'
@@ -16,7 +17,15 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
   const answerStreams = createAnswerStreams(platform)
   const waitingRoom = createWaitingRoom(platform)
   const dispatcher = createDispatcher({ ...platform, deliverySender, answerStreams })
-  const context = { ...platform, deliverySender, answerStreams, dispatcher, waitingRoom }
+  const agentStarts = new AgentStarts(platform)
+  const context = {
+    ...platform,
+    deliverySender,
+    answerStreams,
+    dispatcher,
+    waitingRoom,
+    agentStarts,
+  }
   return {
     answerStreams,
     waitingRoom,

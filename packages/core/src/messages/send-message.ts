@@ -1,6 +1,7 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
+import type { Instant } from '../domain/instant.js'
 import {
   canonicalJson,
   isJsonObject,
@@ -58,8 +59,10 @@ export type SendError =
 /** Stores the message durably, once for a key, and waits a bounded time for its answer (S§4.1). */
 export const sendMessage =
   (d: MessagesContext) =>
-  (input: SendInput): ResultAsync<Sent, SendError> =>
-    new ResultAsync(send(d, input))
+  (input: SendInput): ResultAsync<Sent, SendError> => {
+    const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
+    return new ResultAsync(send(d, input, d.clock.now() + waitMs))
+  }
 
 /**
  * Accepts the message in a transaction of the host's own, such as the one that writes the order which the message is about: both are
@@ -85,7 +88,11 @@ async function enqueue(
 }
 
 /** Without `safeTry`: on this path its generators would cost as much as all the rest. */
-async function send(d: MessagesContext, input: SendInput): Promise<Result<Sent, SendError>> {
+async function send(
+  d: MessagesContext,
+  input: SendInput,
+  deadline: Instant,
+): Promise<Result<Sent, SendError>> {
   const drafted = await draft(d, input, d.storage.agents)
   if (drafted.isErr()) return err(drafted.error)
   const { agent, message: born } = drafted.value
@@ -98,16 +105,31 @@ async function send(d: MessagesContext, input: SendInput): Promise<Result<Sent, 
   if (answered.isErr() || answered.value.kind !== 'claimed') slot?.release()
   if (answered.isErr()) return err(answered.error)
   const accepted = answered.value
+  if (accepted.kind === 'agent_not_running' && isStarting(agent) && d.clock.now() < deadline)
+    return sendAfterStart(d, input, agent, deadline)
   const sent = sentOf(d, drafted.value, accepted)
   if (sent.isErr()) return err(sent.error)
 
   const { attached, message } = sent.value
-  const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
-  const answer = d.waitingRoom.wait(message, born.now + waitMs, input.abort) // listens from here on: before the run can end
+  const answer = d.waitingRoom.wait(message, deadline, input.abort) // listens from here on: before the run can end
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
   // Not awaited here: what it took to accept the message would be kept for as long as somebody waits for its answer.
   return answer.then((seen) => ok({ attached, message: seen }))
+}
+
+const isStarting = ({ state }: Agent): boolean => state.kind === 'starting'
+
+/** Waits for the agent's start within the caller's own wait, then sends. The message is not stored before the agent runs. */
+async function sendAfterStart(
+  d: MessagesContext,
+  input: SendInput,
+  agent: Agent,
+  deadline: Instant,
+): Promise<Result<Sent, SendError>> {
+  await d.agentStarts.wait(agent, deadline, input.abort)
+  const hasTime = d.clock.now() < deadline && !d.stopping.aborted && !input.abort?.aborted
+  return hasTime ? send(d, input, deadline) : send(d, input, -Infinity)
 }
 
 type Draft = { readonly agent: Agent; readonly message: NewMessage }

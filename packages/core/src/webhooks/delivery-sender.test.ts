@@ -35,6 +35,7 @@ async function worker(attempts?: AttemptMaker) {
     leaseKeeper: { hold: () => undefined, release: () => undefined },
     runtimes: new Map(),
     policy: defaultPolicy,
+    stopping: new AbortController().signal,
     stopDeadline: new AbortController().signal,
   })
   deliveries.start()

@@ -1,0 +1,60 @@
+import { MessagingError, throwing } from '@org/agent-messaging-core'
+import { describe, expect, it } from 'vitest'
+import { scene } from './scene.js'
+
+describe('throwing(service)', () => {
+  it('returns the value of a call that succeeds', async () => {
+    const { service, ref } = await scene()
+    const agent = await throwing(service).agents.get(ref)
+    expect(agent.name).toBe('bot')
+  })
+
+  it('throws a MessagingError with the kind, the details and a readable message', async () => {
+    const { service, ref } = await scene()
+    const sending = throwing(service).messages.send({ ...ref, sessionId: '', message: 'hello' })
+    const error = await sending.catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(MessagingError)
+    expect(error).toMatchObject({ kind: 'invalid', name: 'MessagingError' })
+    expect((error as MessagingError).message).toMatch(/^sessionId /)
+    expect((error as MessagingError).details).toEqual({
+      kind: 'invalid',
+      issues: [{ path: 'sessionId', message: expect.any(String) }],
+    })
+  })
+
+  it.each([
+    ['agent_not_found', 'The project has no such agent.', { agent: 'nope' }],
+    [
+      'principal_invalid',
+      'executionPrincipal is invalid: must be an object',
+      { executionPrincipal: 1 },
+    ],
+  ])('words %s', async (kind, message, more) => {
+    const { service, ref } = await scene()
+    const input = { ...ref, sessionId: 's', message: 'hello', ...more }
+    await expect(throwing(service).messages.send(input)).rejects.toMatchObject({ kind, message })
+  })
+
+  it('words an agent that does not run, and an unavailable storage', async () => {
+    const { service, ref, storage } = await scene()
+    const input = { ...ref, sessionId: 's', message: 'hello' }
+    await service.agents.stop(ref)
+    await expect(throwing(service).messages.send(input)).rejects.toThrow(
+      'The agent is not running: its state is stopped.',
+    )
+    await storage.close()
+    await expect(throwing(service).agents.get(ref)).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('passes calls that return no Result, and the policy', async () => {
+    const { service, ref } = await scene()
+    const thrown = throwing(service)
+    expect(thrown.policy).toBe(service.policy)
+    expect(thrown.now()).toBe(service.now())
+    expect(thrown.messages.isRunToken({ messageId: ref.projectId, runToken: 'amr_1_x' })).toBe(
+      false,
+    )
+    expect(await thrown.tick({ budgetMs: 0 })).toMatchObject({ messages: 0 })
+    await thrown.stop()
+  })
+})
