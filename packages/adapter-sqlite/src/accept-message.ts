@@ -7,11 +7,11 @@ import type {
   NewMessage,
 } from '@org/agent-messaging-core/storage'
 import { selectMessage, toMessage, type MessageRow } from './message-row.js'
-import type { Place, SessionRows } from './session-row.js'
+import type { Place, SessionRows } from './session-rows.js'
 import { traceColumn } from './trace.js'
 
 type InsertedValues = (string | number | null)[]
-/** What decides over an acceptance: whether the agent runs, its limit, and the message with this id or this key, if there is one. */
+/** The agent's state and limit, and the messages with the same id or key. */
 type Case = [
   state: AgentState['kind'],
   maxQueued: number,
@@ -19,7 +19,7 @@ type Case = [
   sameKey: number | null,
 ]
 
-/** `MessageStore.accept`, within a transaction. */
+/** `MessageStore.accept`, in a transaction. */
 export function acceptance(db: Database, sessions: SessionRows): (message: NewMessage) => Accepted {
   const caseOf = db
     .prepare<[string, string | null, string, string], Case>(
@@ -34,7 +34,7 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
   const byId = db.prepare<[NewMessage], MessageRow>(
     `${selectMessage} where m.id = @id and m.agent_id = @agentId and a.project_id = @projectId`,
   )
-  // What is erased holds its key until it is swept; nobody finds it there.
+  // An erased message keeps its key until the sweep deletes the message.
   const freeKey = db.prepare<[NewMessage]>(
     'update messages set idempotency_key = null where agent_id = @agentId and idempotency_key = @idempotencyKey',
   )
@@ -99,7 +99,7 @@ const queued = (accepted: NewMessage): Born => ({
   message: messageOf(accepted, 0, { kind: 'queued', notBefore: accepted.now }),
 })
 
-/** In one literal: each object made by spreading such a one would get a hidden class of its own from V8, larger than the object itself. */
+/** One literal, because V8 gives each object that is made by spreading another one a large hidden class. */
 const messageOf = <S extends MessageState>(
   accepted: NewMessage,
   attempt: number,

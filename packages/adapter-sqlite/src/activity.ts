@@ -2,7 +2,7 @@ import type { ActivityQuery, AttemptCount, MessageCount } from '@org/agent-messa
 import type { Database } from 'better-sqlite3'
 import { atMost, preparedOnce } from './statements.js'
 
-// Both group what an index has bounded before: `newest` rows at most of each agent, or of all deliveries.
+// Both read at most `newest` rows of each agent, or of all deliveries, by an index.
 
 export const messageActivitySql = `
   select created_at - created_at % @bucketMs as at, state, count(*) as count from (

@@ -8,7 +8,7 @@ import type {
 
 export type AgentRow = ReturnType<typeof agentColumns> & { readonly seq: number }
 
-/** To be followed by a `where`. */
+/** Append a `where`. */
 export const selectAgent = `
   select seq, id, project_id as projectId, name, default_principal as defaultPrincipal, runtime_kind as runtimeKind,
     runtime_options as runtimeOptions, runtime_secrets as runtimeSecrets, desired_state as desiredState,
@@ -60,7 +60,7 @@ export const agentStateColumns = (state: AgentState) => ({
   retryAt: state.kind === 'error' ? (state.retryAt ?? null) : null,
 })
 
-/** The inverse: what a state has of its own is not null in its row. */
+/** Reads the columns that `agentStateColumns` wrote. The columns of the state are not null. */
 function toAgentState(row: ReturnType<typeof agentStateColumns>): AgentState {
   const {
     state: kind,

@@ -10,18 +10,18 @@ type Deliveries = {
 type Webhooks = Pick<DeliveryBacklog, 'disabledWebhooks' | 'openCircuits' | 'halfOpenCircuits'>
 type Messages = Omit<MessageBacklog, 'oldestDueAt'> & { readonly oldestDueAt: Instant | null }
 
-// Each of these statements counts, so it gives one row whatever there is.
+// Each statement aggregates, so it always returns one row.
 
-/** `DeliveryStore.backlog`: reads indexes of what is open, and of webhooks that something is the matter with. */
+/** `DeliveryStore.backlog`. Reads the indexes of open deliveries and of unhealthy webhooks. */
 export function deliveryBacklog(db: Database): (now: Instant) => DeliveryBacklog {
   const deliveries = db.prepare<{ now: Instant }, Deliveries>(`
-    with lanes as materialized (
+    with queues as materialized (
       select webhook_seq, count(*) as open, sum(due_at <= @now) as due, min(due_at) as oldest from deliveries
       where due_at is not null group by webhook_seq),
     states as (
-      select l.open, l.due, l.oldest,
+      select q.open, q.due, q.oldest,
         w.is_deleted = 0 and w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now) as is_ready
-      from lanes l cross join webhooks w on w.seq = l.webhook_seq)
+      from queues q cross join webhooks w on w.seq = q.webhook_seq)
     select coalesce(sum(open), 0) as open, coalesce(sum(iif(is_ready, due, 0)), 0) as due,
       coalesce(sum(iif(is_ready, 0, due)), 0) as held, min(iif(is_ready and due > 0, oldest, null)) as oldestDueAt
     from states`)
@@ -39,7 +39,7 @@ export function deliveryBacklog(db: Database): (now: Instant) => DeliveryBacklog
   }
 }
 
-/** `MessageStore.backlog`: reads the open sessions with their heads. All behind a head are queued. */
+/** `MessageStore.backlog`. Reads the open sessions with their heads. All open messages behind a head are queued. */
 export function messageBacklog(db: Database): (now: Instant) => MessageBacklog {
   const messages = db.prepare<{ now: Instant }, Messages>(`
     select coalesce(sum(s.last_position - s.head_position + (m.state = 'queued')), 0) as queued,

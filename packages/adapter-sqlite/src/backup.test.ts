@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(directory, { recursive: true }))
 
-it('leaves what somebody else has beside it, and is for its owner alone', async () => {
+it('a backup leaves other files alone, and only its owner can read the copy', async () => {
   writeFileSync(file('copy.db.partial'), 'mine')
   await backupSqlite({ path: file('service.db'), to: file('copy.db') })
   expect(readFileSync(file('copy.db.partial'), 'utf8')).toBe('mine')
@@ -21,12 +21,9 @@ it('leaves what somebody else has beside it, and is for its owner alone', async 
 })
 
 it.each([
-  ['in the middle of the copying', () => true],
-  [
-    'before its last step, and so when the copy was checked',
-    (copied: number, total: number) => copied + 1_000 >= total,
-  ],
-])('leaves nothing when it is ended %s', async (_, isThen) => {
+  ['during the copy', () => true],
+  ['before the last step of the copy', (copied: number, total: number) => copied + 1_000 >= total],
+])('a backup that is aborted %s leaves no file', async (_, isThen) => {
   new Database(file('service.db'))
     .exec('create table much as select zeroblob(10000000) as bytes')
     .close()
@@ -43,7 +40,7 @@ it.each([
   expect(readdirSync(directory).filter((name) => name.startsWith('copy'))).toEqual([])
 })
 
-it('is not begun anew by what others write meanwhile, and is of the moment at which it began', async () => {
+it('a backup does not start again when other processes write, and shows the moment of its start', async () => {
   const writer = new Database(file('service.db')).exec(
     'create table much as select zeroblob(20000000) as bytes; create table more (row)',
   )
@@ -60,7 +57,7 @@ it('is not begun anew by what others write meanwhile, and is of the moment at wh
   })
 })
 
-it('names the database when that is what cannot be opened', async () => {
+it('the error names the database when the database cannot be opened', async () => {
   await expect(backupSqlite({ path: directory, to: file('copy.db') })).rejects.toThrow(
     `${directory}: cannot be opened`,
   )

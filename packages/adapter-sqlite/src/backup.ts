@@ -4,24 +4,25 @@ import { setImmediate as turn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { damageOf } from './damage.js'
 import { requireFittingDriver } from './driver-check.js'
-import { putInPlace, sync } from './file-place.js'
-import { explainOpenFailure, isDamage, isNoDatabase, SqliteOpenError } from './open-error.js'
+import { codeOf, explainOpenFailure, isDamage, isNoDatabase, SqliteOpenError } from './errors.js'
+import { renameToNew, sync } from './files.js'
 
 export type BackupOptions = {
   readonly path: string
-  /** The copy; must not be there yet. */
+  /** The path of the copy. The file must not exist. */
   readonly to: string
-  /** Called now and then with the pages copied so far, of how many. */
+  /** Called from time to time with the number of copied pages and the number of all pages. */
   readonly onProgress?: (copied: number, total: number) => void
-  /** Ends the work, but for the check of the copy, which is heeded once that is over. Rejects with its reason then. */
+  /** Aborts the backup. The final check of the copy cannot be interrupted. Rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 const PAGES_A_STEP = 1_000
 
 /**
- * Copies a file that may be in use, as it stands at one moment, and checks the copy whole. What is at `to` afterwards is good and on
- * the disk; until then there is nothing, but an empty file for a moment. Gives its size in bytes. Rejects with a `SqliteOpenError`.
+ * Copies a file that can be in use, as it is at one moment. Checks the whole copy, and gives it its
+ * name only when it is good and on the disk. Returns its size in bytes. Rejects with
+ * `SqliteOpenError`.
  */
 export async function backupSqlite({
   path,
@@ -30,12 +31,12 @@ export async function backupSqlite({
   signal,
 }: BackupOptions): Promise<number> {
   if (!existsSync(path)) throw new SqliteOpenError(`${path}: there is no such file.`)
-  // Of this call alone: what is removed in the end is nobody else's.
-  const draft = `${to}.${randomUUID()}.partial`
   if (existsSync(to)) throw alreadyThere(to)
+  // The name belongs to this call, so removing the file at the end cannot remove another one.
+  const draft = `${to}.${randomUUID()}.partial`
   try {
     requireFittingDriver()
-    closeSync(openSync(draft, 'wx', 0o600)) // what people have said is for nobody else to read
+    closeSync(openSync(draft, 'wx', 0o600)) // messages are confidential
     const onStep = (copied: number, total: number): void => {
       onProgress(copied, total)
       signal?.throwIfAborted()
@@ -44,7 +45,7 @@ export async function backupSqlite({
       throw isDamage(error) || isNoDatabase(error) ? explainOpenFailure(path, error) : error
     })
     check(draft, path)
-    await turn() // what came while the check stood in the way of everything is heard of here
+    await turn() // delivers an abort that came during the check, which blocks the event loop
     signal?.throwIfAborted()
     keep(draft, to)
     return statSync(to).size
@@ -75,8 +76,9 @@ async function copy(
 }
 
 /**
- * In a transaction that has read, and so sees one moment: a copy of what others write meanwhile begins anew at each of their commits. An
- * error names it as what is wrong: even reading takes write access to its folder.
+ * Opens the source in a read transaction, which sees one moment. Without it the copy would start
+ * again at each commit of another process. An error names the source, because reading also needs
+ * write access to its folder.
  */
 function openSource(path: string): Database.Database {
   let db: Database.Database | undefined
@@ -92,14 +94,14 @@ function openSource(path: string): Database.Database {
 
 function check(draft: string, path: string): void {
   const damage = damageOf(draft, 'integrity_check')
-  if (damage !== undefined) throw new SqliteOpenError(whoseDamage(path, damage))
+  if (damage !== undefined) throw new SqliteOpenError(describeDamage(path, damage))
   const db = new Database(draft)
-  db.pragma('journal_mode = DELETE') // one file alone; the server makes it WAL again
+  db.pragma('journal_mode = DELETE') // a single file; opening the storage switches it to WAL
   db.close()
 }
 
-/** A copy is like its source, page by page, unless the disk that it went to is bad. */
-function whoseDamage(path: string, inCopy: string): string {
+/** A good source with a damaged copy means that the copy's disk is bad. */
+function describeDamage(path: string, inCopy: string): string {
   const inSource = damageOf(path, 'integrity_check')
   if (inSource === undefined) return `the copy is damaged, and was removed (${inCopy}); try again.`
   return `${path}: is a damaged SQLite database (${inSource}); restore it from an earlier backup.`
@@ -108,9 +110,9 @@ function whoseDamage(path: string, inCopy: string): string {
 function keep(draft: string, to: string): void {
   sync(draft, 'r+')
   try {
-    putInPlace(draft, to)
+    renameToNew(draft, to)
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? alreadyThere(to) : error
+    throw codeOf(error) === 'EEXIST' ? alreadyThere(to) : error
   }
 }
 

@@ -10,7 +10,7 @@ type Wanted = {
   readonly limit: number
 }
 
-/** `DeliveryStore.cancelStale`, within a transaction. Each webhook costs a look at an index of open deliveries, at `keep` of them at most. */
+/** `DeliveryStore.cancelStale`, in a transaction. Reads at most `keep` index entries of each disabled webhook. */
 export function staleDeliveries(db: Database): (query: CancelStale) => number {
   const disabled = db
     .prepare<[], number>(
@@ -24,7 +24,7 @@ export function staleDeliveries(db: Database): (query: CancelStale) => number {
     )
     .pluck()
   const cancel = db.prepare<[Wanted]>(`
-    update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_disabled' where seq in
+    update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'webhook_disabled' where seq in
       (select seq from deliveries where webhook_seq = @webhookSeq and (attempt_count > 0) = @isRetry and due_at < @dueBefore
        order by due_at ${atMost('@limit')})`)
 

@@ -3,10 +3,9 @@ import { expect, it } from 'vitest'
 import { dueClaims } from './claim-due.js'
 import { openConnection } from './connection.js'
 import { fanOutOf } from './fan-out.js'
-import { migrate } from './migrate.js'
-import { migrations } from './migrations/index.js'
-import { createCommitter } from './committer.js'
-import { webhookRows } from './webhook-rows.js'
+import { migrate } from './schema.js'
+import { Committer } from './committer.js'
+import { WebhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
 const NOW = 1_000_000
@@ -21,11 +20,15 @@ const QUERY = {
 }
 const MANY = 2_500
 
-it('a process that has just begun finds the one delivery that is due behind thousands of webhooks with none', async () => {
+it('a new process finds the one due delivery behind thousands of webhooks without one', async () => {
   const db = openConnection(':memory:', 0)
-  migrate(db, migrations)
-  const rows = webhookRows(db)
-  const { create } = webhookStore(db, createCommitter(db, { maxQueued: MANY, patienceMs: 0 }), rows)
+  migrate(db)
+  const rows = new WebhookRows(db)
+  const { create } = webhookStore(
+    db,
+    new Committer(db, { maxQueued: MANY, busyTimeoutMs: 0 }),
+    rows,
+  )
   const [ids, agent] = [fakeIds(), anAgent()]
   await Promise.all(Array.from({ length: MANY }, () => create(aWebhook({ id: ids.next() }), MANY)))
   fanOutOf(db, rows)({ event: anEvent(agent), nextDeliveryId: ids.next })

@@ -4,80 +4,85 @@ import { rowClaims, type Events } from './claim-rows.js'
 import { atMost } from './statements.js'
 import type { WebhookRows } from './webhook-rows.js'
 
-/** Webhooks with something due that are looked at in one call: bounds it where thousands are held back by their project's share. */
-const MOST_LANES = 1_000
+/** Webhooks that one call visits at most. Bounds a call when a project's share holds back thousands of webhooks. */
+const MOST_WEBHOOKS = 1_000
 
-/** The next webhook that may be sent to and has something due. SQLite walks by itself from lane to lane: a microsecond each, due or not. */
-export const nextLaneSql = `
-  with recursive lanes (seq) as (
+/** Finds the next webhook that accepts deliveries and has a due one. A step from webhook to webhook costs a microsecond. */
+export const nextWebhookSql = `
+  with recursive queues (seq) as (
     select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > @after
     union all
-    select (select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > lanes.seq) from lanes where seq is not null)
-  select w.seq, w.id, w.project_id as projectId, w.circuit_until is not null as isHalfOpen from lanes cross join webhooks w on w.seq = lanes.seq
+    select (select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > queues.seq) from queues where seq is not null)
+  select w.seq, w.id, w.project_id as projectId, w.circuit_until is not null as isHalfOpen from queues cross join webhooks w on w.seq = queues.seq
   where w.is_deleted = 0 and w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now) and (
     exists (select 1 from deliveries where webhook_seq = w.seq and (attempt_count > 0) = 0 and due_at <= @now) or
     exists (select 1 from deliveries where webhook_seq = w.seq and (attempt_count > 0) = 1 and due_at <= @now))
   limit 1`
-/** First attempts, or retries (1), of one webhook. */
+/** Finds the due first attempts (0) or retries (1) of one webhook. */
 export const dueSql = `
   select seq, due_at as dueAt from deliveries where webhook_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at ${atMost('?')}`
 
-type LaneRow = {
+type DueWebhook = {
   readonly seq: number
   readonly id: string
   readonly projectId: string
   readonly isHalfOpen: 0 | 1
 }
 type Due = { readonly seq: number; readonly dueAt: number }
-/** What the call may still claim. */
+/** How much the call can still claim. */
 type Room = { left: number; retries: number; readonly ofProject: Map<string, number> }
 
 /**
- * `DeliveryStore.claimDue`, within a transaction. Each webhook with open deliveries is a lane. A call goes round the lanes from
- * where the last one ended: a hop from lane to lane is a few descents of an index, whatever the lanes hold, and of each lane
- * no more is read than may be taken.
+ * `DeliveryStore.claimDue`, in a transaction. A call visits the webhooks with open deliveries in a
+ * circle, and starts where the last call ended. A step to the next webhook descends an index a few
+ * times, however many deliveries wait. Of each webhook, it reads only the deliveries that it can claim.
  */
 export function dueClaims(
   db: Database,
   webhooks: WebhookRows,
 ): (query: ClaimDue) => ClaimedDelivery[] {
-  const nextLane = db.prepare<{ after: number; now: number }, LaneRow>(nextLaneSql)
+  const nextWebhook = db.prepare<{ after: number; now: number }, DueWebhook>(nextWebhookSql)
   const due = db.prepare<[number, 0 | 1, number, number], Due>(dueSql)
   const holdCircuit = db.prepare<[number, number]>(
     'update webhooks set circuit_until = ? where seq = ?',
   )
   const claimRows = rowClaims(db)
-  let lastLane = 0
+  let lastServed = 0
 
-  /** Every lane once, beginning behind the last one served. */
-  function* lanes(now: number): Generator<LaneRow> {
-    const from = lastLane
-    const next = (after: number) => nextLane.get({ after, now })
-    for (let lane = next(from); lane; lane = next(lane.seq)) yield lane
-    for (let lane = next(0); lane && lane.seq <= from; lane = next(lane.seq)) yield lane
+  /** Yields each due webhook once, and starts after the last one served. */
+  function* dueWebhooks(now: number): Generator<DueWebhook> {
+    const from = lastServed
+    const next = (after: number) => nextWebhook.get({ after, now })
+    for (let one = next(from); one; one = next(one.seq)) yield one
+    for (let one = next(0); one && one.seq <= from; one = next(one.seq)) yield one
   }
 
-  function hold(lane: LaneRow, until: number): void {
-    holdCircuit.run(until, lane.seq)
+  function hold(webhook: DueWebhook, until: number): void {
+    holdCircuit.run(until, webhook.seq)
     webhooks.changed()
   }
 
-  function claimOf(lane: LaneRow, query: ClaimDue, room: Room, events: Events): ClaimedDelivery[] {
-    const ofProject = room.ofProject.get(lane.projectId) ?? query.perProject
-    const most = Math.min(room.left, ofProject, lane.isHalfOpen ? 1 : query.perWebhook)
+  function claimOf(
+    webhook: DueWebhook,
+    query: ClaimDue,
+    room: Room,
+    events: Events,
+  ): ClaimedDelivery[] {
+    const ofProject = room.ofProject.get(webhook.projectId) ?? query.perProject
+    const most = Math.min(room.left, ofProject, webhook.isHalfOpen ? 1 : query.perWebhook)
     if (most <= 0) return []
-    const firsts = due.all(lane.seq, 0, query.now, most)
-    const retries = due.all(lane.seq, 1, query.now, Math.min(most, room.retries))
+    const firsts = due.all(webhook.seq, 0, query.now, most)
+    const retries = due.all(webhook.seq, 1, query.now, Math.min(most, room.retries))
     const taken = oldest(firsts, retries, most)
     if (taken.length === 0) return []
 
-    if (lane.isHalfOpen) hold(lane, query.until)
+    if (webhook.isHalfOpen) hold(webhook, query.until)
     room.left -= taken.length
     room.retries -= taken.filter((one) => retries.includes(one)).length
-    room.ofProject.set(lane.projectId, ofProject - taken.length)
+    room.ofProject.set(webhook.projectId, ofProject - taken.length)
     return claimRows(
       taken.map(({ seq }) => seq),
-      webhooks.bySeq(lane.seq),
+      webhooks.bySeq(webhook.seq),
       query.until,
       events,
     )
@@ -87,12 +92,12 @@ export function dueClaims(
     const room: Room = { left: query.limit, retries: query.retries, ofProject: new Map() }
     const claimed: ClaimedDelivery[] = []
     const events: Events = new Map()
-    let looks = 0
-    for (const lane of lanes(query.now)) {
-      if (room.left <= 0 || looks++ === MOST_LANES) break
-      lastLane = lane.seq
-      if (!query.except.has(lane.id) && !query.except.has(lane.projectId))
-        claimed.push(...claimOf(lane, query, room, events))
+    let visited = 0
+    for (const webhook of dueWebhooks(query.now)) {
+      if (room.left <= 0 || visited++ === MOST_WEBHOOKS) break
+      lastServed = webhook.seq
+      if (!query.except.has(webhook.id) && !query.except.has(webhook.projectId))
+        claimed.push(...claimOf(webhook, query, room, events))
     }
     return claimed
   }

@@ -18,10 +18,10 @@ type ClaimedRow = {
 }
 type EventRow = Pick<WebhookEvent, 'id' | 'name' | 'body'> & { readonly trace: string | null }
 
-/** Events that were read, by their `seq`. */
+/** Events by their `seq`. */
 export type Events = Map<number, EventRow>
 
-/** Claims due deliveries of one webhook. What many webhooks are to be told is read once, if they are claimed with the same `events`. */
+/** Claims due deliveries of one webhook. `events` caches events, which many webhooks share. */
 export function rowClaims(
   db: Database,
 ): (

@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3'
 import type { ClaimedMessage, Instant, Lane } from '@org/agent-messaging-core/storage'
 import { selectMessage, stateWriter, toMessage, type MessageRow } from './message-row.js'
-import type { SessionRows } from './session-row.js'
+import type { SessionRows } from './session-rows.js'
 
 type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
 
-/** `MessageStore.claimRunnable`, within a transaction. A lane with nothing due costs one descent of an index. */
+/** `MessageStore.claimRunnable`, in a transaction. A lane without due messages costs one index descent. */
 export function runnableClaims(
   db: Database,
   sessions: SessionRows,

@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
-import { createCommitter } from './committer.js'
+import { Committer } from './committer.js'
 
-/** A table of numbers, and what is done to it. */
+/** A committer over a table of numbers, with a count of its commits. */
 function numbers({
   path = ':memory:',
   maxQueued = 1_000,
-  patienceMs = 0,
+  busyTimeoutMs = 0,
   before = (_sql: unknown): void => undefined,
 } = {}) {
   const statements: unknown[] = []
@@ -19,9 +19,13 @@ function numbers({
   onTestFinished(() => void db.close())
   db.exec('create table if not exists numbers (n integer primary key check (n < 1000))')
   const insert = db.prepare<[number]>('insert into numbers values (?)')
+  const committer = new Committer(db, { maxQueued, busyTimeoutMs })
   return {
     db,
-    ...createCommitter(db, { maxQueued, patienceMs }),
+    read: committer.read.bind(committer),
+    write: committer.write.bind(committer),
+    writeAlong: committer.writeAlong.bind(committer),
+    close: committer.close.bind(committer),
     add: (n: number) => insert.run(n).changes,
     stored: () => db.prepare('select n from numbers order by n').pluck().all(),
     commits: () => statements.filter((sql) => sql === 'commit').length,
@@ -30,7 +34,7 @@ function numbers({
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
 
-it('commits the writes of concurrent callers together', async () => {
+it('the committer commits concurrent writes together', async () => {
   const { write, add, stored, commits } = numbers()
   const written = await Promise.all(range(0, 100).map((n) => write(() => add(n))))
   expect(written.every((result) => result.isOk())).toBe(true)
@@ -38,7 +42,7 @@ it('commits the writes of concurrent callers together', async () => {
   expect(commits()).toBe(1)
 })
 
-it('answers nobody before the commit, and gives everybody his own value', async () => {
+it('a write resolves after the commit, with its own value', async () => {
   const { db, write } = numbers()
   const seen = await Promise.all(
     [1, 2, 3].map((n) => write(() => n * n).map((square) => [square, db.inTransaction])),
@@ -50,7 +54,7 @@ it('answers nobody before the commit, and gives everybody his own value', async 
   ])
 })
 
-it('commits a flood in several parts, in the order in which it came', async () => {
+it('many writes are committed in several batches, in their order', async () => {
   const { write, stored, add, commits } = numbers()
   const order: number[] = []
   await Promise.all(range(0, 600).map((n) => write(() => add(n)).map(() => order.push(n))))
@@ -67,11 +71,11 @@ it.each([
   ],
   ['with a defect', () => (undefined as unknown as { n: number }).n, 'TypeError: '],
   [
-    'that fails on text which is not JSON',
+    'that parses a text that is not JSON',
     () => JSON.parse('whsec_hush'),
     'SyntaxError: a stored text is not JSON',
   ],
-])('a write %s fails alone', async (_, poison, reason) => {
+])('a write %s fails without failing the others', async (_, poison, reason) => {
   const { write, add, stored } = numbers()
   const [first, failed, last] = await Promise.all([
     write(() => add(1)),
@@ -85,7 +89,7 @@ it.each([
   expect(stored()).toEqual([1, 2])
 })
 
-it('a failed write leaves nothing of itself, in company or alone', async () => {
+it('a failed write changes nothing, in a batch or alone', async () => {
   const { write, add, stored } = numbers()
   const half = () => write(() => add(7) && add(7))
   await Promise.all([half(), write(() => add(1))])
@@ -93,7 +97,7 @@ it('a failed write leaves nothing of itself, in company or alone', async () => {
   expect(stored()).toEqual([1])
 })
 
-it('refuses writes beyond its bound, at once, and takes them again once the queue is done', async () => {
+it('a full queue refuses writes at once, and accepts writes again when it is empty', async () => {
   const { write, add, stored } = numbers({ maxQueued: 2 })
   const results = await Promise.all([1, 2, 3].map((n) => write(() => add(n))))
   expect(results.map((result) => result.isOk())).toEqual([true, true, false])
@@ -105,7 +109,7 @@ it('refuses writes beyond its bound, at once, and takes them again once the queu
   expect(stored()).toEqual([1, 2, 4])
 })
 
-/** Another connection that writes, as another process would, until it is told to stop. */
+/** Another connection that holds the write lock, like another process, until `stop`. */
 function otherWriter(path: string) {
   const other = new Database(path)
   onTestFinished(() => void other.close())
@@ -117,9 +121,9 @@ const turns = async (count: number) => {
   for (let i = 0; i < count; i++) await new Promise((turn) => setTimeout(turn, 1))
 }
 
-it('waits while another process writes, with the event loop turning and the queue in its order', async () => {
+it('the queue keeps its order and the event loop continues while another process writes', async () => {
   const path = tempFile()
-  const { write, read, add, stored } = numbers({ path, patienceMs: 60_000 })
+  const { write, read, add, stored } = numbers({ path, busyTimeoutMs: 60_000 })
   const other = otherWriter(path)
   const order: number[] = []
   const written = range(0, 300).map((n) => write(() => add(n)).map(() => order.push(n)))
@@ -132,16 +136,16 @@ it('waits while another process writes, with the event loop turning and the queu
   expect(stored()).toEqual(range(0, 301))
 })
 
-it('when one of a batch fails and another process comes between, the rest keep their turn', async () => {
+it('writes keep their order when one of a batch fails and then another process writes', async () => {
   const path = tempFile()
   const other = new Database(path)
   onTestFinished(() => void other.close())
   let begun = 0
   const before = (sql: unknown) => {
-    // The batch is the first; then each goes alone, and the other comes before the second of them.
+    // The first transaction is the batch. The other process writes before the second single write.
     if (sql === 'begin immediate' && ++begun === 3) other.exec('begin immediate')
   }
-  const { write, add, stored } = numbers({ path, patienceMs: 60_000, before })
+  const { write, add, stored } = numbers({ path, busyTimeoutMs: 60_000, before })
   const written = [1, 1_000, 2].map((n) => write(() => add(n)))
   expect((await written[0])?.isOk()).toBe(true)
   expect(stored()).toEqual([1])
@@ -150,9 +154,9 @@ it('when one of a batch fails and another process comes between, the rest keep t
   expect(stored()).toEqual([1, 2])
 })
 
-it('is unavailable once its patience is used up, and well again afterwards', async () => {
+it('a write is unavailable after the busy timeout, and later writes succeed', async () => {
   const path = tempFile()
-  const { write, add, stored } = numbers({ path, patienceMs: 30 })
+  const { write, add, stored } = numbers({ path, busyTimeoutMs: 30 })
   const other = otherWriter(path)
   const results = await Promise.all([1, 2].map((n) => write(() => add(n))))
   expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(
@@ -165,7 +169,7 @@ it('is unavailable once its patience is used up, and well again afterwards', asy
 
 it('holds no more than its bound while it waits, and closing ends the wait', async () => {
   const path = tempFile()
-  const { write, close, add } = numbers({ path, maxQueued: 2, patienceMs: 60_000 })
+  const { write, close, add } = numbers({ path, maxQueued: 2, busyTimeoutMs: 60_000 })
   const other = otherWriter(path)
   const waiting = [1, 2].map((n) => write(() => add(n)))
   await turns(5)
@@ -190,7 +194,7 @@ it('a commit that fails stores nothing, tells everybody, and leaves no transacti
   expect(stored()).toEqual([2])
 })
 
-it('is unavailable when the disk is full, and well again when there is room', async () => {
+it('a write is unavailable when the disk is full, and succeeds when there is room', async () => {
   const { db, write, add } = numbers({ path: tempFile() })
   db.exec('create table texts (text)')
   const fill = () => db.prepare('insert into texts values (?)').run('x'.repeat(100_000)).changes
@@ -203,7 +207,7 @@ it('is unavailable when the disk is full, and well again when there is room', as
   expect((await write(fill)).isOk()).toBe(true)
 })
 
-it('closing commits what is queued, and refuses what comes later', async () => {
+it('close commits the queued writes, and later calls are unavailable', async () => {
   const { write, read, close, add, stored } = numbers()
   const queued = range(0, 300).map((n) => write(() => add(n)))
   close()
@@ -217,13 +221,13 @@ it('closing commits what is queued, and refuses what comes later', async () => {
     })
 })
 
-it('a query that throws is unavailable too', async () => {
+it('a query that throws is unavailable', async () => {
   const { db, read } = numbers()
   const result = await read(() => db.prepare('select * from missing').all())
   expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_ERROR: no such table: missing')
 })
 
-it('commits what nobody waits for at once, when nothing was committed of late', async () => {
+it('writeAlong commits at once when the last commit is long ago', async () => {
   const { writeAlong, add, stored } = numbers()
   const written = writeAlong(() => add(1))
   await new Promise((resolve) => void setImmediate(resolve))
@@ -231,7 +235,7 @@ it('commits what nobody waits for at once, when nothing was committed of late', 
   expect((await written)._unsafeUnwrap()).toBe(1)
 })
 
-it('commits what nobody waits for with the next write, and by itself when there is none', async () => {
+it('writeAlong joins the next write, and commits alone when there is none', async () => {
   const { write, writeAlong, add, stored, commits } = numbers()
   await write(() => add(1))
   const along = writeAlong(() => add(2))
@@ -245,7 +249,7 @@ it('commits what nobody waits for with the next write, and by itself when there 
   expect(commits()).toBe(3)
 })
 
-it('commits much that nobody waits for without waiting itself', async () => {
+it('writeAlong commits at once when many writes are queued', async () => {
   const { write, writeAlong, add, commits } = numbers()
   await write(() => add(999))
   for (const n of range(0, 127)) void writeAlong(() => add(n))

@@ -1,185 +1,185 @@
-import Database from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import { err, errAsync, ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import type { Stored, Unavailable } from '@org/agent-messaging-core/storage'
-import { unavailable, unavailableBecause } from './unavailable.js'
+import { unavailable, unavailableBecause } from './errors.js'
+import { isPostponed, Transactions } from './transaction.js'
 
-/** Writes of one transaction at most: between two of them the event loop has its turn. */
+/** Writes in one transaction at most. The event loop runs between two transactions. */
 const LARGEST_BATCH = 256
-/** Between two tries while another process writes. Two that both write without a pause then wait a fifth of a second at the worst. */
+/** The pause between two tries while another process writes. Two busy writers then wait 200 ms at worst. */
 const BUSY_PAUSE_MS = 2
-/** The time between two commits, if nobody waits for the second. */
+/** The pause between two commits if only `writeAlong` was called. */
 const LINGER_MS = 40
-/** So many writes that nobody waits for are worth a commit of their own. */
+/** This many writes are committed at once, even if only `writeAlong` was called. */
 const LINGERING = 128
 
-/** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */
-export type Committer = {
-  /** Runs `operation` in a transaction that concurrent writes share, and answers when it is durable. It may run twice, but only one run counts. */
-  write<T>(operation: () => T): Stored<T>
-  /**
-   * As `write`, for what nobody waits for: it joins the commit of the others. Without any it is committed at once if the last
-   * commit is some milliseconds past, and else when it is or much has come together.
-   */
-  writeAlong<T>(operation: () => T): Stored<T>
-  /** Runs `query` now, on what is committed. */
-  read<T>(query: () => T): Stored<T>
-  /** Tries once to commit what is queued; later calls are `Unavailable`. */
-  close(): void
-}
-
 export type CommitterOptions = {
-  /** Writes that may wait for their commit; one more is `Unavailable`. */
+  /** Writes that can wait for their commit. One more write is `Unavailable`. */
   readonly maxQueued: number
-  /** How long a write waits while other processes write; then it is `Unavailable`. */
-  readonly patienceMs: number
-  /** What is told of an error. */
+  /** How long a write waits while other processes write. After that the write is `Unavailable`. */
+  readonly busyTimeoutMs: number
+  /** Describes a database error to the caller. */
   readonly explain?: (error: unknown) => Unavailable
 }
 
 type Write = {
   readonly operation: () => unknown
-  readonly settle: (result: Result<unknown, Unavailable>) => void
+  readonly resolve: (result: Result<unknown, Unavailable>) => void
   /** By the clock of `performance.now`. */
-  readonly patientUntil: number
+  readonly deadline: number
 }
-type Values = readonly unknown[]
-/** `step`: a transaction that fails to begin or to commit says nothing about its operations. */
-type Failure = { readonly step: 'begin' | 'operate' | 'commit'; readonly error: unknown }
-/** `error`: why any are left. */
-type Left = { readonly left: readonly Write[]; readonly error?: unknown }
+/** Writes that were not tried because another process was writing, and the error that says so. */
+type Postponed = { readonly writes: readonly Write[]; readonly error?: unknown }
 
 /**
- * Group commit. A durable commit costs a sync of the disk, whatever is in it: so writes are collected until the event loop
- * has heard everybody, and committed together. It is 8 times as fast as a commit each, under the same guarantee.
+ * Reads and writes the database for the stores. An error becomes `Unavailable`: no method throws or rejects.
  *
- * While another process writes, the queue waits in its order and the event loop turns: `db` is to have a busy timeout of 0,
- * for SQLite waits with the whole thread.
+ * Concurrent writes share one commit. A durable commit costs one disk sync, however many writes it
+ * contains. The committer therefore collects writes during one turn of the event loop and commits
+ * them together, which is 8 times as fast as one commit for each write.
+ *
+ * While another process writes, the queue keeps its order and the event loop continues. `db` must
+ * have a busy timeout of 0, because SQLite blocks the thread while it waits.
  */
-export function createCommitter(
-  db: Database.Database,
-  { maxQueued, patienceMs, explain = unavailableBecause }: CommitterOptions,
-): Committer {
-  const begin = db.prepare('begin immediate')
-  const commit = db.prepare('commit')
-  const rollback = db.prepare('rollback')
-  const queue: Write[] = []
-  let isClosed = false
-  /** A flush is about to come. */
-  let isDue = false
-  let lingering: NodeJS.Timeout | undefined
-  let lastFlushAt = -Infinity
+export class Committer {
+  readonly #transactions: Transactions
+  readonly #maxQueued: number
+  readonly #busyTimeoutMs: number
+  readonly #explain: (error: unknown) => Unavailable
+  /** Writes that wait for their commit, oldest first. */
+  readonly #queue: Write[] = []
+  /** True while a flush is scheduled that must not wait for `#lingerTimer`. */
+  #isFlushDue = false
+  #lingerTimer: NodeJS.Timeout | undefined
+  #lastFlushAt = -Infinity
+  #isClosed = false
 
-  function flushSoon(): void {
-    if (isDue) return
-    isDue = true
-    setImmediate(flush)
+  constructor(
+    db: Database,
+    { maxQueued, busyTimeoutMs, explain = unavailableBecause }: CommitterOptions,
+  ) {
+    this.#transactions = new Transactions(db)
+    this.#maxQueued = maxQueued
+    this.#busyTimeoutMs = busyTimeoutMs
+    this.#explain = explain
   }
 
-  function flushAlong(now: number): void {
-    const left = lastFlushAt + LINGER_MS - now
-    if (left <= 0 || queue.length >= LINGERING) flushSoon()
-    else lingering ??= setTimeout(flush, left)
-  }
-
-  function flush(): void {
-    isDue = false
-    clearTimeout(lingering)
-    lingering = undefined
-    if (queue.length === 0) return
-    const { left, error } = commitTogether(queue.splice(0, LARGEST_BATCH))
-    queue.unshift(...left)
-    const now = performance.now()
-    lastFlushAt = now
-    while (queue[0] && left.length > 0 && queue[0].patientUntil <= now)
-      queue.shift()?.settle(err(explain(error)))
-    if (queue.length === 0) return
-    if (left.length === 0) return flushSoon()
-    isDue = true
-    setTimeout(flush, BUSY_PAUSE_MS)
-  }
-
-  /** Gives those whose turn has not come. */
-  function commitTogether(batch: readonly Write[]): Left {
-    const done = transact(batch)
-    if (done.isOk()) batch.forEach((write, i) => write.settle(ok(done.value[i])))
-    else if (isBusy(done.error)) return { left: batch, error: done.error.error }
-    else if (done.error.step === 'operate' && batch.length > 1) return commitEach(batch)
-    else for (const write of batch) write.settle(err(explain(done.error.error)))
-    return { left: [] }
-  }
-
-  /** One of them fails: that one alone shall. When the database itself is away, the rest need not wait for it one by one. */
-  function commitEach(batch: readonly Write[]): Left {
-    for (const [i, write] of batch.entries()) {
-      const done = transact([write])
-      if (done.isErr() && isBusy(done.error))
-        return { left: batch.slice(i), error: done.error.error }
-      if (done.isErr() && done.error.step !== 'operate') {
-        for (const left of batch.slice(i)) left.settle(err(explain(done.error.error)))
-        return { left: [] }
-      }
-      write.settle(done.map(([value]) => value).mapErr(({ error }) => explain(error)))
-    }
-    return { left: [] }
-  }
-
-  function transact(batch: readonly Write[]): Result<Values, Failure> {
-    let step: Failure['step'] = 'begin'
+  /** Runs `query` now, on committed data. */
+  read<T>(query: () => T): Stored<T> {
+    if (this.#isClosed) return closed()
     try {
-      rollBack() // what an earlier failure may have left open
-      begin.run()
-      step = 'operate'
-      const values = batch.map(({ operation }) => operation())
-      step = 'commit'
-      commit.run()
-      return ok(values)
+      return okAsync(query())
     } catch (error) {
-      rollBack()
-      return err({ step, error })
+      return errAsync(this.#explain(error))
     }
   }
 
-  function rollBack(): void {
-    try {
-      if (db.inTransaction) rollback.run()
-    } catch {
-      // The next transaction tries again before it begins, and fails with its own reason if that fails too.
+  /**
+   * Runs `operation` in a transaction that concurrent writes share. Resolves when the commit is
+   * durable. `operation` can run twice, but only one run is committed.
+   */
+  write<T>(operation: () => T): Stored<T> {
+    return this.#enqueue(operation, 'flush soon')
+  }
+
+  /**
+   * Like `write`, but does not cause a commit while other writes are about to cause one. Without
+   * other writes it is committed within 40 ms.
+   */
+  writeAlong<T>(operation: () => T): Stored<T> {
+    return this.#enqueue(operation, 'linger')
+  }
+
+  /** Tries once to commit the queued writes. Later calls are `Unavailable`. */
+  close(): void {
+    this.#isClosed = true
+    while (this.#queue.length > 0) {
+      const postponed = this.#commitBatch(this.#queue.splice(0, LARGEST_BATCH))
+      this.#fail(postponed.writes, postponed.error)
     }
   }
 
-  function enqueue<T>(operation: () => T, schedule: (now: number) => void): Stored<T> {
-    if (isClosed) return errAsync(unavailable('the storage is closed'))
-    if (queue.length >= maxQueued)
-      return errAsync(unavailable(`${maxQueued} writes are waiting already`))
+  #enqueue<T>(operation: () => T, then: 'flush soon' | 'linger'): Stored<T> {
+    if (this.#isClosed) return closed()
+    if (this.#queue.length >= this.#maxQueued)
+      return errAsync(unavailable(`${this.#maxQueued} writes are waiting already`))
     const now = performance.now()
-    const written = new Promise<Result<unknown, Unavailable>>((settle) => {
-      queue.push({ operation, settle, patientUntil: now + patienceMs })
+    const written = new Promise<Result<unknown, Unavailable>>((resolve) => {
+      this.#queue.push({ operation, resolve, deadline: now + this.#busyTimeoutMs })
     })
-    schedule(now)
+    if (then === 'flush soon') this.#flushSoon()
+    else this.#linger(now)
     return new ResultAsync(written as Promise<Result<T, Unavailable>>)
   }
 
-  return {
-    write: (operation) => enqueue(operation, flushSoon),
-    writeAlong: (operation) => enqueue(operation, flushAlong),
-    read: (query) => {
-      if (isClosed) return errAsync(unavailable('the storage is closed'))
-      try {
-        return okAsync(query())
-      } catch (error) {
-        return errAsync(explain(error))
+  #linger(now: number): void {
+    const pause = this.#lastFlushAt + LINGER_MS - now
+    if (pause <= 0 || this.#queue.length >= LINGERING) this.#flushSoon()
+    else this.#lingerTimer ??= setTimeout(this.#flush, pause)
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushDue) return
+    this.#isFlushDue = true
+    setImmediate(this.#flush)
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushDue = false
+    clearTimeout(this.#lingerTimer)
+    this.#lingerTimer = undefined
+    if (this.#queue.length === 0) return
+    const postponed = this.#commitBatch(this.#queue.splice(0, LARGEST_BATCH))
+    this.#lastFlushAt = performance.now()
+    if (postponed.writes.length > 0) this.#waitForOtherWriter(postponed)
+    else if (this.#queue.length > 0) this.#flushSoon()
+  }
+
+  /** Puts the writes back, fails the writes that waited too long, and tries again later. */
+  #waitForOtherWriter({ writes, error }: Postponed): void {
+    this.#queue.unshift(...writes)
+    const alive = this.#queue.findIndex(({ deadline }) => deadline > this.#lastFlushAt)
+    this.#fail(this.#queue.splice(0, alive === -1 ? this.#queue.length : alive), error)
+    if (this.#queue.length === 0) return
+    this.#isFlushDue = true
+    setTimeout(this.#flush, BUSY_PAUSE_MS)
+  }
+
+  #commitBatch(batch: readonly Write[]): Postponed {
+    const result = this.#transactions.run(batch.map(({ operation }) => operation))
+    if (result.isOk()) {
+      for (const [i, write] of batch.entries()) write.resolve(ok(result.value[i]))
+      return NOTHING_POSTPONED
+    }
+    const { step, error } = result.error
+    if (isPostponed(result.error)) return { writes: batch, error }
+    // One operation threw. The others can succeed without it.
+    if (step === 'operate' && batch.length > 1) return this.#commitEach(batch)
+    this.#fail(batch, error)
+    return NOTHING_POSTPONED
+  }
+
+  #commitEach(batch: readonly Write[]): Postponed {
+    for (const [i, write] of batch.entries()) {
+      const result = this.#transactions.run([write.operation])
+      if (result.isOk()) write.resolve(ok(result.value[0]))
+      else if (isPostponed(result.error))
+        return { writes: batch.slice(i), error: result.error.error }
+      else if (result.error.step === 'operate') this.#fail([write], result.error.error)
+      else {
+        // The database failed, not the operation. The remaining writes would fail in the same way.
+        this.#fail(batch.slice(i), result.error.error)
+        break
       }
-    },
-    close: () => {
-      isClosed = true
-      while (queue.length > 0) {
-        const { left, error } = commitTogether(queue.splice(0, LARGEST_BATCH))
-        for (const write of left) write.settle(err(explain(error)))
-      }
-    },
+    }
+    return NOTHING_POSTPONED
+  }
+
+  #fail(writes: readonly Write[], error: unknown): void {
+    for (const write of writes) write.resolve(err(this.#explain(error)))
   }
 }
 
-/** Before anything was done: the same writes can be tried again. */
-const isBusy = ({ step, error }: Failure): boolean =>
-  step === 'begin' && error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
+const NOTHING_POSTPONED: Postponed = { writes: [] }
+
+const closed = () => errAsync(unavailable('the storage is closed'))

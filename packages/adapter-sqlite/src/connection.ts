@@ -1,19 +1,19 @@
 import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
-import { SqliteOpenError } from './open-error.js'
+import { isBusy, SqliteOpenError } from './errors.js'
 
-/** More is memory, and makes nothing faster that was measured: what is not here is in the system's cache. */
+/** A larger cache uses memory and made no measured workload faster: the system caches the file too. */
 const CACHE_KIB = 16 * 1024
-/** Of the log, until they are copied into the file: what was written several times meanwhile is copied once. 16 MiB. */
+/** A checkpoint copies a page once, however often it was written since the last one. 16 MiB. */
 const CHECKPOINT_PAGES = 4_000
 const WAL_TRIES = 50
 const WAL_PAUSE_MS = 10
 
-/** Opens the file with the settings that durability, and speed over large files, rest on. */
+/** Opens the file with the settings for durable commits and for large files. */
 export function openConnection(path: string, busyTimeoutMs: number): Database.Database {
   requireWritableFolder(path)
-  keepToOwner(path)
+  createForOwnerOnly(path)
   const db = new Database(path, { timeout: busyTimeoutMs })
   try {
     return configure(db)
@@ -25,40 +25,46 @@ export function openConnection(path: string, busyTimeoutMs: number): Database.Da
 
 function configure(db: Database.Database): Database.Database {
   switchToWal(db)
-  // On every connection: the driver opens a file that is already in WAL mode with NORMAL, which does not sync commits.
+  // The driver opens a file in WAL mode with NORMAL, which does not sync commits.
   db.pragma('synchronous = FULL')
-  // fsync on macOS leaves data in the drive's cache; this one does not. Elsewhere it has no effect.
+  // On macOS, a plain fsync leaves data in the drive's cache. Elsewhere this has no effect.
   db.pragma('fullfsync = ON')
   db.pragma('foreign_keys = ON')
   db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('temp_store = MEMORY')
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
-  // No ANALYZE and no PRAGMA optimize, ever: with statistics this build of SQLite prepares a statement anew at each binding.
+  // Never run ANALYZE or PRAGMA optimize: with statistics, SQLite prepares a statement again at each
+  // binding.
   return db
 }
 
-/** Two that switch a new file at the same moment refuse each other at once, whatever the busy timeout; the later try finds it done. */
+/**
+ * Two processes that switch a new file at the same moment fail at once, whatever the busy timeout.
+ * A later try finds the file switched.
+ */
 function switchToWal(db: Database.Database): void {
   for (let tries = 1; ; tries++) {
     try {
       db.pragma('journal_mode = WAL')
       return
     } catch (error) {
-      const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
-      if (!isBusy || tries === WAL_TRIES) throw error
+      if (!isBusy(error) || tries === WAL_TRIES) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAL_PAUSE_MS)
     }
   }
 }
 
-/** A new file is its owner's alone, and SQLite makes those beside it like it: what people have said is for nobody else to read. */
-export function keepToOwner(path: string): void {
+/**
+ * Creates a missing file that only its owner can read, because messages are confidential. SQLite
+ * gives the files beside it the same mode.
+ */
+export function createForOwnerOnly(path: string): void {
   if (path !== ':memory:' && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
 }
 
 function requireWritableFolder(path: string): void {
   if (path === ':memory:') return
-  // SQLite would take an empty name for a temporary database, and lose everything at the end.
+  // SQLite takes an empty name for a temporary database, and deletes it when it closes.
   if (path.trim() === '') throw new SqliteOpenError('the path of the SQLite file is empty.')
   accessSync(`${dirname(path)}/`, constants.W_OK)
 }

@@ -7,14 +7,14 @@ import { backupSqlite, findSqliteDamage, openSqliteStorage } from './index.js'
 
 const DAMAGED = /is a damaged SQLite database/
 
-/** As a log that was replayed into another file may leave it: an index leads to a row that is not there. */
+/** Creates a file with an index entry whose row is missing, as after replaying the wrong log. */
 async function damagedFile(): Promise<string> {
   const path = tempFile()
   const storage = openSqliteStorage({ path })
   await storage.credentials.createProject(aProject())
   await storage.agents.create(anAgent(), 1_000)
   await storage.close()
-  // Out of the schema, the index does not hear of the row's end.
+  // While the index is missing from the schema, SQLite does not update it.
   const rows = withSchema(path, (db) => {
     const found = db
       .prepare(
@@ -47,32 +47,32 @@ function withSchema<T>(path: string, change: (db: Database.Database) => T): T {
   }
 }
 
-it('finds nothing in a file that is whole, or not there', async () => {
+it('findSqliteDamage returns undefined for a good file and for a missing file', async () => {
   const path = tempFile()
   expect(findSqliteDamage(path)).toBeUndefined()
   await openSqliteStorage({ path }).close()
   expect(findSqliteDamage(path)).toBeUndefined()
 })
 
-it('finds what is damaged, and says one thing of it', async () => {
+it('findSqliteDamage returns the first damage', async () => {
   expect(findSqliteDamage(await damagedFile())).toMatch(/^wrong # of entries in index agents_\w+$/)
 })
 
-it('a storage that meets damage says so once, and from then on is not ready', async () => {
+it('a storage reports damage once, and its pings fail from then on', async () => {
   const path = await damagedFile()
-  const told: string[] = []
-  const storage = openSqliteStorage({ path, onDamage: (sentence) => told.push(sentence) })
+  const reported: string[] = []
+  const storage = openSqliteStorage({ path, onDamage: (sentence) => reported.push(sentence) })
   expect((await storage.ping()).isOk()).toBe(true)
   for (let i = 0; i < 2; i++) {
     const listed = await storage.agents.list(PROJECT_ID, { limit: 10 })
     expect(listed._unsafeUnwrapErr().reason).toMatch(DAMAGED)
   }
   expect((await storage.ping())._unsafeUnwrapErr().reason).toMatch(DAMAGED)
-  expect(told).toEqual([`${path}: is a damaged SQLite database; restore it from a backup.`])
+  expect(reported).toEqual([`${path}: is a damaged SQLite database; restore it from a backup.`])
   await storage.close()
 })
 
-it('a backup of it names the source, and leaves nothing', async () => {
+it('a backup of a damaged file names the source, and leaves no file', async () => {
   const path = await damagedFile()
   const to = tempFile('copy.db')
   await expect(backupSqlite({ path, to })).rejects.toThrow(

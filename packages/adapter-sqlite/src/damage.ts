@@ -1,13 +1,15 @@
+import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Unavailable } from '@org/agent-messaging-core/storage'
-import { existsSync } from 'node:fs'
 import { requireFittingDriver } from './driver-check.js'
-import { explainOpenFailure, isDamage } from './open-error.js'
-import { unavailable, unavailableBecause } from './unavailable.js'
+import { explainOpenFailure, isDamage, unavailable, unavailableBecause } from './errors.js'
 
 type Check = 'quick_check' | 'integrity_check'
 
-/** What SQLite finds wrong first with the file at `path`, which may be in use; undefined when nothing is. Throws `SqliteOpenError`. */
+/**
+ * Returns the first damage that SQLite finds in the file, or undefined. The file can be in use.
+ * Throws `SqliteOpenError`.
+ */
 export function findSqliteDamage(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   try {
@@ -18,7 +20,10 @@ export function findSqliteDamage(path: string): string | undefined {
   }
 }
 
-/** `quick_check` counts the entries of each index; `integrity_check` compares every one with its row, in several times the time. */
+/**
+ * `quick_check` counts the entries of each index. `integrity_check` compares each entry with its row,
+ * which takes several times as long.
+ */
 export function damageOf(path: string, check: Check): string | undefined {
   const db = new Database(path, { readonly: true })
   try {
@@ -32,22 +37,29 @@ export function damageOf(path: string, check: Check): string | undefined {
   }
 }
 
-/** Remembers that an open file was found damaged: nothing mends it as long as it is open. */
-export type DamageWatch = {
-  readonly found: () => Unavailable | undefined
-  readonly explain: (error: unknown) => Unavailable
-}
+/** Remembers that an open file is damaged. An open file cannot be repaired. */
+export class DamageWatch {
+  readonly #path: string
+  readonly #onDamage: (sentence: string) => void
+  #found: Unavailable | undefined
 
-/** `tell` is called at the first damage, with the sentence for the operator. */
-export function watchForDamage(path: string, tell: (sentence: string) => void): DamageWatch {
-  let found: Unavailable | undefined
-  const remember = (error: Error): Unavailable => {
-    found = unavailable(explainOpenFailure(path, error).message)
-    tell(found.reason)
-    return found
+  /** `onDamage` is called at the first damage, with a sentence for the operator. */
+  constructor(path: string, onDamage: (sentence: string) => void) {
+    this.#path = path
+    this.#onDamage = onDamage
   }
-  return {
-    found: () => found,
-    explain: (error) => (isDamage(error) ? (found ?? remember(error)) : unavailableBecause(error)),
+
+  get found(): Unavailable | undefined {
+    return this.#found
+  }
+
+  /** Describes an error to the caller. An error that reports damage is remembered. */
+  readonly explain = (error: unknown): Unavailable => {
+    if (!isDamage(error)) return unavailableBecause(error)
+    if (this.#found === undefined) {
+      this.#found = unavailable(explainOpenFailure(this.#path, error).message)
+      this.#onDamage(this.#found.reason)
+    }
+    return this.#found
   }
 }

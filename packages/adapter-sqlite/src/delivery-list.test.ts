@@ -1,13 +1,12 @@
 import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
 import type { RedeliverFilter } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
-import { createCommitter } from './committer.js'
+import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { deliveryList } from './delivery-list.js'
 import { fanOutOf } from './fan-out.js'
-import { migrate } from './migrate.js'
-import { migrations } from './migrations/index.js'
-import { webhookRows } from './webhook-rows.js'
+import { migrate } from './schema.js'
+import { WebhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
 const LOOK_AT = 10
@@ -15,11 +14,11 @@ const LOOK_AT = 10
 /** 35 deliveries of one webhook; the 3rd, the 4th and the 30th are of `agent.error`. */
 async function deliveries() {
   const db = openConnection(':memory:', 0)
-  migrate(db, migrations)
+  migrate(db)
   const [ids, agent] = [fakeIds(), anAgent()]
-  const rows = webhookRows(db)
+  const rows = new WebhookRows(db)
   const webhook = aWebhook({ id: ids.next() })
-  await webhookStore(db, createCommitter(db, { maxQueued: 1, patienceMs: 0 }), rows).create(
+  await webhookStore(db, new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), rows).create(
     webhook,
     1,
   )
@@ -34,7 +33,7 @@ async function deliveries() {
 }
 
 it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }])(
-  'a page looks at so many deliveries at most, and the next one goes on behind them (%j)',
+  'a page reads a bounded number of deliveries, and the next page continues after them (%j)',
   async (more) => {
     const { list, made, webhook } = await deliveries()
     for (const where of [{}, { webhookId: webhook.id }]) {
@@ -51,7 +50,7 @@ it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }])(
   },
 )
 
-it('one delivery is found however many came after it', async () => {
+it('a delivery is found by its id among newer deliveries', async () => {
   const { list, made } = await deliveries()
   const [deliveryId = ''] = made
   expect(list({ projectId: PROJECT_ID, deliveryId }, { limit: 1 })).toMatchObject({

@@ -12,10 +12,10 @@ import { atMost, preparedOnce } from './statements.js'
 type ListFilter = RedeliverFilter & { readonly isOfLivingWebhook?: true }
 type Place = { readonly seq: number; readonly id: string }
 
-/** Among millions that do not match, a search takes several pages, and everybody else has a turn between two. */
+/** A page reads this many deliveries at most, so that a rare match among millions does not block other operations. */
 const MOST_LOOKED_AT = 10_000
 
-/** `DeliveryStore.list`. Filters by status but for `delivered` read what is not delivered only, which is little among much. */
+/** `DeliveryStore.list`. A filter for a status other than `delivered` reads only the few undelivered ones. */
 export function deliveryList(
   db: Database,
   lookAt = MOST_LOOKED_AT,
@@ -36,7 +36,7 @@ export function deliveryList(
   }
 }
 
-/** The last delivery that a page may look at, if there are that many. */
+/** Finds the last delivery that a page can read, if there are that many. */
 export const lastLookedAtSql = (filter: ListFilter): string =>
   `select d.seq, d.id from deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @lookAt - 1`
 
@@ -60,7 +60,7 @@ const WEBHOOK = '(select seq from webhooks where id = @webhookId and project_id 
 const LAST_ANSWER = `(select coalesce(((outcome ->> 'statusCode') / 100) || 'xx', 'none') from attempts
   where delivery_seq = d.seq and attempt_number = d.attempt_count)`
 
-/** What an index gives in order: of those that fit the one with the fewest rows. */
+/** Chooses the index with the fewest rows that gives the order. */
 function looksAt({ deliveryId, status, webhookId }: ListFilter): string {
   if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
   if (status !== undefined && status !== 'delivered')

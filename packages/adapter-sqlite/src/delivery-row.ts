@@ -6,7 +6,7 @@ import type {
   WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
 
-/** A delivery with its event's and its webhook's ids. */
+/** A delivery with the ids of its event and its webhook. */
 export type DeliveryRow = {
   readonly seq: number
   readonly id: string
@@ -26,7 +26,7 @@ export type DeliveryRow = {
   readonly createdAt: number
 }
 
-/** And with what is to be sent. */
+/** A delivery with the body to send. */
 export type DeliveryRowWithBody = DeliveryRow & {
   readonly body: string
   readonly trace: string | null
@@ -39,7 +39,7 @@ const columns = `
 const joined =
   'from deliveries d join events e on e.seq = d.event_seq join webhooks w on w.seq = d.webhook_seq'
 
-/** To be followed by a `where`. */
+/** Append a `where`. */
 export const selectDelivery = `select ${columns} ${joined}`
 export const selectDeliveryWithBody = `select ${columns}, e.body, e.trace ${joined}`
 

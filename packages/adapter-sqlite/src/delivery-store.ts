@@ -31,14 +31,14 @@ type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
 
 type Release = { readonly deliveryId: string; readonly token: number; readonly now: Instant }
 
-/** The delivery, if the claim still holds. */
+/** Selects the delivery if the claim is still valid. */
 const HELD = 'id = @deliveryId and lease = @token and is_claimed = 1 and due_at is not null'
 
 type Parts = { readonly webhooks: WebhookRows; readonly fanOut: FanOut }
 
 export function deliveryStore(
   db: Database,
-  { read, write, writeAlong }: Committer,
+  committer: Committer,
   { webhooks, fanOut }: Parts,
 ): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)
@@ -51,31 +51,18 @@ export function deliveryStore(
   const erasePrincipal = principalDeliveries(db, webhooks)
   const activity = attemptActivity(db)
   const backlog = deliveryBacklog(db)
-  const one = db.prepare<[string, string], DeliveryRowWithBody>(
-    `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
-  )
-  const attemptsOf = db.prepare<[number], AttemptRow>(`
-    select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
-      n.names as headerNames, header_values as headerValues
-    from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`)
-  const release = db.prepare<[Release]>(
-    `update deliveries set is_claimed = 0, due_at = @now where ${HELD}`,
-  )
   const releaseProbe = probeRelease(db, webhooks, HELD)
-  const cancelOrphans = db.prepare<{ now: number; limit: number }>(`
-    update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
-      (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
-       where w.is_deleted = 1 and d.due_at is not null ${atMost('@limit')})`)
+  const sql = prepare(db)
 
-  /** In a transaction of its own, so that another process's attempt does not come between. */
+  /** In one transaction, so that no attempt of another process is stored between the two reads. */
   const getDetail = db.transaction(
     (projectId: string, deliveryId: string): DeliveryDetail | undefined => {
-      const row = one.get(deliveryId, projectId)
+      const row = sql.one.get(deliveryId, projectId)
       return (
         row && {
           delivery: toDelivery(row),
           body: row.body,
-          attempts: attemptsOf.all(row.seq).map(toAttempt),
+          attempts: sql.attemptsOf.all(row.seq).map(toAttempt),
         }
       )
     },
@@ -83,41 +70,60 @@ export function deliveryStore(
 
   function releaseClaim({ isProbe, ...claim }: ReleasedClaim, now: Instant): boolean {
     if (isProbe) releaseProbe({ ...claim, now })
-    return release.run({ ...claim, now }).changes > 0
+    return sql.release.run({ ...claim, now }).changes > 0
   }
 
   return {
-    claimDue: (query) => write(() => claimDue(query)),
-    // A verdict on the webhook is waited for; the end of a delivery is news to nobody.
+    claimDue: (query) => committer.write(() => claimDue(query)),
+    // The caller waits only for a change of the webhook.
     recordAttempt: (record) =>
-      (record.decideHealth ? write : writeAlong)(() => recordAttempt(record)),
+      record.decideHealth
+        ? committer.write(() => recordAttempt(record))
+        : committer.writeAlong(() => recordAttempt(record)),
     release: (claims, now) =>
-      write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
+      committer.write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
     publishTo: (webhookId, event, deliveryId) =>
-      write(() => {
+      committer.write(() => {
         const row = publishTo(webhookId, event, deliveryId)
-          ? one.get(deliveryId, event.projectId)
+          ? sql.one.get(deliveryId, event.projectId)
           : undefined
         return row && toDelivery(row)
       }),
-    redeliver: (filter, page, now) => write(() => redeliver(filter, page, now)),
+    redeliver: (filter, page, now) => committer.write(() => redeliver(filter, page, now)),
     cancel: (projectId, deliveryId, now) =>
-      write(() => {
+      committer.write(() => {
         const done = cancel(projectId, deliveryId, now)
-        const row = one.get(deliveryId, projectId)
+        const row = sql.one.get(deliveryId, projectId)
         return row && (done ? toDelivery(row) : 'already_final')
       }),
-    get: (projectId, deliveryId) => read(() => getDetail(projectId, deliveryId)),
-    list: (filter, page) => read(() => list(filter, page)),
-    cancelOrphans: (query) => write(() => cancelOrphans.run(query).changes),
-    cancelStale: (query) => write(() => cancelStale(query)),
-    purge: (query) => write(() => purge(query)),
-    // Between two writes everybody else has a turn, which reads one after the other leave to nobody.
-    erasePrincipal: (step) => write(() => erasePrincipal(step)),
-    backlog: (now) => read(() => backlog(now)),
-    activity: (query) => read(() => activity(query)),
+    get: (projectId, deliveryId) => committer.read(() => getDetail(projectId, deliveryId)),
+    list: (filter, page) => committer.read(() => list(filter, page)),
+    cancelOrphans: (query) => committer.write(() => sql.cancelOrphans.run(query).changes),
+    cancelStale: (query) => committer.write(() => cancelStale(query)),
+    purge: (query) => committer.write(() => purge(query)),
+    // A write even to count, because other operations run between two writes.
+    erasePrincipal: (step) => committer.write(() => erasePrincipal(step)),
+    backlog: (now) => committer.read(() => backlog(now)),
+    activity: (query) => committer.read(() => activity(query)),
   }
 }
+
+const prepare = (db: Database) => ({
+  one: db.prepare<[string, string], DeliveryRowWithBody>(
+    `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
+  ),
+  attemptsOf: db.prepare<[number], AttemptRow>(`
+    select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
+      n.names as headerNames, header_values as headerValues
+    from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`),
+  release: db.prepare<[Release]>(
+    `update deliveries set is_claimed = 0, due_at = @now where ${HELD}`,
+  ),
+  cancelOrphans: db.prepare<{ now: number; limit: number }>(`
+    update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
+      (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
+       where w.is_deleted = 1 and d.due_at is not null ${atMost('@limit')})`),
+})
 
 const toAttempt = ({
   headerNames,
@@ -130,9 +136,10 @@ const toAttempt = ({
   outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
 })
 
-/** Makes due what is being sent, and half-open the circuits that are being probed. */
+/** Makes claimed deliveries due, and lets open circuits be probed that a claimed probe holds open. */
 export function releaseDeliveries(db: Database): void {
-  // A probe's circuit was open to the end of its lease. Due since they exist is past by any clock.
+  // A probe holds its circuit open to the end of its lease. The creation time is in the past by any
+  // clock.
   db.exec(`
     update webhooks set circuit_until = created_at
     where (seq, circuit_until) in (select webhook_seq, due_at from deliveries where due_at is not null and is_claimed = 1)`)

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
-import { SqliteOpenError } from './open-error.js'
+import { SqliteOpenError } from './errors.js'
 
-/** better-sqlite3 13 is built on Node-API 10. On a Node without it, it does not fail but crashes the process. */
+/** better-sqlite3 13 needs Node-API 10. On a Node without it, the driver crashes the process. */
 const NODE_API_OF_DRIVER_13 = 10
 
-/** To be called before the driver is first used. */
+/** Throws `SqliteOpenError` if the driver does not run on this Node. Call it before the driver's first use. */
 export function requireFittingDriver(): void {
   const { version } = createRequire(import.meta.url)('better-sqlite3/package.json') as {
     version: string

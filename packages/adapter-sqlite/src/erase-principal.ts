@@ -9,12 +9,12 @@ import {
 import type { Database } from 'better-sqlite3'
 import { probeRelease } from './probe-readiness.js'
 import { deliveryRemoval } from './purge.js'
-import type { SessionRows } from './session-row.js'
+import type { SessionRows } from './session-rows.js'
 import type { WebhookRows } from './webhook-rows.js'
 
 type MessageStep = Parameters<MessageStore['erasePrincipal']>[0]
 type DeliveryStep = Parameters<DeliveryStore['erasePrincipal']>[0]
-/** The rows behind `after` up to `last` are looked at. */
+/** A step looks at the rows after `after`, up to `last`. */
 type Bounds = { readonly last: number; readonly mark: string }
 
 type MessageRow = {
@@ -26,7 +26,7 @@ type MessageRow = {
 }
 type DeliveryRow = { readonly seq: number; readonly eventSeq: number; readonly body: string }
 
-/** `MessageStore.erasePrincipal`, within a transaction. What is erased already is left to the sweep. */
+/** `MessageStore.erasePrincipal`, in a transaction. Ignores messages that wait for the sweep. */
 export function principalMessages(
   db: Database,
   sessions: SessionRows,
@@ -36,7 +36,7 @@ export function principalMessages(
       'select seq from messages where agent_id = @agentId and seq > @after order by seq limit 1 offset @limit - 1',
     )
     .pluck()
-  const theirs = db.prepare<[MessageStep & Bounds], MessageRow>(`
+  const marked = db.prepare<[MessageStep & Bounds], MessageRow>(`
     select m.seq, m.session_seq as sessionSeq, m.position, s.head_position as headPosition, m.finished_at is null as isOpen
     from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id
     where m.agent_id = @agentId and m.seq > @after and m.seq <= @last and +a.project_id = @projectId and instr(m.principal, @mark) > 0`)
@@ -48,22 +48,22 @@ export function principalMessages(
   ): void {
     remove.run(seq)
     if (isOpen && position === headPosition) sessions.advance(sessionSeq, now)
-    else if (isOpen) sessions.forgo(sessionSeq)
+    else if (isOpen) sessions.skip(sessionSeq)
   }
 
   return (step) => {
     const next = lastOf.get(step)
-    const rows = theirs.all({
+    const rows = marked.all({
       ...step,
       mark: endUserMark(step.endUserId),
       last: next ?? Number.MAX_SAFE_INTEGER,
     })
     const erased = step.force ? rows : rows.filter(({ isOpen }) => !isOpen)
     if (!step.countOnly) {
-      // A session's head goes last: by then nobody behind it is called who is about to go.
+      // From the last message to the head, so that no message becomes head that is erased next.
       for (const row of erased.toSorted((a, b) => b.position - a.position)) erase(row, step.now)
       for (const sessionSeq of new Set(erased.map((row) => row.sessionSeq)))
-        sessions.forget(sessionSeq)
+        sessions.cleanUp(sessionSeq)
     }
     return {
       messages: erased.length,
@@ -73,7 +73,7 @@ export function principalMessages(
   }
 }
 
-/** `DeliveryStore.erasePrincipal`, within a transaction. */
+/** `DeliveryStore.erasePrincipal`, in a transaction. */
 export function principalDeliveries(
   db: Database,
   webhooks: WebhookRows,
@@ -96,11 +96,11 @@ export function principalDeliveries(
       mark: endUserMark(step.endUserId),
       last: next ?? Number.MAX_SAFE_INTEGER,
     })
-    const theirs = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
+    const erased = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
     if (!step.countOnly) {
-      releaseProbes({ seqs: JSON.stringify(theirs.map(({ seq }) => seq)), now: step.now })
-      remove(theirs)
+      releaseProbes({ seqs: JSON.stringify(erased.map(({ seq }) => seq)), now: step.now })
+      remove(erased)
     }
-    return { deliveries: theirs.length, ...(next !== undefined && { next }) }
+    return { deliveries: erased.length, ...(next !== undefined && { next }) }
   }
 }

@@ -1,17 +1,19 @@
 import type { Database } from 'better-sqlite3'
 import { atMost } from './statements.js'
 
+/**
+ * Erases sessions in two steps. The first step gives the sessions to an owner that is not an agent,
+ * in a commit of one or two rows. Readers reach messages only by their session's agent, so they no
+ * longer find them. The sweep then deletes the rows. No caller waits for a million deletions, and a
+ * crash between the steps shows no half-erased session.
+ */
 export type Erasure = {
-  /** Nothing finds the messages of this owner's sessions from now on: it is not, or no more, an agent. */
+  /** Marks the sessions of this owner for the sweep. The owner must not be an agent any more. */
   add(owner: string): void
-  /** Removes up to `limit` rows of what was added; gives how many. */
+  /** Deletes up to `limit` rows of marked sessions. Returns the number of deleted rows. */
   sweep(limit: number): number
 }
 
-/**
- * What is erased or deleted is only disowned at first, in a commit of one row or two, for readers reach messages by their session's
- * agent alone. So nobody waits until a million rows are gone, and a crash in the middle of it shows nothing by halves.
- */
 export function erasureOf(db: Database): Erasure {
   const insert = db.prepare<[string]>('insert or ignore into erasures (agent_id) values (?)')
   const oldest = db
@@ -26,7 +28,7 @@ export function erasureOf(db: Database): Erasure {
     `delete from messages where seq in (select seq from messages where session_seq = ? ${atMost('?')})`,
   )
 
-  /** At most `limit` rows of one session; the session itself when its messages are gone. */
+  /** Deletes up to `limit` rows of one session. Deletes the session when it has no messages left. */
   function sweepSession(sessionSeq: number, limit: number): number {
     const { changes } = removeMessages.run(sessionSeq, limit)
     return changes < limit ? changes + removeSession.run(sessionSeq).changes : changes

@@ -11,7 +11,7 @@ import { probeReadiness } from './probe-readiness.js'
 import { traceColumn } from './trace.js'
 import type { Receiver, WebhookRows } from './webhook-rows.js'
 
-/** Makes an event and its deliveries within the transaction of the fact that it reports; gives those that are born claimed. */
+/** Stores an event with its deliveries, in the transaction of the change that it reports. Returns the deliveries that are created claimed. */
 export type FanOut = (outgoing: Outgoing) => ClaimedDelivery[]
 
 type Inserted = {
@@ -23,10 +23,16 @@ type Inserted = {
   readonly lease: 0 | 1
 }
 
-/** By place: the driver looks up parameters that have a name one by one, which the path of every answer feels. */
+/** Each answer inserts deliveries. The driver binds values by place faster than by name. */
 type DeliveryValues = [
-  ...[id: string, projectId: string, webhookSeq: number, eventSeq: number | bigint],
-  ...[isClaimed: 0 | 1, dueAt: Instant, lease: 0 | 1, createdAt: Instant],
+  id: string,
+  projectId: string,
+  webhookSeq: number,
+  eventSeq: number | bigint,
+  isClaimed: 0 | 1,
+  dueAt: Instant,
+  lease: 0 | 1,
+  createdAt: Instant,
 ]
 type EventValues = [
   id: string,
@@ -36,7 +42,6 @@ type EventValues = [
   createdAt: Instant,
 ]
 
-/** The only place that inserts deliveries. */
 export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const insert = insertsOf(db)
 
@@ -53,7 +58,7 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
 
   return ({ event, nextDeliveryId, notTo, claim }) => {
     const receivers = receiversOf(event, notTo)
-    // An event that nobody is to hear of is kept nowhere.
+    // An event without receivers is not stored.
     if (receivers.length === 0) return []
     const eventSeq = insert.event(event)
     return receivers.flatMap(({ seq: webhookSeq, webhook }) => {
@@ -66,7 +71,7 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   }
 }
 
-/** `DeliveryStore.publishTo`, within a transaction: gives whether the webhook is there. */
+/** `DeliveryStore.publishTo`, in a transaction. Returns false if the webhook does not exist. */
 export function publisherOf(
   db: Database,
   webhooks: WebhookRows,
@@ -101,7 +106,7 @@ function insertsOf(db: Database) {
     insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, created_at)
     values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?)`)
   return {
-    /** Gives its `seq`. */
+    /** Returns the event's `seq`. */
     event: ({ id, name, body, trace, createdAt }: WebhookEvent) =>
       insertEvent.run(id, name, body, traceColumn(trace), createdAt).lastInsertRowid,
     delivery: (

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Held, Instant, MessageStore, RecordedRun } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { messageById, stateWriter, toMessage, type MessageRow } from './message-row.js'
-import type { SessionRows } from './session-row.js'
+import type { SessionRows } from './session-rows.js'
 
 type HeldRuns = {
   extend(held: Held, until: Instant): boolean
@@ -11,12 +11,12 @@ type HeldRuns = {
   record(run: Parameters<MessageStore['recordRun']>[0]): RecordedRun
 }
 
-/** What the holder of a lease may do, within a transaction. */
+/** Changes that only the holder of a lease can make. Call them in a transaction. */
 export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): HeldRuns {
   const byId = messageById(db)
   const writeState = stateWriter(db)
 
-  /** The message that this token still has the right to: running or deferred, and not claimed since. Time plays no part. */
+  /** Finds the message if this token still holds it. A lease that has ended counts until the next claim. */
   function find({ messageId, token }: Held): MessageRow | undefined {
     const row = byId(messageId)
     const isHeld =

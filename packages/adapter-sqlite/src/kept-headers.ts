@@ -7,7 +7,7 @@ type HeaderColumns = {
   readonly headerValues: string | null
 }
 
-/** Within a transaction: the columns that hold these headers. The names are kept once for all attempts that have the same. */
+/** Returns the columns of an attempt's headers, in a transaction. Attempts with the same names share one row of names. */
 export function headerWriter(db: Database): (headers: Headers) => HeaderColumns {
   const add = db.prepare<[string]>('insert into header_names (names) values (?)')
   const seqOf = db.prepare<[string], number>('select seq from header_names where names = ?').pluck()
@@ -15,7 +15,7 @@ export function headerWriter(db: Database): (headers: Headers) => HeaderColumns 
     if (!headers) return { headerNamesSeq: null, headerValues: null }
     const names = Object.keys(headers).join('\n')
     const known = seqOf.get(names)
-    // What was ever sent as a header holds no line break.
+    // A header that was sent contains no line break.
     return {
       headerNamesSeq: known ?? Number(add.run(names).lastInsertRowid),
       headerValues: Object.values(headers).join('\n'),
@@ -23,7 +23,7 @@ export function headerWriter(db: Database): (headers: Headers) => HeaderColumns 
   }
 }
 
-/** The inverse of `headerWriter`, given the names. */
+/** Reads the columns that `headerWriter` returned. */
 export function toHeaders(
   names: string | null,
   values: string | null,

@@ -1,5 +1,5 @@
-// The thread of lease keeper.ts. Plain JavaScript that imports nothing of ours, so that Node loads it from src as from dist. It has no
-// event loop to speak of: it sleeps on `stopped`, and does its work in between.
+// The thread of lease-keeper.ts. It is plain JavaScript without imports of this package, so that Node
+// loads it from src and from dist. The thread sleeps on `stopped` and extends leases in between.
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 
@@ -7,12 +7,12 @@ const RETRY_MS = 20
 
 /** @type {import('./lease-keeper.js').ThreadData} */
 const { path, sql, leaseMs, leases, stopped } = workerData
-const beatMs = Math.ceil(leaseMs / 3)
+const intervalMs = Math.ceil(leaseMs / 3)
 const ids = Buffer.from(leases.ids.buffer)
 
-const db = new Database(path, { timeout: beatMs })
-// What this connection writes need not outlive the machine: it only ever moves the end of a lease. So it waits for no disk, and
-// leaves checkpoints to the others.
+const db = new Database(path, { timeout: intervalMs })
+// This connection only moves the end of leases, which need not survive a power failure. Therefore it
+// waits for no sync, and leaves checkpoints to other connections.
 db.pragma('synchronous = NORMAL')
 db.pragma('wal_autocheckpoint = 0')
 const extend = db.prepare(sql)
@@ -28,21 +28,22 @@ const extendAll = db.transaction((/** @type {number[]} */ slots) => {
   }
 })
 
-/** Whether all is well; what is not is told once, and tried again soon. */
-let isWell = true
-function beat() {
+/** False after a failure, which is reported once and retried soon. */
+let succeeded = true
+function extendLeases() {
   const slots = Array.from(leases.held.keys()).filter(
     (slot) => Atomics.load(leases.held, slot) === 1,
   )
   try {
     if (slots.length > 0) extendAll.immediate(slots)
-    isWell = true
+    succeeded = true
   } catch (error) {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread, not a window
-    if (isWell) parentPort?.postMessage(String(error))
-    isWell = false
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origin
+    if (succeeded) parentPort?.postMessage(String(error))
+    succeeded = false
   }
 }
 
-while (Atomics.wait(stopped, 0, 0, isWell ? beatMs : RETRY_MS) === 'timed-out') beat()
+while (Atomics.wait(stopped, 0, 0, succeeded ? intervalMs : RETRY_MS) === 'timed-out')
+  extendLeases()
 db.close()

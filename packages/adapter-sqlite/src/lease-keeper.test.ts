@@ -2,21 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openConnection } from './connection.js'
-import { createLeaseTable } from './lease-table.js'
-import { migrate } from './migrate.js'
-import { migrations } from './migrations/index.js'
+import { LeaseTable } from './lease-table.js'
+import { migrate } from './schema.js'
 import { extendLeaseSql, sqliteLeaseKeeper, type SqliteLeaseKeeperOptions } from './lease-keeper.js'
 
 const ID = '01890000-0000-7000-8000-00000000000a'
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** A file with one message that runs under lease 3, which ends at 1,000; and a lease keeper with a lease of 400 ms. */
+/** A file with a message that runs under lease 3 until 1,000, and a lease keeper for leases of 400 ms. */
 function scene(options: Partial<SqliteLeaseKeeperOptions> = {}) {
   const path = tempFile()
   const db = openConnection(path, 5_000)
-  migrate(db, migrations)
+  migrate(db)
   db.exec(`
-    insert into sessions (seq, agent_id, session_id, last_position, head_position, due_at, lease) values (1, 'agent', 's', 2, 1, 1000, 3);
+    insert into sessions (seq, agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
+      values (1, 'agent', 's', 2, 1, 2, 1000, 3, '${ID}', 0);
     insert into messages (seq, id, agent_id, session_seq, position, message, principal, attempt, state, created_at)
       values (1, '${ID}', 'agent', 1, 1, 'm', '{}', 1, 'running', 0)`)
   const leaseKeeper = sqliteLeaseKeeper({ path, leaseMs: 400, ...options })
@@ -33,7 +33,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await delay(10)
 }
 
-it('extends what is held, again and again, while this thread does nothing else', async () => {
+it('the lease keeper extends a lease repeatedly while the main thread is blocked', async () => {
   const { leaseKeeper, dueAt } = scene()
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   await until(() => dueAt() > 1_000)
@@ -43,7 +43,7 @@ it('extends what is held, again and again, while this thread does nothing else',
   expect(dueAt()).toBeLessThanOrEqual(Date.now() + 400)
 })
 
-it('extends nothing beyond its end', async () => {
+it('the lease keeper extends no lease beyond its limit', async () => {
   const { leaseKeeper, dueAt } = scene()
   leaseKeeper.hold({ messageId: ID, token: 3, until: 2_000 })
   await until(() => dueAt() > 1_000)
@@ -55,23 +55,24 @@ it.each([
   ['a message that is deferred', "update messages set state = 'deferred'"],
   ['a message that is no longer next', 'update sessions set head_position = 2'],
   ['a lease that is longer already', 'update sessions set due_at = 9999999999999'],
-])('leaves alone %s', async (_, change) => {
+])('the lease keeper does not extend %s', async (_, change) => {
   const { db, leaseKeeper, dueAt } = scene()
   db.exec(change)
   const before = dueAt()
   const other = ID.replace(/a$/, 'b')
   db.exec(`
-    insert into sessions (seq, agent_id, session_id, last_position, head_position, due_at, lease) values (2, 'agent', 't', 1, 1, 1000, 1);
+    insert into sessions (seq, agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
+      values (2, 'agent', 't', 1, 1, 1, 1000, 1, '${other}', 0);
     insert into messages (seq, id, agent_id, session_seq, position, message, principal, attempt, state, created_at)
       values (2, '${other}', 'agent', 2, 1, 'm', '{}', 1, 'running', 0)`)
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   leaseKeeper.hold({ messageId: other, token: 1, until: NEVER })
   const otherDueAt = db.prepare<[], number>('select due_at from sessions where seq = 2').pluck()
-  await until(() => (otherDueAt.get() ?? 0) > 1_000) // so a beat has passed
+  await until(() => (otherDueAt.get() ?? 0) > 1_000) // one pass is over
   expect(dueAt()).toBe(before)
 })
 
-it('lets go of what is released', async () => {
+it('the lease keeper stops extending a released lease', async () => {
   const { leaseKeeper, dueAt } = scene()
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   await until(() => dueAt() > 1_000)
@@ -81,38 +82,38 @@ it('lets go of what is released', async () => {
   expect(dueAt()).toBeGreaterThan(1_000)
 })
 
-it('goes on after another kept the file for longer than a beat, and says so once', async () => {
-  const said: string[] = []
-  const { db, leaseKeeper, dueAt } = scene({ onError: (reason) => said.push(reason) })
+it('the lease keeper reports a locked file once, and continues when the file is free', async () => {
+  const reported: string[] = []
+  const { db, leaseKeeper, dueAt } = scene({ onError: (reason) => reported.push(reason) })
   db.exec('begin immediate')
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
-  await until(() => said.length > 0)
+  await until(() => reported.length > 0)
   db.exec('commit')
   await until(() => dueAt() > 1_000)
-  expect(said).toEqual(['SqliteError: database is locked'])
+  expect(reported).toEqual(['SqliteError: database is locked'])
 })
 
-it('says why when it cannot open the file, and can still be closed', async () => {
-  const said: string[] = []
+it('a lease keeper that cannot open the file reports the reason, and can be closed', async () => {
+  const reported: string[] = []
   const leaseKeeper = sqliteLeaseKeeper({
     path: '/nowhere/at/all.db',
     leaseMs: 400,
-    onError: (reason) => said.push(reason),
+    onError: (reason) => reported.push(reason),
   })
   leaseKeeper.hold({ messageId: ID, token: 1, until: NEVER })
-  await until(() => said.length > 0)
-  expect(said[0]).toMatch(/directory does not exist/)
+  await until(() => reported.length > 0)
+  expect(reported[0]).toMatch(/directory does not exist/)
   await leaseKeeper.close()
 })
 
-it('has nothing to do for a database in memory', async () => {
+it('the lease keeper of a database in memory does nothing', async () => {
   const leaseKeeper = sqliteLeaseKeeper({ path: ':memory:', leaseMs: 400 })
   leaseKeeper.hold({ messageId: ID, token: 1, until: NEVER })
   leaseKeeper.release({ messageId: ID, token: 1 })
   expect(await leaseKeeper.close()).toBeUndefined()
 })
 
-it('finds the lease by indexes alone', () => {
+it('the statement finds the lease by indexes', () => {
   const { db } = scene()
   const plan = db
     .prepare<[], { detail: string }>(
@@ -125,8 +126,8 @@ it('finds the lease by indexes alone', () => {
   expect(plan.map(({ detail }) => detail).filter((step) => step.startsWith('SCAN'))).toEqual([])
 })
 
-it('a table that is full takes no more, until a slot is free', () => {
-  const table = createLeaseTable(1)
+it('a full lease table ignores leases until a slot is free', () => {
+  const table = new LeaseTable(1)
   table.add({ messageId: ID, token: 1, until: 7 })
   table.add({ messageId: ID, token: 2, until: 8 })
   expect([...table.shared.tokens, ...table.shared.held]).toEqual([1, 1])

@@ -1,39 +1,42 @@
 import { Worker } from 'node:worker_threads'
 import type { LeaseKeeper } from '@org/agent-messaging-core/storage'
-import { createLeaseTable, type SharedLeases } from './lease-table.js'
+import { LeaseTable, type SharedLeases } from './lease-table.js'
 
 export type SqliteLeaseKeeperOptions = {
-  /** The storage's. */
+  /** The path of the storage. */
   readonly path: string
   /** The policy's `runLeaseMs`. */
   readonly leaseMs: number
-  /** Hears why leases cannot be extended, once until they can be again. */
+  /** Called with the reason when leases cannot be extended. Called again only after a success. */
   readonly onError?: (reason: string) => void
 }
 
 export type SqliteLeaseKeeper = LeaseKeeper & {
-  /** Ends the thread. Without it the thread ends with the process, which it does not keep alive. */
+  /** Ends the thread. Without this call the thread ends with the process. */
   close(): Promise<void>
 }
 
-/** What the thread is given. `stopped` holds a 1 when it is to end. */
+/** The input of the thread. `stopped` holds 1 when the thread must end. */
 export type ThreadData = Pick<SqliteLeaseKeeperOptions, 'path' | 'leaseMs'> & {
   readonly sql: string
   readonly leases: SharedLeases
   readonly stopped: Int32Array
 }
 
-/** More runs than that at once, in one process, are left to the dispatcher's own beat. */
+/** Further concurrent runs of one process are extended by the dispatcher alone. */
 const SLOTS = 4_096
 
-/** As `MessageStore.extendLeases`, for a head that still runs under this token; and it never takes anything from a lease. */
+/** Like `MessageStore.extendLeases`, for a head that still runs under this token. Never shortens a lease. */
 export const extendLeaseSql = `
   update sessions set due_at = @until
   where seq = (select m.session_seq from messages m where m.id = @messageId and m.state = 'running')
     and head_position = (select m.position from messages m where m.id = @messageId)
     and lease = @token and due_at < @until`
 
-/** Extends leases in the SQLite file from a thread of its own. For `:memory:` it does nothing: nobody else could claim there. */
+/**
+ * Extends leases in the SQLite file from a separate thread, so that they stay valid while the main
+ * thread is blocked. For `:memory:` it does nothing, because no other process can claim there.
+ */
 export function sqliteLeaseKeeper({
   path,
   leaseMs,
@@ -41,7 +44,7 @@ export function sqliteLeaseKeeper({
 }: SqliteLeaseKeeperOptions): SqliteLeaseKeeper {
   if (path === ':memory:')
     return { hold: () => undefined, release: () => undefined, close: async () => undefined }
-  const table = createLeaseTable(SLOTS)
+  const table = new LeaseTable(SLOTS)
   const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   const workerData: ThreadData = {
     path,
@@ -58,8 +61,8 @@ export function sqliteLeaseKeeper({
   thread.on('message', onError).on('error', (error) => onError(String(error)))
   thread.unref()
   return {
-    hold: table.add,
-    release: table.remove,
+    hold: (lease) => table.add(lease),
+    release: (lease) => table.remove(lease),
     async close() {
       thread.ref()
       Atomics.store(stopped, 0, 1)

@@ -1,8 +1,9 @@
 import type { Held, Instant } from '@org/agent-messaging-core/storage'
 
 /**
- * Which leases are held, in memory that two threads share: one writes it at the cost of a few stores, the other reads it whatever the
- * first is doing. A slot counts while its `held` is 1, which is set last and cleared first.
+ * The leases that the process holds, in memory that two threads share. The main thread writes it
+ * with a few stores. The lease keeper's thread reads it at any time. A slot counts while its `held`
+ * is 1, which is set last and cleared first.
  */
 export type SharedLeases = {
   readonly held: Int32Array
@@ -12,44 +13,43 @@ export type SharedLeases = {
   readonly untils: Float64Array
 }
 
-export type LeaseTable = {
-  readonly shared: SharedLeases
-  /** Does nothing when all slots are taken. */
-  add(lease: Held & { readonly until: Instant }): void
-  remove(lease: Held): void
-}
-
 const ID_LENGTH = 36
 
-export function createLeaseTable(slots: number): LeaseTable {
-  const shared: SharedLeases = {
-    held: new Int32Array(new SharedArrayBuffer(slots * Int32Array.BYTES_PER_ELEMENT)),
-    ids: new Uint8Array(new SharedArrayBuffer(slots * ID_LENGTH)),
-    tokens: new Float64Array(new SharedArrayBuffer(slots * Float64Array.BYTES_PER_ELEMENT)),
-    untils: new Float64Array(new SharedArrayBuffer(slots * Float64Array.BYTES_PER_ELEMENT)),
-  }
-  const ids = Buffer.from(shared.ids.buffer)
-  const free = Array.from({ length: slots }, (_, slot) => slot).reverse()
-  const taken = new Map<string, number>()
+export class LeaseTable {
+  readonly shared: SharedLeases
+  readonly #ids: Buffer
+  readonly #free: number[]
+  /** Taken slots by lease. */
+  readonly #taken = new Map<string, number>()
 
-  return {
-    shared,
-    add({ messageId, token, until }) {
-      const slot = free.pop()
-      if (slot === undefined) return
-      taken.set(keyOf({ messageId, token }), slot)
-      ids.write(messageId, slot * ID_LENGTH, ID_LENGTH, 'latin1')
-      shared.tokens[slot] = token
-      shared.untils[slot] = until
-      Atomics.store(shared.held, slot, 1)
-    },
-    remove(lease) {
-      const slot = taken.get(keyOf(lease))
-      if (slot === undefined) return
-      taken.delete(keyOf(lease))
-      Atomics.store(shared.held, slot, 0)
-      free.push(slot)
-    },
+  constructor(slots: number) {
+    this.shared = {
+      held: new Int32Array(new SharedArrayBuffer(slots * Int32Array.BYTES_PER_ELEMENT)),
+      ids: new Uint8Array(new SharedArrayBuffer(slots * ID_LENGTH)),
+      tokens: new Float64Array(new SharedArrayBuffer(slots * Float64Array.BYTES_PER_ELEMENT)),
+      untils: new Float64Array(new SharedArrayBuffer(slots * Float64Array.BYTES_PER_ELEMENT)),
+    }
+    this.#ids = Buffer.from(this.shared.ids.buffer)
+    this.#free = Array.from({ length: slots }, (_, slot) => slots - 1 - slot)
+  }
+
+  /** Adds a lease. Does nothing when all slots are taken. */
+  add(lease: Held & { readonly until: Instant }): void {
+    const slot = this.#free.pop()
+    if (slot === undefined) return
+    this.#taken.set(keyOf(lease), slot)
+    this.#ids.write(lease.messageId, slot * ID_LENGTH, ID_LENGTH, 'latin1')
+    this.shared.tokens[slot] = lease.token
+    this.shared.untils[slot] = lease.until
+    Atomics.store(this.shared.held, slot, 1)
+  }
+
+  remove(lease: Held): void {
+    const slot = this.#taken.get(keyOf(lease))
+    if (slot === undefined) return
+    this.#taken.delete(keyOf(lease))
+    Atomics.store(this.shared.held, slot, 0)
+    this.#free.push(slot)
   }
 }
 

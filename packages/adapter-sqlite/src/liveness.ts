@@ -1,38 +1,41 @@
 import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'better-sqlite3'
-import { keepToOwner } from './connection.js'
-import { explainOpenFailure, SqliteOpenError } from './open-error.js'
-import { giveToOwnerOf } from './owner.js'
+import { createForOwnerOnly } from './connection.js'
+import { explainOpenFailure, isBusy, SqliteOpenError } from './errors.js'
+import { giveToOwnerOf } from './files.js'
 
-/** For this long the exclusive lock is tried: enough for two that start at the same instant not to scare each other off. */
-const EXCLUSIVE_PATIENCE_MS = 20
-/** For this long the shared lock is tried, which only another's start can hold up. */
-const SHARED_PATIENCE_MS = 30_000
+/** Long enough that two processes that start at the same instant do not refuse each other. */
+const EXCLUSIVE_TIMEOUT_MS = 20
+/** Only the start of another process can delay the shared lock. */
+const SHARED_TIMEOUT_MS = 30_000
 
-/** `alone`: nobody else had the storage open when it was opened. */
+/** `alone`: no other process had the storage open when it was opened. */
 export type Liveness = { readonly alone: boolean; close(): void }
 
-/** Collected as garbage with a storage that nobody closed, a lock would be let go while the process still works on its claims. */
+/** Keeps the locks of storages that are never closed from garbage collection, which would release them. */
 const heldLocks = new Set<Database.Database>()
 
 /**
- * Tells whether another process lives that may hold claims on the storage at `file`, and tells others that we do; see
- * docs/decisions/0003. Everyone who has the storage open holds a shared lock on a file beside it; who gets the exclusive one
- * is alone, and runs `whenAlone` under it. The operating system drops a process's locks however it ends.
+ * Tells whether another live process can hold claims on the storage at `file`, and tells other
+ * processes about this one. See docs/decisions/0003.
  *
- * The lock file is a SQLite database, with nothing in it, for SQLite's portable locking: a rollback journal's locks are
- * plain file locks, while in WAL mode readers and a writer do not exclude each other.
+ * Each process that has the storage open holds a shared lock on a file beside it. A process that gets
+ * the exclusive lock is alone, and runs `whenAlone` under that lock. The operating system releases
+ * the locks of a process however it ends.
+ *
+ * The lock file is an empty SQLite database, because SQLite's locking is portable. It uses a rollback
+ * journal: in WAL mode, readers and a writer do not exclude each other.
  */
 export function openLiveness(file: string, whenAlone: () => void): Liveness {
-  const lock = lockOf(file)
+  const lock = openLock(file)
   try {
     const alone = tryExclusive(lock)
     if (alone) {
       whenAlone()
       lock.exec('commit')
     }
-    // Between the two locks another may find itself alone. It is right: we have claimed nothing yet.
+    // Another process can find itself alone here. That is correct: this one has claimed nothing yet.
     holdShared(lock)
     heldLocks.add(lock)
     return { alone, close: () => void (heldLocks.delete(lock) && lock.close()) }
@@ -42,23 +45,26 @@ export function openLiveness(file: string, whenAlone: () => void): Liveness {
   }
 }
 
-/** Runs `work` while nobody has the storage at `file` open; what opens it meanwhile waits. Rejects with a `SqliteOpenError` when somebody has. */
+/**
+ * Runs `work` while no process has the storage at `file` open. A process that opens it during `work`
+ * waits. Rejects with `SqliteOpenError` if the storage is in use.
+ */
 export async function whileAlone<T>(file: string, work: () => T | Promise<T>): Promise<T> {
-  const lock = lockOf(file)
+  const lock = openLock(file)
   try {
     if (!tryExclusive(lock))
-      throw new SqliteOpenError(`${file} is in use by another process; stop that one first.`)
+      throw new SqliteOpenError(`${file} is in use by another process; stop that process first.`)
     return await work()
   } finally {
     lock.close()
   }
 }
 
-function lockOf(file: string): Database.Database {
+function openLock(file: string): Database.Database {
   const lock = `${trueName(file)}-lock`
   try {
     if (!existsSync(lock)) {
-      keepToOwner(lock)
+      createForOwnerOnly(lock)
       if (existsSync(file)) giveToOwnerOf(file, lock)
     }
     return new Database(lock)
@@ -67,25 +73,25 @@ function lockOf(file: string): Database.Database {
   }
 }
 
-/** One file however it is named: SQLite follows links too. */
+/** Resolves symbolic links, as SQLite does, so that all names of a file share one lock. */
 export const trueName = (file: string): string =>
   existsSync(file)
     ? realpathSync(file)
     : path.join(realpathSync(path.dirname(file)), path.basename(file))
 
 function tryExclusive(lock: Database.Database): boolean {
-  lock.pragma(`busy_timeout = ${EXCLUSIVE_PATIENCE_MS}`)
+  lock.pragma(`busy_timeout = ${EXCLUSIVE_TIMEOUT_MS}`)
   try {
     lock.exec('begin exclusive')
     return true
   } catch (error) {
-    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return false
+    if (isBusy(error)) return false
     throw error
   }
 }
 
-/** A transaction that has read holds its lock until it ends, and this one ends with the connection. */
+/** The transaction keeps its read lock until the connection closes. */
 function holdShared(lock: Database.Database): void {
-  lock.pragma(`busy_timeout = ${SHARED_PATIENCE_MS}`)
+  lock.pragma(`busy_timeout = ${SHARED_TIMEOUT_MS}`)
   lock.exec('begin; select 1 from sqlite_master')
 }

@@ -10,14 +10,14 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { messageByRef, stateWriter, toMessage } from './message-row.js'
-import type { SessionRows } from './session-row.js'
+import type { SessionRows } from './session-rows.js'
 
 type MessageChanges = {
   cancel(cancellation: Parameters<MessageStore['cancel']>[0]): Cancelled | undefined
   retry(retry: Parameters<MessageStore['retry']>[0]): Retried | undefined
 }
 
-/** What is done to a message from outside, whoever holds its lease, within a transaction. */
+/** Changes that need no lease: cancel and retry. Call them in a transaction. */
 export function messageChanges(
   db: Database,
   sessions: SessionRows,
@@ -38,9 +38,8 @@ export function messageChanges(
       if (isFinal(message.state)) return { kind: 'already_final', message }
       writeState(row.seq, row.attempt, state)
       const isHead = row.position === row.headPosition
-      const sessionWaits = isHead
-        ? sessions.advance(row.sessionSeq, state.cancelledAt)
-        : sessions.forgo(row.sessionSeq)
+      const sessionWaits = !isHead || sessions.advance(row.sessionSeq, state.cancelledAt)
+      if (!isHead) sessions.skip(row.sessionSeq)
       return {
         kind: 'cancelled',
         message: { ...message, state },

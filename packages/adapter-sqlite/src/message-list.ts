@@ -4,7 +4,7 @@ import { selectMessage, toMessage, type MessageRow } from './message-row.js'
 import { toPage } from './page.js'
 import { atMost, preparedOnce } from './statements.js'
 
-/** Where a page may have its rows, both ends included. */
+/** The bounds of a page's rows, inclusive. */
 type Bounds = {
   readonly fromSeq: number
   readonly toSeq: number
@@ -25,7 +25,7 @@ const EVERYWHERE: Bounds = {
   toPosition: Number.MAX_SAFE_INTEGER,
 }
 
-/** `MessageStore.list`. Filters but for `responded` read the messages without an answer only, which are few among many. */
+/** `MessageStore.list`. A filter for a state other than `responded` reads only the few messages without an answer. */
 export function messageList(db: Database): (filter: MessageFilter, page: PageOf) => Page<Message> {
   const placeOf = db.prepare<[string], Place>(`
     select m.id, m.seq, m.position, s.session_id as sessionId
@@ -45,7 +45,7 @@ export function messageList(db: Database): (filter: MessageFilter, page: PageOf)
   }
 }
 
-/** A cursor whose row is gone stands where its id, a UUIDv7, would be. Within a session a retried message has a newer place than its id. */
+/** A cursor whose message was deleted counts by its id, a UUIDv7. In a session, a retried message has a newer position than its id. */
 function boundsBehind(
   cursor: string,
   place: Place | undefined,
@@ -62,7 +62,7 @@ function boundsBehind(
     : { ...EVERYWHERE, toSeq: place?.id === cursor ? seq - 1 : seq }
 }
 
-/** The plus signs keep the planner from the indexes of another order. */
+/** A plus sign keeps the planner from using an index of another order. */
 export function messageListSql({
   sessionId,
   status,

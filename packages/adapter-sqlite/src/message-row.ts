@@ -29,7 +29,7 @@ export type MessageRow = StateColumns & {
   readonly createdAt: number
 }
 
-/** Of each state its own, and null for the rest. */
+/** Columns of other states are null. */
 type StateColumns = {
   readonly state: MessageState['kind']
   readonly notBefore: number | null
@@ -41,7 +41,7 @@ type StateColumns = {
   readonly error: string | null
 }
 
-/** To be followed by a `where`. What is erased, or was a deleted agent's, has a session without an agent: it is found by nobody. */
+/** Append a `where`. The join hides erased messages and those of deleted agents, whose session has no agent. */
 export const selectMessage = `
   select m.seq, m.id, a.project_id as projectId, m.agent_id as agentId, m.session_seq as sessionSeq, s.session_id as sessionId,
     m.position, s.head_position as headPosition, s.lease, m.message, m.metadata, m.principal, m.fingerprint, m.trace, m.attempt,
@@ -79,7 +79,7 @@ type MessageValues = [
   ...[string | null, string | null, number],
 ]
 
-/** For the path of every send: an object that the driver makes of so many columns costs three times this. */
+/** Each send reads a message by its id. Objects made by the driver cost three times as much as arrays. */
 export function messageById(db: Database): (id: string) => MessageRow | undefined {
   const select = db.prepare<[string], MessageValues>(`${selectMessage} where m.id = ?`).raw()
   return (id) => {
@@ -164,7 +164,7 @@ function stateValues(state: MessageState): StateValues {
   }
 }
 
-/** The inverse of `stateValues`: what a state has of its own is not null in its row. */
+/** Reads the columns that `stateValues` wrote. The columns of the state are not null. */
 function toState(row: StateColumns): MessageState {
   const {
     state: kind,

@@ -21,13 +21,13 @@ import {
 import { messagePurge } from './purge.js'
 import { sessionHistory } from './session-history.js'
 import { sessionList } from './session-list.js'
-import type { SessionRows } from './session-row.js'
+import type { SessionRows } from './session-rows.js'
 
 type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
 
 export function messageStore(
   db: Database,
-  { read, write }: Committer,
+  committer: Committer,
   { sessions, fanOut, erasure }: Parts,
 ): MessageStore {
   const accept = acceptance(db, sessions)
@@ -69,38 +69,40 @@ export function messageStore(
   }
 
   return {
-    accept: (message) => write(() => accept(message)),
-    claimRunnable: (query) => write(() => claimRunnable(query)),
+    accept: (message) => committer.write(() => accept(message)),
+    claimRunnable: (query) => committer.write(() => claimRunnable(query)),
     extendLeases: (leases, until) =>
-      write(() =>
+      committer.write(() =>
         leases.filter((lease) => !held.extend(lease, until)).map(({ messageId }) => messageId),
       ),
-    defer: (deferral) => write(() => held.defer(deferral)),
-    recordRun: (run) => write(() => held.record(run)),
-    cancel: (cancellation) => write(() => changes.cancel(cancellation)),
-    retry: (retry) => write(() => changes.retry(retry)),
-    rememberSession: (memory) => write(() => held.remember(memory)),
-    history: (query) => read(() => history(query)),
+    defer: (deferral) => committer.write(() => held.defer(deferral)),
+    recordRun: (run) => committer.write(() => held.record(run)),
+    cancel: (cancellation) => committer.write(() => changes.cancel(cancellation)),
+    retry: (retry) => committer.write(() => changes.retry(retry)),
+    rememberSession: (memory) => committer.write(() => held.remember(memory)),
+    history: (query) => committer.read(() => history(query)),
     get: (ref) =>
-      read(() => {
+      committer.read(() => {
         const row = byRef.get(ref)
         return row && toMessage(row)
       }),
     getHeld: (messageId) =>
-      read(() => {
+      committer.read(() => {
         const row = byId(messageId)
         return row && { message: toMessage(row), token: row.lease }
       }),
-    findFinal: (messageIds) => read(() => finalOnes.all(JSON.stringify(messageIds)).map(toMessage)),
-    find: (messageIds) => read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
-    list: (filter, page) => read(() => list(filter, page)),
-    purge: (query) => write(() => purge(query)),
-    activity: (query) => read(() => activity(query)),
-    backlog: (now) => read(() => backlog(now)),
-    listSessions: (agent, page) => read(() => listSessions(agent, page)),
-    erase: (session) => write(() => erase(session)),
-    // Between two writes everybody else has a turn, which reads one after the other leave to nobody.
-    erasePrincipal: (step) => write(() => erasePrincipal(step)),
-    sweep: ({ limit }) => write(() => erasure.sweep(limit)),
+    findFinal: (messageIds) =>
+      committer.read(() => finalOnes.all(JSON.stringify(messageIds)).map(toMessage)),
+    find: (messageIds) =>
+      committer.read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
+    list: (filter, page) => committer.read(() => list(filter, page)),
+    purge: (query) => committer.write(() => purge(query)),
+    activity: (query) => committer.read(() => activity(query)),
+    backlog: (now) => committer.read(() => backlog(now)),
+    listSessions: (agent, page) => committer.read(() => listSessions(agent, page)),
+    erase: (session) => committer.write(() => erase(session)),
+    // A write even to count, because other operations run between two writes.
+    erasePrincipal: (step) => committer.write(() => erasePrincipal(step)),
+    sweep: ({ limit }) => committer.write(() => erasure.sweep(limit)),
   }
 }

@@ -7,7 +7,7 @@ import { tempFile } from '../test/temp-file.js'
 import { openConnection } from './connection.js'
 import { driverProblem } from './driver-check.js'
 import { openSqliteStorage, SqliteOpenError } from './index.js'
-import { explainOpenFailure } from './open-error.js'
+import { explainOpenFailure } from './errors.js'
 
 const WAL_FULL = {
   journal_mode: 'wal',
@@ -24,14 +24,14 @@ function settingsOf(path: string): unknown {
   return Object.fromEntries(settings)
 }
 
-it('G1: syncs every commit, also on a file that is opened again', async () => {
+it('G1: the connection syncs each commit, also of a reopened file', async () => {
   const path = tempFile()
   await openSqliteStorage({ path }).close()
   expect(settingsOf(path)).toEqual(WAL_FULL)
   expect(settingsOf(path)).toEqual(WAL_FULL)
 })
 
-it('keeps what it was given', async () => {
+it('the storage keeps rows when it is reopened', async () => {
   const path = tempFile()
   const storage = openSqliteStorage({ path })
   const [project, agent] = [aProject(), anAgent()]
@@ -44,7 +44,7 @@ it('keeps what it was given', async () => {
   await reopened.close()
 })
 
-it('makes files that nobody but their owner can read, and leaves those as they are that were there', async () => {
+it('new files are readable only by their owner, and existing files keep their mode', async () => {
   const path = tempFile()
   const mask = process.umask(0o022)
   const storage = openSqliteStorage({ path })
@@ -67,7 +67,7 @@ it('makes files that nobody but their owner can read, and leaves those as they a
   expect(statSync(path).mode & 0o777).toBe(0o640)
 })
 
-it('two in memory share nothing, and are alone', async () => {
+it('two storages in memory share no rows, and both are alone', async () => {
   const [one, other] = [
     openSqliteStorage({ path: ':memory:' }),
     openSqliteStorage({ path: ':memory:' }),
@@ -78,7 +78,7 @@ it('two in memory share nothing, and are alone', async () => {
   await Promise.all([one.close(), other.close()])
 })
 
-it('answers a ping as long as it can write', async () => {
+it('a ping succeeds while the file can be written', async () => {
   const path = tempFile()
   const storage = openSqliteStorage({ path, busyTimeoutMs: 0 })
   expect((await storage.ping()).isOk()).toBe(true)
@@ -90,13 +90,13 @@ it('answers a ping as long as it can write', async () => {
   expect((await storage.ping())._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
 })
 
-it('waits for a process that writes, and lets everything else go on', async () => {
+it('a write waits for another process, and the event loop continues', async () => {
   const path = tempFile()
   const storage = openSqliteStorage({ path })
   const other = new Database(path)
   other.exec('begin immediate')
   const written = storage.credentials.createProject(aProject())
-  // With the thread standing still, nobody could end the other's transaction before the patience is used up.
+  // On a blocked thread, this loop could not end before the busy timeout.
   for (let turns = 0; turns < 10; turns++) await new Promise((turn) => setTimeout(turn, 1))
   expect((await storage.credentials.getProject(aProject().id))._unsafeUnwrap()).toBeUndefined()
   other.close()
@@ -105,13 +105,13 @@ it('waits for a process that writes, and lets everything else go on', async () =
   await storage.close()
 })
 
-it('closes twice without harm', async () => {
+it('the storage can be closed twice', async () => {
   const storage = openSqliteStorage({ path: tempFile() })
   await storage.close()
   await expect(storage.close()).resolves.toBeUndefined()
 })
 
-it('takes as many queued writes as it is told to', async () => {
+it('the storage accepts maxQueuedWrites queued writes', async () => {
   const storage = openSqliteStorage({ path: ':memory:', maxQueuedWrites: 1 })
   const agent = anAgent()
   const results = await Promise.all([
@@ -122,7 +122,7 @@ it('takes as many queued writes as it is told to', async () => {
   await storage.close()
 })
 
-it('erases all that is secret of a deleted webhook', async () => {
+it('deleting a webhook erases its secrets', async () => {
   const path = tempFile()
   const storage = openSqliteStorage({ path })
   const { secret } = aWebhook()
@@ -161,12 +161,12 @@ it.each([
   [
     'a folder in the place of the file',
     () => folder(),
-    /has to be a file that this process may write, in a folder where it may make others/,
+    /name a file that this process can write, in a folder where it can create files/,
   ],
   [
     'a folder in the place of its lock',
     () => lockedByAFolder(),
-    /storage\.db-lock: cannot be opened; it has to be a file/,
+    /storage\.db-lock: cannot be opened; name a file/,
   ],
   [
     'a file that is no database',
@@ -184,7 +184,7 @@ it.each([
     /is a SQLite database of another application/,
   ],
   ['no path', () => ' ', /the path of the SQLite file is empty/],
-])('refuses %s, in words for the operator', (_, make, words) => {
+])('openSqliteStorage refuses %s with a message for the operator', (_, make, words) => {
   const path = make()
   expect(() => openSqliteStorage({ path })).toThrow(SqliteOpenError)
   expect(() => openSqliteStorage({ path })).toThrow(words)
@@ -197,7 +197,7 @@ it.each([
   ['SQLITE_BUSY', /is locked by another process/],
   ['SQLITE_FULL', /its disk is full/],
   ['SQLITE_IOERR', /cannot be opened \(some detail\)/],
-])('says what %s means', (code, words) => {
+])('the message explains the error %s', (code, words) => {
   expect(
     explainOpenFailure('a.db', Object.assign(new Error('some detail'), { code })).message,
   ).toMatch(words)
@@ -209,7 +209,7 @@ it.each([
     Object.assign(new Error('was compiled against'), { code: 'ERR_DLOPEN_FAILED' }),
   ],
   ['not built at all', new Error('Could not locate the bindings file. Tried: many places')],
-])('says what to do when the driver is %s', (_, cause) => {
+])('the message says what to do when the driver is %s', (_, cause) => {
   expect(explainOpenFailure('a.db', cause).message).toMatch(
     /^better-sqlite3 is not built for Node .*: run npm rebuild better-sqlite3\.$/,
   )

@@ -2,46 +2,46 @@ import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
 import { agentStore, releaseAgents } from './agent-store.js'
-import { createCommitter, type Committer } from './committer.js'
+import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { credentialStore } from './credential-store.js'
-import { watchForDamage } from './damage.js'
+import { DamageWatch } from './damage.js'
 import { deliveryStore, releaseDeliveries } from './delivery-store.js'
 import { requireFittingDriver } from './driver-check.js'
 import { erasureOf } from './erasure.js'
+import { explainOpenFailure } from './errors.js'
 import { fanOutOf } from './fan-out.js'
 import { openLiveness, type Liveness } from './liveness.js'
 import { messageStore } from './message-store.js'
-import { migrate } from './migrate.js'
-import { migrations } from './migrations/index.js'
-import { explainOpenFailure } from './open-error.js'
-import { releaseSessions, sessionRows } from './session-row.js'
-import { webhookRows } from './webhook-rows.js'
+import { migrate } from './schema.js'
+import { releaseSessions, SessionRows } from './session-rows.js'
+import { WebhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
 export type SqliteOptions = {
-  /** The database file, made if it is missing (its folder is not), or ':memory:'. */
+  /** The database file, or ':memory:'. A missing file is created, a missing folder is not. */
   readonly path: string
   /**
-   * How long a write waits while other processes write, before it is `Unavailable`; the event loop turns meanwhile. The opening and
-   * the closing wait as long with the loop standing still. Reads never wait. 5,000 if absent.
+   * How long a write waits while other processes write. After that it is `Unavailable`. The event
+   * loop continues during a write, but not while the storage opens or closes. Reads never wait.
+   * Default: 5,000.
    */
   readonly busyTimeoutMs?: number
-  /** Writes that may wait for their commit; one more is `Unavailable`. 10,000 if absent. */
+  /** Writes that can wait for their commit. One more write is `Unavailable`. Default: 10,000. */
   readonly maxQueuedWrites?: number
-  /** Is told, once, that the file was found damaged while it was in use. From then on a ping fails. */
+  /** Called once when an operation finds the file damaged. From then on, a ping fails. */
   readonly onDamage?: (sentence: string) => void
 }
 
 export type SqliteStorage = Storage & {
   readonly path: string
-  /** Nobody else had the file open, so the claims of processes that died were released: their work is due at once. */
+  /** True if no other process had the file open. The claims of dead processes were then released. */
   readonly alone: boolean
 }
 
 /**
- * Opens the storage, and brings its schema up to date. Any number of processes of one machine may have one file open.
- * Throws `SqliteOpenError`, whose message is for the operator, when it cannot.
+ * Opens the storage and migrates its schema. Several processes of one machine can have one file open.
+ * Throws `SqliteOpenError`, whose message is for the operator.
  */
 export function openSqliteStorage(options: SqliteOptions): SqliteStorage {
   try {
@@ -60,17 +60,17 @@ function openStorage({
 }: SqliteOptions): SqliteStorage {
   const db = openConnection(path, busyTimeoutMs)
   try {
-    migrate(db, migrations)
-    const damage = watchForDamage(path, onDamage)
-    const committer = createCommitter(db, {
+    migrate(db)
+    const damage = new DamageWatch(path, onDamage)
+    const committer = new Committer(db, {
       maxQueued: maxQueuedWrites,
-      patienceMs: busyTimeoutMs,
+      busyTimeoutMs,
       explain: damage.explain,
     })
     const stores = storesOf(db, committer)
     const liveness =
       path === ':memory:' ? aloneInMemory : openLiveness(path, () => releaseClaims(db))
-    // From here on the committer does the waiting, up to the last commits.
+    // From here until `close`, the committer waits for other writers, not SQLite.
     db.pragma('busy_timeout = 0')
     const close = (): void => {
       if (db.open) db.pragma(`busy_timeout = ${busyTimeoutMs}`)
@@ -78,10 +78,7 @@ function openStorage({
       db.close()
       liveness.close()
     }
-    const ping: Storage['ping'] = () => {
-      const found = damage.found()
-      return found ? errAsync(found) : stores.ping()
-    }
+    const ping: Storage['ping'] = () => (damage.found ? errAsync(damage.found) : stores.ping())
     return { ...stores, ping, close: async () => close(), path, alone: liveness.alone }
   } catch (error) {
     db.close()
@@ -91,7 +88,7 @@ function openStorage({
 
 const aloneInMemory: Liveness = { alone: true, close: () => undefined }
 
-/** For when those who held them are known to be dead. */
+/** Releases all claims. Their holders must be dead. */
 function releaseClaims(db: Database): void {
   const release = db.transaction(() => {
     releaseSessions(db)
@@ -101,12 +98,12 @@ function releaseClaims(db: Database): void {
   release.immediate()
 }
 
-/** Each prepares its statements, once. */
+/** Creates the stores, which prepare their statements once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
-  const webhooks = webhookRows(db)
+  const webhooks = new WebhookRows(db)
   const parts = {
     webhooks,
-    sessions: sessionRows(db),
+    sessions: new SessionRows(db),
     fanOut: fanOutOf(db, webhooks),
     erasure: erasureOf(db),
   }
@@ -120,7 +117,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   }
 }
 
-/** A write like any other, to the disk and all, that changes nothing. */
+/** A write that reaches the disk and changes nothing. */
 function rewriteVersion(db: Database): void {
   db.pragma(`user_version = ${String(db.pragma('user_version', { simple: true }))}`)
 }

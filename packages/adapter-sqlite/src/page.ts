@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { Page, PageOf } from '@org/agent-messaging-core/storage'
 
-/** Gives the `seq` below which the page's rows are. A cursor whose row is gone stands where its id, a UUIDv7, would be. */
+/** Returns the `seq` above all rows of the page. A cursor whose row was deleted counts by its id, a UUIDv7. */
 export function pageStart(
   db: Database,
   table: 'api_keys' | 'agents' | 'messages' | 'webhooks' | 'deliveries',
@@ -15,7 +15,7 @@ export function pageStart(
     cursor === undefined ? Number.MAX_SAFE_INTEGER : (place.get(cursor, cursor) ?? 0)
 }
 
-/** `rows` are one more than the page holds, if there are as many. */
+/** `rows` has one row more than the page if there is a next page. */
 export function toPage<Row, T extends { readonly id: string }>(
   rows: readonly Row[],
   limit: number,

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Instant } from '@org/agent-messaging-core/storage'
 import type { WebhookRows } from './webhook-rows.js'
 
-/** `readyToProbe` in the core, within a transaction. */
+/** Lets a webhook's open circuit be probed now, like `readyToProbe` in core. Call it in a transaction. */
 export function probeReadiness(
   db: Database,
   webhooks: WebhookRows,
@@ -18,8 +18,9 @@ export function probeReadiness(
 type Claims = { readonly now: Instant } & Readonly<Record<string, string | number>>
 
 /**
- * The same for webhooks whose circuit one of these claims holds open, as the probe: that is known by the end of its lease. Before their
- * deliveries change. `which`: a condition on deliveries, with parameters of `claims`.
+ * Does the same for the webhooks whose probe is one of these claims. A probe holds the circuit open to
+ * the end of its lease. Call it before the deliveries change. `which` is a condition on deliveries,
+ * whose parameters are in `claims`.
  */
 export function probeRelease(
   db: Database,

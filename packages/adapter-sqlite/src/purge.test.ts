@@ -14,7 +14,7 @@ import { openSqliteStorage } from './index.js'
 const TABLES = ['messages', 'sessions', 'deliveries', 'events', 'attempts']
 const NOW = 1_000_000
 
-it('a purge leaves no row behind of what it deletes', async () => {
+it('a purge deletes all rows of a message and of a delivery', async () => {
   const path = tempFile()
   const { credentials, agents, webhooks, messages, deliveries, close } = openSqliteStorage({ path })
   const ids = fakeIds()
@@ -61,7 +61,7 @@ it('a purge leaves no row behind of what it deletes', async () => {
   await close()
 })
 
-it('a sweep leaves no row behind of what a deleted agent had', async () => {
+it('a sweep deletes all rows of a deleted agent', async () => {
   const path = tempFile()
   const { credentials, agents, messages, close } = openSqliteStorage({ path })
   const agent = anAgent()

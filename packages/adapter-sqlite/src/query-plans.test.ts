@@ -1,23 +1,22 @@
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { attemptActivitySql, messageActivitySql } from './activity.js'
-import { dueSql, nextLaneSql } from './claim-due.js'
-import { createCommitter } from './committer.js'
+import { dueSql, nextWebhookSql } from './claim-due.js'
+import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { deliveryListSql, lastLookedAtSql } from './delivery-list.js'
 import { messageListSql } from './message-list.js'
-import { migrate } from './migrate.js'
-import { migrations } from './migrations/index.js'
+import { migrate } from './schema.js'
 import { storesOf } from './open.js'
-import { dueSessionsSql } from './session-row.js'
+import { dueSessionsSql } from './session-rows.js'
 
 function database(): Database {
   const db = openConnection(':memory:', 0)
-  migrate(db, migrations)
+  migrate(db)
   return db
 }
 
-/** One line for each step. Parameters have no part in it. */
+/** One line for each step. */
 function planOf(db: Database, sql: string): string[] {
   const steps = db.prepare(`explain query plan ${sql.replaceAll(/@\w+|\?/g, '1')}`).all() as {
     detail: string
@@ -36,13 +35,13 @@ it.each([
     dueSql,
     'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND <expr>=? AND due_at<?)',
   ],
-])('%s are found by an index of open rows alone, in order', (_, sql, plan) => {
+])('%s are found in order by an index that has only open rows', (_, sql, plan) => {
   expect(planOf(database(), sql)).toEqual([plan])
 })
 
-it('the next webhook to send to is found by descents of the same index, and by looks at single rows', () => {
+it('the next webhook to send to is found by descents of the same index and by single rows', () => {
   expect(
-    new Set(planOf(database(), nextLaneSql).filter((step) => step.startsWith('SEARCH'))),
+    new Set(planOf(database(), nextWebhookSql).filter((step) => step.startsWith('SEARCH'))),
   ).toEqual(
     new Set([
       'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq>?)',
@@ -53,27 +52,23 @@ it('the next webhook to send to is found by descents of the same index, and by l
 })
 
 /**
- * What may be read from end to end: all agents to find those to look after, what is being erased, deleted webhooks, a list that was handed in,
- * and the lanes, as far as a walk over them has come.
- * To count what is open, all that is; and as far as a sweep counts (the subquery), what waits for a disabled webhook.
+ * The allowed scans: all agents, pending erasures, deleted webhooks, a list in a parameter, and the
+ * webhooks that a claim has visited. The backlog counts all open rows. The sweep of a disabled webhook
+ * counts a bounded subquery.
  */
 const SCANS = [
-  ...[
-    'SCAN agents',
-    'SCAN erasures',
-    'SCAN w USING COVERING INDEX webhooks_deleted',
-    'SCAN json_each VIRTUAL TABLE INDEX 1:',
-  ],
-  ...[
-    'SCAN deliveries USING COVERING INDEX deliveries_due',
-    'SCAN l',
-    'SCAN s USING INDEX sessions_due',
-    'SCAN (subquery-1)',
-    'SCAN lanes',
-  ],
+  'SCAN agents',
+  'SCAN erasures',
+  'SCAN w USING COVERING INDEX webhooks_deleted',
+  'SCAN json_each VIRTUAL TABLE INDEX 1:',
+  'SCAN deliveries USING COVERING INDEX deliveries_due',
+  'SCAN q',
+  'SCAN s USING INDEX sessions_due',
+  'SCAN (subquery-1)',
+  'SCAN queues',
 ]
 
-it('no statement sorts, and none reads a table from end to end but for those that stay small', () => {
+it('no statement sorts, and only allowed statements scan a table', () => {
   const statements = [...preparedStatements(), ...listStatements()]
   expect(statements.length).toBeGreaterThan(70)
   const db = database()
@@ -82,7 +77,7 @@ it('no statement sorts, and none reads a table from end to end but for those tha
   expect(new Set(steps.filter((step) => step.startsWith('SCAN')))).toEqual(new Set(SCANS))
 })
 
-it('no statement has a bound number alone behind its limit or offset, for which SQLite prepares it anew at each run', () => {
+it('no statement has a bare bound number after limit or offset, which SQLite would prepare again', () => {
   const statements = [
     ...preparedStatements(),
     ...listStatements(),
@@ -92,7 +87,7 @@ it('no statement has a bound number alone behind its limit or offset, for which 
   expect(statements.filter((sql) => /\b(limit|offset) [?@]\w*(?! [+-]|\w)/.test(sql))).toEqual([])
 })
 
-it('counts of late activity reach their rows by indexes, the newest first', () => {
+it('activity counts find their rows by indexes, the newest first', () => {
   const steps = [messageActivitySql, attemptActivitySql].flatMap((sql) => planOf(database(), sql))
   expect(steps.filter((step) => step.startsWith('SEARCH'))).toEqual([
     'SEARCH a USING INDEX agents_project (project_id=?)',
@@ -105,7 +100,7 @@ it('counts of late activity reach their rows by indexes, the newest first', () =
   expect(steps.filter((step) => step.startsWith('SCAN'))).toEqual(['SCAN d'])
 })
 
-it('lists by state read the rows that are not done alone', () => {
+it('a list by state reads only unfinished rows', () => {
   const db = database()
   expect(planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' }))).toContain(
     'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
@@ -115,10 +110,10 @@ it('lists by state read the rows that are not done alone', () => {
   ).toContain('SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid>? AND rowid<?)')
 })
 
-/** What the stores prepare when they are made. */
+/** The statements that the stores prepare when they are created. */
 function preparedStatements(): string[] {
   const db = database()
-  const committer = createCommitter(db, { maxQueued: 1, patienceMs: 0 })
+  const committer = new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 })
   const prepare = db.prepare.bind(db)
   const statements: string[] = []
   db.prepare = (sql: string) => {

@@ -1,13 +1,21 @@
 import type { Database } from 'better-sqlite3'
-import type {
-  AfterAttempt,
-  AttemptRecord,
-  DeliveryStatus,
-  RecordedAttempt,
+import {
+  changeWebhook,
+  type AfterAttempt,
+  type AttemptRecord,
+  type DeliveryStatus,
+  type RecordedAttempt,
+  type Webhook,
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { headerWriter } from './kept-headers.js'
-import { judgements } from './judgement.js'
+import {
+  selectWebhook,
+  toWebhook,
+  updateWebhookSql,
+  webhookColumns,
+  type WebhookRow,
+} from './webhook-row.js'
 import type { WebhookRows } from './webhook-rows.js'
 
 type Claim = {
@@ -41,18 +49,18 @@ type Columns = {
   readonly step: number | null
 }
 
-/** `DeliveryStore.recordAttempt`, within a transaction. */
+/** `DeliveryStore.recordAttempt`, in a transaction. */
 export function attemptRecords(
   db: Database,
   fanOut: FanOut,
   webhooks: WebhookRows,
 ): (record: AttemptRecord) => RecordedAttempt {
-  const judged = judgements(db, fanOut, webhooks)
+  const updateHealth = healthUpdates(db, fanOut, webhooks)
   const claimOf = db.prepare<[string], Claim>(
     'select seq, webhook_seq as webhookSeq, state, is_claimed as isClaimed, lease, attempt_count as attemptCount from deliveries where id = ?',
   )
   const columnsOfHeaders = headerWriter(db)
-  // By place: the driver looks up parameters that have a name one by one, which these two statements feel.
+  // The driver binds values by place faster than by name.
   const insert = db.prepare<InsertedColumns>(`
     insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, header_names_seq, header_values)
     values (?, ?, ?, ?, ?, ?, ?)`)
@@ -78,12 +86,12 @@ export function attemptRecords(
       headerValues,
     )
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
-    const webhook = record.decideHealth && judged(claim.webhookSeq, record.decideHealth)
+    const webhook = record.decideHealth && updateHealth(claim.webhookSeq, record.decideHealth)
     return { kind: 'recorded', ...(webhook && { webhook }) }
   }
 }
 
-/** What a receiver took is delivered, whoever learns it; anything else only the holder of the claim may say. */
+/** An accepted delivery is delivered, also if the claim was lost. Other outcomes count only from the holder of the claim. */
 function counts({ token, attempt }: AttemptRecord, { state, isClaimed, lease }: Claim): boolean {
   return (
     state === 'pending' &&
@@ -99,5 +107,32 @@ function columnsOf(state: AfterAttempt): Columns {
       return { dueAt: null, finishedAt: state.deliveredAt, step: null }
     case 'exhausted':
       return { dueAt: null, finishedAt: state.exhaustedAt, step: null }
+  }
+}
+
+type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
+type Changed = { readonly before: Webhook; readonly after: Webhook }
+
+/** Updates the webhook's health after an attempt, in the same transaction. */
+function healthUpdates(
+  db: Database,
+  fanOut: FanOut,
+  webhooks: WebhookRows,
+): (webhookSeq: number, decide: DecideHealth) => Changed | undefined {
+  const webhookOf = db.prepare<[number], WebhookRow>(
+    `${selectWebhook} where w.seq = ? and w.is_deleted = 0`,
+  )
+  const update = db.prepare<[ReturnType<typeof webhookColumns>]>(updateWebhookSql)
+
+  return (webhookSeq, decide) => {
+    const row = webhookOf.get(webhookSeq)
+    const before = row && toWebhook(row)
+    const decision = before && decide(before)
+    if (!decision) return undefined
+    const after = changeWebhook(before, decision.change)
+    update.run(webhookColumns(after))
+    webhooks.changed()
+    if (decision.outgoing) fanOut(decision.outgoing)
+    return { before, after }
   }
 }

@@ -23,13 +23,13 @@ type Cancellation = {
 }
 type Redelivery = {
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Redelivered
-  /** Whether it was open. */
+  /** Returns false if the delivery was not open. */
   cancel(projectId: string, deliveryId: string, now: Instant): boolean
 }
 
 const ONE = 'id = @deliveryId and project_id = @projectId'
 
-/** What operators do to deliveries, within a transaction. */
+/** Changes that operators make to deliveries. Call them in a transaction. */
 export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
   const list = deliveryList(db)
   const ready = probeReadiness(db, webhooks)
@@ -38,7 +38,7 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
     where id = @id`)
   const releaseProbe = probeRelease(db, webhooks, ONE)
   const cancel = db.prepare<[Cancellation]>(`
-    update deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'operator'
+    update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'operator'
     where ${ONE} and due_at is not null`)
 
   return {

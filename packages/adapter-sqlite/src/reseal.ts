@@ -1,8 +1,8 @@
 import type { ResealedRows, ResealStep } from '@org/agent-messaging-core/storage'
 
 type Rows<Row extends { readonly seq: number }, T> = {
-  /** Those behind a place, in the order of their `seq`. */
-  readonly behind: (after: number, limit: number) => readonly Row[]
+  /** Returns up to `limit` rows after `seq`, in order. */
+  readonly after: (seq: number, limit: number) => readonly Row[]
   readonly from: (row: Row) => T
   readonly write: (row: T) => void
 }
@@ -12,7 +12,7 @@ export function resealRows<Row extends { readonly seq: number }, T>(
   rows: Rows<Row, T>,
   { after, limit, reseal }: ResealStep<T>,
 ): ResealedRows {
-  const found = rows.behind(after, limit)
+  const found = rows.after(after, limit)
   let [resealed, unopened] = [0, 0]
   for (const row of found) {
     const before = rows.from(row)

@@ -43,7 +43,7 @@ const make = async (name: string, project: string): Promise<void> => {
   await storage.close()
 }
 
-it('puts a copy in place, and keeps what was there with the log that a killed process left', async () => {
+it('restore replaces the file, and keeps the old file with the log of a killed process', async () => {
   await make('copy.db', 'before')
   await make('service.db', 'after')
   writeFileSync(file('service.db-wal'), '')
@@ -62,7 +62,7 @@ it('puts a copy in place, and keeps what was there with the log that a killed pr
   expect(existsSync(file('copy.db'))).toBe(true)
 })
 
-it('gives the copy the mode of what it replaces', async () => {
+it('the restored file has the mode of the file that it replaces', async () => {
   await make('copy.db', 'before')
   await make('service.db', 'after')
   chmodSync(file('service.db'), 0o640)
@@ -71,7 +71,7 @@ it('gives the copy the mode of what it replaces', async () => {
 })
 
 it(
-  'leaves to its owner what root has restored, and the lock beside it',
+  'a file that root restored, and its lock, belong to the owner of the replaced file',
   needs('root'),
   async () => {
     await make('copy.db', 'before')
@@ -84,7 +84,7 @@ it(
   },
 )
 
-it('needs no file to replace, but a log without its file is not left to the copy', async () => {
+it('restore needs no file to replace, and deletes a log without a file', async () => {
   await make('copy.db', 'before')
   writeFileSync(file('service.db-wal'), 'of a file that is gone')
   expect(await restore()).toMatchObject({ keptAs: undefined })
@@ -92,12 +92,12 @@ it('needs no file to replace, but a log without its file is not left to the copy
   expect(await projectsIn('service.db')).toEqual(['before'])
 })
 
-it('refuses while anybody has the file open, and the file stays', async () => {
+it('restore refuses a file that is open, and does not change it', async () => {
   await make('service.db', 'after')
   await backupSqlite({ path: file('service.db'), to: file('copy.db') })
   const storage = openSqliteStorage({ path: file('service.db') })
   await expect(restore()).rejects.toThrow(
-    /service\.db is in use by another process; stop that one first\.$/,
+    /service\.db is in use by another process; stop that process first\.$/,
   )
   expect(await projectsOf(storage)).toEqual(['after'])
   await storage.close()
@@ -105,19 +105,19 @@ it('refuses while anybody has the file open, and the file stays', async () => {
 })
 
 it.each([
-  ['a copy that is not there', () => undefined, /copy\.db: there is no such file/],
+  ['a missing copy', () => undefined, /copy\.db: there is no such file/],
   [
-    'what is no database',
+    'a file that is not a database',
     () => writeFileSync(file('copy.db'), 'x'.repeat(10_000)),
     /copy\.db: is not a SQLite database/,
   ],
-  ['an empty copy', () => writeFileSync(file('copy.db'), ''), /copy\.db: there is nothing in it/],
+  ['an empty copy', () => writeFileSync(file('copy.db'), ''), /copy\.db: the database is empty/],
   [
-    "another application's",
+    "another application's database",
     () => new Database(file('copy.db')).exec('create table theirs (x)').close(),
     /copy\.db is a .* another application/,
   ],
-])('refuses %s, and the file stays', async (_, given, words) => {
+])('restore refuses %s, and does not change the file', async (_, given, words) => {
   await make('service.db', 'after')
   given()
   await expect(restore()).rejects.toThrow(words)
@@ -125,7 +125,7 @@ it.each([
   expect(readdirSync(directory).filter((name) => /old|restored|partial/.test(name))).toEqual([])
 })
 
-it('leaves all as it was when it is ended', async () => {
+it('an aborted restore changes nothing', async () => {
   await make('service.db', 'after')
   await backupSqlite({ path: file('service.db'), to: file('copy.db') })
   const before = readdirSync(directory)

@@ -3,29 +3,29 @@ import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import { backupSqlite } from './backup.js'
-import { keepBeside, syncFolder } from './file-place.js'
+import { explainOpenFailure, SqliteOpenError } from './errors.js'
+import { giveToOwnerOf, keepAs, syncFolder } from './files.js'
 import { trueName, whileAlone } from './liveness.js'
-import { requireOurs } from './migrate.js'
-import { explainOpenFailure, SqliteOpenError } from './open-error.js'
-import { giveToOwnerOf } from './owner.js'
+import { requireOurs } from './schema.js'
 
 export type RestoreOptions = {
-  /** The copy, which stays as it is. */
+  /** The copy to restore. It does not change. */
   readonly from: string
-  /** The file that it takes the place of, if there is one. */
+  /** The file that the copy replaces. It need not exist. */
   readonly path: string
-  /** Ends the names under which the replaced files are kept, beside the new one; no such file may be there. */
+  /** Appended to the names of the replaced files, which are kept. No file of such a name can exist. */
   readonly suffix: string
-  /** Ends the work as it does that of a backup; nothing was replaced then. */
+  /** Aborts the restore before the file is replaced. Rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** `keptAs`: where the replaced file is now; undefined when there was none. */
+/** `keptAs`: the path of the replaced file. Undefined if there was none. */
 export type Restored = { readonly bytes: number; readonly keptAs: string | undefined }
 
 /**
- * Puts a copy that was checked whole in the place of a file that nobody has open. A log that a killed process left beside the file
- * goes away with it: SQLite would replay it into the copy. Rejects with a `SqliteOpenError`, and then nothing was replaced.
+ * Replaces a file that no process has open by a copy, after checking the whole copy. Also moves the
+ * log that a killed process left beside the file, because SQLite would replay it into the copy.
+ * Rejects with `SqliteOpenError` if the file was not replaced.
  */
 export async function restoreSqlite({
   from,
@@ -35,13 +35,13 @@ export async function restoreSqlite({
 }: RestoreOptions): Promise<Restored> {
   try {
     const place = trueName(file)
-    await whileAlone(place, () => undefined) // before all the copying
+    await whileAlone(place, () => undefined) // fails before the long copy
     const draft = `${place}.${randomUUID()}.restored`
     try {
       const bytes = await backupSqlite({ path: from, to: draft, signal })
       requireOurData(draft, from)
       const keptAs = existsSync(place) ? `${place}${suffix}` : undefined
-      if (keptAs !== undefined) makeLike(place, draft)
+      if (keptAs !== undefined) copyOwnerAndMode(place, draft)
       await whileAlone(place, () => swap(draft, place, keptAs))
       return { bytes, keptAs }
     } finally {
@@ -58,21 +58,24 @@ function requireOurData(draft: string, from: string): void {
   try {
     requireOurs(db, from)
     if (db.pragma('user_version', { simple: true }) === 0)
-      throw new SqliteOpenError(`${from}: there is nothing in it.`)
+      throw new SqliteOpenError(`${from}: the database is empty.`)
   } finally {
     db.close()
   }
 }
 
-/** What could open the one can open the other, whoever it is that restores. */
-function makeLike(place: string, draft: string): void {
+/** Lets the users of the replaced file use the copy, also when root restores it. */
+function copyOwnerAndMode(place: string, draft: string): void {
   giveToOwnerOf(place, draft)
   chmodSync(draft, statSync(place).mode)
 }
 
-/** There is a whole file at `place` at every moment. The log is named like its file, so the two can be opened together again. */
+/**
+ * Puts the draft in place. At each moment there is a whole file at `place`. The log keeps the name of
+ * its file, so that the two can be opened together again.
+ */
 function swap(draft: string, place: string, keptAs: string | undefined): void {
-  if (keptAs !== undefined) keepBeside(place, keptAs)
+  if (keptAs !== undefined) keepAs(place, keptAs)
   for (const end of ['-wal', '-shm']) {
     if (keptAs !== undefined && existsSync(place + end)) renameSync(place + end, keptAs + end)
     else rmSync(place + end, { force: true })

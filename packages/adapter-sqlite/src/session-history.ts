@@ -15,10 +15,10 @@ type PastRow = {
   readonly principal: string
 }
 
-/** So many messages without an answer may stand before the first one with one. */
+/** Messages that are read at most, with or without an answer. */
 const ROWS_AT_MOST = 5_000
 
-/** `MessageStore.history`. Rows are read one by one, and no further than the limit. */
+/** `MessageStore.history`. Reads one row at a time, and stops at the limit. */
 export function sessionHistory(db: Database): (query: HistoryOf) => Turn[] {
   const placeOf = db.prepare<[string], Place>(`
     select m.session_seq as sessionSeq, m.position

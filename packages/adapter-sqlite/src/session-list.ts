@@ -2,10 +2,10 @@ import type { Database } from 'better-sqlite3'
 import type { Page, PageOf, SessionsOf, SessionSummary } from '@org/agent-messaging-core/storage'
 import { atMost } from './statements.js'
 
-/** Above every id. */
+/** Sorts after all ids. */
 const FIRST = '~'
 
-/** `MessageStore.listSessions`. Ids of messages grow with time, so those of the newest ones order the sessions. */
+/** `MessageStore.listSessions`. The id of the newest message orders the sessions, because ids grow with time. */
 export function sessionList(
   db: Database,
 ): (agent: SessionsOf, page: PageOf) => Page<SessionSummary> {

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 
-/** Prepares each text once. For queries whose text depends on which filters they have; the texts are few. */
+/** Prepares each text once. For queries whose text depends on their filters. Their texts are few. */
 export function preparedOnce<Parameters extends object, Row>(
   db: Database,
 ): (sql: string) => Statement<[Parameters], Row> {
@@ -13,7 +13,8 @@ export function preparedOnce<Parameters extends object, Row>(
 }
 
 /**
- * The only way to write a `limit` with a bound number. SQLite looks at a bound number that stands there alone while it plans, and so
- * prepares the statement anew whenever that was bound: three times the cost of a short query. A sum it leaves until it runs.
+ * Writes a `limit` with a bound number. Never write one in another way. SQLite reads a bare bound
+ * number while it plans, and so prepares the statement again at each binding, which triples the cost
+ * of a short query. SQLite evaluates a sum only when the query runs.
  */
 export const atMost = (parameter: string): string => `limit ${parameter} + 0`

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { explainOpenFailure, SqliteOpenError } from './open-error.js'
+import { explainOpenFailure, SqliteOpenError } from './errors.js'
 import { trueName, whileAlone } from './liveness.js'
 import { openSqliteStorage } from './open.js'
 
-/** Each of the `rows` has its values in the order of `columns`. */
+/** Each row has its values in the order of `columns`. */
 export type SqliteTable = {
   readonly name: string
   readonly columns: readonly string[]
@@ -14,38 +14,40 @@ export type SqliteTable = {
 
 export type TablesOptions<T> = {
   readonly path: string
-  /** Is given the tables, each behind those that its rows refer to. Nobody else can open the file until it has ended. */
+  /** Receives the tables. A table comes after the tables that its rows refer to. No other process can open the file until `work` ends. */
   readonly work: (tables: readonly SqliteTable[]) => Promise<T>
 }
 
-const IN_ORDER = [
-  ...[
-    'settings',
-    'projects',
-    'api_keys',
-    'agents',
-    'sessions',
-    'messages',
-    'erasures',
-    'webhooks',
-    'subscriptions',
-  ],
-  ...['events', 'deliveries', 'header_names', 'attempts'],
+const TABLES = [
+  'settings',
+  'projects',
+  'api_keys',
+  'agents',
+  'sessions',
+  'messages',
+  'erasures',
+  'webhooks',
+  'subscriptions',
+  'events',
+  'deliveries',
+  'header_names',
+  'attempts',
 ]
 
 /**
- * Reads all that a file holds, for another store to take it over: brought up to date, with the claims of dead processes released. Rejects with
- * a `SqliteOpenError` when it cannot be read, or with what `work` rejects with.
+ * Reads all rows of a file, so that another store can take them over. First migrates the file and
+ * releases the claims of dead processes. Rejects with `SqliteOpenError` if the file cannot be read,
+ * or with the error of `work`.
  */
 export async function readSqliteTables<T>({ path, work }: TablesOptions<T>): Promise<T> {
   if (!existsSync(path)) throw new SqliteOpenError(`${path}: there is no such file.`)
   const place = trueName(path)
-  await whileAlone(place, () => undefined) // before it is changed
+  await whileAlone(place, () => undefined) // before the migration
   await openSqliteStorage({ path: place }).close()
   return whileAlone(place, async () => {
     const db = new Database(place, { readonly: true })
     try {
-      return await work(IN_ORDER.map((name) => tableOf(db, name)))
+      return await work(TABLES.map((name) => tableOf(db, name)))
     } catch (error) {
       throw error instanceof Database.SqliteError ? explainOpenFailure(place, error) : error
     } finally {
@@ -61,7 +63,8 @@ function tableOf(db: Database.Database, name: string): SqliteTable {
     .prepare<[], (string | number | null)[]>(`select ${values.join(', ')} from ${name}`)
     .raw()
   return {
-    ...{ name, columns },
+    name,
+    columns,
     count: db.prepare<[], number>(`select count(*) from ${name}`).pluck().get() ?? 0,
     rows: { [Symbol.iterator]: () => read.iterate() },
   }
@@ -74,8 +77,12 @@ const columnsOf = (db: Database.Database, table: string): string[] =>
     .all(table)
     .filter((column) => `${table}.${column}` !== CLAIMED)
 
-/** Of this store alone: elsewhere it is a state of its own. A server that came between the two looks above and was killed may leave some. */
+/**
+ * Only SQLite has this column. Other stores have a state `sending`. A server that started between the
+ * two checks above and was killed can leave claimed rows.
+ */
 const CLAIMED = 'deliveries.is_claimed'
 const VALUES: Readonly<Record<string, string>> = {
-  'deliveries.state': "case when is_claimed = 1 then 'sending' else state end",
+  'deliveries.state':
+    "case when is_claimed = 1 and due_at is not null then 'sending' else state end",
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openConnection } from './connection.js'
-import { versionedCache } from './versioned-cache.js'
+import { VersionedCache } from './versioned-cache.js'
 
 let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'versioned-cache-'))))
@@ -14,25 +14,25 @@ function open() {
   const db = openConnection(join(folder, 'test.db'), 1_000)
   db.exec('create table if not exists words (name text primary key, word text)')
   const select = db.prepare<[string], string>('select word from words where name = ?').pluck()
-  const cache = versionedCache<string, string | undefined>(db)
-  let looks = 0
+  const cache = new VersionedCache<string, string | undefined>(db)
+  let loads = 0
   const load = (name: string) => () => {
-    looks++
+    loads++
     return select.get(name)
   }
-  return { db, cache, read: (name: string) => cache.get(name, load(name)), looks: () => looks }
+  return { db, cache, read: (name: string) => cache.get(name, load(name)), loads: () => loads }
 }
 
-it('looks once, until this connection says that it writes', async () => {
-  const { db, cache, read, looks } = open()
+it('the cache loads a value once until this connection clears it', async () => {
+  const { db, cache, read, loads } = open()
   db.exec("insert into words values ('a', 'one')")
-  expect([read('a'), read('a'), looks()]).toEqual(['one', 'one', 1])
+  expect([read('a'), read('a'), loads()]).toEqual(['one', 'one', 1])
   db.exec("update words set word = 'two'")
   cache.clear()
-  expect([read('a'), looks()]).toEqual(['two', 2])
+  expect([read('a'), loads()]).toEqual(['two', 2])
 })
 
-it('sees what another connection has committed from the next turn of the event loop on', async () => {
+it('the cache sees a commit of another connection in the next turn of the event loop', async () => {
   const [one, other] = [open(), open()]
   one.db.exec("insert into words values ('a', 'one')")
   expect(one.read('a')).toBe('one')
@@ -42,14 +42,14 @@ it('sees what another connection has committed from the next turn of the event l
   expect(one.read('a')).toBe('two')
 })
 
-it('does not remember what is not there', () => {
+it('the cache does not store a missing value', () => {
   const { db, read } = open()
   expect(read('a')).toBeUndefined()
   db.exec("insert into words values ('a', 'one')")
   expect(read('a')).toBe('one')
 })
 
-it('looks again within a transaction that writes, and keeps nothing of what may be rolled back', async () => {
+it('the cache loads values again in a transaction that writes, and does not store them', async () => {
   const { db, cache, read } = open()
   db.exec("insert into words values ('a', 'one')")
   expect(read('a')).toBe('one')
@@ -61,11 +61,11 @@ it('looks again within a transaction that writes, and keeps nothing of what may 
   expect(read('a')).toBe('one')
 })
 
-it('sees within a transaction what others committed before it', () => {
+it('the cache sees in a transaction what other connections committed before it', () => {
   const [one, other] = [open(), open()]
   one.db.exec("insert into words values ('a', 'one')")
   expect(one.read('a')).toBe('one')
   other.db.exec("update words set word = 'two'")
   one.db.exec('begin immediate')
-  expect([one.read('a'), one.read('a'), one.looks()]).toEqual(['two', 'two', 2])
+  expect([one.read('a'), one.read('a'), one.loads()]).toEqual(['two', 'two', 2])
 })

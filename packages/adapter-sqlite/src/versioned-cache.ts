@@ -1,55 +1,63 @@
 import type { Database } from 'better-sqlite3'
 
-/** Values made from rows that are read all the time and hardly ever written. */
-export type VersionedCache<Key extends string | number, T> = {
-  /** What `load` gave for this key, if nothing can have been written since, or in this turn of the event loop. */
-  get(key: Key, load: () => T): T
-  /** To be called within each transaction of this connection that writes those rows: others' are noticed. */
-  clear(): void
-}
-
 const MOST_KEYS = 10_000
 
 /**
- * `data_version` differs once another connection has committed anything at all, be it of another process. Within a transaction that is asked
- * each time, so nothing is behind. Elsewhere once for all that is read in one turn of the event loop: to ask takes a lock of the file.
+ * Caches values made from rows that are read often and rarely written.
+ *
+ * SQLite's `data_version` changes when another connection commits, also in another process. Inside a
+ * transaction the cache reads it each time. Outside, the cache reads it once per turn of the event
+ * loop, because reading it takes a lock of the file.
  */
-export function versionedCache<Key extends string | number, T>(
-  db: Database,
-): VersionedCache<Key, T> {
-  const version = db.prepare<[], number>('pragma data_version').pluck()
-  const kept = new Map<Key, T & {}>()
-  let keptAt: number | undefined
-  let seenThisTurn: number | undefined
-  /** What is seen now may yet be rolled back. */
-  let isWriting = false
+export class VersionedCache<Key extends string | number, T> {
+  readonly #db: Database
+  readonly #readVersion: () => number | undefined
+  readonly #values = new Map<Key, T & {}>()
+  /** The version of the values. */
+  #version: number | undefined
+  /** The version that was read in this turn of the event loop. */
+  #versionThisTurn: number | undefined
+  /** True while this connection writes rows that can still be rolled back. */
+  #isWriting = false
 
-  const endTurn = (): void => void (seenThisTurn = undefined)
-
-  function versionNow(): number | undefined {
-    if (db.inTransaction) return version.get()
-    if (seenThisTurn === undefined) setImmediate(endTurn)
-    return (seenThisTurn ??= version.get())
+  constructor(db: Database) {
+    const version = db.prepare<[], number>('pragma data_version').pluck()
+    this.#db = db
+    this.#readVersion = () => version.get()
   }
 
-  return {
-    get(key, load) {
-      if (isWriting) return load()
-      const now = versionNow()
-      if (now !== keptAt) kept.clear()
-      keptAt = now
-      const known = kept.get(key)
-      if (known !== undefined) return known
-      const value = load()
-      if (kept.size >= MOST_KEYS) kept.clear()
-      if (value !== undefined && value !== null) kept.set(key, value)
-      return value
-    },
-    clear() {
-      kept.clear()
-      isWriting = true
-      // The committer's transactions are over, one way or the other, before anything else has its turn.
-      queueMicrotask(() => void (isWriting = false))
-    },
+  /** Returns the value for the key, from the cache or from `load`. */
+  get(key: Key, load: () => T): T {
+    if (this.#isWriting) return load()
+    const version = this.#currentVersion()
+    if (version !== this.#version) this.#values.clear()
+    this.#version = version
+    const known = this.#values.get(key)
+    if (known !== undefined) return known
+    const value = load()
+    if (this.#values.size >= MOST_KEYS) this.#values.clear()
+    if (value !== undefined && value !== null) this.#values.set(key, value)
+    return value
+  }
+
+  /** Empties the cache. Call it in each transaction of this connection that writes the rows. */
+  clear(): void {
+    this.#values.clear()
+    this.#isWriting = true
+    // The committer ends its transaction before the next microtask.
+    queueMicrotask(() => {
+      this.#isWriting = false
+    })
+  }
+
+  #currentVersion(): number | undefined {
+    if (this.#db.inTransaction) return this.#readVersion()
+    if (this.#versionThisTurn === undefined) setImmediate(this.#endTurn)
+    this.#versionThisTurn ??= this.#readVersion()
+    return this.#versionThisTurn
+  }
+
+  readonly #endTurn = (): void => {
+    this.#versionThisTurn = undefined
   }
 }

@@ -8,7 +8,7 @@ import type {
 
 export type WebhookRow = ReturnType<typeof webhookColumns> & { readonly seq: number }
 
-/** To be followed by joins or a `where`. */
+/** Append joins or a `where`. */
 export const selectWebhook = `
   select w.seq, w.id, w.project_id as projectId, w.url, w.events, w.agent_id as agentId, w.description, w.secret,
     w.header_names as headerNames, w.headers, w.previous_secret as previousSecret, w.previous_until as previousUntil, w.disable_on_gone as disableOnGone,
@@ -17,7 +17,7 @@ export const selectWebhook = `
     w.circuit_until as circuitUntil, w.circuit_trips as circuitTrips, w.created_at as createdAt, w.updated_at as updatedAt
   from webhooks w`
 
-/** Takes `webhookColumns`. */
+/** Binds `webhookColumns`. */
 export const updateWebhookSql = `
   update webhooks set url = @url, events = @events, agent_id = @agentId, description = @description, secret = @secret,
     header_names = @headerNames, headers = @headers,
@@ -65,7 +65,6 @@ const toHealth = (row: WebhookRow): WebhookHealth => ({
       : { kind: 'open', until: row.circuitUntil, trips: row.circuitTrips },
 })
 
-/** The columns that a webhook's own data is in. */
 export const webhookColumns = (webhook: Webhook) => ({
   id: webhook.id,
   projectId: webhook.projectId,

@@ -1,42 +1,43 @@
 import type { EventName, Webhook } from '@org/agent-messaging-core/storage'
-import type { Database } from 'better-sqlite3'
-import { versionedCache } from './versioned-cache.js'
+import type { Database, Statement } from 'better-sqlite3'
+import { VersionedCache } from './versioned-cache.js'
 import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
 
 export type Receiver = { readonly seq: number; readonly webhook: Webhook }
 
-/** Webhooks as each event and each claim needs them. They hardly ever change, so they are read and parsed when they did. */
-export type WebhookRows = {
-  /** Of a row that there is, deleted or not. */
-  bySeq(seq: number): Webhook
-  /** Those that want such an event, of some agent or of any. */
-  subscribed(projectId: string, event: EventName): readonly Receiver[]
-  /** To be called within each transaction of this connection that writes webhooks or their subscriptions. */
-  changed(): void
-}
+/** Caches webhooks for events and claims. A webhook is read and parsed again only after a change. */
+export class WebhookRows {
+  readonly #webhooks: VersionedCache<number, Webhook>
+  readonly #receivers: VersionedCache<string, readonly Receiver[]>
+  readonly #one: Statement<[number], WebhookRow>
+  readonly #subscribed: Statement<[string, EventName], number>
 
-export function webhookRows(db: Database): WebhookRows {
-  const one = db.prepare<[number], WebhookRow>(`${selectWebhook} where w.seq = ?`)
-  const wanting = db
-    .prepare<[string, EventName], number>(
-      "select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)",
+  constructor(db: Database) {
+    this.#webhooks = new VersionedCache(db)
+    this.#receivers = new VersionedCache(db)
+    this.#one = db.prepare(`${selectWebhook} where w.seq = ?`)
+    this.#subscribed = db
+      .prepare<[string, EventName], number>(
+        "select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)",
+      )
+      .pluck()
+  }
+
+  /** Returns the webhook of an existing row, deleted or not. */
+  bySeq(seq: number): Webhook {
+    return this.#webhooks.get(seq, () => toWebhook(this.#one.get(seq) as WebhookRow))
+  }
+
+  /** Returns the webhooks that subscribe to the event, of one agent or of all agents. */
+  subscribed(projectId: string, event: EventName): readonly Receiver[] {
+    return this.#receivers.get(`${projectId} ${event}`, () =>
+      this.#subscribed.all(projectId, event).map((seq) => ({ seq, webhook: this.bySeq(seq) })),
     )
-    .pluck()
-  const webhooks = versionedCache<number, Webhook>(db)
-  const receivers = versionedCache<string, readonly Receiver[]>(db)
+  }
 
-  const bySeq = (seq: number): Webhook =>
-    webhooks.get(seq, () => toWebhook(one.get(seq) as WebhookRow))
-  const subscribed = (projectId: string, event: EventName): Receiver[] =>
-    wanting.all(projectId, event).map((seq) => ({ seq, webhook: bySeq(seq) }))
-
-  return {
-    bySeq,
-    subscribed: (projectId, event) =>
-      receivers.get(`${projectId} ${event}`, () => subscribed(projectId, event)),
-    changed: () => {
-      webhooks.clear()
-      receivers.clear()
-    },
+  /** Call it in each transaction of this connection that writes webhooks or subscriptions. */
+  changed(): void {
+    this.#webhooks.clear()
+    this.#receivers.clear()
   }
 }

@@ -6,7 +6,7 @@ import { aProject, aWebhook } from '@org/agent-messaging-core/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqliteStorage } from './index.js'
 
-it('of a deleted webhook nothing is kept that may be secret, its URL neither', async () => {
+it('deleting a webhook erases its URL and its description', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'webhook-store-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = path.join(folder, 'service.db')

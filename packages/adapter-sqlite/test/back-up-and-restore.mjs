@@ -1,4 +1,5 @@
-// Backs a database up and puts the copy in its place, then backs it up to a name that is taken; says what came of the last.
+// Backs up a database and restores the copy. Then backs it up to a name that is taken, and prints the
+// error.
 import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
 
 const [path, copy, taken] = process.argv.slice(2)

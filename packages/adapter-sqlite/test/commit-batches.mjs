@@ -1,4 +1,4 @@
-// Commits batches of concurrent writes, one batch after the other, on a storage that exists already.
+// Commits batches of concurrent writes, one batch after the other, in an existing storage.
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 
 const [path, batches, size] = process.argv.slice(2)
@@ -10,4 +10,4 @@ for (let batch = 0; batch < Number(batches); batch++) {
   for (const written of await Promise.all(writes))
     if (written.isErr()) throw new Error(written.error.reason)
 }
-process.exit() // without closing: the checkpoint of a close would sync too
+process.exit() // without closing, because the checkpoint of a close syncs too

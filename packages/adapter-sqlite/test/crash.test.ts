@@ -18,7 +18,7 @@ const NOW = BUILT_AT
 const HOUR = 60 * 60_000
 const ids = fakeIds()
 
-/** A storage with three queued messages of one agent, each of a session of its own, and a delivery that is due. */
+/** Creates a file with three queued messages of one agent, in three sessions, and one due delivery. */
 async function storageWithWork(path: string): Promise<{ agent: Agent; messages: string[] }> {
   const storage = openSqliteStorage({ path })
   const agent = anAgent()
@@ -51,7 +51,7 @@ async function claimAll(storage: SqliteStorage, agent: Agent, now = NOW) {
   return { messages: messages._unsafeUnwrap(), deliveries: deliveries._unsafeUnwrap() }
 }
 
-it('what a killed process had claimed is due at once when the file is opened next', async () => {
+it('the claims of a killed process are due at once when the file is opened again', async () => {
   const path = tempFile()
   const { agent, messages } = await storageWithWork(path)
   const holder = start(HOLDER, path, agent.id, NOW, NOW + HOUR)
@@ -72,7 +72,7 @@ it('what a killed process had claimed is due at once when the file is opened nex
   await storage.close()
 })
 
-it('a probe that a killed process had claimed is made anew at once, and no circuit is touched that no probe held open', async () => {
+it('a probe of a killed process is repeated at once, and other open circuits do not change', async () => {
   const path = tempFile()
   const { agent } = await storageWithWork(path)
   const storage = openSqliteStorage({ path })
@@ -99,7 +99,7 @@ it('a probe that a killed process had claimed is made anew at once, and no circu
   await reopened.close()
 })
 
-it('what a living process has claimed stays its own, also by another name of the file, and after one that only looked has gone', async () => {
+it('a live process keeps its claims while other processes open and close the file, also by a link', async () => {
   const path = tempFile()
   const { agent } = await storageWithWork(path)
   const holder = start(HOLDER, path, agent.id, NOW, NOW + HOUR)
@@ -114,7 +114,7 @@ it('what a living process has claimed stays its own, also by another name of the
   }
 })
 
-it('while anyone has the file open, a killed process keeps its claims until they run out', async () => {
+it('the claims of a killed process stay until their leases end while another process has the file open', async () => {
   const path = tempFile()
   const { agent } = await storageWithWork(path)
   const bystander = openSqliteStorage({ path })
@@ -129,7 +129,7 @@ it('while anyone has the file open, a killed process keeps its claims until they
   await Promise.all([bystander.close(), next.close()])
 })
 
-it('leaves what nobody works on as it is: deferred runs and backoffs', async () => {
+it('opening the file does not change deferred runs and backoffs', async () => {
   const path = tempFile()
   const { agent } = await storageWithWork(path)
   const storage = openSqliteStorage({ path })
@@ -139,7 +139,7 @@ it('leaves what nobody works on as it is: deferred runs and backoffs', async () 
       token: lease.token,
     }),
   )
-  if (!deferred || !retried || !running) throw new Error('three were to be claimed')
+  if (!deferred || !retried || !running) throw new Error('three messages must be claimed')
   await storage.messages.defer({
     ...deferred,
     state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + HOUR },
@@ -169,7 +169,7 @@ it('leaves what nobody works on as it is: deferred runs and backoffs', async () 
   await reopened.close()
 })
 
-it('of processes that start at once on a new file, all open it, and one at least is alone', async () => {
+it('processes that start at once on a new file all open it, and at least one is alone', async () => {
   const path = tempFile()
   const starting = Array.from({ length: 5 }, () => start(HOLDER, path, 'nobody', NOW, NOW + HOUR))
   const reports = await Promise.all(starting.map(report))

@@ -1,6 +1,7 @@
-// A process that is killed in the middle of its second migration. It takes the built files: migrating is nobody's from outside.
+// A process that is killed during its second migration. It imports built files that the package does
+// not export.
 import { openConnection } from '../dist/connection.js'
-import { migrate } from '../dist/migrate.js'
+import { migrate } from '../dist/schema.js'
 
 const db = openConnection(process.argv[2], 1_000)
 db.function('die', () => process.kill(process.pid, 'SIGKILL'))

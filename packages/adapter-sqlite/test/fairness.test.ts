@@ -11,10 +11,9 @@ import {
   fakePlatform,
   PROJECT_ID,
 } from '@org/agent-messaging-core/testing'
-import { createCommitter } from '../src/committer.js'
+import { Committer } from '../src/committer.js'
 import { openConnection } from '../src/connection.js'
-import { migrate } from '../src/migrate.js'
-import { migrations } from '../src/migrations/index.js'
+import { migrate } from '../src/schema.js'
 import { storesOf } from '../src/open.js'
 
 const BACKLOG = 100_000
@@ -33,18 +32,18 @@ const all = {
 type Lab = {
   readonly db: Database
   readonly storage: Storage
-  /** Rows that statements have given or changed so far. */
+  /** The number of rows that statements have returned or changed. */
   rows(): number
 }
 
-/** The stores over a database in memory, with every row counted that passes between them. */
+/** The stores over a database in memory that counts rows. */
 async function openLab(): Promise<Lab> {
   const db = openConnection(':memory:', 0)
-  migrate(db, migrations)
+  migrate(db)
   let rows = 0
   const counted = countRows(db, (by) => (rows += by))
   const storage = {
-    ...storesOf(counted, createCommitter(counted, { maxQueued: 1_000, patienceMs: 0 })),
+    ...storesOf(counted, new Committer(counted, { maxQueued: 1_000, busyTimeoutMs: 0 })),
     close: async () => void db.close(),
   }
   await storage.credentials.createProject(aProject())
@@ -71,7 +70,7 @@ function countRows(db: Database, count: (rows: number) => void): Database {
   return Object.assign(db, { prepare: counted })
 }
 
-/** So many deliveries of one webhook, all of them due, after so many attempts. */
+/** Inserts due deliveries of one webhook. */
 function pileUp(
   { db }: Pick<Lab, 'db'>,
   webhook: Webhook,
@@ -84,9 +83,9 @@ function pileUp(
   )
   db.exec(`
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${times})
-    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
+    insert into deliveries (id, project_id, webhook_seq, event_seq, state, is_claimed, step, attempt_count, due_at, lease, created_at)
     select '${webhook.id}-${attemptCount}-' || i, '${PROJECT_ID}', (select seq from webhooks where id = '${webhook.id}'),
-      (select max(seq) from events), 'pending', 0, ${attemptCount}, ${NOW} + i, 0, ${NOW} from n`)
+      (select max(seq) from events), 'pending', 0, 0, ${attemptCount}, ${NOW} + i, 0, ${NOW} from n`)
 }
 
 async function register({ storage }: Lab, webhook: Partial<Webhook> = {}): Promise<Webhook> {
@@ -112,9 +111,9 @@ const except = (webhook: Webhook) => ({ except: new Set([webhook.id]) })
 it.for([
   ['whose circuit is open', open, () => ({})],
   ['that is disabled', { status: { kind: 'disabled', reason: 'failing', at: NOW } }, () => ({})],
-  ['of which this process holds enough', {}, except],
+  ['that the claim excludes', {}, except],
 ] as const)(
-  'a backlog of 100,000 for a receiver %s costs a claim for the others what one of ten does',
+  'a backlog of 100,000 for a receiver %s costs other claims as much as a backlog of ten',
   async ([, state, query]) => {
     const costs = []
     for (const backlog of [10, BACKLOG]) {
@@ -133,7 +132,7 @@ it.for([
   },
 )
 
-it('of a receiver with a backlog of 100,000 no more is read than may be taken', async () => {
+it('a claim reads only the deliveries that it takes from a backlog of 100,000', async () => {
   const lab = await openLab()
   const webhook = await register(lab)
   pileUp(lab, webhook, BACKLOG, 0)
@@ -143,7 +142,7 @@ it('of a receiver with a backlog of 100,000 no more is read than may be taken', 
   await lab.storage.close()
 })
 
-it('a first attempt is found behind 100,000 retries of the same receiver that are due longer', async () => {
+it('a claim finds a first attempt behind 100,000 older retries of the same receiver', async () => {
   const lab = await openLab()
   const webhook = await register(lab)
   pileUp(lab, webhook, BACKLOG, 3)
@@ -155,7 +154,7 @@ it('a first attempt is found behind 100,000 retries of the same receiver that ar
   await lab.storage.close()
 })
 
-it('others get their events at once while 100,000 deliveries wait for a receiver that hangs', async () => {
+it('other receivers get their events at once while 100,000 deliveries wait for a slow one', async () => {
   const lab = await openLab()
   const { clock, sender, ...platform } = fakePlatform({
     handler: ({ message }) => ({ kind: 'answered', response: message }),
@@ -200,5 +199,5 @@ it('others get their events at once while 100,000 deliveries wait for a receiver
   await lab.storage.close()
 })
 
-/** Lets the group commit have its turn. */
+/** Lets the committer flush. */
 const ioTurn = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -9,7 +9,7 @@ import { tempFile } from './temp-file.js'
 const COMMIT_BATCHES = fileURLToPath(new URL('./commit-batches.mjs', import.meta.url))
 const BATCHES = 20
 
-/** What the kernel was asked to bring to the disk: one line for each fsync or fdatasync, whatever thread made it. */
+/** Counts the fsync and fdatasync calls of all threads. */
 function syncsOf(path: string, size: number): number {
   const trace = `${path}.strace`
   execFileSync('strace', [
@@ -28,11 +28,11 @@ function syncsOf(path: string, size: number): number {
 }
 
 it(
-  'G1: every commit of a reopened file is synced to the disk, and concurrent writes share one',
+  'G1: each commit of a reopened file is synced, and concurrent writes share one sync',
   needs('strace'),
   async () => {
     const path = tempFile()
-    await openSqliteStorage({ path }).close() // now it is in WAL mode, in which the driver would open it with synchronous=NORMAL
+    await openSqliteStorage({ path }).close() // in WAL mode the driver's default is synchronous=NORMAL
     const alone = syncsOf(path, 1)
     expect(alone).toBeGreaterThanOrEqual(BATCHES)
     const together = syncsOf(path, 50)

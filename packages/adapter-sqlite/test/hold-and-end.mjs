@@ -1,4 +1,4 @@
-// A process of its own: holds a lease with a lease keeper, and comes to its end without a word to it.
+// A process that holds a lease with a lease keeper, and ends without closing it.
 import { sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
 
 const [path] = process.argv.slice(2)

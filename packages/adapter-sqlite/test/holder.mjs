@@ -1,4 +1,5 @@
-// A process of its own: opens the storage, claims what is due of the agent, tells what it got, and holds it until it is killed.
+// A process that opens the storage, claims the due work of an agent, reports it, and holds the claims
+// until it is killed.
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 
 const [path, agentId, now, until] = process.argv.slice(2)
@@ -14,7 +15,7 @@ const deliveries = await storage.deliveries.claimDue({
   ...query,
 })
 process.on('disconnect', () => process.exit())
-// Nothing here names the storage any more: that must not let go of it.
+// No variable refers to the storage any more. Garbage collection must not release its locks.
 setInterval(() => globalThis.gc?.(), 10)
 process.send({
   alone: storage.alone,

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
-import { openSqliteStorage } from '../src/open.js'
+import { openSqliteStorage } from '../src/index.js'
 import { start } from './process.js'
 import { tempFile } from './temp-file.js'
 

@@ -7,7 +7,7 @@ import { findSqliteDamage, openSqliteStorage } from '../src/index.js'
 import { tempFile } from './temp-file.js'
 
 const BACK_UP_AND_RESTORE = fileURLToPath(new URL('./back-up-and-restore.mjs', import.meta.url))
-/** As on exFAT, and over some networks. */
+/** exFAT and some network file systems have no hard links. */
 const WITHOUT_LINKS = [
   '-f',
   '-o',
@@ -19,7 +19,7 @@ const WITHOUT_LINKS = [
 ]
 
 it(
-  'backs up and restores where a file has one name only, and replaces nothing there either',
+  'backup and restore work without hard links, and replace no existing file',
   needs('strace'),
   async () => {
     const [path, copy, taken] = [tempFile(), tempFile('copy.db'), tempFile('taken.db')]

@@ -8,23 +8,23 @@ export type Report = {
   readonly deliveries: string[]
 }
 
-/** Starts a program, on the built package: Node takes no TypeScript. It is dead by the end of the test. */
+/** Starts a program that uses the built package. Kills it at the end of the test. */
 export function start(program: URL, ...args: (string | number)[]): ChildProcess {
   const child = fork(program, args.map(String), { execArgv: ['--expose-gc'] })
   onTestFinished(() => kill(child))
   return child
 }
 
-/** What the program says first. */
+/** Returns the program's first message. */
 export async function report(child: ChildProcess): Promise<Report> {
   const exit = once(child, 'exit').then(([code, signal]) =>
-    Promise.reject(new Error(`ended without a word: ${code ?? signal}`)),
+    Promise.reject(new Error(`ended without a message: ${code ?? signal}`)),
   )
   const [message] = await Promise.race([once(child, 'message'), exit])
   return message as Report
 }
 
-/** As the operating system does it: at once, with nothing said or tidied up. */
+/** Kills the process with SIGKILL, so that it cannot clean up. */
 export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A path in a folder of its own, which the end of the test removes. */
+/** Returns a path in a new folder, which is removed at the end of the test. */
 export function tempFile(name = 'storage.db'): string {
   const folder = mkdtempSync(join(tmpdir(), 'agent-messaging-sqlite-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

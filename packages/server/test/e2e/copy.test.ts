@@ -279,7 +279,7 @@ describe('copy', { timeout: 60_000 }, () => {
     const from = `file:${path.join(server.folder, 'service.db')}`
     expect(await complaint(nowhere, from)).toEqual([
       1,
-      expect.stringMatching(/is in use by another process; stop that one first\.\n$/),
+      expect.stringMatching(/is in use by another process; stop that process first\.\n$/),
     ])
     await server.kill('SIGTERM')
     expect(await complaint(nowhere, from)).toEqual([

@@ -1,9 +1,12 @@
-/** The storage cannot be opened. The message is one sentence for the operator: what is wrong and what to do. */
+import Database from 'better-sqlite3'
+import type { Unavailable } from '@org/agent-messaging-core/storage'
+
+/** The storage cannot be opened. The message tells the operator what is wrong and what to do. */
 export class SqliteOpenError extends Error {
   override readonly name = 'SqliteOpenError'
 }
 
-/** What a failure to open `path` means for the operator. */
+/** Explains to the operator why `path` could not be opened. */
 export function explainOpenFailure(path: string, cause: unknown): SqliteOpenError {
   if (cause instanceof SqliteOpenError) return cause
   if (isMissingDriver(cause)) {
@@ -13,18 +16,22 @@ export function explainOpenFailure(path: string, cause: unknown): SqliteOpenErro
   return new SqliteOpenError(`${path}: ${explain(codeOf(cause), cause)}`, { cause })
 }
 
-/** The driver's binary was built for another Node or another machine, or its build never ran. */
+/** True if the driver's binary is missing, or was built for another Node version or machine. */
 const isMissingDriver = (cause: unknown): boolean =>
   codeOf(cause) === 'ERR_DLOPEN_FAILED' ||
   (cause instanceof Error && cause.message.startsWith('Could not locate the bindings file'))
 
-/** SQLite met pages that cannot be right. */
+/** True if SQLite found a damaged page. */
 export const isDamage = (cause: unknown): cause is Error =>
   /^SQLITE_CORRUPT(_|$)/.test(codeOf(cause))
 
 export const isNoDatabase = (cause: unknown): boolean => codeOf(cause) === 'SQLITE_NOTADB'
 
-const codeOf = (cause: unknown): string =>
+export const isBusy = (cause: unknown): boolean =>
+  cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')
+
+/** The `code` of a Node or SQLite error, or an empty string. */
+export const codeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : ''
 
 function explain(code: string, cause: unknown): string {
@@ -36,9 +43,19 @@ function explain(code: string, cause: unknown): string {
     return 'cannot be written; give this process write access to the file and its folder.'
   }
   if (code.startsWith('SQLITE_CANTOPEN'))
-    return 'cannot be opened; it has to be a file that this process may write, in a folder where it may make others.'
+    return 'cannot be opened; name a file that this process can write, in a folder where it can create files.'
   if (code.startsWith('SQLITE_BUSY'))
-    return 'is locked by another process; try again when that one has finished.'
+    return 'is locked by another process; try again when that process has finished.'
   if (code === 'SQLITE_FULL') return 'its disk is full.'
   return `cannot be opened (${cause instanceof Error ? cause.message : String(cause)}).`
+}
+
+export const unavailable = (reason: string): Unavailable => ({ kind: 'unavailable', reason })
+
+/** SQLite's messages name tables and columns, never values. */
+export function unavailableBecause(error: unknown): Unavailable {
+  if (error instanceof Database.SqliteError) return unavailable(`${error.code}: ${error.message}`)
+  // A JSON parser quotes the text that it failed on, which can be confidential.
+  if (error instanceof SyntaxError) return unavailable('SyntaxError: a stored text is not JSON')
+  return unavailable(String(error))
 }

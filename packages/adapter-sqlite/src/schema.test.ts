@@ -3,15 +3,15 @@ import { expect, it } from 'vitest'
 import { start } from '../test/process.js'
 import { tempFile } from '../test/temp-file.js'
 import { openConnection } from './connection.js'
-import { migrate } from './migrate.js'
-import { SqliteOpenError } from './open-error.js'
+import { migrate, readSqliteSchema } from './schema.js'
+import { SqliteOpenError } from './errors.js'
 
 const steps = ['create table first (x)', 'create table second (x)', 'create table third (x)']
 
 const tablesOf = (db: ReturnType<typeof openConnection>) =>
   db.prepare('select name from sqlite_master order by name').pluck().all()
 
-it('goes on from the version that the file has', () => {
+it('migrate continues from the version of the file', () => {
   const db = openConnection(tempFile(), 0)
   migrate(db, steps.slice(0, 1))
   migrate(db, steps)
@@ -21,7 +21,7 @@ it('goes on from the version that the file has', () => {
   db.close()
 })
 
-it('refuses a newer schema and leaves it as it is', () => {
+it('migrate refuses a newer schema and does not change it', () => {
   const db = openConnection(tempFile(), 0)
   migrate(db, steps)
   expect(() => migrate(db, steps.slice(0, 2))).toThrow(
@@ -31,7 +31,7 @@ it('refuses a newer schema and leaves it as it is', () => {
   db.close()
 })
 
-it("refuses another application's database", () => {
+it("migrate refuses another application's database", () => {
   const db = openConnection(tempFile(), 0)
   db.exec('create table theirs (x); pragma user_version = 1')
   expect(() => migrate(db, steps)).toThrow(SqliteOpenError)
@@ -39,7 +39,20 @@ it("refuses another application's database", () => {
   db.close()
 })
 
-it('a step that fails leaves nothing of itself', () => {
+it('a file of an unreleased commit is refused and not changed', () => {
+  const path = tempFile()
+  const db = openConnection(path, 0)
+  db.exec('create table messages (x); pragma user_version = 8')
+  db.pragma('application_id = 0x414d5347')
+  const reason = /was written by an unreleased commit, whose tables this version cannot read/
+  expect(() => migrate(db)).toThrow(reason)
+  expect(() => readSqliteSchema(path)).toThrow(reason)
+  expect(tablesOf(db)).toEqual(['messages'])
+  expect(db.pragma('user_version', { simple: true })).toBe(8)
+  db.close()
+})
+
+it('a failed step changes nothing', () => {
   const db = openConnection(tempFile(), 0)
   expect(() =>
     migrate(db, ['create table first (x)', 'create table second (x); create table first (x)']),
@@ -49,7 +62,7 @@ it('a step that fails leaves nothing of itself', () => {
   db.close()
 })
 
-it('killed half-way it leaves the version before, and the next start finishes', async () => {
+it('a process killed during a step leaves the previous version, and the next start finishes', async () => {
   const path = tempFile()
   const [, signal] = await once(
     start(new URL('../test/die-in-migration.mjs', import.meta.url), path),

@@ -1,11 +1,13 @@
 /**
- * `seq` gives rows their order and the pages their place; ids are UUIDv7 and known outside. Sessions, webhooks, events and
- * deliveries are referred to by `seq`, which keeps the tables that grow narrow. Instants are ms since 1970, JSON is text.
+ * `seq` orders the rows and the pages. Ids are UUIDv7 and are visible outside. Rows refer to
+ * sessions, webhooks, events and deliveries by `seq`, which keeps the large tables narrow. Instants
+ * are milliseconds since 1970. JSON is text. Columns named `headers` and `secret` are sealed.
  *
- * Indexes on `due_at` and on what is not yet answered or delivered hold open rows only: a claim and a look at what hangs
- * cost the same over an empty file as over millions of finished rows.
+ * Partial indexes contain only open rows (`due_at`, `unanswered`, `undelivered`), so a claim costs
+ * the same in an empty file as among millions of finished rows. The `finished` indexes serve the
+ * purge. Rows arrive at their end, so they cost little.
  */
-export const initial = `
+export const tables = `
 create table settings (name text primary key, value text not null) strict, without rowid;
 
 create table projects (
@@ -28,6 +30,7 @@ create table api_keys (
 ) strict;
 create index api_keys_project on api_keys (project_id);
 
+-- The owner is the process that runs the agent. The process counts as alive until owned_until.
 create table agents (
   seq integer primary key,
   id text not null unique,
@@ -41,28 +44,38 @@ create table agents (
   state text not null,
   started_at integer,
   last_error text,
+  failures integer,
   retry_at integer,
   concurrency integer not null,
   max_attempts integer not null,
   max_queued integer not null,
+  owner text,
+  owned_until integer,
   created_at integer not null,
   updated_at integer not null,
   unique (project_id, name)
 ) strict;
 create index agents_project on agents (project_id);
 
--- The queue and the lock of its messages. Idle: due_at is null and head_position = last_position + 1.
+-- The queue and the lock of a session's messages. Cancelled messages leave gaps between positions,
+-- so open_count counts the open ones. Idle: due_at is null and head_position = last_position + 1.
+-- The newest message orders the list of sessions. The state belongs to the agent's runtime.
 create table sessions (
   seq integer primary key,
   agent_id text not null,
   session_id text not null,
   last_position integer not null,
   head_position integer not null,
+  open_count integer not null,
   due_at integer,
   lease integer not null,
+  last_message_id text not null,
+  last_message_at integer not null,
+  state text,
   unique (agent_id, session_id)
 ) strict;
 create index sessions_due on sessions (agent_id, due_at) where due_at is not null;
+create index sessions_activity on sessions (agent_id, last_message_id);
 
 create table messages (
   seq integer primary key,
@@ -75,6 +88,7 @@ create table messages (
   message text not null,
   metadata text,
   principal text not null,
+  trace text,
   attempt integer not null,
   state text not null,
   not_before integer,
@@ -90,8 +104,14 @@ create table messages (
 create unique index messages_key on messages (agent_id, idempotency_key) where idempotency_key is not null;
 create index messages_agent on messages (agent_id);
 create index messages_unanswered on messages (agent_id) where state <> 'responded';
+create index messages_finished on messages (finished_at) where finished_at is not null;
 
--- A deleted webhook keeps its row, without its secret: its deliveries still name it.
+-- Owners of sessions that are not agents, or were deleted. Nothing reads their rows. The sweep
+-- deletes them step by step.
+create table erasures (seq integer primary key, agent_id text not null unique) strict;
+
+-- The circuit is closed when circuit_until is null. A deleted webhook keeps its row without secrets,
+-- because its deliveries refer to it.
 create table webhooks (
   seq integer primary key,
   id text not null unique,
@@ -103,13 +123,24 @@ create table webhooks (
   secret text not null,
   previous_secret text,
   previous_until integer,
+  header_names text,
+  headers text,
+  disable_on_gone integer not null,
   disabled_at integer,
+  disabled_reason text,
+  consecutive_failures integer not null,
+  failing_since integer,
+  last_success_at integer,
+  last_failure_at integer,
+  circuit_until integer,
+  circuit_trips integer not null,
   created_at integer not null,
   updated_at integer not null,
   is_deleted integer not null
 ) strict;
 create index webhooks_project on webhooks (project_id) where is_deleted = 0;
 create index webhooks_deleted on webhooks (id) where is_deleted = 1;
+create index webhooks_unhealthy on webhooks (is_deleted, disabled_at, circuit_until) where disabled_at is not null or circuit_until is not null;
 
 create table subscriptions (
   project_id text not null,
@@ -123,10 +154,12 @@ create table events (
   id text not null,
   name text not null,
   body text not null,
+  trace text,
   created_at integer not null
 ) strict;
 
--- Final: due_at is null. Claimed: state is 'sending', and due_at is the end of the lease.
+-- Final: due_at is null. Claimed: is_claimed is 1, and due_at is the end of the lease. First attempts
+-- and retries are separate in deliveries_due, so that a claim finds each without reading the other.
 create table deliveries (
   seq integer primary key,
   id text not null unique,
@@ -134,6 +167,7 @@ create table deliveries (
   webhook_seq integer not null references webhooks,
   event_seq integer not null references events,
   state text not null,
+  is_claimed integer not null,
   step integer not null,
   attempt_count integer not null,
   due_at integer,
@@ -143,10 +177,15 @@ create table deliveries (
   cancelled_reason text,
   created_at integer not null
 ) strict;
-create index deliveries_due on deliveries (webhook_seq, due_at) where due_at is not null;
+create index deliveries_due on deliveries (webhook_seq, attempt_count > 0, due_at) where due_at is not null;
 create index deliveries_project on deliveries (project_id);
 create index deliveries_webhook on deliveries (webhook_seq);
 create index deliveries_undelivered on deliveries (project_id) where state <> 'delivered';
+create index deliveries_finished on deliveries (finished_at) where finished_at is not null;
+create index deliveries_event on deliveries (event_seq);
+
+-- Attempts share few sets of header names, so each set is stored once. The values are one per line.
+create table header_names (seq integer primary key, names text not null unique) strict;
 
 create table attempts (
   delivery_seq integer not null references deliveries,
@@ -154,6 +193,8 @@ create table attempts (
   started_at integer not null,
   duration_ms integer not null,
   outcome text not null,
+  header_names_seq integer references header_names,
+  header_values text,
   primary key (delivery_seq, attempt_number)
 ) strict, without rowid;
 `

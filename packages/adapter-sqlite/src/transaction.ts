@@ -1,0 +1,49 @@
+import type { Database, Statement } from 'better-sqlite3'
+import { err, ok, type Result } from 'neverthrow'
+import { isBusy } from './errors.js'
+
+/** A transaction that fails to begin or to commit says nothing about its operations. */
+export type Failure = { readonly step: 'begin' | 'operate' | 'commit'; readonly error: unknown }
+
+/** Runs operations in write transactions on one connection. */
+export class Transactions {
+  readonly #db: Database
+  readonly #begin: Statement
+  readonly #commit: Statement
+  readonly #rollback: Statement
+
+  constructor(db: Database) {
+    this.#db = db
+    this.#begin = db.prepare('begin immediate')
+    this.#commit = db.prepare('commit')
+    this.#rollback = db.prepare('rollback')
+  }
+
+  /** Runs the operations in one transaction. Returns their values, or the step that failed. */
+  run(operations: readonly (() => unknown)[]): Result<unknown[], Failure> {
+    let step: Failure['step'] = 'begin'
+    try {
+      this.#rollBack() // an earlier rollback may have failed
+      this.#begin.run()
+      step = 'operate'
+      const values = operations.map((operation) => operation())
+      step = 'commit'
+      this.#commit.run()
+      return ok(values)
+    } catch (error) {
+      this.#rollBack()
+      return err({ step, error })
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#db.inTransaction) this.#rollback.run()
+    } catch {
+      // The next transaction tries the rollback again, and reports its error if that fails too.
+    }
+  }
+}
+
+/** True if another process was writing. The operations have not run, so they can be tried again. */
+export const isPostponed = ({ step, error }: Failure): boolean => step === 'begin' && isBusy(error)
