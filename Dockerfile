@@ -1,8 +1,8 @@
 # docker build -t agent-messaging .
-# openssl rand -base64 32 > master-key && openssl rand -hex 20 > api-key   # once: the database opens with its own master key alone
+# openssl rand -base64 32 > master-key && openssl rand -hex 20 > api-key   # once; keep both files
 # docker run --init -p 3000:3000 -v messages:/data -e SERVICE_MASTER_KEY="$(cat master-key)" -e SERVICE_BOOTSTRAP_API_KEY="$(cat api-key)" agent-messaging
 
-# The database driver brings a binary for this image, or is compiled: Debian has what that takes, and the last stage does not need it.
+# This stage has a compiler, in case the database driver has no binary for the image.
 FROM node:20-bookworm AS build
 WORKDIR /app
 COPY . .
@@ -20,5 +20,6 @@ USER node
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Not through npm: it passes no signals on. SIGTERM drains within SERVICE_SHUTDOWN_GRACE_MS.
+# Without npm, which does not forward signals. On SIGTERM, the server stops within
+# SERVICE_SHUTDOWN_GRACE_MS.
 CMD ["node", "packages/server/dist/cli.js", "start"]

@@ -39,7 +39,7 @@ beforeAll(async () => {
     cwd: folder,
     env,
   })
-  await until(() => said().includes('See the delivery'))
+  await until(() => said().includes('Look at the delivery'))
   const [, exportKey = 'false'] = /`(export KEY=[^`]+)`/.exec(read('README.md')) ?? []
   key = (
     await promisify(execFile)('bash', ['-c', `${exportKey} && echo $KEY`], { cwd: folder })

@@ -16,8 +16,8 @@ function fileWith(name: string, source: string): string {
   return file
 }
 
-describe('the file of agents', () => {
-  it('gives the functions of its default export', async () => {
+describe('an agents file', () => {
+  it('provides the functions of its default export', async () => {
     const file = fileWith(
       'good.mjs',
       'export default { shout: ({ message }) => message.toUpperCase(), later: async () => "later" }',
@@ -27,7 +27,7 @@ describe('the file of agents', () => {
     expect(programs).toEqual({})
   })
 
-  it('gives the programs that it exports, beside functions or alone', async () => {
+  it('provides exported programs, with or without functions', async () => {
     const programs = {
       py: {
         command: 'python3',
@@ -38,7 +38,7 @@ describe('the file of agents', () => {
       },
       own: { command: './own' },
       coder: { command: 'coder', permissions: { allow: ['read', 'search'] }, login: 'api-key' },
-      daring: { command: 'daring', permissions: 'allow' },
+      trusted: { command: 'trusted', permissions: 'allow' },
     }
     const source = `export const programs = ${JSON.stringify(programs)}`
     expect(await loadAgents(fileWith('programs.mjs', source))).toEqual({ agents: {}, programs })
@@ -49,9 +49,9 @@ describe('the file of agents', () => {
     expect(Object.keys(both.agents)).toEqual(['shout'])
   })
 
-  it('is missed with its whole path', async () => {
+  it('is named by its absolute path when it is missing', async () => {
     await expect(loadAgents('no-such-file.mjs')).rejects.toThrow(
-      `--agents: there is no file ${path.resolve('no-such-file.mjs')}`,
+      `--agents: file not found: ${path.resolve('no-such-file.mjs')}`,
     )
   })
 
@@ -61,86 +61,82 @@ describe('the file of agents', () => {
     [
       'named.mjs',
       'export const shout = () => "A"',
-      'has no default export of the form { name: (request) => answer }',
+      'must have a default export of the form { name: (request) => answer }',
     ],
     [
       'function.mjs',
       'export default () => "A"',
-      'has no default export of the form { name: (request) => answer }',
+      'must have a default export of the form { name: (request) => answer }',
     ],
     [
       'empty.mjs',
       'export default {}',
-      'has no default export of the form { name: (request) => answer }',
+      'must have a default export of the form { name: (request) => answer }',
     ],
     [
       'null.mjs',
       'export default null',
-      'has no default export of the form { name: (request) => answer }',
+      'must have a default export of the form { name: (request) => answer }',
     ],
-    [
-      'text.mjs',
-      'export default { shout: "A" }',
-      'exports "shout", which is not a function but a string',
-    ],
+    ['text.mjs', 'export default { shout: "A" }', 'must export functions, but "shout" is a string'],
     [
       'p-text.mjs',
       'export const programs = "python3"',
-      'exports programs of another form: programs must be an object',
+      'exports invalid programs: programs must be an object',
     ],
     [
       'p-null.mjs',
       'export const programs = null',
-      'exports programs of another form: programs must be an object',
+      'exports invalid programs: programs must be an object',
     ],
     [
       'p-command.mjs',
       'export const programs = { py: {} }',
-      'exports programs of another form: programs.py.command must be a string',
+      'exports invalid programs: programs.py.command must be a string',
     ],
     [
       'p-empty.mjs',
       'export const programs = { py: { command: "" } }',
-      'exports programs of another form: programs.py.command must not be empty',
+      'exports invalid programs: programs.py.command must not be empty',
     ],
     [
       'p-string.mjs',
       'export const programs = { py: "python3 agent.py" }',
-      'exports programs of another form: programs.py must be an object',
+      'exports invalid programs: programs.py must be an object',
     ],
     [
       'p-args.mjs',
       'export const programs = { py: { command: "a", args: "b" } }',
-      'exports programs of another form: programs.py.args must be an array',
+      'exports invalid programs: programs.py.args must be an array',
     ],
     [
       'p-arg.mjs',
       'export const programs = { py: { command: "a", args: [1] } }',
-      'exports programs of another form: programs.py.args.0 must be a string',
+      'exports invalid programs: programs.py.args.0 must be a string',
     ],
     [
       'p-env.mjs',
       'export const programs = { py: { command: "a", env: { N: 1 } } }',
-      'exports programs of another form: programs.py.env.N must be a string',
+      'exports invalid programs: programs.py.env.N must be a string',
     ],
     [
       'p-login.mjs',
       'export const programs = { py: { command: "a", login: true } }',
-      'exports programs of another form: programs.py.login must be a string',
+      'exports invalid programs: programs.py.login must be a string',
     ],
     ...['"yes"', 'true', '{ allow: ["everything"] }', '{ deny: ["edit"] }'].map(
       (permissions, index) => [
         `p-permissions-${index}.mjs`,
         `export const programs = { py: { command: "a", permissions: ${permissions} } }`,
-        'exports programs of another form: programs.py.permissions must be "deny", "allow" or { allow: [kinds] }',
+        'exports invalid programs: programs.py.permissions must be "deny", "allow" or { allow: [kinds] }',
       ],
     ),
     [
       'p-typo.mjs',
       'export const programs = { py: { command: "a", arg: [] } }',
-      'exports programs of another form: programs.py has arg, which programs have not',
+      'exports invalid programs: programs.py has the unknown option arg',
     ],
-  ])('is refused as %s with a line that says why', async (name, source, why) => {
+  ])('is rejected with a reason: %s', async (name, source, why) => {
     const file = fileWith(name, source)
     await expect(loadAgents(file)).rejects.toMatchObject({ name: 'OperatorError', exitCode: 2 })
     await expect(loadAgents(file)).rejects.toThrow(`--agents: ${file} ${why}`)

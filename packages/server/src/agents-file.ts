@@ -7,23 +7,23 @@ import { TOOL_KINDS, type AcpProgram } from '@org/agent-messaging-process'
 import { z } from 'zod'
 import { OperatorError } from './operator-error.js'
 
-/** Handlers by name, as an agent's option `handler` names them. */
+/** Agent functions by handler name. */
 export type Agents = Readonly<Record<string, AgentFunction>>
-/** What child processes may be, by name, as an agent's option `program` names them; `permissions` and `login` are for kind `acp`. */
+/** Child processes by program name. `permissions` and `login` are for agents of the kind `acp`. */
 export type Programs = Readonly<Record<string, AcpProgram>>
 
-/** What the operator's module brings. */
+/** The exports of the operator's module. */
 export type AgentsFile = { readonly agents: Agents; readonly programs: Programs }
 
-/** Always there, to try things out with: answers each message with its own text. */
+/** `echo` answers each message with its own text. */
 export const builtInAgents: Agents = { echo: ({ message }) => message }
 
 export const noAgentsFile: AgentsFile = { agents: {}, programs: {} }
 
-/** An ES module whose default export is a record of functions, whose export `programs` is one of programs, or both. */
+/** Loads an ES module with agent functions as default export, child processes as `programs`, or both. */
 export async function loadAgents(file: string): Promise<AgentsFile> {
   const full = path.resolve(file)
-  if (!existsSync(full)) throw new OperatorError(`--agents: there is no file ${full}`, 2)
+  if (!existsSync(full)) throw new OperatorError(`--agents: file not found: ${full}`, 2)
   const { default: agents, programs } = await importModule(full)
   if (agents === undefined && programs !== undefined)
     return { agents: {}, programs: checkedPrograms(full, programs) }
@@ -37,7 +37,7 @@ async function importModule(full: string): Promise<{ default?: unknown; programs
   try {
     return (await import(pathToFileURL(full).href)) as { default?: unknown; programs?: unknown }
   } catch (error) {
-    const where = error instanceof SyntaxError ? placeIn(full) : ''
+    const where = error instanceof SyntaxError ? lineOfError(full) : ''
     throw problem(
       full,
       `cannot be loaded${where}: ${error instanceof Error ? error.message : String(error)}`,
@@ -45,8 +45,8 @@ async function importModule(full: string): Promise<{ default?: unknown; programs
   }
 }
 
-/** Node tells nobody but the terminal in which line of a module the syntax is wrong. Nothing when it is in one that this imports. */
-function placeIn(full: string): string {
+/** The line of a syntax error, which only `node --check` prints. Empty if an imported module has the error. */
+function lineOfError(full: string): string {
   const { stderr } = spawnSync(process.execPath, ['--check', full], { encoding: 'utf8' })
   const [first = ''] = stderr.split('\n')
   const [, line] = /:(\d+)$/.exec(first) ?? []
@@ -56,10 +56,10 @@ function placeIn(full: string): string {
 function checkedAgents(full: string, agents: unknown): Agents {
   const entries = typeof agents === 'object' && agents !== null ? Object.entries(agents) : []
   if (entries.length === 0)
-    throw problem(full, 'has no default export of the form { name: (request) => answer }')
+    throw problem(full, 'must have a default export of the form { name: (request) => answer }')
   for (const [name, agent] of entries) {
     if (typeof agent !== 'function')
-      throw problem(full, `exports "${name}", which is not a function but a ${typeof agent}`)
+      throw problem(full, `must export functions, but "${name}" is a ${typeof agent}`)
   }
   return agents as Agents
 }
@@ -90,9 +90,9 @@ function checkedPrograms(full: string, programs: unknown): Programs {
   const where = ['programs', ...(issue?.path ?? [])].join('.')
   const why =
     issue?.code === 'unrecognized_keys'
-      ? `has ${issue.keys[0]}, which programs have not`
+      ? `has the unknown option ${issue.keys[0]}`
       : (issue?.message ?? 'is not valid')
-  throw problem(full, `exports programs of another form: ${where} ${why}`)
+  throw problem(full, `exports invalid programs: ${where} ${why}`)
 }
 
 const problem = (full: string, why: string): OperatorError =>

@@ -1,21 +1,22 @@
 import { CommanderError } from 'commander'
-import { harmless } from './harmless.js'
 import { OperatorError } from './operator-error.js'
 import { createProgram, exitCodeOf } from './program.js'
+import { printable } from './terminal.js'
 
-// A reader that has seen enough, such as `head`, is no fault of ours.
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-  if (code !== 'EPIPE') console.error(`what was asked for cannot be written: ${message}`)
+  // A reader such as `head` closes the pipe early, which is no error.
+  if (code !== 'EPIPE') console.error(`cannot write the output: ${message}`)
   process.exit(code === 'EPIPE' ? process.exitCode : 1)
 })
-// Where nobody hears what goes wrong there is nobody to tell that to.
+// Without stderr there is no place to report an error.
 process.stderr.on('error', () => undefined)
 
 try {
   await createProgram().parseAsync()
 } catch (error) {
   process.exitCode = exitCodeOf(error)
-  if (error instanceof OperatorError) console.error(harmless(error.message)) // an agent may have said why
-  else if (error instanceof Error && 'syscall' in error) console.error(harmless(error.message)) // the machine's, and not ours
+  const isSystemError = error instanceof Error && 'syscall' in error
+  // An error message can contain text from an agent.
+  if (error instanceof OperatorError || isSystemError) console.error(printable(error.message))
   else if (!(error instanceof CommanderError)) console.error(error)
 }

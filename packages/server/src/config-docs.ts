@@ -1,36 +1,30 @@
-import { environment, variables, type VariableName } from './environment.js'
+import { environment, variables } from './environment.js'
 
-type Row = {
-  readonly name: VariableName
-  readonly about: string
-  readonly takes: string
-  readonly byDefault: string | undefined
-}
+const rows = () =>
+  Object.entries(environment.shape).map(([name, schema]) => ({
+    name,
+    about: variables.get(schema)?.about ?? '',
+    allowed: variables.get(schema)?.allowed ?? '',
+    byDefault: 'defaultValue' in schema.def ? schema.def.defaultValue : undefined,
+  }))
 
-const rows = (): Row[] =>
-  Object.entries(environment.shape).map(([name, schema]) => {
-    const { about = '', takes = '' } = variables.get(schema) ?? {}
-    const byDefault = 'defaultValue' in schema.def ? schema.def.defaultValue : undefined
-    return { name: name as VariableName, about, takes, byDefault }
-  })
-
-/** The settings as a table for the documentation. */
+/** The settings as a Markdown table. */
 export function configMarkdown(): string {
   const lines = rows().map(
-    ({ name, about, takes, byDefault }) =>
-      `| \`${name}\` | ${about} | ${takes} | ${byDefault === undefined ? '' : `\`${byDefault}\``} |`,
+    ({ name, about, allowed, byDefault }) =>
+      `| \`${name}\` | ${about} | ${allowed} | ${byDefault === undefined ? '' : `\`${byDefault}\``} |`,
   )
-  return ['| variable | meaning | takes | default |', '|---|---|---|---|', ...lines].join('\n')
+  return ['| Variable | Description | Value | Default |', '|---|---|---|---|', ...lines].join('\n')
 }
 
-/** The settings as an `.env` file that changes nothing: every line is commented out. */
+/** The settings as an `.env` file in which every line is a comment. */
 export function configEnv(): string {
   const entries = rows().map(
-    ({ name, about, takes, byDefault = '' }) =>
-      `# ${about}\n# Takes ${takes}.\n# ${name}=${byDefault}\n`,
+    ({ name, about, allowed, byDefault = '' }) =>
+      `# ${about}\n# Value: ${allowed}\n# ${name}=${byDefault}\n`,
   )
   return [
-    '# Copy to .env, which is read at the start. A variable of the process goes before the line here.\n',
+    '# Copy this file to .env, which the server reads at startup.\n# Environment variables override its lines.\n',
     ...entries,
   ].join('\n')
 }

@@ -2,12 +2,12 @@ import { fileURLToPath } from 'node:url'
 import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core/runtime'
 import { addressGuard } from '@org/agent-messaging-outbound'
 import { z } from 'zod'
-import { isPostgresUrl } from './database-url.js'
+import { isPostgresUrl } from './urls.js'
 
-// What the text of an environment variable may be, and the value that it stands for. The sentence about what a variable takes
-// stands beside it in environment.ts; a check with more to say gives it as `why`.
+// Parsers from the text of an environment variable to its value. environment.ts describes the
+// allowed values for people. A parser can add a reason to the error message as `why`.
 
-/** A value made of text; `undefined` refuses the text. */
+/** A value parsed from text. A parser rejects the text by returning `undefined`. */
 const parsed = <T>(parse: (text: string) => T | undefined) =>
   z.string().transform((text, ctx): T => {
     const value = parse(text)
@@ -19,18 +19,18 @@ const parsed = <T>(parse: (text: string) => T | undefined) =>
 export const whole = (min: number, max: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max))
 
-/** A name or an address to bind. */
+/** A host name or an address to listen on. */
 export const host = z.string().regex(/^[\w.:-]{1,255}$/)
 
-/** Printable ASCII without space and comma: what survives as a bearer credential. */
+/** Printable ASCII without space and comma, which is safe in a bearer header. */
 export const credential = z.string().regex(/^[!-+\--~]{1,255}$/)
 
-/** A key of our own form has a checksum, and a mistyped one would never open anything. */
+/** An API key. A generated key contains a checksum, so that a mistyped key is rejected here. */
 export const bootstrapKey = z
   .string()
   .refine(isBootstrapKey, { abort: true })
   .refine((key) => !isMistyped(key), {
-    params: { why: 'it begins as our own keys do, but its checksum is wrong' },
+    params: { why: 'the checksum of the key is wrong' },
   })
 
 export const headerToken = z.string().regex(/^[!#$%&'*+\-.^_`|~\w]{1,64}$/)
@@ -45,19 +45,19 @@ export const masterKey = parsed((text): Uint8Array | undefined => {
   return isWhole && key.length === KEY_BYTES ? key : undefined
 })
 
-/** Some of these, with commas between them. */
+/** Master keys, separated by commas. */
 export const masterKeys = parsed((text): readonly Uint8Array[] | undefined => {
   const keys = text.split(',').map((one) => masterKey.safeParse(one.trim()).data)
   return keys.includes(undefined) ? undefined : (keys as Uint8Array[])
 })
 
-/** `file:` and a path, or a `file:///` URL: gives the path. Or the URL of a PostgreSQL database, as it is. */
+/** The path of a `file:` URL, or an unchanged PostgreSQL URL. */
 export const databaseUrl = parsed((text) => {
   if (isPostgresUrl(text)) return hasDatabase(text) ? text : undefined
   return text.startsWith('file:') ? pathOf(text) : undefined
 })
 
-/** The URL of a PostgreSQL database, as it is. */
+/** An unchanged PostgreSQL URL. */
 export const postgresUrl = parsed((text) =>
   isPostgresUrl(text) && hasDatabase(text) ? text : undefined,
 )
@@ -65,7 +65,7 @@ export const postgresUrl = parsed((text) =>
 const hasDatabase = (url: string): boolean =>
   URL.canParse(url) && /^\/[^/]+$/.test(new URL(url).pathname)
 
-/** Parameters, as other programs take them behind a `?`, would become a part of the name, or have no effect. */
+/** Rejects URLs with parameters, which would have no effect or become part of the file name. */
 function pathOf(url: string): string | undefined {
   if (url.includes('?')) return undefined
   try {
@@ -76,7 +76,7 @@ function pathOf(url: string): string | undefined {
   }
 }
 
-/** The base of our own URLs as others reach us, without a slash at its end. */
+/** The base URL of a server, without a slash at the end. */
 export const publicUrl = parsed((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const fits =
@@ -97,7 +97,7 @@ const MAX_DELAY_MS = 30 * 86_400_000
 const MAX_RETRIES = 50
 const MAX_RETENTION_MS = 3_650 * 86_400_000
 
-/** NaN for what is not a number with a unit. */
+/** NaN if the text is not a number with a unit. */
 function msOf(text: string): number {
   const [, amount, unit = ''] = /^\s*(\d{1,9})(ms|s|m|h|d)\s*$/.exec(text) ?? []
   return Number(amount) * (UNIT_MS[unit] ?? NaN)
@@ -110,7 +110,7 @@ export const duration = (minMs: number, maxMs: number) =>
     return ms >= minMs && ms <= maxMs ? ms : undefined
   })
 
-/** `30d` in milliseconds, or `off`: for ever. */
+/** `30d` in milliseconds, or Infinity for `off`. */
 export const retention = parsed((text): number | undefined => {
   const ms = text === 'off' ? Infinity : msOf(text)
   return ms === Infinity || (ms >= 1_000 && ms <= MAX_RETENTION_MS) ? ms : undefined
@@ -124,7 +124,7 @@ export const schedule = parsed((text): readonly number[] | undefined => {
   return fits ? delays : undefined
 })
 
-/** `10.0.0.0/8,fd00::/8`, by the rules of the guard that will go by them. */
+/** `10.0.0.0/8,fd00::/8`, checked by the same address guard that applies them. */
 export const cidrs = z.string().transform((text, ctx): readonly string[] => {
   const ranges = text.split(',').map((part) => part.trim())
   try {

@@ -2,14 +2,14 @@ import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import type { z } from 'zod'
 import {
+  allowedValue,
   environment,
-  takes,
   variables,
   type Environment,
   type VariableName,
 } from './environment.js'
 
-/** The settings as the rest of the server knows them. */
+/** The parsed settings. */
 export type Config = ReturnType<typeof configOf>
 
 function configOf(env: Environment) {
@@ -65,34 +65,35 @@ const policyOf = (env: Environment): Partial<Policy> => ({
 export type Variables = Readonly<Record<string, string | undefined>>
 
 /**
- * The settings, or a line for each variable that is wrong. An empty variable counts as unset. Space around a value is not part of it: many a
- * secret comes from a file with a line break at its end, which would be in a password or in the name of a file.
+ * Returns the settings, or one line for each wrong variable. An empty variable counts as unset.
+ * White space around a value is removed, because a secret from a file often ends in a line break.
  */
 export function readConfig(env: Variables): Result<Config, string[]> {
   const trimmed = Object.entries(env).map(([name, text]) => [name, text?.trim()] as const)
   const set = Object.fromEntries(trimmed.filter(([, text]) => text !== ''))
   const read = environment.safeParse(set)
-  if (!read.success) return err(read.error.issues.map((issue) => complaint(issue, set)))
+  if (!read.success) return err(read.error.issues.map((issue) => problem(issue, set)))
   const { SERVICE_DELIVERY_LEASE_MS: lease, SERVICE_DELIVERY_TIMEOUT_MS: timeout } = read.data
   if (lease > timeout) return ok(configOf(read.data))
   return err([
-    `SERVICE_DELIVERY_LEASE_MS is ${lease}; it takes more than SERVICE_DELIVERY_TIMEOUT_MS, which is ${timeout}`,
+    `SERVICE_DELIVERY_LEASE_MS must exceed SERVICE_DELIVERY_TIMEOUT_MS (${timeout}); got ${lease}`,
   ])
 }
 
-function complaint(issue: z.core.$ZodIssue, env: Variables): string {
+function problem(issue: z.core.$ZodIssue, env: Variables): string {
   const name = issue.path[0] as VariableName
   const text = env[name] ?? ''
   const isSecret = variables.get(environment.shape[name])?.isSecret
-  const got = isSecret ? `wrong (${text.length} characters, not shown)` : quoted(text)
+  const got = isSecret ? `${text.length} characters (not shown)` : quoted(text)
   const why: unknown = issue.code === 'custom' ? issue.params?.['why'] : undefined
-  return `${name} is ${got}; it takes ${takes(name)}${typeof why === 'string' ? ` (${why})` : ''}`
+  const reason = typeof why === 'string' ? `: ${why}` : ''
+  return `${name} must be ${allowedValue(name)}; got ${got}${reason}`
 }
 
-const LONGEST_SHOWN = 80
+const MAX_SHOWN = 80
 
-/** On one line, and without the password that a URL may carry in front of its host or among its parameters. */
+/** The value on one line, without the password of a URL. */
 function quoted(text: string): string {
   const shown = text.replace(/(:\/{0,2}).*@/s, '$1…@').replace(/(password=)[^&]*/gi, '$1…')
-  return JSON.stringify(shown.length > LONGEST_SHOWN ? `${shown.slice(0, LONGEST_SHOWN)}…` : shown)
+  return JSON.stringify(shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown)
 }

@@ -1,73 +1,86 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { newApiKey } from '@org/agent-messaging-core/runtime'
 import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import type { Config } from './config.js'
 import { masterKey as masterKeyText } from './config-values.js'
-import { keptText, makeDataDirectory } from './data-directory.js'
 import { OperatorError } from './operator-error.js'
+import { createPrivateDirectory, readOrCreateText } from './private-files.js'
 
 const DIRECTORY = 'data'
 export const devFiles = {
   database: path.join(DIRECTORY, 'agent-messaging.db'),
   masterKey: path.join(DIRECTORY, 'master-key'),
   apiKey: path.join(DIRECTORY, 'api-key'),
+  webhookSecret: path.join(DIRECTORY, 'webhook-secret'),
 }
 
-export type Kept = {
-  readonly databasePath: string
-  readonly masterKey: Uint8Array
+type DevDatabase = { readonly databasePath: string; readonly masterKey: Uint8Array }
+
+export type DevSettings = DevDatabase & {
   readonly apiKey: string
+  /** The secret of the example webhook, in a file unless the environment contains all settings. */
+  readonly webhookSecret: string
+  readonly webhookSecretFile: string | undefined
 }
 
-/** What the environment does not give is kept in `data/`, and made on the first start. */
-export function keptOrMade({ databasePath, masterKey, bootstrapApiKey }: Config): Kept {
-  if ([databasePath, masterKey, bootstrapApiKey].includes(undefined)) makeDataDirectory(DIRECTORY)
+/** Reads the settings that the environment lacks from `data/`, and creates them on the first start. */
+export function readOrCreateDevSettings(config: Config): DevSettings {
+  const { databasePath = devFiles.database, bootstrapApiKey } = config
+  const needsFiles = [config.databasePath, config.masterKey, bootstrapApiKey].includes(undefined)
+  if (needsFiles) createPrivateDirectory(DIRECTORY)
+  const masterKey = config.masterKey ?? readOrCreateMasterKey(databasePath)
+  const secret = exampleSecret(masterKey)
   return {
-    databasePath: databasePath ?? devFiles.database,
-    masterKey: masterKey ?? keptMasterKey(databasePath ?? devFiles.database),
-    apiKey: bootstrapApiKey ?? keptText(devFiles.apiKey, () => newApiKey(randomBytes)),
+    databasePath,
+    masterKey,
+    apiKey: bootstrapApiKey ?? readOrCreateText(devFiles.apiKey, () => newApiKey(randomBytes)),
+    webhookSecret: needsFiles ? readOrCreateText(devFiles.webhookSecret, () => secret) : secret,
+    webhookSecretFile: needsFiles ? devFiles.webhookSecret : undefined,
   }
 }
 
-/** For the commands: the database and the key of an earlier `dev` in this directory, if one of them was made here. Makes nothing. */
-export function keptIfMade({
-  databasePath: given,
-  masterKey,
-}: Config): Omit<Kept, 'apiKey'> | undefined {
-  const databasePath = given ?? devFiles.database
-  const isMade =
-    given === undefined
+/** The database and master key that an earlier `dev` created in this directory, if there are any. */
+export function existingDevDatabase(config: Config): DevDatabase | undefined {
+  const { databasePath = devFiles.database, masterKey } = config
+  const exists =
+    config.databasePath === undefined
       ? existsSync(databasePath)
       : masterKey === undefined && existsSync(devFiles.masterKey)
-  return isMade ? { databasePath, masterKey: masterKey ?? keptMasterKey(databasePath) } : undefined
+  return exists
+    ? { databasePath, masterKey: masterKey ?? readOrCreateMasterKey(databasePath) }
+    : undefined
 }
 
-/** Where the master key of the commands' database is. */
-export const placeOfKey = (config: Config): string =>
-  config.masterKey === undefined && keptIfMade(config) ? devFiles.masterKey : 'SERVICE_MASTER_KEY'
+/** The file or the variable that contains the master key of the commands' database. */
+export const masterKeyLocation = (config: Config): string =>
+  config.masterKey === undefined && existingDevDatabase(config)
+    ? devFiles.masterKey
+    : 'SERVICE_MASTER_KEY'
 
-/** Loopback receivers and agents, over http: too; no other private range. */
+/** Allows receivers and agents on loopback addresses, also over http:. */
 export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({
   allowLoopback: true,
   allowHttp: true,
   allowedCidrs,
 })
 
-function keptMasterKey(databasePath: string): Uint8Array {
+function readOrCreateMasterKey(databasePath: string): Uint8Array {
   if (existsSync(databasePath) && !existsSync(devFiles.masterKey)) {
     throw new OperatorError(
-      `${devFiles.masterKey} is missing, and ${databasePath} was begun with it: put it back, or move the database away`,
+      `${devFiles.masterKey} is missing, but ${databasePath} needs it; restore it, or move the database away`,
       2,
     )
   }
-  const kept = masterKeyText.safeParse(
-    keptText(devFiles.masterKey, () => randomBytes(32).toString('base64')),
+  const key = masterKeyText.safeParse(
+    readOrCreateText(devFiles.masterKey, () => randomBytes(32).toString('base64')),
   )
-  if (kept.success) return kept.data
-  throw new OperatorError(
-    `${devFiles.masterKey} does not hold a key of 32 bytes as base64 or hex`,
-    2,
-  )
+  if (key.success) return key.data
+  throw new OperatorError(`${devFiles.masterKey} must contain 32 bytes as base64 or hex`, 2)
 }
+
+/** The same secret at every start, so that a webhook that was created earlier still verifies. */
+const exampleSecret = (masterKey: Uint8Array): string =>
+  `whsec_${Buffer.from(nodeCrypto(masterKey).mac('example webhook secret', 'v1'), 'base64url').toString('base64')}`

@@ -1,15 +1,13 @@
-import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { err, ok } from 'neverthrow'
 import type { Agents, Programs } from './agents-file.js'
-import { allPages } from './all-pages.js'
 import { DEFAULT_PROJECT } from './bootstrap.js'
 import type { Config } from './config.js'
-import { shownDatabase } from './database-url.js'
-import { devAddresses, devFiles, keptOrMade, type Kept } from './dev-files.js'
-import { projectNamed } from './find.js'
+import { devAddresses, devFiles, readOrCreateDevSettings } from './dev-files.js'
 import { logProgram, type Logger } from './logging.js'
+import { allPages, projectNamed } from './lookup.js'
 import { orFail } from './operator-error.js'
 import { createServer, type RunningServer } from './server.js'
+import { shownDatabase } from './urls.js'
 import { welcome, type Welcome } from './welcome.js'
 
 export type DevOptions = {
@@ -17,13 +15,13 @@ export type DevOptions = {
   readonly agents?: Agents | undefined
   readonly programs?: Programs | undefined
   readonly logger?: Logger | undefined
-  /** How this program is called: `agent-messaging`, or `node …/cli.js`. */
+  /** The command that runs this program, such as `npx agent-messaging`. */
   readonly command: string
 }
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 
-/** A server to try things out with, and the text that shows how. The second start finds everything as the first one left it. */
+/** Starts a development server, and returns the text that shows the first steps. */
 export async function startDev({
   config,
   agents,
@@ -31,43 +29,37 @@ export async function startDev({
   logger,
   command,
 }: DevOptions): Promise<{ server: RunningServer; text: string }> {
-  const kept = keptOrMade(config)
+  const settings = readOrCreateDevSettings(config)
   const server = await createServer({
-    ...{ ...config, ...kept, agents, programs, logger },
-    bootstrapApiKey: kept.apiKey,
+    ...config,
+    ...settings,
+    agents,
+    programs,
+    logger,
+    bootstrapApiKey: settings.apiKey,
     overrideGlobalObjects: true,
     addresses: devAddresses(config),
-    // Who tries out a program wants to see what it says; by default `dev` logs warnings alone.
+    // `dev` logs only warnings by default, so the output of programs is logged as warnings.
     ...(logger && { programLog: logProgram(logger, 'warn') }),
     console: config.console === 'off' ? 'off' : 'dev',
     openMetrics: LOOPBACK.includes(config.host),
     publicUrl: config.publicUrl ?? ((ownUrl) => ownUrl),
   })
   try {
-    const seen = {
+    const text = welcome({
+      ...settings,
       url: server.url,
-      signInUrl: server.signInUrl(kept.apiKey),
-      command,
+      signInUrl: server.signInUrl(settings.apiKey),
+      database: shownDatabase(settings.databasePath),
+      apiKeyFile: config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined,
       agents: await agentsOf(server),
-    }
-    return { server, text: textFor(config, kept, seen) }
+      command,
+    })
+    return { server, text }
   } catch (error) {
     await server.stop({ graceMs: 0 })
     throw error
   }
-}
-
-type Seen = Pick<Welcome, 'url' | 'signInUrl' | 'command' | 'agents'>
-
-function textFor(config: Config, { databasePath, apiKey, masterKey }: Kept, seen: Seen): string {
-  const apiKeyFile = config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined
-  return welcome({
-    ...seen,
-    database: shownDatabase(databasePath),
-    apiKey,
-    apiKeyFile,
-    webhookSecret: exampleSecret(masterKey),
-  })
 }
 
 const ECHO_SETTING = 'dev-echo'
@@ -77,23 +69,23 @@ async function agentsOf({ service, storage }: RunningServer): Promise<Welcome['a
   await ensureEcho({ service, storage }, projectId)
   const agents = await allPages(
     (page) => service.agents.list(projectId, page),
-    'the agents cannot be listed',
+    'cannot list the agents',
   )
   return agents.map(({ name, state }) => ({
     name,
     state: state.kind,
-    ...(state.kind === 'error' && { why: state.lastError.message }),
+    ...(state.kind === 'error' && { error: state.lastError.message }),
   }))
 }
 
-/** The agent `echo`, once in the life of a database: one that was stopped or deleted stays so. */
+/** Creates the agent `echo` once per database. If a person stops or deletes it, it stays so. */
 async function ensureEcho(
   { service, storage }: Pick<RunningServer, 'service' | 'storage'>,
   projectId: string,
 ): Promise<void> {
-  const what = 'the agent "echo" cannot be made'
-  if ((await orFail(storage.credentials.readSetting(ECHO_SETTING), what)) !== undefined) return
-  const made = service.agents
+  const failure = 'cannot create the agent "echo"'
+  if ((await orFail(storage.credentials.readSetting(ECHO_SETTING), failure)) !== undefined) return
+  const created = service.agents
     .create({
       projectId,
       name: 'echo',
@@ -102,10 +94,6 @@ async function ensureEcho(
     })
     .map(() => undefined)
     .orElse((error) => (error.kind === 'name_taken' ? ok(undefined) : err(error)))
-  await orFail(made, what)
-  await orFail(storage.credentials.initSetting(ECHO_SETTING, 'made'), what)
+  await orFail(created, failure)
+  await orFail(storage.credentials.initSetting(ECHO_SETTING, 'made'), failure)
 }
-
-/** The same at every start, so that a receiver from before still verifies; and nobody else's. */
-const exampleSecret = (masterKey: Uint8Array): string =>
-  `whsec_${Buffer.from(nodeCrypto(masterKey).mac('example webhook secret', 'v1'), 'base64url').toString('base64')}`

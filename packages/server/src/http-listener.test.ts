@@ -36,21 +36,21 @@ const end = (socket: Socket): Promise<'ended'> =>
     else socket.once('close', () => resolve('ended'))
   })
 
-/** A promise with its resolve function, to hold a request for as long as a test wants. */
-function gate(): { passed: Promise<void>; pass: () => void } {
-  let pass = () => {}
-  const passed = new Promise<void>((resolve) => (pass = resolve))
-  return { passed, pass }
+/** A promise with its resolve function, with which a test holds a request. */
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => (resolve = done))
+  return { promise, resolve }
 }
 
 describe('the listener', () => {
-  it('leaves the global Request and Response alone', async () => {
+  it('keeps the global Request and Response by default', async () => {
     const before = [globalThis.Request, globalThis.Response]
     await listen(() => new Response('hello'))
     expect([globalThis.Request, globalThis.Response]).toEqual(before)
   })
 
-  it('tells a handler of its connection, for whoever waits to see that the caller has left', async () => {
+  it('passes the connection to the handler', async () => {
     const listener = await listen(
       (_, { incoming }) => new Response(String(incoming.socket.remotePort)),
     )
@@ -62,17 +62,17 @@ describe('the listener', () => {
     expect(answer.toString()).toContain(`\r\n\r\n${socket.localPort}`)
   })
 
-  it('cuts off a peer that dribbles its headers', async () => {
+  it('disconnects a peer that sends its headers slowly', async () => {
     const socket = await socketTo(
       await listen(() => new Response(), { headersTimeout: 200 }),
       'GET / HTTP/1.1\r\nHost: x\r\n',
     )
-    const dribble = setInterval(() => socket.write('X-A: 1\r\n'), 20)
+    const slowWrites = setInterval(() => socket.write('X-A: 1\r\n'), 20)
     expect(await end(socket)).toBe('ended')
-    clearInterval(dribble)
+    clearInterval(slowWrites)
   })
 
-  it('cuts off a peer that dribbles its body', async () => {
+  it('disconnects a peer that sends its body slowly', async () => {
     const listener = await listen(async (request) => new Response(await request.text()), {
       headersTimeout: 100,
       requestTimeout: 300,
@@ -81,17 +81,17 @@ describe('the listener', () => {
       listener,
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n',
     )
-    const dribble = setInterval(() => socket.write('a'), 20)
+    const slowWrites = setInterval(() => socket.write('a'), 20)
     expect(await end(socket)).toBe('ended')
-    clearInterval(dribble)
+    clearInterval(slowWrites)
   })
 
-  it('cuts off a peer that connects and says nothing', async () => {
+  it('disconnects a peer that sends nothing', async () => {
     const socket = await socketTo(await listen(() => new Response(), { headersTimeout: 200 }), '')
     expect(await end(socket)).toBe('ended')
   })
 
-  it('cuts off a peer that does not read its answer', async () => {
+  it('disconnects a peer that does not read its response', async () => {
     const length = 50_000_000
     const listener = await listen(() => new Response('x'.repeat(length)), {
       stalledTimeout: 200,
@@ -99,28 +99,28 @@ describe('the listener', () => {
     })
     const socket = (await socketTo(listener, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).pause()
     await once(socket, 'readable')
-    for (let i = 0; i < 2; i++) await end(await socketTo(listener, '')) // the limits have struck by now
+    for (let i = 0; i < 2; i++) await end(await socketTo(listener, '')) // by now the limits have passed
     let received = 0
     socket.on('data', (chunk: Buffer) => (received += chunk.length))
     await end(socket)
     expect(received).toBeLessThan(length)
   })
 
-  it('does not limit how long an answer takes', async () => {
-    const { passed, pass } = gate()
-    const listener = await listen(() => passed.then(() => new Response('late')), {
+  it('does not limit how long a handler takes', async () => {
+    const { promise, resolve } = deferred()
+    const listener = await listen(() => promise.then(() => new Response('late')), {
       headersTimeout: 100,
       requestTimeout: 100,
     })
     const answer = fetch(listener.url)
     const silent = await socketTo(listener, '')
-    await end(silent) // the limits have struck by now
-    pass()
+    await end(silent) // by now the limits have passed
+    resolve()
     expect(await (await answer).text()).toBe('late')
   })
 
   it.each(['GET / HTTP/1.1\r\nHost: a b\r\n\r\n', 'GET /a\\b HTTP/1.1\r\nHost: x\r\n\r\n'])(
-    'answers 400 in the words of the API to %j',
+    'answers %j with a 400 error of the API',
     async (text) => {
       const socket = await socketTo(await listen(() => new Response()), text)
       const [answer] = (await once(socket, 'data')) as [Buffer]
@@ -130,7 +130,7 @@ describe('the listener', () => {
     },
   )
 
-  it('makes up a host for a request of HTTP/1.0 that names none, and not of where it listens: an IPv6 address would not do', async () => {
+  it('uses localhost as the host of an HTTP/1.0 request without one', async () => {
     const listener = await listen((request) => new Response(request.url))
     const [answer] = (await once(
       await socketTo(listener, 'GET /healthz HTTP/1.0\r\n\r\n'),
@@ -139,14 +139,14 @@ describe('the listener', () => {
     expect(answer.toString()).toMatch(/\r\n\r\nhttp:\/\/localhost\/healthz$/)
   })
 
-  it('refuses too large a head with 431', async () => {
+  it('rejects headers that are too large with 431', async () => {
     const listener = await listen(() => new Response())
     expect((await fetch(listener.url, { headers: { 'x-big': 'a'.repeat(17_000) } })).status).toBe(
       431,
     )
   })
 
-  it('reads what is left of a body that was refused in the middle, and then the next request', async () => {
+  it('reads the rest of a rejected body and then the next request', async () => {
     const listener = await listen(async (request) => {
       const reader = request.body?.getReader()
       await reader?.read()
@@ -164,75 +164,75 @@ describe('the listener', () => {
     expect(answers.match(/^HTTP\/1.1 \d+/gm)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 
-  it('tells in a line that the port is in use', async () => {
+  it('rejects with a one-line message when the port is in use', async () => {
     const { url } = await listen(() => new Response())
     const port = Number(new URL(url).port)
     const second = openListener({ host: '127.0.0.1', port, fetch: () => new Response() })
     await expect(second).rejects.toEqual(
       new OperatorError(
-        `port ${port} on 127.0.0.1 is in use; set PORT to another (0: any free one)`,
+        `port ${port} on 127.0.0.1 is in use; set PORT to another port (0 picks a free port)`,
       ),
     )
   })
 
-  it('tells in a line that the host is not of this machine', async () => {
+  it('rejects with a one-line message when the host is not an address of this machine', async () => {
     const wrong = openListener({ host: '192.0.2.1', port: 0, fetch: () => new Response() })
-    await expect(wrong).rejects.toThrow('HOST is 192.0.2.1, which is no address of this machine')
+    await expect(wrong).rejects.toThrow('HOST must be an address of this machine; got 192.0.2.1')
   })
 })
 
 describe('closing the listener', () => {
-  it('lets a request under way have its answer, on a connection that then ends', async () => {
-    const { passed, pass } = gate()
-    const begun = gate()
+  it('answers a current request and then closes its connection', async () => {
+    const { promise, resolve } = deferred()
+    const begun = deferred()
     const listener = await listen(() => {
-      begun.pass()
-      return passed.then(() => new Response('done'))
+      begun.resolve()
+      return promise.then(() => new Response('done'))
     })
     const answer = fetch(listener.url)
-    await begun.passed
+    await begun.promise
     const closed = listener.close(10_000)
-    pass()
+    resolve()
     const answered = await answer
     expect(answered.headers.get('connection')).toBe('close')
     expect(await answered.text()).toBe('done')
     await closed
   })
 
-  it('answers who was on the way, on a connection that then ends', async () => {
-    const { passed, pass } = gate()
-    const begun = gate()
+  it('answers a request that was still arriving and then closes its connection', async () => {
+    const { promise, resolve } = deferred()
+    const begun = deferred()
     const listener = await listen(({ url }) => {
       if (!url.endsWith('/held')) return new Response('done')
-      begun.pass()
-      return passed.then(() => new Response('done'))
+      begun.resolve()
+      return promise.then(() => new Response('done'))
     })
     const [held, late] = [
       fetch(`${listener.url}/held`),
       await socketTo(listener, 'GET / HTTP/1.1\r\n'),
     ]
-    await begun.passed
+    await begun.promise
     const closed = listener.close(10_000)
     late.write('Host: x\r\n\r\n')
     const [answer] = (await once(late, 'data')) as [Buffer]
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close/i)
-    pass()
+    resolve()
     await Promise.all([held, closed])
   })
 
-  it('cuts off what is still under way at the end of the grace', async () => {
-    const begun = gate()
+  it('disconnects current requests at the end of the grace period', async () => {
+    const begun = deferred()
     const listener = await listen(() => {
-      begun.pass()
+      begun.resolve()
       return new Promise<Response>(() => {})
     })
     const answer = fetch(listener.url).catch((error: unknown) => error)
-    await begun.passed
+    await begun.promise
     await listener.close(50)
     expect(await answer).toBeInstanceOf(Error)
   })
 
-  it('does not wait for connections that were opened and left', async () => {
+  it('does not wait for connections without a complete request', async () => {
     const listener = await listen(() => new Response())
     const sockets = await Promise.all(
       Array.from({ length: 100 }, (_, i) => socketTo(listener, i % 2 ? 'GET / HT' : '')),
@@ -241,7 +241,7 @@ describe('closing the listener', () => {
     expect(new Set(await Promise.all(sockets.map(end)))).toEqual(new Set(['ended']))
   })
 
-  it('does not wait for kept-alive connections', async () => {
+  it('does not wait for idle connections', async () => {
     const listener = await listen(() => new Response('ok'))
     const socket = await socketTo(listener, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'data')

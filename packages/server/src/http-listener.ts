@@ -5,42 +5,42 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { OperatorError } from './operator-error.js'
-import { ownUrl } from './own-url.js'
+import { ownUrl } from './urls.js'
 
 export type Listener = {
-  /** Where it listens, with the port that it got. */
+  /** Contains the actual port. */
   readonly url: string
-  /** Takes no more connections; resolves when every request has its answer, or at the end of the grace with the rest cut off. */
+  /** Waits up to `graceMs` for the responses of current requests, then closes all connections. */
   close(graceMs: number): Promise<void>
 }
 
-/** For Hono's `fetch`: its handlers look there for the connection. */
+/** Hono's handlers use this to find the connection of a request. */
 export type Bindings = { readonly incoming: Pick<IncomingMessage, 'socket'> }
 
 export type ListenerOptions = {
   readonly host: string
   readonly port: number
-  /** The setting that `port` comes from, for the operator. */
+  /** The setting that contains `port`, for error messages. */
   readonly portVariable?: string
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>
   readonly limits?: Partial<typeof LIMITS>
   /**
-   * Lets node-server replace this process's global Request and Response by ones that it writes without a stream between, which
-   * saves some 35 µs a request. Only for a process that is nothing but this server: it changes them for everybody.
+   * Lets node-server replace the global Request and Response by faster ones (about 35 µs less per
+   * request). Use it only in a process that runs nothing but this server.
    */
   readonly overrideGlobalObjects?: boolean | undefined
 }
 
-/** Bounds on peers that dribble. A request's own time counts until its body is here; waiting for its answer is not limited. */
+/** Limits for slow peers. The time of a request ends when its body has arrived. */
 const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Longer than the 60 s after which load balancers commonly let go of an idle connection: they must be first.
+  // Load balancers commonly close an idle connection after 60 s. They must do so first.
   keepAliveTimeout: 65_000,
-  // Of a connection with nothing in either direction, such as one whose peer does not read its answer. Callers may wait for 10 min.
+  // Closes a connection without traffic in either direction. Callers can wait 10 min for an answer.
   stalledTimeout: 660_000,
   maxHeaderSize: 16 * 1024,
-  // How often the bounds are looked at: Node's 30 s would make 10 s mean 40.
+  // How often Node checks the limits. Its default of 30 s would turn 10 s into up to 40 s.
   connectionsCheckingInterval: 1_000,
 }
 const SWEEP_MS = 100
@@ -53,11 +53,11 @@ export async function openListener({
   limits,
   overrideGlobalObjects = false,
 }: ListenerOptions): Promise<Listener> {
-  // The name is for requests of HTTP/1.0 that have none. An address of IPv6 would make no URL.
+  // `hostname` is for HTTP/1.0 requests without a Host header. An IPv6 host would break their URL.
   const handle = getRequestListener(fetch, {
     overrideGlobalObjects,
     hostname: 'localhost',
-    errorHandler: unreadable,
+    errorHandler: badRequest,
   })
   const inFlight = new Set<ServerResponse>()
   let closing = false
@@ -69,7 +69,7 @@ export async function openListener({
   })
   function ended(this: ServerResponse): void {
     inFlight.delete(this)
-    // A body that was refused in the middle is paused for good, and the next request on this connection comes behind it.
+    // Reads the rest of a rejected body, because the next request follows it on the connection.
     if (!this.req.readableEnded) this.req.removeAllListeners('data').resume()
   }
   server.timeout = stalledTimeout
@@ -77,7 +77,7 @@ export async function openListener({
 
   async function close(graceMs: number): Promise<void> {
     closing = true
-    // Or its caller would send the next request on a connection that is closed in this moment.
+    // Tells each caller not to reuse a connection that is about to close.
     for (const response of inFlight) response.shouldKeepAlive = false
     const closed = once(server, 'close')
     server.close()
@@ -87,7 +87,7 @@ export async function openListener({
       await delay(SWEEP_MS)
     )
       server.closeIdleConnections()
-    // Also those that never sent a request: Node does not count them as idle.
+    // Includes connections without a request, which Node does not count as idle.
     server.closeAllConnections()
     await closed
   }
@@ -95,8 +95,8 @@ export async function openListener({
   return { url: ownUrl(host, (server.address() as AddressInfo).port), close }
 }
 
-/** For what cannot even be made a Request of; in the words of the API. */
-function unreadable(): Response {
+/** The API's error response to a request that cannot be parsed. */
+function badRequest(): Response {
   const requestId = randomUUID()
   return Response.json(
     {
@@ -123,10 +123,10 @@ function bindProblem(
   variable: string,
 ): string {
   if (code === 'EADDRINUSE')
-    return `port ${port} on ${host} is in use; set ${variable} to another (0: any free one)`
+    return `port ${port} on ${host} is in use; set ${variable} to another port (0 picks a free port)`
   if (code === 'EACCES')
-    return `this user may not listen on port ${port}; set ${variable} to one from 1024`
+    return `this user cannot listen on port ${port}; set ${variable} to 1024 or higher`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `HOST is ${host}, which is no address of this machine`
+    return `HOST must be an address of this machine; got ${host}`
   return `cannot listen on ${host}, port ${port}: ${message}`
 }

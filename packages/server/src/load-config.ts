@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { readConfig, type Config } from './config.js'
-import { envFileProblems } from './env-file.js'
 import { OperatorError } from './operator-error.js'
-import { unknownVariables } from './unknown-variables.js'
+import { envFileProblems, unknownVariables } from './setting-warnings.js'
 
-/** The settings of this process: its environment, and beneath it `.env` in the working directory. */
+/** Reads the settings from the environment and `.env`, and prints a warning for each ignored one. */
 export function loadConfig(): Config {
   for (const line of readEnvironment()) process.stderr.write(`${line}\n`)
   const config = readConfig(process.env)
@@ -13,19 +12,19 @@ export function loadConfig(): Config {
   return config.value
 }
 
-/** Brings `.env` into the environment; gives a line for each thing there that has no effect. */
+/** Adds the variables of `.env` to the environment, and returns a line for each ignored setting. */
 export function readEnvironment(): string[] {
   const text = readEnvFile()
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value
   return [...envFileProblems(text), ...unknownVariables(process.env)]
 }
 
-/** Without the mark that some editors put in front, which would become a part of the first name. */
+/** Removes a byte order mark, which would otherwise become part of the first name. */
 function readEnvFile(): string {
   try {
     return readFileSync('.env', 'utf8').replace(/^\uFEFF/, '')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw new OperatorError(`.env cannot be read: ${(error as Error).message}`, 2)
+    throw new OperatorError(`cannot read .env: ${(error as Error).message}`, 2)
   }
 }

@@ -16,7 +16,7 @@ function logged(fact: Fact): unknown[] {
   return lines
 }
 
-describe('the log of facts', () => {
+describe('the telemetry log', () => {
   it.each<['info' | 'warn' | 'error', Fact]>([
     ['info', { name: 'message.accepted', attached: false }],
     ['info', { name: 'run.finished', state: 'responded' }],
@@ -35,7 +35,7 @@ describe('the log of facts', () => {
     expect(logged({ name, ...details })).toEqual([[level, details, name]])
   })
 
-  it('gives instants as people read them, and durations as they are', () => {
+  it('formats instants as ISO 8601 and keeps durations', () => {
     expect(
       logged({
         name: 'delivery.attempted',
@@ -59,7 +59,7 @@ describe('the log of facts', () => {
   })
 })
 
-it('writes lines for a person without what a terminal would obey', () => {
+it('the plain logger removes control characters', () => {
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   plainLogger('warn').warn(
     { line: 'red \u001B[31m\u009B2J', err: new Error('no\u0007') },

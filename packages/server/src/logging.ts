@@ -7,9 +7,9 @@ import {
   type LevelWithSilent,
   type Logger as PinoLogger,
 } from 'pino'
-import { harmless } from './harmless.js'
+import { printable } from './terminal.js'
 
-/** What the server needs of a logger: an object of details first, a text second. */
+/** The part of pino's interface that the server uses. */
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> &
   Partial<Pick<PinoLogger, 'isLevelEnabled'>>
 
@@ -19,21 +19,22 @@ const OPTIONS = {
   formatters: { level: (level: string) => ({ level }) },
 }
 
-/** Of lines that could not be written yet, in bytes; what comes on top of that is dropped. */
-const MOST_UNWRITTEN = 16 * 1024 * 1024
+/** Lines beyond this many unwritten bytes are dropped. */
+const MAX_UNWRITTEN_BYTES = 16 * 1024 * 1024
 
 /**
- * A JSON object a line, to stdout. Written behind the event loop's back; what is left is written at exit. A log that cannot be written, as
- * on a full disk, ends nothing: it goes on when it can, with the lines that were kept.
+ * Writes one JSON object per line to stdout, asynchronously, and the rest at exit.
+ * If writing fails, as on a full disk, the server continues. The log resumes when it can,
+ * with the buffered lines.
  */
 export function jsonLogger(level: LevelWithSilent): PinoLogger {
-  const log = destination({ dest: 1, sync: false, maxLength: MOST_UNWRITTEN })
+  const log = destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES })
   const { flushSync } = log
   log.once('error', ({ message }: Error) =>
-    process.stderr.write(`the log cannot be written: ${message}\n`),
+    process.stderr.write(`cannot write the log: ${message}\n`),
   )
   log.on('error', () => {
-    log.flushSync = () => undefined // it would try until it succeeds, and at the exit nothing else happens meanwhile
+    log.flushSync = () => undefined // the original would block the exit until it succeeds
   })
   log.on('drain', () => {
     log.flushSync = flushSync
@@ -41,11 +42,11 @@ export function jsonLogger(level: LevelWithSilent): PinoLogger {
   return pino({ ...OPTIONS, level }, log)
 }
 
-/** Lines for a person, to stderr: stdout is for what was asked for. Programs and remote agents have their words in them. */
+/** Writes readable lines to stderr. A line can contain text from programs and remote agents. */
 export const plainLogger = (level: LevelWithSilent): PinoLogger =>
   pino(
     { ...OPTIONS, level },
-    { write: (line) => void process.stderr.write(harmless(plainLine(line))) },
+    { write: (line) => void process.stderr.write(printable(plainLine(line))) },
   )
 
 export const silentLogger: Logger = pino({ level: 'silent' })
@@ -66,7 +67,7 @@ function plainLine(json: string): string {
   return err?.stack === undefined ? `${line}\n` : `${line}\n${err.stack}\n`
 }
 
-/** One line for each fact. Facts hold no text of messages and no secrets (see the port), so nothing is taken out here. */
+/** Logs one line per fact. Facts contain no message text and no secrets (see the port). */
 export const logTelemetry = (logger: Logger): Telemetry => ({
   record: (fact) => {
     const level = levelOf(fact)
@@ -76,7 +77,7 @@ export const logTelemetry = (logger: Logger): Telemetry => ({
   },
 })
 
-/** Instants, by whose name the vocabulary makes them known, as ISO 8601. */
+/** Formats instants as ISO 8601. Their names end in `At`. */
 const withReadableTimes = (details: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(details).map(([key, value]) => [
@@ -85,7 +86,7 @@ const withReadableTimes = (details: Readonly<Record<string, unknown>>): Record<s
     ]),
   )
 
-/** How much what programs print matters is not for this server to weigh: all of it gets the same level. */
+/** Logs all output of programs at one level, because the server cannot judge its importance. */
 export const logProgram =
   (logger: Logger, level: 'info' | 'warn' = 'info'): ProgramLog =>
   (details, text) =>

@@ -5,7 +5,7 @@ import type { Metrics } from './metrics.js'
 
 type Place = { readonly host: string; readonly port: number | undefined }
 
-/** A port that serves `/metrics` and nothing else, to everybody who reaches it. */
+/** Serves only `/metrics` on its own port, without authentication. */
 export async function openMetricsListener(
   { host, port }: Place,
   service: MessagingService,

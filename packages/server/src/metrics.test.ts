@@ -15,7 +15,7 @@ const service = {
   now: () => NOW,
 }
 
-/** What is not zero, without what Node and the process add, and without the buckets. */
+/** The service's metrics that are not zero, without histogram buckets. */
 async function shown(...facts: Fact[]): Promise<string[]> {
   const metrics = createMetrics()
   for (const fact of facts) metrics.telemetry.record(fact)
@@ -59,7 +59,7 @@ describe('the metrics', () => {
     )
   })
 
-  it('count attempts by outcome and class, with their time, and the deliveries that they ended', async () => {
+  it('count attempts by outcome and class, their duration, and finished deliveries', async () => {
     const attempted = {
       name: 'delivery.attempted',
       durationMs: 250,
@@ -103,7 +103,7 @@ describe('the metrics', () => {
     )
   })
 
-  it('show what is open and since when, and what this process has in hand', async () => {
+  it('show the backlog of the storage and the load of this process', async () => {
     expect(await shown()).toEqual([
       'agent_messaging_in_flight{of="runs"} 8',
       'agent_messaging_in_flight{of="attempts"} 9',
@@ -123,7 +123,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('show nothing of a storage that is away, rather than what was', async () => {
+  it('omit the backlog while the storage is unavailable', async () => {
     const metrics = createMetrics()
     await metrics.read(service)
     const away = () => errAsync({ kind: 'unavailable', reason: 'away' } as const)
@@ -135,7 +135,7 @@ describe('the metrics', () => {
     )
   })
 
-  it('have the process and its event loop in them', async () => {
+  it('include the process and its event loop', async () => {
     const { text, contentType } = await createMetrics().read(service)
     expect(text).toContain('nodejs_eventloop_lag_p99_seconds')
     expect(text).toContain('process_resident_memory_bytes')

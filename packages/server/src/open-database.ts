@@ -8,23 +8,24 @@ import {
   openPostgresStorage,
   postgresLeaseKeeper,
   postgresSignal,
+  readPostgresSchema,
 } from '@org/agent-messaging-postgres'
-import { openSqliteStorage, sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
-import { isPostgresUrl } from './database-url.js'
+import { openSqliteStorage, readSqliteSchema, sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
 import { OperatorError } from './operator-error.js'
+import { isPostgresUrl } from './urls.js'
 
 export type OpenOptions = {
-  /** Of PostgreSQL behind a pooler of transactions: the way past it. */
+  /** URL of the same PostgreSQL database that bypasses a transaction pooler. */
   readonly directUrl?: string | undefined
   /** The policy's `runLeaseMs`. */
   readonly leaseMs: number
-  /** Hears why a helper of the storage does not do its work, once until it does again. */
+  /** Called once when a helper of the storage stops working, and again after it has recovered. */
   readonly onError: (worker: 'leaseKeeper' | 'signal', reason: string) => void
-  /** Hears, once, that the storage was found damaged while it was in use. */
-  readonly onDamage?: (sentence: string) => void
+  /** Called once when an open database turns out to be damaged. */
+  readonly onDamage?: (reason: string) => void
 }
 
-/** The storage, and what a database does for the service beside it. */
+/** The storage, with the helpers that the kind of database provides. */
 export type Database = {
   readonly storage: Storage
   readonly leaseKeeper?: LeaseKeeper
@@ -33,12 +34,26 @@ export type Database = {
   close(): Promise<void>
 }
 
-/** Rejects with an `OperatorError` that says in a line why it cannot be opened. */
-export async function openDatabase(database: string, options: OpenOptions): Promise<Database> {
+/** Opens the database and migrates its schema. Rejects with an `OperatorError`. */
+export const openDatabase = (database: string, options: OpenOptions): Promise<Database> =>
+  asOperatorError(() =>
+    isPostgresUrl(database) ? openPostgres(database, options) : openSqlite(database, options),
+  )
+
+/** Version 0 means that the database has no schema yet. */
+export type SchemaVersion = { readonly version: number; readonly newest: number }
+
+/** Reads the schema version without changing the database. Rejects with an `OperatorError`. */
+export const schemaVersion = (database: string): Promise<SchemaVersion> =>
+  asOperatorError(() =>
+    isPostgresUrl(database)
+      ? readPostgresSchema({ connectionString: database })
+      : readSqliteSchema(database),
+  )
+
+async function asOperatorError<T>(work: () => T | Promise<T>): Promise<T> {
   try {
-    return await (isPostgresUrl(database)
-      ? openPostgres(database, options)
-      : openSqlite(database, options))
+    return await work()
   } catch (error) {
     throw new OperatorError(error instanceof Error ? error.message : String(error))
   }

@@ -1,7 +1,10 @@
-import type { ResultAsync } from 'neverthrow'
 import type { Invalid } from '@org/agent-messaging-core'
+import type { ResultAsync } from 'neverthrow'
 
-/** What stops a start or a command, told to the operator in lines without a stack. Exit code 2: what was asked or set is wrong. */
+/**
+ * Ends a start or a command with a message for the operator, without a stack trace.
+ * Exit code 2 means invalid usage or settings; 1 means any other failure.
+ */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
   readonly exitCode: 1 | 2
@@ -14,34 +17,29 @@ export class OperatorError extends Error {
 
 type Failure = Invalid | { readonly kind: string; readonly reason?: string }
 
-/** The value, or an OperatorError that says what could not be done and why. */
-export async function orFail<T>(result: ResultAsync<T, Failure>, what: string): Promise<T> {
+/** Returns the value, or throws an OperatorError of the form `<failure>: <reason>`. */
+export async function orFail<T>(result: ResultAsync<T, Failure>, failure: string): Promise<T> {
   const settled = await result
   if (settled.isOk()) return settled.value
-  throw new OperatorError(`${what}: ${reasonOf(settled.error)}`)
+  throw new OperatorError(`${failure}: ${reasonOf(settled.error)}`)
 }
 
 function reasonOf(failure: Failure): string {
   if ('issues' in failure)
     return failure.issues
-      .map(({ path, message }) => `${path} ${message}${hintOn(message)}`)
+      .map(({ path, message }) => `${path} ${message}${hintFor(message)}`)
       .join('; ')
   if ('reason' in failure && failure.reason !== undefined) return failure.reason
-  if (failure.kind === 'agent_not_stopped')
-    return 'its runtime can only be changed while it is stopped'
+  if (failure.kind === 'agent_not_stopped') return 'stop the agent before you change its runtime'
   if (failure.kind === 'too_many_keys')
-    return 'the project has as many good keys as it may have; `keys revoke` ends one, and `keys list` shows them'
-  const [, missing] = /^(.*)_not_found$/.exec(failure.kind) ?? []
-  return missing === undefined
-    ? failure.kind.replaceAll('_', ' ')
-    : `there is no such ${missing.replaceAll('_', ' ')}`
+    return 'the project has the maximum number of valid keys; see `keys list` and `keys revoke`'
+  return failure.kind.replaceAll('_', ' ') // such as `agent not found`
 }
 
-/** What only an operator can do about what a caller of the API is told in the same words. */
-function hintOn(message: string): string {
-  if (/private or reserved address/.test(message))
-    return ' (SERVICE_WEBHOOK_ALLOWED_CIDRS allows some)'
+/** The setting or option with which an operator can avoid the error. */
+function hintFor(message: string): string {
+  if (/private or reserved address/.test(message)) return ' (see SERVICE_WEBHOOK_ALLOWED_CIDRS)'
   return /^(?:handler|program) must be one of/.test(message)
-    ? ' (--agents <file> adds others, here and when the server is started)'
+    ? ' (add others with --agents <file>, here and at server start)'
     : ''
 }

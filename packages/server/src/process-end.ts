@@ -1,10 +1,10 @@
-import type { RunningServer } from './server.js'
 import type { Logger } from './logging.js'
+import type { RunningServer } from './server.js'
 
-/** Ctrl-C reaches the process from the terminal and again from npm, at once: within this time two signals are one. */
+/** Under npm, one Ctrl-C sends two signals. Signals within this time count as one. */
 const SAME_SIGNAL_MS = 500
 
-/** Drains on SIGTERM or SIGINT, or when its terminal is closed, and exits with 0; a second signal exits with 1 at once. */
+/** Stops the server on SIGTERM, SIGINT or SIGHUP and exits with 0. A second signal exits with 1. */
 export function stopOnSignal(server: RunningServer, graceMs: number, logger: Logger): void {
   let stoppingSince: number | undefined
   const stop = (signal: string): void => {
@@ -13,12 +13,12 @@ export function stopOnSignal(server: RunningServer, graceMs: number, logger: Log
     stoppingSince = Date.now()
     const { runs } = server.service.load()
     logger.info({ signal, graceMs, runs }, 'stopping')
-    // A warning, so that whoever waits at a terminal sees it too.
+    // A warning, because `dev` does not log lower levels.
     if (runs > 0) {
       const until = new Date(stoppingSince + graceMs).toISOString()
       logger.warn(
         { runs, until },
-        'runs under way are waited for; a second Ctrl-C (SIGINT or SIGTERM) ends at once',
+        'waiting for runs to finish; a second Ctrl-C (SIGINT or SIGTERM) exits at once',
       )
     }
     server.stop({ graceMs }).then(
@@ -32,12 +32,12 @@ export function stopOnSignal(server: RunningServer, graceMs: number, logger: Log
   process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop)
 }
 
-/** A defect: nothing is known about this process any more, so it ends. What it was doing is done again after its leases. */
+/** Exits on an unexpected error. Another process repeats the unfinished work after its leases. */
 export function exitOnDefect(logger: Logger): void {
   process.on('uncaughtException', exitOn(logger)).on('unhandledRejection', exitOn(logger))
 }
 
 const exitOn = (logger: Logger) => (error: unknown) => {
-  logger.error({ err: error }, 'the process ends on an error that nobody handled')
+  logger.error({ err: error }, 'exiting because of an unhandled error')
   process.exit(1)
 }

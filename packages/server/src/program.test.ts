@@ -4,9 +4,10 @@ import { createProgram, exitCodeOf } from './program.js'
 
 type Ended = { readonly code: number; readonly out: string; readonly said: string }
 
-/** A command line, its words separated by single spaces. */
+/** Runs a command line whose words are separated by single spaces. */
 async function run(line: string): Promise<Ended> {
-  let [out, said] = ['', '']
+  let out = ''
+  let said = ''
   const program = createProgram({
     writeOut: (text) => (out += text),
     writeErr: (text) => (said += text),
@@ -30,21 +31,21 @@ describe('the command line', () => {
     ['agents list extra', /too many arguments/],
     ['keys create web', /required option '--permission <permission>' not specified/],
     ['keys create web --permission everything', /Allowed choices are project:message, .*, all\./],
-    ['keys create web --permission all --expires-at soon', /It takes an instant such as/],
-    ['agents create x', /an agent needs one of --handler, /],
+    ['keys create web --permission all --expires-at soon', /Expected a time such as/],
+    ['agents create x', /an agent requires --handler, /],
     ['agents create x --handler echo --url http://x', /cannot be used with option/],
-    ['agents create x --handler echo --concurrency many', /It takes a whole number/],
-    ['listen --port 70000', /It takes a port/],
-    ['deliveries list --limit 0', /It takes a whole number, 1 to 999999999/],
-    ['deliveries list --limit 9999999999', /It takes a whole number, 1 to 999999999/],
-    ['listen --status 42', /It takes a status that ends a request, 200 to 599/],
-    ['listen --status 600', /It takes a status/],
-  ])('ends with 2 and says what is wrong: %s', async (line, said) => {
+    ['agents create x --handler echo --concurrency many', /Expected a whole number/],
+    ['listen --port 70000', /Expected a port/],
+    ['deliveries list --limit 0', /Expected a whole number from 1 to 999999999/],
+    ['deliveries list --limit 9999999999', /Expected a whole number from 1 to 999999999/],
+    ['listen --status 42', /Expected a final status code from 200 to 599/],
+    ['listen --status 600', /Expected a final status code/],
+  ])('exits with 2 and an error message: %s', async (line, said) => {
     expect(await run(line)).toEqual({ code: 2, out: '', said: expect.stringMatching(said) })
   })
 
   it.each(['--help', 'help agents', 'agents --help', 'agents create --help', '--version'])(
-    'ends with 0: %s',
+    'exits with 0: %s',
     async (line) => {
       expect(await run(line)).toMatchObject({
         code: 0,
@@ -60,7 +61,7 @@ describe('the command line', () => {
       : below.map((names) => [command.name(), ...names])
   }
   it.each(leaves(createProgram()).map(([, ...names]) => names.join(' ')))(
-    'has an example in the help of %s',
+    'shows an example in the help of %s',
     async (line) => {
       expect((await run(`${line} --help`)).out).toMatch(
         new RegExp(`Examples?:\\n {2}\\$ .*agent-messaging ${line}`),

@@ -19,11 +19,12 @@ const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { version: string }
 
-const OF_ALL = `
-Commands that show or change something work on the database of SERVICE_DATABASE_URL, or on the one that dev made in data/, also while
-a server runs on it; send talks to a running server. All settings come from the environment and from .env: agent-messaging config.
+const NOTES = `
+Most commands open the database in SERVICE_DATABASE_URL, or else the one that dev created in data/.
+All except copy and restore also work while a server uses the database. send calls a running server.
+Settings come from the environment and from .env. To list them, run: agent-messaging config
 
-Exit codes: 0 done, 1 it could not be done, 2 the command or a setting is wrong. What goes wrong is told on stderr in a sentence.
+Exit codes: 0 success, 1 failure, 2 invalid command or setting. Errors are printed to stderr.
 
 Examples:
   $ agent-messaging dev
@@ -31,17 +32,17 @@ Examples:
   $ agent-messaging doctor
 `
 
-/** The command line. Help and complaints about usage go to `output`; stdout and stderr unless given. */
+/** The command line. Help and usage errors go to `output`, by default stdout and stderr. */
 export function createProgram(output: OutputConfiguration = {}): Command {
   const program = new Command('agent-messaging')
     .description(
       'Send messages to agents, durably; deliver their answers as signed, retried webhooks.',
     )
     .version(version)
-    .showHelpAfterError('(--help tells more)')
+    .showHelpAfterError('(run with --help for usage)')
     .configureOutput(output)
-    .addHelpText('after', OF_ALL)
-    .exitOverride() // else it would exit by itself, with 1 for everything
+    .addHelpText('after', NOTES)
+    .exitOverride() // otherwise commander ends the process, always with exit code 1
   addServe(program)
   addProjects(program)
   addKeys(program)
@@ -58,7 +59,7 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   return program
 }
 
-/** 0 done, 1 failed, 2 wrong usage or configuration. What commander throws it has told already. */
+/** 0 success, 1 failure, 2 invalid usage or settings. */
 export function exitCodeOf(error: unknown): 0 | 1 | 2 {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   return error instanceof OperatorError ? error.exitCode : 1

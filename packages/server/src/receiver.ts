@@ -1,53 +1,49 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import { harmless } from './harmless.js'
+import { printable } from './terminal.js'
 
 export type ReceiverOptions = {
-  /** The webhook's secret, as create or rotate showed it; without it signatures are not checked. */
+  /** The webhook's secret. Without a secret, signatures are not checked. */
   readonly secret?: string | undefined
-  /** What genuine deliveries are answered with; 200 unless given. Forged ones get 401, as from any receiver. */
+  /** Status of the response to a valid delivery. Default: 200. An invalid one always gets 401. */
   readonly status?: number | undefined
-  /** Gets a few lines for each delivery. */
+  /** Receives a few lines of text for each delivery. */
   readonly print: (lines: string) => void
 }
 
-const WRONG = 'SIGNATURE WRONG for this secret'
-const TOO_LONG = 'REFUSED: it has more than 8 MiB'
-const UNCHECKED = 'signature not checked (no secret is given)'
-const REFUSALS: ReadonlyMap<string, number> = new Map([
-  [WRONG, 401],
+const INVALID = 'SIGNATURE INVALID for this secret'
+const TOO_LONG = 'REJECTED: the body exceeds 8 MiB'
+const UNCHECKED = 'signature not checked (no secret was given)'
+const ERROR_STATUS: ReadonlyMap<string, number> = new Map([
+  [INVALID, 401],
   [TOO_LONG, 413],
 ])
-/** More than a server ever sends: an answer of a million characters has six million bytes as JSON, at most. */
+/** Larger than any delivery: an answer of a million characters has at most 6 MB as JSON. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 
-/** A receiver of webhooks for development: prints each delivery with the verdict on its signatures. */
+/** A webhook receiver for development. Checks the signatures of each delivery and prints it. */
 export function createReceiver({ secret, status = 200, print }: ReceiverOptions): Server {
   return createServer((request, response) => {
     bodyOf(request).then(
       (body) => {
-        const { event, delivery } = namedHeaders(request.headers)
-        const verdict =
-          body === undefined
-            ? TOO_LONG
-            : secret === undefined
-              ? UNCHECKED
-              : verdictOn(request.headers, body, secret)
-        // Any page in a browser of this machine can send something here.
-        const shown = body === undefined ? '' : `${pretty(body.toString())}\n`
-        print(
-          harmless(
-            `${new Date().toISOString().slice(11, 19)}  ${event}  delivery ${delivery}  ${verdict}\n${shown}`,
-          ),
-        )
-        response.writeHead(REFUSALS.get(verdict) ?? status).end()
+        const result = check(request.headers, body, secret)
+        // Any web page in a local browser can send requests to this receiver.
+        print(printable(report(request.headers, body, result)))
+        response.writeHead(ERROR_STATUS.get(result) ?? status).end()
       },
       () => response.destroy(),
     )
   })
 }
 
-/** Undefined for one that is too long. It is read to its end all the same, so that its sender gets the answer. */
+function report(headers: IncomingHttpHeaders, body: Buffer | undefined, result: string): string {
+  const time = new Date().toISOString().slice(11, 19)
+  const { event, delivery } = namedHeaders(headers)
+  const shown = body === undefined ? '' : `${pretty(body.toString())}\n`
+  return `${time}  ${event}  delivery ${delivery}  ${result}\n${shown}`
+}
+
+/** Undefined if the body is too long. Reads it to the end, so that the sender gets the response. */
 async function bodyOf(request: AsyncIterable<Buffer>): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let length = 0
@@ -59,7 +55,7 @@ async function bodyOf(request: AsyncIterable<Buffer>): Promise<Buffer | undefine
   return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined
 }
 
-/** The prefix of these three is the choice of the sender's operator. */
+/** The headers whose prefix the sender's operator chooses. */
 function namedHeaders(headers: IncomingHttpHeaders): {
   event: string
   delivery: string
@@ -74,26 +70,38 @@ function namedHeaders(headers: IncomingHttpHeaders): {
   return { event: read('event'), delivery: read('delivery'), signature: read(ending) }
 }
 
+function check(
+  headers: IncomingHttpHeaders,
+  body: Buffer | undefined,
+  secret: string | undefined,
+): string {
+  if (body === undefined) return TOO_LONG
+  if (secret === undefined) return UNCHECKED
+  return isGenuine(headers, body, secret) ? 'signature valid' : INVALID
+}
+
 /**
- * Checks both signatures as any receiver would: over the bytes as they came, before anything parses them. One is keyed with
- * the secret's characters; the other, of Standard Webhooks, with its decoded bytes, and covers the id and the time too. Two of the latter
- * come while a rotation goes on: the former is then keyed with the old secret, and ours may be the new one.
+ * Checks both signatures over the raw body. The key of the first is the text of the secret.
+ * The key of the second (Standard Webhooks) is the decoded secret, and it covers id and time too.
+ * During a rotation, the first uses the old secret and there are two of the second. Then only the
+ * second counts.
  */
-function verdictOn(headers: IncomingHttpHeaders, body: Buffer, secret: string): string {
+function isGenuine(headers: IncomingHttpHeaders, body: Buffer, secret: string): boolean {
   const plain = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   const head = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.`
   const standard = `v1,${createHmac('sha256', key).update(head).update(body).digest('base64')}`
   const given = String(headers['webhook-signature']).split(' ')
   const isRotating = given.length > 1
-  const isGood =
+  return (
     (isRotating || equal(namedHeaders(headers).signature, plain)) &&
     given.some((one) => equal(one, standard))
-  return isGood ? 'signature valid' : WRONG
+  )
 }
 
 function equal(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  const a = Buffer.from(given)
+  const b = Buffer.from(expected)
   return a.length === b.length && timingSafeEqual(a, b)
 }
 

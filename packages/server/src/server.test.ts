@@ -17,7 +17,7 @@ import { createServer, type RunningServer, type ServerOptions } from './server.j
 const KEY = 'an-api-key-for-the-tests'
 const CRON_SECRET = 'a-cron-secret'
 
-/** An agent as a program, in a few lines. */
+/** A minimal agent program. */
 const SHOUT = `
   const say = (message) => console.log(JSON.stringify(message))
   say({ type: 'ready', protocol: 1 })
@@ -70,8 +70,8 @@ async function createAgent(
 const send = (server: RunningServer, agent: string, message: string): Promise<Response> =>
   call(server, `/v1/agents/${agent}/messages`, { sessionId: 's', message })
 
-describe('a server made in code', () => {
-  it('leaves nothing open when it cannot be made', async () => {
+describe('createServer', () => {
+  it('closes the database if it fails', async () => {
     await expect(serve({ addresses: { allowedCidrs: ['10/8'] } })).rejects.toThrow(
       '"10/8" is not a CIDR',
     )
@@ -79,7 +79,7 @@ describe('a server made in code', () => {
     expect(storage.alone).toBe(true)
     await storage.close()
   })
-  it('answers with the functions that it was given, and with the built-in echo', async () => {
+  it('runs the given agent functions and the built-in echo', async () => {
     const server = await serve({ agents: { shout: ({ message }) => message.toUpperCase() } })
     await createAgent(server, 'shout')
     await createAgent(server, 'echo')
@@ -93,7 +93,7 @@ describe('a server made in code', () => {
     })
   })
 
-  it('answers with the programs that it was given, and logs what they print', async () => {
+  it('runs the given programs and logs their output', async () => {
     const lines: unknown[] = []
     const logger: Logger = {
       ...silentLogger,
@@ -120,7 +120,7 @@ describe('a server made in code', () => {
     })
   })
 
-  it('has no agents that are programs when it was given none', async () => {
+  it('rejects program agents if no programs are given', async () => {
     const refused = await call(await serve(), '/v1/agents', {
       name: 'sh',
       runtime: { kind: 'process', program: 'sh' },
@@ -128,7 +128,7 @@ describe('a server made in code', () => {
     expect(refused.status).toBe(400)
   })
 
-  it('hands its facts to the telemetry that it was given', async () => {
+  it('reports facts to the given telemetry', async () => {
     const names: string[] = []
     const telemetry: Telemetry = { record: ({ name }) => void names.push(name) }
     const server = await serve({ telemetry })
@@ -139,7 +139,7 @@ describe('a server made in code', () => {
     )
   })
 
-  it('is not ready once it met damage in its file, and logs what to do', async () => {
+  it('is not ready after it has read a damaged page, and logs how to recover', async () => {
     const first = await serve()
     await createAgent(first, 'echo')
     await send(first, 'echo', 'a needle')
@@ -158,7 +158,7 @@ describe('a server made in code', () => {
     })
   })
 
-  it('tells HTTP agents where to call back', async () => {
+  it('sends a callback URL to HTTP agents', async () => {
     const asked: unknown[] = []
     const agent = createHttpServer((request, response) => {
       void json(request).then((body) => {
@@ -186,14 +186,16 @@ describe('a server made in code', () => {
     agent.close()
   })
 
-  it('lets go of a caller who hangs up, and of no other', async () => {
+  it('stops waiting for a caller that disconnects, and only for that one', async () => {
     const server = await serve({ agents: { never: () => new Promise<never>(() => undefined) } })
     await createAgent(server, 'never')
     const leaving = new AbortController()
     const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
     const ask = (sessionId: string, signal?: AbortSignal) =>
       fetch(`${server.url}/v1/agents/never/messages`, {
-        ...{ method: 'POST', headers, body: JSON.stringify({ sessionId, message: 'hello' }) },
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ sessionId, message: 'hello' }),
         ...(signal && { signal }),
       })
     const [left, stayed] = [ask('leaves', leaving.signal), ask('stays')]
@@ -205,7 +207,7 @@ describe('a server made in code', () => {
     expect((await stayed).status).toBe(202)
   })
 
-  it('without workers leaves all work to the cron route', async () => {
+  it('leaves all background work to the cron route without workers', async () => {
     const server = await serve({ worker: false, policy: { syncWaitMs: 0 } })
     const cron = async () =>
       expect((await call(server, '/api/cron/webhooks', undefined, CRON_SECRET)).status).toBe(200)
@@ -228,7 +230,7 @@ describe('a server made in code', () => {
     expect(await stateOf()).toMatchObject({ state: 'responded' })
   })
 
-  it('stops once, however often it is asked to', async () => {
+  it('stops once, even if stop is called twice', async () => {
     const server = await serve()
     const first = server.stop()
     expect(server.stop()).toBe(first)
@@ -240,11 +242,11 @@ describe('a server made in code', () => {
 describe('the metrics of a server', () => {
   const metricsOf = (server: RunningServer, key: string) => call(server, '/metrics', undefined, key)
 
-  it('are not there unless they are asked for', async () => {
+  it('are off by default', async () => {
     expect((await metricsOf(await serve(), KEY)).status).toBe(404)
   })
 
-  it('tell what happened, to who has the token', async () => {
+  it('are readable with the token', async () => {
     const server = await serve({ metricsToken: 'a-token' })
     await createAgent(server, 'echo')
     await send(server, 'echo', 'hello')
@@ -257,7 +259,7 @@ describe('the metrics of a server', () => {
     )
   })
 
-  it('are open on a port of their own, with nothing else, until the stop', async () => {
+  it('have their own port until the server stops', async () => {
     const server = await serve({ metricsPort: 0 })
     const url = server.metricsUrl ?? ''
     expect(url).not.toContain(server.url)
@@ -268,7 +270,7 @@ describe('the metrics of a server', () => {
     await expect(fetch(url)).rejects.toThrow('fetch failed')
   })
 
-  it('name the setting of a port that is taken, and leave the other port free', async () => {
+  it('name the setting of a port in use, and release the other port', async () => {
     const other = createHttpServer().listen(0, '127.0.0.1')
     onTestFinished(() => void other.close())
     await once(other, 'listening')
@@ -284,19 +286,19 @@ describe('the metrics of a server', () => {
 })
 
 describe('the start of a server', () => {
-  it('stops at another master key than the database was begun with', async () => {
+  it('fails if the master key does not match the database', async () => {
     await (await serve()).stop()
     const other = serve({ masterKey: Buffer.alloc(32, 2) })
     await expect(other).rejects.toEqual(
       new OperatorError(
-        'SERVICE_MASTER_KEY is not the key that this database is sealed with; it takes that one',
+        'SERVICE_MASTER_KEY does not match this database; set it to the key that encrypted the database',
         2,
       ),
     )
     await expect(other).rejects.toMatchObject({ exitCode: 2 })
   })
 
-  it('stops at a port in use, and leaves the database to the server that has it', async () => {
+  it('fails if the port is in use, and does not disturb the server on that port', async () => {
     const server = await serve()
     await createAgent(server, 'echo')
     await expect(serve({ port: Number(new URL(server.url).port) })).rejects.toThrow(
@@ -305,7 +307,7 @@ describe('the start of a server', () => {
     expect((await send(server, 'echo', 'hello')).status).toBe(200)
   })
 
-  it('stops at a database whose folder is missing', async () => {
+  it('fails if the folder of the database is missing', async () => {
     await expect(
       serve({ databasePath: path.join(root, 'missing', 'service.db') }),
     ).rejects.toMatchObject({
@@ -314,7 +316,7 @@ describe('the start of a server', () => {
     })
   })
 
-  it('makes the project and the key of the environment once, however many servers start together', async () => {
+  it('creates the project and the bootstrap key once, even if several servers start together', async () => {
     const servers = await Promise.all([serve(), serve(), serve(), serve()])
     const [first] = servers
     const projects = (await first.service.projects.list({ limit: 100 }))._unsafeUnwrap().data
@@ -326,7 +328,7 @@ describe('the start of a server', () => {
     for (const server of servers) expect((await call(server, '/v1/agents')).status).toBe(200)
   })
 
-  it('uses a project "default" that was made before', async () => {
+  it('uses an existing project "default"', async () => {
     const without = await serve({ bootstrapApiKey: undefined })
     const made = (await without.service.projects.create({ name: 'default' }))._unsafeUnwrap()
     const server = await serve()
@@ -345,7 +347,7 @@ describe('the start of a server', () => {
     }
   }
 
-  it('warns of a key of the environment that was revoked', async () => {
+  it('warns about a revoked bootstrap key', async () => {
     const { service } = await serve()
     const { id, projectId } = (await service.keys.authenticate(KEY))._unsafeUnwrap()
     await service.keys.revoke(projectId, id)
@@ -355,7 +357,7 @@ describe('the start of a server', () => {
     expect((await call(server, '/v1/agents')).status).toBe(401)
   })
 
-  it('says what to do when the project has no room for the key of the environment, and starts with one that it has', async () => {
+  it('fails if the project has the maximum number of keys, but accepts an existing key', async () => {
     const full = { policy: { limits: { ...defaultLimits, keysPerProject: 1 } } }
     await (await serve(full)).stop()
     await (await serve(full)).stop()
@@ -363,22 +365,19 @@ describe('the start of a server', () => {
       serve({ ...full, bootstrapApiKey: 'another-api-key-for-the-tests' }),
     ).rejects.toEqual(
       new OperatorError(
-        'the API key of the start cannot be made: the project has as many good keys as it may have; `keys revoke` ends one, and `keys list` shows them',
+        'cannot create the bootstrap API key: the project has the maximum number of valid keys; see `keys list` and `keys revoke`',
       ),
     )
   })
 
-  it('warns of a key that the environment had before, until it is revoked', async () => {
+  it('warns about an earlier bootstrap key until it is revoked', async () => {
     const { service } = await serve()
     const { id, projectId } = (await service.keys.authenticate(KEY))._unsafeUnwrap()
     const { logger, warnings } = warned()
     const changed = { logger, bootstrapApiKey: 'another-api-key-for-the-tests' }
     await serve(changed)
     expect(warnings.splice(0)).toEqual([
-      [
-        { keyId: id },
-        'a bootstrap API key of an earlier start is still good: `keys revoke` ends it',
-      ],
+      [{ keyId: id }, 'an earlier bootstrap API key is still valid; revoke it with `keys revoke`'],
     ])
     await service.keys.revoke(projectId, id)
     await serve(changed)

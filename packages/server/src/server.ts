@@ -12,52 +12,57 @@ import { openMetricsListener } from './metrics-listener.js'
 import { wire, type Wiring, type WiringOptions } from './wiring.js'
 
 export type ServerOptions = WiringOptions & {
-  /** 3000 unless given; 0 takes any free one. */
+  /** Default: 3000. 0 picks a free port. */
   readonly port?: number | undefined
-  /** 127.0.0.1 unless given. */
+  /** Default: 127.0.0.1. */
   readonly host?: string | undefined
-  /** For a process that is nothing but this server; see the listener. */
+  /** For a process that runs only this server. See `ListenerOptions`. */
   readonly overrideGlobalObjects?: boolean | undefined
-  /** Where others reach this server, or what makes that of where it listens. Runtimes that answer later are told it. */
+  /** URL at which others reach this server. Agents receive it for their callbacks. */
   readonly publicUrl?: string | ((ownUrl: string) => string) | undefined
-  /** Opens `/api/cron/webhooks`; without it that route is closed. */
+  /** Bearer token for `/api/cron/webhooks`. Without a token, the route refuses all calls. */
   readonly cronSecret?: string | undefined
-  /** How long one call of that route may take: 10 s unless given. */
+  /** Time limit of one call of the cron route. Default: 10 s. */
   readonly cronBudgetMs?: number | undefined
-  /** Opens `/metrics` to who sends this as a bearer token; `openMetrics` opens it to everybody. Without either it is not there. */
+  /** Serves `/metrics` to callers with this bearer token. */
   readonly metricsToken?: string | undefined
+  /** Serves `/metrics` without a token. */
   readonly openMetrics?: boolean | undefined
-  /** A port of its own for `/metrics`, open to everybody who reaches it; 0 takes any free one. */
+  /** Second port that serves only `/metrics`, without a token. 0 picks a free port. */
   readonly metricsPort?: number | undefined
-  /** The pages for operators at `/console`: `on`, or `dev` with a receiver of webhooks to try things out with. Without they are not there. */
+  /** Serves the console at `/console`. `dev` adds a webhook receiver. Default: `off`. */
   readonly console?: 'on' | 'off' | 'dev' | undefined
-  /** A key with all permissions for the project `default`; both are made if they are missing. */
+  /** API key with all permissions for the project `default`. Both are created if missing. */
   readonly bootstrapApiKey?: string | undefined
-  /** `false`: no timers; work is done by the cron route and `service.tick` alone. */
+  /** `false` disables timers. Then only the cron route and `service.tick` do background work. */
   readonly worker?: boolean | undefined
-  /** Silent unless given. Facts and what programs print go to it too, unless there is `telemetry` or `programLog`. */
+  /**
+   * Default: no logging.
+   * Also receives telemetry and the output of programs, unless `telemetry` or `programLog` is set.
+   */
   readonly logger?: Logger | undefined
 }
 
 export type RunningServer = {
   /** Such as `http://127.0.0.1:3000`. */
   readonly url: string
-  /** Of the port for metrics, if there is one. */
+  /** URL of `/metrics` on its own port. */
   readonly metricsUrl?: string
-  /** An address that signs in to the console with this key, once and within 15 minutes; undefined without a console. */
+  /** URL that signs in to the console with this key, once, within 15 minutes. */
   signInUrl(key: string): string | undefined
   readonly service: MessagingService
   readonly storage: Storage
   /**
-   * Ends in order, within `graceMs` (8 s unless given): waiting callers get their 202 at once, runs under way may finish, then
-   * connections are cut and the storage is closed. What is left undone is done after the next start.
+   * Stops the server within `graceMs` (default: 8 s). Waiting callers get their 202 at once.
+   * Current runs can finish. Then connections and the storage are closed.
+   * The next start continues unfinished work.
    */
   stop(options?: { readonly graceMs?: number }): Promise<void>
 }
 
 const GRACE_MS = 8_000
 
-/** The whole server in this process. Rejects with an `OperatorError` that says in a line why it cannot start. */
+/** Starts a server in this process. Rejects with an `OperatorError` if the server cannot start. */
 export async function createServer(options: ServerOptions): Promise<RunningServer> {
   const { logger = silentLogger, host = '127.0.0.1', port = 3000, overrideGlobalObjects } = options
   let listener: Listener | undefined
@@ -65,7 +70,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const { publicUrl: base } = options
   const publicUrl = () => (typeof base === 'function' ? listener && base(listener.url) : base)
   const metrics = isMeasured(options) ? createMetrics() : undefined
-  const telemetry = tellBoth(options.telemetry ?? logTelemetry(logger), metrics?.telemetry)
+  const telemetry = combined(options.telemetry ?? logTelemetry(logger), metrics?.telemetry)
   const own = {
     telemetry,
     programLog: options.programLog ?? logProgram(logger),
@@ -75,10 +80,12 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   try {
     if (options.bootstrapApiKey !== undefined)
       await bootstrap(wiring, options.bootstrapApiKey, logger)
-    // Before the workers start: a second server by mistake fails here, and has taken nothing from the first.
+    // Before the workers start, so that a second server on the same port takes no work and fails.
     const pages = consoleOf(wiring, options, logger, publicUrl)
     listener = await openListener({
-      ...{ host, port, overrideGlobalObjects },
+      host,
+      port,
+      overrideGlobalObjects,
       fetch: handler(wiring, options, logger, metrics, pages),
     })
     metricsListener = await openMetricsListener(
@@ -96,7 +103,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   }
 }
 
-/** A thread pays where there is a second processor for it, and it knows no clock but the machine's. */
+/** A thread needs a second processor to be useful, and supports only the system clock. */
 const hasWebhookThread = ({ webhookThread, worker = true, clock }: ServerOptions): boolean =>
   webhookThread ?? (worker && clock === undefined && availableParallelism() > 1)
 
@@ -128,29 +135,29 @@ async function bootstrap(
   logger: Logger,
 ): Promise<void> {
   const project = await ensureDefaultProject({ storage, ...platform })
-  const { state, earlier } = await ensureKey(service, project.id, key)
-  if (state === 'refused') {
+  const { isValid, earlier } = await ensureKey(service, project.id, key)
+  if (!isValid) {
     logger.warn(
       { projectId: project.id },
-      'the bootstrap API key exists, but is revoked or of another project: it opens nothing in "default"',
+      'the bootstrap API key is revoked or belongs to another project, so it is invalid for "default"',
     )
   }
   for (const keyId of earlier)
     logger.warn(
       { keyId },
-      'a bootstrap API key of an earlier start is still good: `keys revoke` ends it',
+      'an earlier bootstrap API key is still valid; revoke it with `keys revoke`',
     )
 }
 
 const isMeasured = ({ metricsToken, metricsPort, openMetrics = false }: ServerOptions): boolean =>
   openMetrics || metricsToken !== undefined || metricsPort !== undefined
 
-function tellBoth(one: Telemetry, other: Telemetry | undefined): Telemetry {
-  if (!other) return one
+function combined(first: Telemetry, second: Telemetry | undefined): Telemetry {
+  if (!second) return first
   return {
     record: (fact) => {
-      one.record(fact)
-      other.record(fact)
+      first.record(fact)
+      second.record(fact)
     },
   }
 }
@@ -162,8 +169,7 @@ function consoleOf(
   publicUrl: () => string | undefined,
 ): Console | undefined {
   if (options.console === undefined || options.console === 'off') return undefined
-  const onError = (error: unknown): void =>
-    logger.error({ err: error }, 'a page of the console failed')
+  const onError = (error: unknown): void => logger.error({ err: error }, 'a console page failed')
   return createConsole({
     service,
     crypto: platform.crypto,
@@ -186,7 +192,8 @@ function handler(
     service,
     crypto: platform.crypto,
     newRequestId: () => platform.ids.next(),
-    ...{ cronSecret, cronBudgetMs },
+    cronSecret,
+    cronBudgetMs,
     metrics:
       metrics && isOpen ? { read: () => metrics.read(service), token: metricsToken } : undefined,
     onError: (error, requestId) => logger.error({ err: error, requestId }, 'a request failed'),
@@ -197,7 +204,7 @@ function handler(
   })
   return (request: Request, bindings: Bindings) => {
     const { pathname } = new URL(request.url)
-    // Whoever opens the address that `dev` prints is shown something.
+    // A browser at the address that `dev` prints shows the console.
     if (pathname === '/' && request.method === 'GET' && options.console === 'dev')
       return new Response(null, TO_CONSOLE)
     return pages && isConsolePath(pathname) ? pages.fetch(request) : app.fetch(request, bindings)

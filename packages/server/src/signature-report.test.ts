@@ -11,61 +11,74 @@ const event = {
   data: { webhookId: 'Zoë' },
 } as const
 const { body, headers } = await signTestEvent(event, secret, { deliveryId: 'd-1', now: NOW })
-const genuine: SignedRequest = {
-  ...{ body: Buffer.from(body), secret, toleranceSeconds: 300, now: NOW },
+const valid: SignedRequest = {
+  body: Buffer.from(body),
+  secret,
+  toleranceSeconds: 300,
+  now: NOW,
   headers: Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   ),
 }
 const reasonFor = async (change: Partial<SignedRequest>): Promise<string> => {
-  const report = await signatureReport({ ...genuine, ...change })
+  const report = await signatureReport({ ...valid, ...change })
   return report.isGood ? 'good' : report.reason
 }
 const withHeader = (name: string, value: string) => ({
-  headers: { ...genuine.headers, [name]: value },
+  headers: { ...valid.headers, [name]: value },
 })
 
-describe('the report on a signature', () => {
-  it('tells what a genuine request is', async () => {
-    expect(await signatureReport(genuine)).toEqual({
-      ...{
-        isGood: true,
-        deliveryId: 'd-1',
-        event: 'webhook.test',
-        signedAt: '2030-01-01T00:00:00.000Z',
-      },
+describe('the signature report', () => {
+  it('contains the delivery of a valid request', async () => {
+    expect(await signatureReport(valid)).toEqual({
+      isGood: true,
+      deliveryId: 'd-1',
+      event: 'webhook.test',
+      signedAt: '2030-01-01T00:00:00.000Z',
     })
   })
 
   it.each<[string, Partial<SignedRequest>, RegExp]>([
-    ['an old request', { now: NOW + 400_000 }, /^it was signed 400 s ago, more than 300 s/],
-    ['one of the future', { now: NOW - 400_000 }, /^it was signed 400 s in the future/],
     [
-      'a time that is none',
+      'an old request',
+      { now: NOW + 400_000 },
+      /^the request was signed 400 s ago, more than 300 s/,
+    ],
+    [
+      'a request from the future',
+      { now: NOW - 400_000 },
+      /^the request was signed 400 s in the future/,
+    ],
+    [
+      'an invalid timestamp',
       withHeader('webhook-timestamp', 'soon'),
-      /^webhook-timestamp is "soon"/,
+      /^webhook-timestamp must be seconds since 1970; got "soon"/,
     ],
     [
       'missing headers',
       { headers: {} },
-      /^there is no webhook-id and no webhook-timestamp and no webhook-signature/,
+      /^the headers lack webhook-id and webhook-timestamp and webhook-signature/,
     ],
-    ['another delivery id', withHeader('webhook-id', 'd-2'), /^body and secret are right/],
+    [
+      'another delivery id',
+      withHeader('webhook-id', 'd-2'),
+      /^the body and the secret are correct/,
+    ],
     [
       'a line break at the end',
       { body: Buffer.from(`${body}\n`) },
-      /the body was changed .*: it ends in a line break/,
+      /the body was changed: a line break was added/,
     ],
-    ['white space around it', { body: Buffer.from(` ${body} `) }, /: white space around it/],
+    ['white space around the body', { body: Buffer.from(` ${body} `) }, /: white space was added/],
     [
       'a byte order mark',
       { body: Buffer.from(`\uFEFF${body}`) },
-      /: (it begins with a byte order mark|white space around)/,
+      /: (a byte order mark|white space) was added/,
     ],
     [
-      'a body that was written anew',
+      'a body that was serialized again',
       { body: Buffer.from(JSON.stringify(event, null, 2)) },
-      /: it was parsed and written anew/,
+      /: it was parsed and serialized again/,
     ],
     [
       'another secret',
@@ -73,9 +86,9 @@ describe('the report on a signature', () => {
       /^No signature fits the body and the secret/,
     ],
     ['another body', { body: Buffer.from('{}') }, /^No signature fits the body and the secret/],
-    ['a body that is no text of JSON', { body: Buffer.from('{') }, /^No signature fits/],
-    ['a secret that is none', { secret: 'hunter2' }, /^A secret is whsec_/],
-  ])('tells %s', async (_, change, reason) => {
+    ['a body that is not JSON', { body: Buffer.from('{') }, /^No signature fits/],
+    ['an invalid secret', { secret: 'hunter2' }, /^A secret is whsec_/],
+  ])('explains %s', async (_, change, reason) => {
     expect(await reasonFor(change)).toMatch(reason)
   })
 })

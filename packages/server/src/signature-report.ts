@@ -6,7 +6,7 @@ export type SignedRequest = {
   readonly headers: Readonly<Record<string, string>>
   readonly secret: string
   readonly toleranceSeconds: number
-  /** ms since 1970. */
+  /** Milliseconds since 1970. */
   readonly now: number
 }
 export type SignatureReport =
@@ -18,7 +18,7 @@ export type SignatureReport =
     }
   | { readonly isGood: false; readonly code: string; readonly reason: string }
 
-/** Whether a request is a genuine one; and if not, what happened to it, as far as that can be told from its signatures. */
+/** Verifies a webhook request. If it is invalid, finds the most likely reason. */
 export async function signatureReport(request: SignedRequest): Promise<SignatureReport> {
   const { body, headers, secret, toleranceSeconds, now } = request
   try {
@@ -49,39 +49,39 @@ function timeReason({ headers, now, toleranceSeconds }: SignedRequest): string {
   const text = headers['webhook-timestamp'] ?? ''
   const seconds = Number(text)
   if (!Number.isFinite(seconds))
-    return `webhook-timestamp is ${JSON.stringify(text)}, and takes seconds since 1970`
+    return `webhook-timestamp must be seconds since 1970; got ${JSON.stringify(text)}`
   const away = Math.round(now / 1_000 - seconds)
   const way = away > 0 ? `${away} s ago` : `${-away} s in the future`
-  return `it was signed ${way}, more than ${toleranceSeconds} s from this machine's clock: it may be a replay; --tolerance allows for an old one`
+  return `the request was signed ${way}, more than ${toleranceSeconds} s from this machine's clock, so it can be a replay; raise --tolerance for an old request`
 }
 
 function missingReason({ headers }: SignedRequest): string {
   const missing = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].filter(
     (name) => !headers[name],
   )
-  return `there is no ${missing.join(' and no ')}: give all headers as they came`
+  return `the headers lack ${missing.join(' and ')}; pass all headers of the request`
 }
 
-/** What else would have fitted tells what was changed; nothing, if no guess does. */
+/** Tries likely changes to the request. Undefined if no change explains the mismatch. */
 async function mismatchReason(request: SignedRequest): Promise<string | undefined> {
-  if (fitsPlainly(request))
-    return 'body and secret are right, by the other signature: webhook-id, webhook-timestamp or webhook-signature was changed'
-  for (const { what, body } of likelyBodies(request.body)) {
-    if (await fits({ ...request, body }))
-      return `the secret is right, and the body was changed on its way: ${what}`
+  if (hasPlainSignature(request))
+    return 'the body and the secret are correct, but webhook-id, webhook-timestamp or webhook-signature was changed'
+  for (const { change, body } of originalBodies(request.body)) {
+    if (await isSigned({ ...request, body }))
+      return `the secret is correct, but the body was changed: ${change}`
   }
   return undefined
 }
 
-const fits = async (request: SignedRequest): Promise<boolean> =>
-  fitsPlainly(request) ||
+const isSigned = async (request: SignedRequest): Promise<boolean> =>
+  hasPlainSignature(request) ||
   (await verify(request.body, request.headers, request.secret, { now: () => request.now }).then(
     () => true,
     () => false,
   ))
 
-/** The signature over the body alone. The beginning of its header's name is the sender's choice. */
-function fitsPlainly({ headers, body, secret }: SignedRequest): boolean {
+/** Checks the signature over the body alone. The sender chooses the prefix of its header. */
+function hasPlainSignature({ headers, body, secret }: SignedRequest): boolean {
   const given = Object.entries(headers).find(
     ([name, value]) => name.endsWith('-signature') && value.startsWith('sha256='),
   )?.[1]
@@ -93,19 +93,21 @@ function fitsPlainly({ headers, body, secret }: SignedRequest): boolean {
   )
 }
 
-/** What editors, shells and body parsers make of a body, undone. */
-function likelyBodies(body: Buffer): { what: string; body: Buffer }[] {
+/** Reverts typical changes by editors, shells and body parsers. */
+function originalBodies(body: Buffer): { change: string; body: Buffer }[] {
   const text = body.toString()
   return [
-    { what: 'it ends in a line break that was not sent', text: text.replace(/\r?\n$/, '') },
-    { what: 'its line breaks are others', text: text.replaceAll('\r\n', '\n') },
-    { what: 'white space around it was not sent', text: text.trim() },
-    { what: 'it begins with a byte order mark', text: text.replace(/^\uFEFF/, '') },
+    { change: 'a line break was added at its end', text: text.replace(/\r?\n$/, '') },
+    { change: 'its line breaks were converted', text: text.replaceAll('\r\n', '\n') },
+    { change: 'white space was added around it', text: text.trim() },
+    { change: 'a byte order mark was added', text: text.replace(/^\uFEFF/, '') },
     {
-      what: 'it was parsed and written anew; keep the bytes as they came, before any parser',
+      change: 'it was parsed and serialized again; use the raw bytes of the request',
       text: compact(text),
     },
-  ].flatMap(({ what, text: guess }) => (guess === text ? [] : { what, body: Buffer.from(guess) }))
+  ].flatMap(({ change, text: original }) =>
+    original === text ? [] : { change, body: Buffer.from(original) },
+  )
 }
 
 function compact(text: string): string {

@@ -1,6 +1,6 @@
 import type { Agents, Programs } from './agents-file.js'
 import type { Config } from './config.js'
-import { takes, type VariableName } from './environment.js'
+import { allowedValue, type VariableName } from './environment.js'
 import type { Logger } from './logging.js'
 import { OperatorError } from './operator-error.js'
 import { createServer, type RunningServer } from './server.js'
@@ -13,7 +13,7 @@ export type StartOptions = {
   readonly worker?: boolean | undefined
 }
 
-/** A server for production: it takes everything from its configuration and makes up nothing. */
+/** Starts a production server. Settings without a default are required and never made up. */
 export async function startServer({ config, ...options }: StartOptions): Promise<RunningServer> {
   const { databasePath, masterKey, allowedCidrs } = config
   if (databasePath === undefined || masterKey === undefined)
@@ -31,7 +31,7 @@ export async function startServer({ config, ...options }: StartOptions): Promise
 function missing(values: Readonly<Partial<Record<VariableName, unknown>>>): OperatorError {
   const names = (Object.keys(values) as VariableName[]).filter((name) => values[name] === undefined)
   return new OperatorError(
-    names.map((name) => `${name} is not set; it takes ${takes(name)}`).join('\n'),
+    names.map((name) => `${name} is required; set it to ${allowedValue(name)}`).join('\n'),
     2,
   )
 }

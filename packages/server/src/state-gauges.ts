@@ -1,38 +1,31 @@
 import type { Backlog, Instant, MessagingService } from '@org/agent-messaging-core'
-import { Gauge, type Registry } from 'prom-client'
+import type { Instruments } from './instruments.js'
 
 type Load = ReturnType<MessagingService['load']>
 
-/** What is so at the moment of a scrape. Of a storage that cannot be read nothing is shown, rather than what was. */
-export function stateGauges(register: Registry) {
-  const gauge = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
-    new Gauge({ name: `agent_messaging_${name}`, help, labelNames, registers: [register] })
-
-  const inFlight = gauge(
-    'in_flight',
-    'Runs and delivery attempts that this process has under way.',
-    ['of'],
-  )
+/** The state at the time of a scrape. While the storage is unavailable, its gauges are absent. */
+export function stateGauges({ gauge }: Instruments) {
+  const inFlight = gauge('in_flight', 'Active runs and delivery attempts of this process.', ['of'])
   const waiting = gauge('waiting_callers', 'Requests of this process that wait for an answer.')
-  const up = gauge('storage_up', 'Whether the storage could be read for this scrape.')
-  // Of the whole storage, whichever process one asks.
+  const up = gauge('storage_up', 'Whether this scrape could read the storage.')
+  // The following gauges describe the whole storage and are the same for all processes.
   const messages = gauge('messages', 'Messages that are not final, by state.', ['state'])
   const messageLag = gauge(
     'message_lag_seconds',
-    'How long the message has been due that could have run first.',
+    'How long the oldest message that can run has been due.',
   )
   const deliveries = gauge(
     'deliveries',
-    'Open deliveries: due now, held (due, but webhook disabled or circuit open), or later.',
+    'Open deliveries: due, held (due, but webhook disabled or circuit open), or later.',
     ['state'],
   )
   const deliveryLag = gauge(
     'delivery_lag_seconds',
-    'How long the oldest delivery has been due that may be sent.',
+    'How long the oldest delivery that can be sent has been due.',
   )
   const webhooks = gauge(
     'webhooks_held',
-    'Webhooks that are disabled, or whose circuit is not closed.',
+    'Webhooks that are disabled or whose circuit is not closed.',
     ['state'],
   )
 
@@ -55,11 +48,11 @@ export function stateGauges(register: Registry) {
 
   function hideBacklog(): void {
     for (const labelled of [messages, deliveries, webhooks]) labelled.reset()
-    for (const one of [messageLag, deliveryLag]) one.remove()
+    for (const unlabelled of [messageLag, deliveryLag]) unlabelled.remove()
   }
 
   return {
-    /** `backlog`: undefined when the storage is away. */
+    /** `backlog` is undefined while the storage is unavailable. */
     show(
       { runs, attempts, waitingCallers }: Load,
       backlog: Backlog | undefined,

@@ -5,7 +5,7 @@ import { systemClock } from '@org/agent-messaging-core/node'
 import { expect, it, onTestFinished } from 'vitest'
 import { createServer, type ServerOptions } from './server.js'
 
-/** How many threads a server starts until a receiver has a test event, signed with its secret. */
+/** The number of threads that a server starts until a test event has been delivered. */
 async function threadsOf(options: Partial<ServerOptions>): Promise<number> {
   const threads = new Set<Worker>()
   const onWorker = (worker: Worker) => void threads.add(worker)
@@ -40,13 +40,13 @@ async function threadsOf(options: Partial<ServerOptions>): Promise<number> {
   return threads.size
 }
 
-it('sends webhooks from a thread where there is a processor for it, and from its own when told so', async () => {
+it('the server uses a webhook thread with two processors, unless the option says otherwise', async () => {
   expect(await threadsOf({})).toBe(availableParallelism() > 1 ? 1 : 0)
   expect(await threadsOf({ webhookThread: true })).toBe(1)
   expect(await threadsOf({ webhookThread: false })).toBe(0)
 })
 
-it('has no thread without timers, nor with a clock of the host’s own', async () => {
+it('the server uses no webhook thread without timers or with a custom clock', async () => {
   expect(await threadsOf({ worker: false })).toBe(0)
   expect(await threadsOf({ clock: { ...systemClock } })).toBe(0)
 })

@@ -1,78 +1,80 @@
-import { quoted } from './shell-word.js'
+import { quoted } from './terminal.js'
 
 export type Welcome = {
   readonly url: string
-  /** Of the console; undefined when it is off. */
+  /** Signs in to the console once. Undefined when the console is off. */
   readonly signInUrl: string | undefined
-  /** Without a password. */
+  /** Without its password. */
   readonly database: string
   readonly apiKey: string
-  /** Undefined when the environment gave the key. */
+  /** Undefined when the key comes from the environment. */
   readonly apiKeyFile: string | undefined
-  /** Of the project `default`, by name. */
+  /** The agents of the project `default`. */
   readonly agents: readonly {
     readonly name: string
     readonly state: string
-    readonly why?: string
+    readonly error?: string
   }[]
   readonly webhookSecret: string
-  /** How this program is called. */
+  readonly webhookSecretFile: string | undefined
+  /** The command that runs this program. */
   readonly command: string
 }
 
 const RECEIVER = 'http://127.0.0.1:4000/'
 
-/** What `dev` prints at every start. Each command can be pasted as it is. */
+/** The text that `dev` prints at every start. Its commands work as printed. */
 export function welcome(w: Welcome): string {
-  const { url, webhookSecret: secret } = w
-  return `Agent Messaging is running. Ctrl-C stops it.
+  const { url, webhookSecret: secret, webhookSecretFile: file } = w
+  return `Agent Messaging is running. Press Ctrl-C to stop it.
 
-  ${signInLine(w)}API       ${url}/v1
+  ${w.signInUrl === undefined ? '' : `Console   ${url}/console\n  `}API       ${url}/v1
   Reference ${url}/docs (OpenAPI: ${url}/openapi.json)
   Health    ${url}/healthz
   Database  ${w.database}
-  API key   ${w.apiKey}${w.apiKeyFile === undefined ? '' : ` (kept in ${w.apiKeyFile})`}
+  API key   ${w.apiKey}${w.apiKeyFile === undefined ? '' : ` (stored in ${w.apiKeyFile})`}
   Agents    ${w.agents.map(shownAgent).join(', ') || 'none'}
 
-In a second terminal, start a receiver that checks signatures and prints what it gets:
+1. In a second terminal, start a receiver. It checks signatures and prints each delivery:
 
-${w.command} listen --secret ${secret}
+${w.command} listen ${file === undefined ? `--secret ${secret}` : `--secret-file ${file}`}
 
-In a third one, register it as a webhook:
+2. In a third terminal, register the receiver as a webhook:
 
 ${post(w, '/v1/webhooks', { url: RECEIVER, events: ['*'], secret })}
 ${startEcho(w)}
-Send a message, and get the answer:
+3. Send a message. The response contains the answer:
 
 ${post(w, '/v1/agents/echo/messages', { sessionId: 'first', message: 'Hello' })}
 
-See the delivery of its webhook:
+4. Look at the delivery to your webhook:
 
 curl ${quoted(`${url}/v1/deliveries?limit=1`)} \\
   -H ${quoted(`Authorization: Bearer ${w.apiKey}`)}
-`
+${signIn(w)}`
 }
 
-const shownAgent = ({ name, state, why }: Welcome['agents'][number]): string =>
-  `${name} (${state}${why === undefined ? '' : `: ${why}`})`
+const shownAgent = ({ name, state, error }: Welcome['agents'][number]): string =>
+  `${name} (${state}${error === undefined ? '' : `: ${error}`})`
 
-/** The link signs in once; the console itself is at `/console`. */
-const signInLine = ({ url, signInUrl }: Welcome): string =>
+const signIn = ({ signInUrl }: Welcome): string =>
   signInUrl === undefined
     ? ''
-    : `Console   ${url}/console\n  Sign in   ${signInUrl} (once, within 15 minutes)\n  `
+    : `\n5. Open the console. This link signs you in once, within 15 minutes:\n\n${signInUrl}\n`
 
-/** Only for who has stopped or deleted it. */
+/** The command that starts or creates `echo`, if a person has stopped or deleted it. */
 function startEcho(w: Welcome): string {
   const echo = w.agents.find(({ name }) => name === 'echo')
   if (echo?.state === 'stopped')
-    return `\nStart the agent again:\n\n${post(w, '/v1/agents/echo/start', {})}\n`
+    return `\nStart the agent echo, which is stopped:\n\n${post(w, '/v1/agents/echo/start', {})}\n`
   const agent = {
     name: 'echo',
     runtime: { kind: 'function', handler: 'echo' },
     desiredState: 'running',
   }
-  return echo === undefined ? `\nMake the agent again:\n\n${post(w, '/v1/agents', agent)}\n` : ''
+  return echo === undefined
+    ? `\nCreate the agent echo, which was deleted:\n\n${post(w, '/v1/agents', agent)}\n`
+    : ''
 }
 
 const post = ({ url, apiKey }: Welcome, path: string, body: object): string =>

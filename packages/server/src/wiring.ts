@@ -25,38 +25,36 @@ import { checkMasterKey } from './bootstrap.js'
 import { openDatabase } from './open-database.js'
 
 export type WiringOptions = {
-  /** A SQLite file, `:memory:`, or the URL of a PostgreSQL database, which begins with `postgres://`. */
+  /** A SQLite file, `:memory:`, or a `postgres://` URL. */
   readonly databasePath: string
   /**
-   * The same PostgreSQL database past a pooler of transactions: wake-ups cannot be listened for through one. `databasePath` unless given.
+   * URL of the same PostgreSQL database that bypasses a transaction pooler.
+   * Wake-ups need it, because a pooler does not support LISTEN. Default: `databasePath`.
    */
   readonly databaseDirectUrl?: string | undefined
-  /** 32 bytes; for one database always the same, or another one beside which that is among `otherMasterKeys`. */
+  /** 32 bytes. Must match the database, unless one of `otherMasterKeys` does. */
   readonly masterKey: Uint8Array
-  /** Keys that open what they have sealed, while one replaces another. */
+  /** Old master keys that can still decrypt, until `reseal` is done. */
   readonly otherMasterKeys?: readonly Uint8Array[] | undefined
-  /** Handlers of function agents, beside the built-in `echo`. */
+  /** Handlers of function agents, in addition to the built-in `echo`. */
   readonly agents?: Agents | undefined
-  /** What agents of the kinds `process` and `acp` may be; none unless given. */
+  /** Programs that agents of the kinds `process` and `acp` can run. Default: none. */
   readonly programs?: Programs | undefined
-  /** Is told what programs print on stderr, and on stdout beside the protocol; nobody is unless given. */
+  /** Receives the stderr of programs, and their stdout lines outside of the protocol. */
   readonly programLog?: ProgramLog | undefined
-  /** Runtimes beside `function`, `http`, `openai`, `a2a`, `process` and `acp`; one of the same kind replaces ours. */
+  /** Additional runtimes. One with the kind of a built-in runtime replaces it. */
   readonly runtimes?: readonly AgentRuntime[] | undefined
-  /** Where webhooks and HTTP runtimes may be, beside public addresses over https. */
+  /** Addresses that webhooks and remote agents can use, in addition to public ones over https. */
   readonly addresses?: AddressPolicy | undefined
   readonly policy?: Partial<Policy> | undefined
-  /**
-   * Whether webhooks are signed and sent in a thread of their own, by the machine's clock. `createServer` goes by the processors unless
-   * given.
-   */
+  /** Signs and sends webhooks in a separate thread, which always uses the system clock. */
   readonly webhookThread?: boolean | undefined
   readonly telemetry?: Telemetry | undefined
-  /** The machine's unless given. Tests drive hours and days by hand with `fakeClock()` of core's `./testing`. */
+  /** Default: the system clock. Tests can pass `fakeClock()` from core's `./testing`. */
   readonly clock?: Clock | undefined
 }
 
-/** The adapters and the service over them; nothing runs yet. */
+/** The service and its adapters, not started yet. */
 export type Wiring = {
   readonly platform: NodePlatform
   readonly storage: Storage
@@ -64,10 +62,13 @@ export type Wiring = {
   close(): Promise<void>
 }
 
-/** Of one request: a task is begun, and looked at, in many short ones. */
+/** Limits of one A2A request. A task consists of many short requests. */
 const A2A_LIMITS = { deadlineMs: 30_000 }
 
-/** The one place where adapters meet. `publicUrl` is asked for at each run: the port may not be known before. */
+/**
+ * Opens the database and connects all adapters to the service.
+ * Each run calls `publicUrl`, because the port is unknown until the server listens.
+ */
 export async function wire(
   options: WiringOptions,
   publicUrl: () => string | undefined,
@@ -79,7 +80,7 @@ export async function wire(
   const onError = (worker: string, reason: string): void =>
     telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
-  // Before the database: it throws for addresses that are none, and opens nothing.
+  // Throws for invalid addresses, so it comes before the database is opened.
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   const {
     storage,
@@ -127,7 +128,9 @@ export async function wire(
       ...programRuntimes(options, platform),
       ...(options.runtimes ?? []),
     ],
-    ...{ ...helpers, telemetry, policy },
+    ...helpers,
+    telemetry,
+    policy,
   })
   return { platform, storage, service, close }
 }

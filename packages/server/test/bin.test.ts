@@ -13,7 +13,7 @@ const program = bin['agent-messaging']
 const run = (home: string) =>
   spawnSync(process.execPath, [path.join(home, program), '--help'], { encoding: 'utf8' })
 
-it('the command that npm links is there before the build, and runs what was built', () => {
+it('the linked command exists before the build and runs the built program', () => {
   expect(program).not.toContain('dist')
   expect(run(HOME)).toMatchObject({
     status: 0,
@@ -22,7 +22,7 @@ it('the command that npm links is there before the build, and runs what was buil
   })
 })
 
-it('the command says what to do when nothing is built', () => {
+it('the linked command names the build command when nothing is built', () => {
   const home = mkdtempSync(path.join(tmpdir(), 'unbuilt-'))
   cpSync(path.join(HOME, path.dirname(program)), path.join(home, path.dirname(program)), {
     recursive: true,

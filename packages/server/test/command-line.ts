@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Workshop } from './workshop.js'
+import type { Sandbox } from './sandbox.js'
 
 export type Ended = {
   readonly code: number | null
@@ -8,19 +8,19 @@ export type Ended = {
 }
 type Env = Readonly<Record<string, string>>
 
-/** For tests of many commands: each is a process of its own, and loads all of the server. */
+/** For tests with many commands. Each command is a process that loads the whole server. */
 export const SLOWLY = { timeout: 90_000 }
 
-/** A database and its key. */
+/** The settings of a database. */
 export const ENV = {
   SERVICE_DATABASE_URL: 'file:service.db',
   SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
 }
 
-/** Runs command lines whose words have single spaces between them. */
-export function commandLine(shop: () => Workshop) {
+/** Runs command lines whose words are separated by single spaces. */
+export function commandLine(sandbox: () => Sandbox) {
   async function cli(line: string, env: Env = ENV): Promise<Ended> {
-    const program = shop().cli(line.split(' '), env)
+    const program = sandbox().cli(line.split(' '), env)
     const code = await program.ended
     return { code, stdout: program.stdout(), stderr: program.stderr() }
   }

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
-import { until, workshop, type Workshop } from './workshop.js'
+import { until, createSandbox, type Sandbox } from './sandbox.js'
 
-let shop: Workshop
+let sandbox: Sandbox
 beforeEach(() => {
-  shop = workshop()
+  sandbox = createSandbox()
 })
-afterEach(() => shop.dispose())
+afterEach(() => sandbox.dispose())
 
-const { cli, json } = commandLine(() => shop)
+const { cli, json } = commandLine(() => sandbox)
 
 describe('the commands on the database', SLOWLY, () => {
-  it('make and list projects', async () => {
-    expect((await cli('projects list')).stdout).toBe('There is no project yet.\n')
+  it('create and list projects', async () => {
+    expect((await cli('projects list')).stdout).toBe('No projects.\n')
     const made = await json('projects create support')
     expect(made).toEqual({
       id: expect.any(String),
@@ -25,11 +25,11 @@ describe('the commands on the database', SLOWLY, () => {
     )
     expect(await cli('projects create support')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^there is a project "support" already/),
+      stderr: expect.stringMatching(/^project "support" already exists/),
     })
   })
 
-  it('make, list and revoke keys that the server goes by', async () => {
+  it('create, list and revoke keys of a running server', async () => {
     await cli('projects create default')
     const made = await json('keys create --permission project:message web --expires-at 2100-01-01')
     expect(made).toMatchObject({
@@ -42,7 +42,7 @@ describe('the commands on the database', SLOWLY, () => {
     expect(await json('keys list')).toEqual([shown])
     expect((await cli('keys list')).stdout).toMatch(/^ID +NAME +PERMISSIONS +CREATED AT +STATE\n/)
 
-    const server = shop.cli(['start'], { ...ENV, PORT: '0' })
+    const server = sandbox.cli(['start'], { ...ENV, PORT: '0' })
     const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
     const statusOf = async () =>
       (
@@ -59,13 +59,13 @@ describe('the commands on the database', SLOWLY, () => {
     expect((await cli('keys list')).stdout).toContain('revoked 2')
   })
 
-  it('make agents, and have the running server start, stop and drop them', async () => {
+  it('create agents that a running server starts and stops', async () => {
     await cli('projects create default')
-    const file = shop.write(
+    const file = sandbox.write(
       'agents.mjs',
       'export default { shout: ({ message }) => message.toUpperCase() }',
     )
-    const server = shop.cli(['start', '--agents', file], { ...ENV, PORT: '0' })
+    const server = sandbox.cli(['start', '--agents', file], { ...ENV, PORT: '0' })
     await server.find(/"msg":"listening"/)
     const made = await json(
       `agents create shout --handler shout --agents ${file} --concurrency 2 --start`,
@@ -84,16 +84,16 @@ describe('the commands on the database', SLOWLY, () => {
       )
     await become('running')
     expect((await cli('agents stop shout')).stdout).toMatch(
-      /^Asked the agent shout, which is running, to stop\./,
+      /^Requested to stop agent shout \(state: running\)\./,
     )
     await become('stopped')
     expect(await json('agents start shout')).toMatchObject({ desiredState: 'running' })
     await become('running')
     expect(await json('agents delete shout')).toEqual({ agent: 'shout', deleted: true })
-    expect((await cli('agents list')).stdout).toBe('There is no agent yet.\n')
+    expect((await cli('agents list')).stdout).toBe('No agents.\n')
   })
 
-  it('show and change agents', async () => {
+  it('show and update agents', async () => {
     await cli('projects create default')
     const made = await json('agents create first --handler echo --max-queued 7')
     expect(made).toMatchObject({
@@ -106,14 +106,14 @@ describe('the commands on the database', SLOWLY, () => {
     const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
     const changed = await json(`agents update first ${change}`, env)
     expect(changed).toMatchObject({
-      ...{
-        id: made['id'],
-        name: 'second',
-        defaultExecutionPrincipal: { type: 'end_user' },
-        concurrency: 2,
-        maxAttempts: 5,
-      },
-      ...{ maxQueued: 0, onBusy: 'reject', runtime: { kind: 'a2a' } },
+      id: made['id'],
+      name: 'second',
+      defaultExecutionPrincipal: { type: 'end_user' },
+      concurrency: 2,
+      maxAttempts: 5,
+      maxQueued: 0,
+      onBusy: 'reject',
+      runtime: { kind: 'a2a' },
     })
     expect(await json('agents show second')).toEqual(changed)
     const { stdout } = await cli('agents show second')
@@ -126,15 +126,15 @@ describe('the commands on the database', SLOWLY, () => {
     })
     expect(await cli('agents update second')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^there is nothing to change/),
+      stderr: expect.stringMatching(/^nothing to update/),
     })
     expect(await cli('agents show first')).toMatchObject({
       code: 1,
-      stderr: 'the agent first cannot be shown: there is no such agent\n',
+      stderr: 'cannot show agent first: agent not found\n',
     })
   })
 
-  it('never run an agent themselves', async () => {
+  it('never run an agent', async () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo --start')
     expect(await json('agents list')).toEqual([
@@ -142,7 +142,7 @@ describe('the commands on the database', SLOWLY, () => {
     ])
   })
 
-  it('show the signing secret of an HTTP agent once', async () => {
+  it('show the signing secret of an HTTP agent only once', async () => {
     await cli('projects create default')
     const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
     expect(await json('agents create remote --url http://127.0.0.1:9/', env)).toMatchObject({
@@ -152,10 +152,10 @@ describe('the commands on the database', SLOWLY, () => {
     expect((await cli('agents list --json', env)).stdout).not.toContain('whsec_')
   })
 
-  it('make agents of every kind', async () => {
+  it('create agents of every kind', async () => {
     await cli('projects create default')
-    const file = shop.write('agents.mjs', 'export const programs = { gem: { command: "gem" } }')
-    const runtime = shop.write(
+    const file = sandbox.write('agents.mjs', 'export const programs = { gem: { command: "gem" } }')
+    const runtime = sandbox.write(
       'runtime.json',
       '{"kind":"openai","baseUrl":"https://models.example.com/v1","model":"m","apiKey":"secret"}',
     )
@@ -174,12 +174,12 @@ describe('the commands on the database', SLOWLY, () => {
     }
   })
 
-  it('change, test, rotate, disable and enable webhooks', async () => {
+  it('update, test, rotate, disable and enable webhooks', async () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo')
     const own = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
     const { id, secret } = await json(
-      `webhooks create https://93.184.216.34/ --secret-file ${shop.write('secret.txt', `${own}\n`)}`,
+      `webhooks create https://93.184.216.34/ --secret-file ${sandbox.write('secret.txt', `${own}\n`)}`,
     )
     expect(secret).toBe(own)
     const on = (verb: string, rest = '') => json(`webhooks ${verb} ${String(id)}${rest}`)
@@ -189,12 +189,10 @@ describe('the commands on the database', SLOWLY, () => {
         ' --url https://93.184.216.34/new --event agent.error --agent echo --description mine',
       ),
     ).toMatchObject({
-      ...{
-        url: 'https://93.184.216.34/new',
-        events: ['agent.error'],
-        agentId: expect.any(String),
-        description: 'mine',
-      },
+      url: 'https://93.184.216.34/new',
+      events: ['agent.error'],
+      agentId: expect.any(String),
+      description: 'mine',
     })
     const cleared = await on('update', ' --agent - --description -')
     expect([cleared['agentId'], cleared['description'], cleared['url']]).toEqual([
@@ -234,9 +232,7 @@ describe('the commands on the database', SLOWLY, () => {
       body: expect.stringContaining('webhook.test'),
       attempts: [],
     })
-    expect((await cli(`deliveries show ${String(id)}`)).stdout).toContain(
-      'It was not attempted yet.',
-    )
+    expect((await cli(`deliveries show ${String(id)}`)).stdout).toContain('No attempts yet.')
     expect(await json(`deliveries cancel ${String(id)}`)).toMatchObject({ status: 'cancelled' })
     expect(await json(`deliveries recover ${String(webhook)} --status cancelled`)).toEqual({
       count: 1,
@@ -247,11 +243,11 @@ describe('the commands on the database', SLOWLY, () => {
     )
   })
 
-  it('make, list and delete webhooks, by the same rules as the server', async () => {
+  it('create, list and delete webhooks by the rules of the server', async () => {
     await cli('projects create default')
     expect(await cli('webhooks create http://127.0.0.1:9/')).toMatchObject({
       code: 1,
-      stderr: 'the webhook cannot be created: url must use https\n',
+      stderr: 'cannot create the webhook: url must use https\n',
     })
     const env = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
     const made = await json(
@@ -270,35 +266,32 @@ describe('the commands on the database', SLOWLY, () => {
       id: shown['id'],
       deleted: true,
     })
-    expect((await cli('webhooks list')).stdout).toBe('There is no webhook yet.\n')
+    expect((await cli('webhooks list')).stdout).toBe('No webhooks.\n')
   })
 
-  it('find the database that dev made in this directory', async () => {
-    const dev = shop.cli(['dev'], { PORT: '0' })
+  it('use the database that dev created in this directory', async () => {
+    const dev = sandbox.cli(['dev'], { PORT: '0' })
     await dev.find(/deliveries/)
     expect((await cli('agents list', {})).stdout).toMatch(/^NAME.*\necho {2}running/)
     expect((await cli('webhooks create http://localhost:9/', {})).code).toBe(0)
   })
 
-  it('find the key that dev made in this directory for a database of the environment', async () => {
+  it('use the master key that dev created for a database from the environment', async () => {
     const own = { SERVICE_DATABASE_URL: 'file:service.db' }
-    const dev = shop.cli(['dev'], { ...own, PORT: '0' })
+    const dev = sandbox.cli(['dev'], { ...own, PORT: '0' })
     await dev.find(/deliveries/)
     expect((await cli('agents list', own)).stdout).toMatch(/^NAME.*\necho {2}running/)
     expect((await cli('webhooks create http://localhost:9/', own)).code).toBe(0)
     expect((await cli('backup copy.db', own)).stdout).toContain(
-      'Keep a copy of data/master-key apart from it',
+      'Store a copy of data/master-key in another place.',
     )
   })
 
   it.each([
-    [
-      {},
-      /^there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first\n$/,
-    ],
-    [{ SERVICE_DATABASE_URL: 'file:service.db' }, /^SERVICE_MASTER_KEY is not set; .*\n$/],
-    [{ ...ENV, PORT: 'x' }, /^PORT is "x"; .*\n$/],
-  ])('end with 2 and a line when the environment is %j', async (env, said) => {
+    [{}, /^no database found; set SERVICE_DATABASE_URL, or run `agent-messaging dev` .*\n$/],
+    [{ SERVICE_DATABASE_URL: 'file:service.db' }, /^SERVICE_MASTER_KEY is required; .*\n$/],
+    [{ ...ENV, PORT: 'x' }, /^PORT must be .*; got "x"\n$/],
+  ])('exit with 2 and one line when the environment is %j', async (env, said) => {
     expect(await cli('projects list', env)).toEqual({
       code: 2,
       stdout: '',
@@ -306,48 +299,36 @@ describe('the commands on the database', SLOWLY, () => {
     })
   })
 
-  it('end with 1 and a line when they fail', async () => {
+  it('exit with 1 and one line when they fail', async () => {
     await cli('projects create default')
     const id = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
     const fails = async (line: string, said: string): Promise<void> =>
       expect(await cli(line)).toEqual({ code: 1, stdout: '', stderr: said })
-    await fails('keys list --project nobody', 'there is no project "nobody"\n')
-    await fails(
-      'agents start nobody',
-      'the agent nobody cannot be asked to start: there is no such agent\n',
-    )
-    await fails(
-      'agents delete nobody',
-      'the agent nobody cannot be deleted: there is no such agent\n',
-    )
+    await fails('keys list --project nobody', 'project "nobody" not found\n')
+    await fails('agents start nobody', 'cannot start agent nobody: agent not found\n')
+    await fails('agents delete nobody', 'cannot delete agent nobody: agent not found\n')
     await fails(
       'agents create x --handler other',
-      'the agent x cannot be created: runtime handler must be one of: echo (--agents <file> adds others, here and when the server is started)\n',
+      'cannot create agent x: runtime handler must be one of: echo (add others with --agents <file>, here and at server start)\n',
     )
     await cli('agents create echo --handler echo --start')
     await fails(
       'agents update echo --url https://93.184.216.34/',
-      'the agent echo cannot be changed: its runtime can only be changed while it is stopped\n',
+      'cannot update agent echo: stop the agent before you change its runtime\n',
     )
     await fails(
       'webhooks create https://10.0.0.1/',
-      'the webhook cannot be created: url must not point to a private or reserved address that this service does not allow (SERVICE_WEBHOOK_ALLOWED_CIDRS allows some)\n',
+      'cannot create the webhook: url must not point to a private or reserved address that this service does not allow (see SERVICE_WEBHOOK_ALLOWED_CIDRS)\n',
     )
-    await fails(
-      `deliveries show ${id}`,
-      `the delivery ${id} cannot be shown: there is no such delivery\n`,
-    )
-    await fails(`keys revoke ${id}`, `the key ${id} cannot be revoked: there is no such key\n`)
-    await fails(
-      `webhooks delete ${id}`,
-      `the webhook ${id} cannot be deleted: there is no such webhook\n`,
-    )
+    await fails(`deliveries show ${id}`, `cannot show delivery ${id}: delivery not found\n`)
+    await fails(`keys revoke ${id}`, `cannot revoke key ${id}: key not found\n`)
+    await fails(`webhooks delete ${id}`, `cannot delete webhook ${id}: webhook not found\n`)
   })
 
-  it('name the line in which the file of agents is wrong', async () => {
+  it('name the line of a syntax error in the agents file', async () => {
     await cli('projects create default')
-    const wrong = shop.write('wrong.mjs', 'const a = 1\nexport default { ! }')
-    const importing = shop.write('importing.mjs', 'import "./wrong.mjs"')
+    const wrong = sandbox.write('wrong.mjs', 'const a = 1\nexport default { ! }')
+    const importing = sandbox.write('importing.mjs', 'import "./wrong.mjs"')
     const said = async (file: string) =>
       (await cli(`agents create x --handler x --agents ${file}`)).stderr
     expect(await said(wrong)).toMatch(
@@ -358,7 +339,7 @@ describe('the commands on the database', SLOWLY, () => {
     )
   })
 
-  it('end with 2 when they are mistyped', async () => {
+  it('exit with 2 when they are mistyped', async () => {
     expect(await cli('agnts list')).toEqual({
       code: 2,
       stdout: '',

@@ -2,13 +2,13 @@ import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../scripts/free-port.mjs'
-import { workshop, type Program, type Workshop } from './workshop.js'
+import { createSandbox, type Program, type Sandbox } from './sandbox.js'
 
-let shop: Workshop
+let sandbox: Sandbox
 beforeEach(() => {
-  shop = workshop()
+  sandbox = createSandbox()
 })
-afterEach(() => shop.dispose())
+afterEach(() => sandbox.dispose())
 
 type Dev = {
   readonly program: Program
@@ -18,7 +18,7 @@ type Dev = {
 }
 
 async function dev(env: Record<string, string> = {}, ...options: string[]): Promise<Dev> {
-  const program = shop.cli(['dev', ...options], { PORT: '0', ...env })
+  const program = sandbox.cli(['dev', ...options], { PORT: '0', ...env })
   const text = await program.find(/^Agent Messaging is running[^]*deliveries[^]*\n\n/)
   const [, url = ''] = /API +(http:\S+)\/v1/.exec(text) ?? []
   const [, key = ''] = /API key +(\S+)/.exec(text) ?? []
@@ -35,11 +35,11 @@ const call = ({ url, key }: Dev, route: string, method = 'GET'): Promise<Respons
 const stateOfEcho = async (server: Dev): Promise<unknown> =>
   ((await (await call(server, '/v1/agents/echo')).json()) as { state?: string }).state
 
-/** The commands as printed, their continued lines joined by the shell. */
+/** The printed commands, including their continuation lines. */
 const commandsIn = (text: string): string[] => text.match(/^(?:curl|node) (?:.*\\\n)*.*$/gm) ?? []
 
 describe('agent-messaging dev', () => {
-  it('prints commands that work as they are: a receiver, a webhook, a message, its delivery', async () => {
+  it('prints commands that work: a receiver, a webhook, a message, its delivery', async () => {
     const server = await dev()
     const port = String(await freePort())
     const commands = commandsIn(server.text).map((command) =>
@@ -48,10 +48,10 @@ describe('agent-messaging dev', () => {
     const [listen = '', register = '', send = '', deliveries = '', ...others] = commands
     expect(others).toEqual([])
 
-    const receiver = shop.run('bash', ['-c', `exec ${listen} --port ${port}`])
-    await receiver.find(/Listening on .*\n/)
+    const receiver = sandbox.run('bash', ['-c', `exec ${listen} --port ${port}`])
+    await receiver.find(/Listening .*\n/)
     const bash = async (command: string): Promise<unknown> => {
-      const curl = shop.run('bash', ['-c', command])
+      const curl = sandbox.run('bash', ['-c', command])
       expect(await curl.ended).toBe(0)
       return JSON.parse(curl.stdout())
     }
@@ -70,21 +70,21 @@ describe('agent-messaging dev', () => {
     const { data } = (await bash(deliveries)) as { data: { id: string }[] }
     expect(data).toEqual([expect.objectContaining({ event: 'message.responded' })])
     expect(received).toContain(`delivery ${data[0]?.id} `)
-    const show = shop.cli(['deliveries', 'show', String(data[0]?.id)])
+    const show = sandbox.cli(['deliveries', 'show', String(data[0]?.id)])
     await show.ended
     expect(show.stdout()).toMatch(
       /^ATTEMPT +STARTED AT +TOOK +OUTCOME +STATUS +DETAIL\n1 +\S+ +\d+ ms +accepted +200/m,
     )
-    const second = shop.cli(['listen', '--port', port])
+    const second = sandbox.cli(['listen', '--port', port])
     expect([await second.ended, second.stderr()]).toEqual([
       1,
-      `cannot listen on port ${port}: it is in use; give another with --port\n`,
+      `port ${port} is in use; choose another with --port\n`,
     ])
   })
 
   it('prints a link that signs in to the console once', async () => {
     const server = await dev()
-    const [, link = ''] = /Sign in +(http:\S+)/.exec(server.text) ?? []
+    const [, link = ''] = /signs you in once[^]*\n(http:\S+)/.exec(server.text) ?? []
     const enter = () => fetch(link, { redirect: 'manual' })
     const entered = await enter()
     expect(entered.headers.get('location')).toBe('/console')
@@ -97,118 +97,123 @@ describe('agent-messaging dev', () => {
     )
   })
 
-  it('has no console when that is switched off', async () => {
+  it('serves no console when the console is off', async () => {
     const server = await dev({ SERVICE_CONSOLE: 'off' })
-    expect(server.text).not.toMatch(/console|Sign in/i)
+    expect(server.text).not.toMatch(/console|signs you in/i)
     for (const path of ['/', '/console']) expect((await fetch(server.url + path)).status).toBe(404)
   })
 
-  it('keeps everything for the second start', async () => {
+  it('reuses all files at the second start', async () => {
     const first = await dev()
     await stop(first)
     const second = await dev()
     expect(second.key).toBe(first.key)
-    const lasting = ({ text, url }: Dev): string => text.replaceAll(url, '').replace(/code=\S+/, '')
-    expect(lasting(second)).toBe(lasting(first))
+    const constant = ({ text, url }: Dev): string =>
+      text.replaceAll(url, '').replace(/code=\S+/, '')
+    expect(constant(second)).toBe(constant(first))
     const agents = (await (await call(second, '/v1/agents')).json()) as { data: { name: string }[] }
     expect(agents.data.map(({ name }) => name)).toEqual(['echo'])
   })
 
-  it('says why an agent does not run, and runs it at the next start that can', async () => {
+  it('shows the error of an agent, and runs the agent at the next start with its handler', async () => {
     const agents = [
       '--agents',
-      shop.write('agents.mjs', 'export default { shout: ({ message }) => message.toUpperCase() }'),
+      sandbox.write(
+        'agents.mjs',
+        'export default { shout: ({ message }) => message.toUpperCase() }',
+      ),
     ]
     await stop(await dev({}, ...agents))
     expect(
-      await shop.cli(['agents', 'create', 'shout', '--handler', 'shout', '--start', ...agents])
+      await sandbox.cli(['agents', 'create', 'shout', '--handler', 'shout', '--start', ...agents])
         .ended,
     ).toBe(0)
     await stop(await dev({}, ...agents))
-    const lacking = await dev()
-    expect(lacking.text).toContain('shout (error: this process has no handler "shout")')
-    await stop(lacking)
+    const without = await dev()
+    expect(without.text).toContain('shout (error: this process has no handler "shout")')
+    await stop(without)
     expect((await dev({}, ...agents)).text).toContain('shout (running)')
   })
 
-  it('keeps secrets in files for their owner alone', async () => {
+  it('stores secrets in files that only their owner can read', async () => {
     await dev()
-    const modeOf = (name: string): number => statSync(path.join(shop.directory, name)).mode & 0o777
-    expect([modeOf('data'), modeOf('data/master-key'), modeOf('data/api-key')]).toEqual([
-      0o700, 0o600, 0o600,
-    ])
+    const modeOf = (name: string): number =>
+      statSync(path.join(sandbox.directory, name)).mode & 0o777
+    expect(modeOf('data')).toBe(0o700)
+    for (const name of ['master-key', 'api-key', 'webhook-secret'])
+      expect(modeOf(`data/${name}`), name).toBe(0o600)
   })
 
-  it('leaves an agent stopped that was stopped, and shows how to start it', async () => {
+  it('leaves a stopped agent stopped and prints the command that starts it', async () => {
     const first = await dev()
     expect((await call(first, '/v1/agents/echo/stop', 'POST')).status).toBe(200)
     await stop(first)
     const second = await dev()
     expect(await stateOfEcho(second)).toBe('stopped')
     const [, , start = ''] = commandsIn(second.text)
-    expect(await shop.run('bash', ['-c', start]).ended).toBe(0)
+    expect(await sandbox.run('bash', ['-c', start]).ended).toBe(0)
     expect(await stateOfEcho(second)).toBe('running')
   })
 
-  it('does not make an agent again that was deleted, but shows how to', async () => {
+  it('does not recreate a deleted agent but prints the command that creates it', async () => {
     const first = await dev()
     expect((await call(first, '/v1/agents/echo', 'DELETE')).status).toBe(204)
     await stop(first)
     const second = await dev()
     expect((await call(second, '/v1/agents/echo')).status).toBe(404)
     const [, , create = ''] = commandsIn(second.text)
-    expect(await shop.run('bash', ['-c', create]).ended).toBe(0)
+    expect(await sandbox.run('bash', ['-c', create]).ended).toBe(0)
     expect(await stateOfEcho(second)).toBe('running')
   })
 
-  it('makes no files when the environment gives all', async () => {
+  it('creates no files when the environment contains all settings', async () => {
     const server = await dev({
-      SERVICE_DATABASE_URL: `file:${path.join(shop.directory, 'own.db')}`,
+      SERVICE_DATABASE_URL: `file:${path.join(sandbox.directory, 'own.db')}`,
       SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('hex'),
       SERVICE_BOOTSTRAP_API_KEY: `it's-a-key-with-a-quote`,
     })
     expect(server.key).toBe(`it's-a-key-with-a-quote`)
-    expect(() => statSync(path.join(shop.directory, 'data'))).toThrow('ENOENT')
+    expect(() => statSync(path.join(sandbox.directory, 'data'))).toThrow('ENOENT')
     const [, , send = ''] = commandsIn(server.text)
-    const curl = shop.run('bash', ['-c', send])
+    const curl = sandbox.run('bash', ['-c', send])
     await curl.ended
     expect(JSON.parse(curl.stdout())).toMatchObject({ status: 'responded' })
   })
 
-  it('reads .env, as editors on Windows write it too', async () => {
-    shop.write('.env', '\uFEFFSERVICE_BOOTSTRAP_API_KEY=a-key-from-the-env-file\r\n')
+  it('reads .env with a byte order mark and Windows line breaks', async () => {
+    sandbox.write('.env', '\uFEFFSERVICE_BOOTSTRAP_API_KEY=a-key-from-the-env-file\r\n')
     expect((await dev()).key).toBe('a-key-from-the-env-file')
   })
 
-  it('stops with a line when its master key was lost', async () => {
+  it('fails with one line when the master key is lost', async () => {
     await stop(await dev())
-    rmSync(path.join(shop.directory, 'data', 'master-key'))
-    const second = shop.cli(['dev'], { PORT: '0' })
+    rmSync(path.join(sandbox.directory, 'data', 'master-key'))
+    const second = sandbox.cli(['dev'], { PORT: '0' })
     expect(await second.ended).toBe(2)
     expect(second.stderr()).toMatch(
-      /^data\/master-key is missing, and data\/agent-messaging.db was begun with it: .*\n$/,
+      /^data\/master-key is missing, but data\/agent-messaging.db needs it; .*\n$/,
     )
   })
 
-  it('stops with a line when .env cannot be read, or data/ cannot be made', async () => {
+  it('fails with one line when .env or data/ is unusable', async () => {
     const failed = async (): Promise<[number | null, string]> => {
-      const program = shop.cli(['dev'], { PORT: '0' })
+      const program = sandbox.cli(['dev'], { PORT: '0' })
       return [await program.ended, program.stderr()]
     }
-    mkdirSync(path.join(shop.directory, '.env'))
+    mkdirSync(path.join(sandbox.directory, '.env'))
     expect(await failed()).toEqual([
       2,
-      '.env cannot be read: EISDIR: illegal operation on a directory, read\n',
+      'cannot read .env: EISDIR: illegal operation on a directory, read\n',
     ])
-    rmdirSync(path.join(shop.directory, '.env'))
-    shop.write('data', '')
+    rmdirSync(path.join(sandbox.directory, '.env'))
+    sandbox.write('data', '')
     expect(await failed()).toEqual([1, "EEXIST: file already exists, mkdir 'data'\n"])
   })
 
-  it('warns of a setting that it does not know', async () => {
+  it('warns about an unknown setting', async () => {
     const { program } = await dev({ SERVICE_LOG_LEVL: 'debug' })
     expect(program.stderr()).toBe(
-      'SERVICE_LOG_LEVL is no setting of this server and has no effect; did you mean SERVICE_LOG_LEVEL?\n',
+      'SERVICE_LOG_LEVL is ignored: there is no such setting. Did you mean SERVICE_LOG_LEVEL?\n',
     )
   })
 })

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
-import { until, workshop, type Program, type Workshop } from './workshop.js'
+import { until, createSandbox, type Program, type Sandbox } from './sandbox.js'
 
 const KEY = 'a-key-of-twenty-characters'
 const AGENTS = `export default {
@@ -13,19 +13,17 @@ const AGENTS = `export default {
   slow: () => new Promise(() => undefined),
 }`
 
-let shop: Workshop
+let sandbox: Sandbox
 let env: Record<string, string>
 let server: Program
 beforeEach(async () => {
-  shop = workshop()
-  const file = shop.write('agents.mjs', AGENTS)
-  server = shop.cli(['start', '--agents', file], {
-    ...{
-      ...ENV,
-      PORT: '0',
-      SERVICE_BOOTSTRAP_API_KEY: KEY,
-      SERVICE_IDEMPOTENCY_MISMATCH: 'reject',
-    },
+  sandbox = createSandbox()
+  const file = sandbox.write('agents.mjs', AGENTS)
+  server = sandbox.cli(['start', '--agents', file], {
+    ...ENV,
+    PORT: '0',
+    SERVICE_BOOTSTRAP_API_KEY: KEY,
+    SERVICE_IDEMPOTENCY_MISMATCH: 'reject',
     SERVICE_SHUTDOWN_GRACE_MS: '100',
   })
   const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
@@ -40,8 +38,8 @@ beforeEach(async () => {
     expect((await fetch(`${url}/v1/agents`, { method: 'POST', headers, body })).status).toBe(201)
   }
 })
-afterEach(() => shop.dispose())
-const { cli, json } = commandLine(() => shop)
+afterEach(() => sandbox.dispose())
+const { cli, json } = commandLine(() => sandbox)
 
 describe('send', SLOWLY, () => {
   it('prints the answer', async () => {
@@ -54,8 +52,8 @@ describe('send', SLOWLY, () => {
     })
   })
 
-  it('sends on behalf of whom it is told, in the session and with the metadata that it is told', async () => {
-    const metadata = shop.write('metadata.json', '{"channel":"x"}')
+  it('sends the given principal, session and metadata', async () => {
+    const metadata = sandbox.write('metadata.json', '{"channel":"x"}')
     const { stdout } = await cli(
       `send who Hello --session s1 --end-user u1 --metadata ${metadata}`,
       env,
@@ -67,7 +65,7 @@ describe('send', SLOWLY, () => {
     })
   })
 
-  it('prints the answer as it comes', async () => {
+  it('streams the answer', async () => {
     expect(await cli('send count Go --stream', env)).toEqual({
       code: 0,
       stdout: 'one two\n',
@@ -81,9 +79,9 @@ describe('send', SLOWLY, () => {
     })
   })
 
-  it('does not wait longer than it is told', async () => {
+  it('waits no longer than --wait', async () => {
     expect((await cli('send slow Hello --wait 0', env)).stdout).toMatch(
-      /^Accepted as the message \S+, which has no answer yet\.\n$/,
+      /^Accepted message \S+\. It has no answer yet\.\n$/,
     )
     expect(JSON.parse((await cli('send slow Hello --wait 0 --json', env)).stdout)).toEqual({
       messageId: expect.any(String),
@@ -91,7 +89,7 @@ describe('send', SLOWLY, () => {
     })
   })
 
-  it('is one message when it is sent again with its key', async () => {
+  it('creates one message when it is repeated with its idempotency key', async () => {
     const ids = []
     for (const _ of ['first', 'again'])
       ids.push(
@@ -101,7 +99,7 @@ describe('send', SLOWLY, () => {
   })
 
   it.each(['', ' --stream'])(
-    'says that the message is accepted when the server stops meanwhile%s',
+    'reports the accepted message when the server stops during the wait%s',
     async (option) => {
       const sending = cli(`send slow Hello${option}`, env)
       const asked = () =>
@@ -113,13 +111,13 @@ describe('send', SLOWLY, () => {
       )
       server.signal('SIGTERM')
       const said =
-        /^message \S+ has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n$/
+        /^message \S+ has no answer yet, and the connection is lost; the agent continues, and webhooks receive the result\n$/
       expect(await sending).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
     },
   )
 
   it.each(['', ' --stream'])(
-    'says so when a proxy answers in place of a server that is gone, too%s',
+    'reports the accepted message when a proxy answers for a stopped server%s',
     async (option) => {
       const proxy = createServer((request, response) => {
         if (request.method === 'POST')
@@ -133,34 +131,34 @@ describe('send', SLOWLY, () => {
         SERVICE_PUBLIC_URL: `http://127.0.0.1:${port}`,
       })
       const said =
-        'message m-1 has no answer yet, and the connection is lost; the work goes on, and its webhook tells the end\n'
+        'message m-1 has no answer yet, and the connection is lost; the agent continues, and webhooks receive the result\n'
       expect(await sending).toEqual({ code: 1, stdout: '', stderr: said })
       proxy.close()
     },
   )
 
-  it('ends with a sentence when it cannot', async () => {
+  it('exits with a one-line error', async () => {
     const says = async (line: string, said: RegExp, also = {}) =>
       expect(await cli(line, { ...env, ...also })).toEqual({
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(said),
       })
-    await says('send fail Hello', /^the message \S+ is failed: .*out of order.* \(\w+\)\n$/)
-    await says('send fail Hello --stream', /^the message \S+ is failed: /)
-    await says('send nobody Hello', /^the server refuses it: .+\n$/)
+    await says('send fail Hello', /^message \S+ is failed: .*out of order.* \(\w+\)\n$/)
+    await says('send fail Hello --stream', /^message \S+ is failed: /)
+    await says('send nobody Hello', /^the server rejected the message: .+\n$/)
     await says(
       `send echo Hello --session ${'s'.repeat(257)}`,
-      /^the server refuses it: sessionId must [^;]+\n$/,
+      /^the server rejected the message: sessionId must [^;]+\n$/,
     )
-    await says('send echo Hello', /^the server refuses it: .+; see --api-key\n$/, {
+    await says('send echo Hello', /^the server rejected the message: .+; see --api-key\n$/, {
       SERVICE_BOOTSTRAP_API_KEY: `${KEY}x`,
     })
     await says(
       'send echo Hello --url http://127.0.0.1:9',
-      /^no server answers at http:\/\/127\.0\.0\.1:9: start one with `agent-messaging dev`/,
+      /^no server responds at http:\/\/127\.0\.0\.1:9; start one with `agent-messaging dev`/,
     )
-    await says('send echo Hello', /^no server answers at http:\/\/\[::1\]:9: /, {
+    await says('send echo Hello', /^no server responds at http:\/\/\[::1\]:9; /, {
       SERVICE_PUBLIC_URL: '',
       HOST: '::',
       PORT: '9',
@@ -168,37 +166,37 @@ describe('send', SLOWLY, () => {
     const nowhere = await cli('send echo Hello --url 127.0.0.1:9', env)
     expect([nowhere.code, nowhere.stderr]).toEqual([
       2,
-      expect.stringContaining('It takes a URL such as http://127.0.0.1:3000.'),
+      expect.stringContaining('Expected a URL such as http://127.0.0.1:3000.'),
     ])
     expect((await cli('send echo Hello --stream --wait 1', env)).code).toBe(2)
-    // Of a variable that is not set.
+    // The shell passes an empty option for an unset variable.
     expect((await cli('send echo Hello --api-key ', env)).stdout).toBe('Hello\n')
     expect(await cli('send echo Hello --api-key ')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^there is no API key: give --api-key/),
+      stderr: expect.stringMatching(/^an API key is required; use --api-key/),
     })
     expect((await cli('send echo Hello --end-user u --service', env)).code).toBe(2)
     expect((await cli('send echo Hello', {})).stderr).toMatch(
-      /^there is no API key: give --api-key/,
+      /^an API key is required; use --api-key/,
     )
   })
 
-  it('names the command that says why an agent is in error', async () => {
-    const others = shop.write('others.mjs', 'export default { other: () => "" }')
+  it('names the command that shows the error of an agent', async () => {
+    const others = sandbox.write('others.mjs', 'export default { other: () => "" }')
     await cli(`agents create other --handler other --agents ${others} --start`, env)
     await until(async () => (await json('agents show other', env))['state'] === 'error')
     expect((await cli('send other Hello', env)).stderr).toBe(
-      'the server refuses it: The agent is not running: its state is error. agent-messaging agents show other shows the reason\n',
+      'the server rejected the message: The agent is not running: its state is error. agent-messaging agents show other shows the reason\n',
     )
   })
 
-  it('erases the session that it made', async () => {
+  it('can be undone by erasing the session', async () => {
     await cli('send echo Hello --session s1', env)
     expect((await cli('erase session echo s1', env)).stdout).toBe(
-      'Erased the session s1 of the agent echo.\n',
+      'Erased session s1 of agent echo.\n',
     )
   })
-  it('erases the end user for whom it was sent, beside the server', async () => {
+  it('can be undone by erasing the end user while the server runs', async () => {
     for (const line of [
       'echo Hello --end-user u',
       'fail Hello --end-user u',
@@ -210,12 +208,12 @@ describe('send', SLOWLY, () => {
     const found = { endUserId: 'u', messages: 2, openMessages: 1, deliveries: 0 }
     expect(await json('erase principal u --dry-run', env)).toEqual({ ...found, dryRun: true })
     expect((await cli('erase principal u --dry-run', env)).stdout).toBe(
-      'Would erase 2 messages and 0 deliveries of u. 1 more message is not final: only --force would erase it.\n',
+      'Would erase 2 messages and 0 deliveries of u. 1 more message is not final; use --force to erase it too.\n',
     )
     expect(await cli('erase principal u', env)).toEqual({
       code: 1,
       stdout: 'Erased 2 messages and 0 deliveries of u.\n',
-      stderr: '1 more message is not final, and kept: repeat this later, or with --force\n',
+      stderr: '1 more message is not final and was kept; repeat this later, or use --force\n',
     })
     expect(await json('erase principal u --force', env)).toEqual({
       ...found,

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../scripts/free-port.mjs'
 import { needs } from '../../../scripts/test-needs.js'
-import { CLI, until, workshop, type Program, type Workshop } from './workshop.js'
+import { CLI, until, createSandbox, type Program, type Sandbox } from './sandbox.js'
 
 const KEY = 'an-api-key-for-the-tests'
 const ENV = {
@@ -13,11 +13,11 @@ const ENV = {
   SERVICE_BOOTSTRAP_API_KEY: KEY,
 }
 
-let shop: Workshop
+let sandbox: Sandbox
 beforeEach(() => {
-  shop = workshop()
+  sandbox = createSandbox()
 })
-afterEach(() => shop.dispose())
+afterEach(() => sandbox.dispose())
 
 type Server = { readonly program: Program; readonly url: string }
 
@@ -25,17 +25,17 @@ async function start(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<Server> {
-  const program = shop.cli(['start', ...args], { ...ENV, ...env })
+  const program = sandbox.cli(['start', ...args], { ...ENV, ...env })
   const line = await program.find(/^.*"msg":"listening"}$/m)
   return { program, url: (JSON.parse(line) as { url: string }).url }
 }
 
-/** How a start that fails ends: its exit code and what it says. */
+/** The exit code and the error output of a start that fails. */
 async function failedStart(
   env: Record<string, string>,
   args: readonly string[] = [],
 ): Promise<[number | null, string]> {
-  const program = shop.cli(['start', ...args], env)
+  const program = sandbox.cli(['start', ...args], env)
   const code = await program.ended
   expect(program.stdout()).toBe('')
   return [code, program.stderr()]
@@ -72,25 +72,25 @@ async function openSockets({ url }: Server, count: number, text: string): Promis
 }
 
 describe('agent-messaging start', () => {
-  it('names what is not set, a line each', async () => {
+  it('names each missing setting on its own line', async () => {
     expect(await failedStart({})).toEqual([
       2,
-      'SERVICE_DATABASE_URL is not set; it takes file: and a path, such as file:data/agent-messaging.db, or postgres://user:password@host/database\n' +
-        'SERVICE_MASTER_KEY is not set; it takes 32 bytes as base64 or hex, such as `openssl rand -base64 32` makes\n',
+      'SERVICE_DATABASE_URL is required; set it to a file: URL such as file:data/agent-messaging.db, or postgres://user:password@host/database\n' +
+        'SERVICE_MASTER_KEY is required; set it to 32 bytes as base64 or hex, such as the output of `openssl rand -base64 32`\n',
     ])
   })
 
-  it('names what is wrong, a line each, and shows no secret', async () => {
+  it('names each wrong setting on its own line and shows no secret', async () => {
     const [code, said] = await failedStart({ ...ENV, PORT: 'http', SERVICE_MASTER_KEY: 'hunter2' })
     expect(code).toBe(2)
     expect(said.split('\n')).toEqual([
-      'PORT is "http"; it takes a port, 0 to 65535 (0: any free one)',
-      'SERVICE_MASTER_KEY is wrong (7 characters, not shown); it takes 32 bytes as base64 or hex, such as `openssl rand -base64 32` makes',
+      'PORT must be a port from 0 to 65535 (0 picks a free port); got "http"',
+      'SERVICE_MASTER_KEY must be 32 bytes as base64 or hex, such as the output of `openssl rand -base64 32`; got 7 characters (not shown)',
       '',
     ])
   })
 
-  it('stops with a line at another master key than before', async () => {
+  it('fails with one line when the master key has changed', async () => {
     const { program } = await start()
     program.signal('SIGTERM')
     await program.ended
@@ -100,22 +100,22 @@ describe('agent-messaging start', () => {
     })
     expect([code, said]).toEqual([
       2,
-      'SERVICE_MASTER_KEY is not the key that this database is sealed with; it takes that one\n',
+      'SERVICE_MASTER_KEY does not match this database; set it to the key that encrypted the database\n',
     ])
   })
 
-  it('stops with a line at a port in use', async () => {
+  it('fails with one line when the port is in use', async () => {
     const { port } = new URL((await start()).url)
     expect(await failedStart({ ...ENV, PORT: port })).toEqual([
       1,
-      `port ${port} on 127.0.0.1 is in use; set PORT to another (0: any free one)\n`,
+      `port ${port} on 127.0.0.1 is in use; set PORT to another port (0 picks a free port)\n`,
     ])
   })
 
-  it('stops with a line at a file that is no database', async () => {
-    shop.write(
+  it('fails with one line when the file is not a database', async () => {
+    sandbox.write(
       'service.db',
-      'this is not a database, but long enough to look like one to whoever does not look closely',
+      'this text is not a database, but it is long enough to look like one at first glance',
     )
     expect(await failedStart(ENV)).toEqual([
       1,
@@ -123,19 +123,19 @@ describe('agent-messaging start', () => {
     ])
   })
 
-  it('stops with a line at a wrong file of agents', async () => {
+  it('fails with one line when the agents file is missing', async () => {
     expect(await failedStart(ENV, ['--agents', 'missing.js'])).toEqual([
       2,
-      `--agents: there is no file ${shop.directory}/missing.js\n`,
+      `--agents: file not found: ${sandbox.directory}/missing.js\n`,
     ])
   })
 
-  it('stops with a line when nothing would ever do any work', async () => {
+  it('fails with one line when neither timers nor the cron route can do work', async () => {
     const said = await failedStart(ENV, ['--no-worker'])
-    expect(said).toEqual([2, expect.stringContaining('--no-worker needs CRON_SECRET')])
+    expect(said).toEqual([2, expect.stringContaining('--no-worker requires CRON_SECRET')])
   })
-  it('says what is missing to an agent whose program it was not given, after a start without it too', async () => {
-    shop.write('with.mjs', "export const programs = { cat: { command: 'cat' } }")
+  it('reports the missing program of an agent after a start without the agents file', async () => {
+    sandbox.write('with.mjs', "export const programs = { cat: { command: 'cat' } }")
     const first = await start(['--agents', 'with.mjs'])
     const runtime = { kind: 'process', program: 'cat' }
     expect((await call(first, '/v1/agents', { name: 'cat', runtime })).status).toBe(201)
@@ -152,7 +152,7 @@ describe('agent-messaging start', () => {
       body: { error: { message: expect.stringContaining('--agents') } },
     })
   })
-  it('refuses webhooks and agents on this machine unless they are allowed', async () => {
+  it('rejects webhooks on loopback addresses unless the setting allows them', async () => {
     const webhook = { url: 'http://127.0.0.1:4000/', events: ['*'] }
     expect((await call(await start(), '/v1/webhooks', webhook)).status).toBe(400)
     expect(
@@ -166,8 +166,8 @@ describe('agent-messaging start', () => {
     ).toBe(201)
   })
 
-  it('runs the functions of --agents, and logs each fact as a line of JSON', async () => {
-    const file = shop.write(
+  it('runs the functions from --agents and logs each fact as a JSON line', async () => {
+    const file = sandbox.write(
       'agents.mjs',
       'export default { shout: ({ message }) => message.toUpperCase() }',
     )
@@ -187,8 +187,8 @@ describe('agent-messaging start', () => {
     expect(server.program.stdout()).not.toMatch(/hello|HELLO|an-api-key/)
   })
 
-  it('ends with 1 and a line that says why on an error that nobody handled', async () => {
-    const file = shop.write(
+  it('exits with 1 and logs the reason after an unhandled error', async () => {
+    const file = sandbox.write(
       'agents.mjs',
       'export default { bad: () => { setImmediate(() => { throw new Error("a defect") }); return new Promise(() => {}) } }',
     )
@@ -196,18 +196,18 @@ describe('agent-messaging start', () => {
     await createAgent({ program, url }, 'bad')
     await send({ program, url }, 'bad', 'x').catch(() => undefined)
     expect(await program.ended).toBe(1)
-    // Not always the last line: what was logged just before it may still be on its way out.
+    // Earlier lines can still follow, because the log is written asynchronously.
     expect(program.stdout()).toMatch(
-      /"level":"error".*a defect.*"msg":"the process ends on an error that nobody handled"}\n/,
+      /"level":"error".*a defect.*"msg":"exiting because of an unhandled error"}\n/,
     )
   })
 
   it(
-    'goes on without its log when that cannot be written, and can be stopped',
+    'continues without its log when the disk is full, and stops on SIGTERM',
     needs('fullDevice'),
     async () => {
       const port = await freePort()
-      const program = shop.run(
+      const program = sandbox.run(
         'bash',
         ['-c', 'exec "$0" "$1" start > /dev/full', process.execPath, CLI],
         { ...ENV, PORT: String(port) },
@@ -215,9 +215,7 @@ describe('agent-messaging start', () => {
       const isUp = () => fetch(`http://127.0.0.1:${port}/healthz`).then(({ ok }) => ok)
       await until(() => isUp().catch(() => false))
       await until(
-        () =>
-          program.stderr() ===
-          'the log cannot be written: ENOSPC: no space left on device, write\n',
+        () => program.stderr() === 'cannot write the log: ENOSPC: no space left on device, write\n',
       )
       expect(await isUp()).toBe(true)
       program.signal('SIGTERM')
@@ -225,20 +223,20 @@ describe('agent-messaging start', () => {
     },
   )
 
-  it('cuts off headers that dribble', async () => {
+  it('disconnects a peer that sends its headers slowly', async () => {
     const { url } = await start()
     const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n')
-    const dribble = setInterval(() => socket.write('X-A: 1\r\n'), 200)
+    const slowWrites = setInterval(() => socket.write('X-A: 1\r\n'), 200)
     const answer: string[] = []
     socket.on('data', (chunk: Buffer) => answer.push(chunk.toString()))
     await new Promise((resolve) => socket.once('close', resolve))
-    clearInterval(dribble)
+    clearInterval(slowWrites)
     expect(answer.join('')).toMatch(/^(HTTP\/1.1 408 |$)/)
   })
 })
 
-describe('agent-messaging start, told to stop', () => {
+describe('agent-messaging start on a signal', () => {
   const agents = `
     import { setTimeout as delay } from 'node:timers/promises'
     export default {
@@ -246,8 +244,8 @@ describe('agent-messaging start, told to stop', () => {
       stuck: () => new Promise(() => {}),
     }`
 
-  it('answers waiting callers with 202, lets their runs finish, and exits with 0', async () => {
-    const file = shop.write('agents.mjs', agents)
+  it('answers waiting callers with 202, finishes their runs and exits with 0', async () => {
+    const file = sandbox.write('agents.mjs', agents)
     const server = await start(['--agents', file], { SERVICE_SHUTDOWN_GRACE_MS: '60000' })
     await createAgent(server, 'slow')
     const waiting = Array.from({ length: 10 }, (_, i) =>
@@ -258,7 +256,7 @@ describe('agent-messaging start, told to stop', () => {
         .length === 10
     await until(running)
     server.program.signal('SIGINT')
-    server.program.signal('SIGINT') // Ctrl-C under npm comes twice, and is one wish
+    server.program.signal('SIGINT') // npm sends a second signal for one Ctrl-C
     const answers = await Promise.all(waiting)
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(202))
     expect(await server.program.ended).toBe(0)
@@ -270,7 +268,7 @@ describe('agent-messaging start, told to stop', () => {
     }
   })
 
-  it('does not wait for the connections of others', async () => {
+  it('does not wait for open connections', async () => {
     const server = await start([], { SERVICE_SHUTDOWN_GRACE_MS: '60000' })
     await openSockets(server, 50, '')
     await openSockets(server, 50, 'GET /healthz HTTP/1.1\r\nHost: x\r\n')
@@ -278,14 +276,14 @@ describe('agent-messaging start, told to stop', () => {
     expect(await server.program.ended).toBe(0)
   })
 
-  it('drains when its terminal is closed', async () => {
+  it('stops when its terminal is closed', async () => {
     const { program } = await start()
     program.signal('SIGHUP')
     expect(await program.ended).toBe(0)
   })
 
-  it('hands a run back at the end of the grace, and the next start runs it again', async () => {
-    const file = shop.write('agents.mjs', agents)
+  it('interrupts a run at the end of the grace period, and the next start repeats it', async () => {
+    const file = sandbox.write('agents.mjs', agents)
     const server = await start(['--agents', file], {
       SERVICE_SHUTDOWN_GRACE_MS: '100',
       SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '0',
@@ -297,7 +295,7 @@ describe('agent-messaging start, told to stop', () => {
 
     const again = await start([
       '--agents',
-      shop.write('better.mjs', 'export default { stuck: () => "done" }'),
+      sandbox.write('better.mjs', 'export default { stuck: () => "done" }'),
     ])
     const message = async () =>
       (await call(again, `/v1/agents/stuck/messages/${String(body['messageId'])}`)).body
@@ -305,8 +303,8 @@ describe('agent-messaging start, told to stop', () => {
     expect(await message()).toMatchObject({ response: 'done' })
   })
 
-  it('ends at once with 1 when it is told again', async () => {
-    const file = shop.write('agents.mjs', agents)
+  it('exits at once with 1 on a second signal', async () => {
+    const file = sandbox.write('agents.mjs', agents)
     const server = await start(['--agents', file], {
       SERVICE_SHUTDOWN_GRACE_MS: '3600000',
       SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '0',
@@ -315,7 +313,7 @@ describe('agent-messaging start, told to stop', () => {
     await send(server, 'stuck', 'x')
     server.program.signal('SIGTERM')
     const said = await server.program.find(
-      /^.*"msg":"runs under way are waited for; a second Ctrl-C \(SIGINT or SIGTERM\) ends at once".*$/m,
+      /^.*"msg":"waiting for runs to finish; a second Ctrl-C \(SIGINT or SIGTERM\) exits at once".*$/m,
     )
     expect(JSON.parse(said)).toMatchObject({
       level: 'warn',

@@ -13,35 +13,35 @@ import path from 'node:path'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
-import { until, workshop, type Workshop } from './workshop.js'
+import { until, createSandbox, type Sandbox } from './sandbox.js'
 
-let shop: Workshop
+let sandbox: Sandbox
 beforeEach(() => {
-  shop = workshop()
+  sandbox = createSandbox()
 })
-afterEach(() => shop.dispose())
-const { cli, json } = commandLine(() => shop)
+afterEach(() => sandbox.dispose())
+const { cli, json } = commandLine(() => sandbox)
 
 function damage(name: string): void {
-  const file = path.join(shop.directory, name)
+  const file = path.join(sandbox.directory, name)
   const bytes = readFileSync(file)
   writeFileSync(file, bytes.fill(0xff, bytes.length / 2))
 }
 
 describe('migrate', SLOWLY, () => {
-  it('says what it did: made, brought up to date, or nothing', async () => {
+  it('reports whether it created or migrated the database', async () => {
     const made = await json('migrate')
     expect(made).toEqual({ database: 'service.db', from: 0, to: made['to'] })
     expect((await cli('migrate')).stdout).toBe(
-      `service.db: schema version ${String(made['to'])}, which is up to date; nothing to do.\n`,
+      `service.db is up to date at schema version ${String(made['to'])}.\n`,
     )
   })
 
-  it('leaves a newer file alone', async () => {
+  it('rejects a file with a newer schema', async () => {
     await cli('migrate')
-    const file = path.join(shop.directory, 'service.db')
+    const file = path.join(sandbox.directory, 'service.db')
     const bytes = readFileSync(file)
-    bytes.writeUInt32BE(99, 60) // where a SQLite file keeps its user_version
+    bytes.writeUInt32BE(99, 60) // the offset of user_version in a SQLite file
     writeFileSync(file, bytes)
     expect(await cli('migrate')).toMatchObject({
       code: 1,
@@ -51,9 +51,9 @@ describe('migrate', SLOWLY, () => {
 })
 
 describe('backup', SLOWLY, () => {
-  it('copies a database whose server runs, whole and checked, once', async () => {
+  it('copies the database of a running server and does not overwrite a file', async () => {
     await cli('projects create default')
-    const server = shop.cli(['start'], { ...ENV, PORT: '0' })
+    const server = sandbox.cli(['start'], { ...ENV, PORT: '0' })
     await server.find(/"msg":"listening"/)
     await cli('projects create late')
     expect(await json('backup copy.db')).toEqual({
@@ -72,13 +72,13 @@ describe('backup', SLOWLY, () => {
     })
   })
 
-  it('makes the folder that it goes to, and of what dev made names the key that belongs to it', async () => {
-    const dev = shop.cli(['dev'], { PORT: '0' })
-    await dev.find(/See the delivery/)
+  it('creates the folder of the copy and names the matching master key', async () => {
+    const dev = sandbox.cli(['dev'], { PORT: '0' })
+    await dev.find(/Look at the delivery/)
     expect((await cli('backup backups/today/copy.db', {})).stdout).toContain(
-      'Keep a copy of data/master-key apart from it',
+      'Store a copy of data/master-key in another place.',
     )
-    expect(existsSync(path.join(shop.directory, 'backups/today/copy.db'))).toBe(true)
+    expect(existsSync(path.join(sandbox.directory, 'backups/today/copy.db'))).toBe(true)
     expect(
       (
         await cli('backup copy.db', {
@@ -86,10 +86,10 @@ describe('backup', SLOWLY, () => {
           SERVICE_DATABASE_URL: 'file:data/agent-messaging.db',
         })
       ).stdout,
-    ).toContain('Keep SERVICE_MASTER_KEY apart')
+    ).toContain('Store SERVICE_MASTER_KEY in another place.')
   })
 
-  it('keeps nothing of a damaged database, and names it', async () => {
+  it('rejects a damaged database and leaves no copy', async () => {
     await cli('projects create default')
     damage('service.db')
     expect(await cli('backup copy.db')).toMatchObject({
@@ -98,15 +98,15 @@ describe('backup', SLOWLY, () => {
         /^service\.db: is a damaged SQLite database \(.+\); restore it from an earlier backup\.\n$/,
       ),
     })
-    expect(readdirSync(shop.directory).filter((name) => name.startsWith('copy.db'))).toEqual([])
+    expect(readdirSync(sandbox.directory).filter((name) => name.startsWith('copy.db'))).toEqual([])
   })
 
-  it('leaves nothing when Ctrl-C ends it', async () => {
-    const storage = openSqliteStorage({ path: path.join(shop.directory, 'service.db') })
+  it('leaves no copy when Ctrl-C interrupts it', async () => {
+    const storage = openSqliteStorage({ path: path.join(sandbox.directory, 'service.db') })
     await storage.credentials.initSetting('much', 'x'.repeat(100_000_000))
     await storage.close()
-    const program = shop.cli(['backup', 'copy.db'], ENV)
-    const copies = () => readdirSync(shop.directory).filter((name) => name.startsWith('copy.db'))
+    const program = sandbox.cli(['backup', 'copy.db'], ENV)
+    const copies = () => readdirSync(sandbox.directory).filter((name) => name.startsWith('copy.db'))
     await until(() => copies().length > 0)
     program.signal('SIGINT')
     expect([await program.ended, program.stdout(), program.stderr(), copies()]).toEqual([
@@ -117,22 +117,22 @@ describe('backup', SLOWLY, () => {
     ])
   })
 
-  it('names the program for PostgreSQL, without the password', async () => {
+  it('prints the command for PostgreSQL without the password', async () => {
     const { code, stderr } = await cli('backup copy.dump', {
       ...ENV,
       SERVICE_DATABASE_URL: 'postgres://me:hush@host/db',
     })
     expect([code, stderr]).toEqual([
       1,
-      "PostgreSQL has a program for this: pg_dump --format=custom --schema=agent_messaging --file=copy.dump 'postgres://me@host/db'\n",
+      "for PostgreSQL, run: pg_dump --format=custom --schema=agent_messaging --file=copy.dump 'postgres://me@host/db'\n",
     ])
   })
 })
 
 describe('restore', SLOWLY, () => {
-  it('puts a backup in the place of what a killed server left, and keeps that', async () => {
+  it('replaces the database of a killed server and keeps the replaced one', async () => {
     await cli('projects create default')
-    const server = shop.cli(['start'], { ...ENV, PORT: '0' })
+    const server = sandbox.cli(['start'], { ...ENV, PORT: '0' })
     await server.find(/"msg":"listening"/)
     await cli('backup copy.db')
     await cli('projects create late')
@@ -142,7 +142,7 @@ describe('restore', SLOWLY, () => {
     })
     server.signal('SIGKILL')
     await server.ended
-    expect(existsSync(path.join(shop.directory, 'service.db-wal'))).toBe(true)
+    expect(existsSync(path.join(sandbox.directory, 'service.db-wal'))).toBe(true)
     const restored = await json('restore copy.db')
     expect(restored).toEqual({
       database: 'service.db',
@@ -161,34 +161,34 @@ describe('restore', SLOWLY, () => {
     expect(await names(String(restored['keptAs']))).toEqual(['default', 'late'])
   })
 
-  it('restores what dev made when it is gone, and says what to do next', async () => {
+  it('restores a lost database of dev', async () => {
     await cli('projects create default')
-    mkdirSync(path.join(shop.directory, 'data'))
+    mkdirSync(path.join(sandbox.directory, 'data'))
     expect(await cli('restore service.db', {})).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /^Checked service\.db \(\d+ bytes\), and put a copy of it in the place of data\/agent-messaging\.db\. Start the server again\.\n$/,
+        /^Checked service\.db \(\d+ bytes\) and copied it to data\/agent-messaging\.db\. You can start the server again\.\n$/,
       ),
       stderr: '',
     })
   })
 
-  it('names the program for PostgreSQL, without the password', async () => {
+  it('prints the command for PostgreSQL without the password', async () => {
     const { code, stderr } = await cli('restore copy.dump', {
       ...ENV,
       SERVICE_DATABASE_URL: 'postgres://me:hush@host/db',
     })
     const command = "pg_restore --clean --if-exists --dbname='postgres://me@host/db' copy.dump"
-    expect([code, stderr]).toEqual([1, `PostgreSQL has a program for this: ${command}\n`])
+    expect([code, stderr]).toEqual([1, `for PostgreSQL, run: ${command}\n`])
   })
 })
 
 describe('erase', SLOWLY, () => {
-  it('erases an agent, and says when there is nothing to erase', async () => {
+  it('erases an agent and reports a missing session', async () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo')
     expect((await cli('erase session echo nobody')).stderr).toBe(
-      'the session nobody of the agent echo cannot be erased: there is no such session\n',
+      'cannot erase session nobody of agent echo: session not found\n',
     )
     expect(await json('erase agent echo')).toEqual({ agent: 'echo', erased: true })
     expect(await json('agents list')).toEqual([])
@@ -202,11 +202,11 @@ describe('doctor', SLOWLY, () => {
   const notOk = async (env?: Record<string, string>) =>
     (await findings(env)).filter(({ status }) => status !== 'ok')
 
-  it('finds nothing wrong where a server can start, and changes nothing', async () => {
+  it('reports no failure where a server can start, and changes nothing', async () => {
     expect(await notOk()).toEqual([
       expect.objectContaining({ check: 'database', status: 'warning' }),
     ])
-    expect(existsSync(path.join(shop.directory, 'service.db'))).toBe(false)
+    expect(existsSync(path.join(sandbox.directory, 'service.db'))).toBe(false)
     await cli('migrate')
     const all = await cli('doctor', { ...ENV, PORT: '0' })
     expect(all).toMatchObject({ code: 0, stderr: '' })
@@ -215,12 +215,12 @@ describe('doctor', SLOWLY, () => {
     )
   })
 
-  it('makes nothing in the folder of dev, and says what of it is missing', async () => {
-    const dev = shop.cli(['dev'], { PORT: '0' })
-    await dev.find(/See the delivery/)
+  it('reports missing files of dev without creating them', async () => {
+    const dev = sandbox.cli(['dev'], { PORT: '0' })
+    await dev.find(/Look at the delivery/)
     dev.signal('SIGTERM')
     await dev.ended
-    const data = path.join(shop.directory, 'data')
+    const data = path.join(sandbox.directory, 'data')
     for (const file of ['api-key', 'master-key']) {
       rmSync(path.join(data, file))
       const before = readdirSync(data)
@@ -230,14 +230,14 @@ describe('doctor', SLOWLY, () => {
     }
   })
 
-  it('says what to do about each thing that is wrong', async () => {
+  it('suggests a fix for each problem', async () => {
     await cli('projects create default')
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const port = String((taken.address() as AddressInfo).port)
     const inAnHour = Date.now() / 1000 + 3600
-    utimesSync(path.join(shop.directory, 'service.db'), inAnHour, inAnHour)
-    shop.write('.env', 'CRON_SECRET\n')
+    utimesSync(path.join(sandbox.directory, 'service.db'), inAnHour, inAnHour)
+    sandbox.write('.env', 'CRON_SECRET\n')
     const otherKey = Buffer.alloc(32, 2).toString('base64')
     const found = await notOk({
       ...ENV,
@@ -256,7 +256,7 @@ describe('doctor', SLOWLY, () => {
     expect(found.every(({ fix }) => fix !== undefined && fix.endsWith('.'))).toBe(true)
   })
 
-  it('finds damage in the file, and how to mend it', async () => {
+  it('reports a damaged file and suggests a restore', async () => {
     await cli('projects create default')
     damage('service.db')
     expect(await notOk()).toEqual([
@@ -269,19 +269,19 @@ describe('doctor', SLOWLY, () => {
     ])
   })
 
-  it('names wrong settings, and ends with 1', async () => {
+  it('names wrong settings and exits with 1', async () => {
     const { code, stdout, stderr } = await cli('doctor', { PORT: 'x' })
     expect([code, stderr]).toEqual([1, '1 of 2 checks failed\n'])
-    expect(stdout).toContain('✗ settings: PORT is "x"; it takes a port')
+    expect(stdout).toContain('✗ settings: PORT must be a port')
   })
 
-  it('tells a server of ours from another program at the port', async () => {
-    const server = shop.cli(['start'], { ...ENV, PORT: '0' })
+  it('recognizes an Agent Messaging server at the port', async () => {
+    const server = sandbox.cli(['start'], { ...ENV, PORT: '0' })
     const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
     const all = await findings({ ...ENV, PORT: new URL(url).port })
     expect(all.find(({ check }) => check === 'port')).toMatchObject({
       status: 'ok',
-      message: expect.stringContaining('a server of ours'),
+      message: expect.stringContaining('an Agent Messaging server runs'),
     })
   })
 })

@@ -2,7 +2,7 @@ import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../scripts/free-port.mjs'
 import { commandLine, SLOWLY } from './command-line.js'
-import { workshop, type Workshop } from './workshop.js'
+import { createSandbox, type Sandbox } from './sandbox.js'
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const event = {
@@ -12,19 +12,19 @@ const event = {
   data: { webhookId: 'w-1' },
 } as const
 
-let shop: Workshop
+let sandbox: Sandbox
 beforeEach(() => {
-  shop = workshop()
+  sandbox = createSandbox()
 })
-afterEach(() => shop.dispose())
-const { cli } = commandLine(() => shop)
+afterEach(() => sandbox.dispose())
+const { cli } = commandLine(() => sandbox)
 
 describe('verify', SLOWLY, () => {
-  it('says that a request is genuine, whichever way its headers are given', async () => {
+  it('accepts a valid request with headers from JSON, text or options', async () => {
     const { body, headers } = await signTestEvent(event, secret, { deliveryId: 'd-1' })
-    shop.write('body.json', body)
-    shop.write('headers.json', JSON.stringify(headers))
-    shop.write(
+    sandbox.write('body.json', body)
+    sandbox.write('headers.json', JSON.stringify(headers))
+    sandbox.write(
       'headers.txt',
       `POST / HTTP/1.1\r\n${Object.entries(headers)
         .map(([name, value]) => `${name}: ${value}`)
@@ -37,27 +37,27 @@ describe('verify', SLOWLY, () => {
       )
       expect([code, stdout]).toEqual([
         0,
-        expect.stringMatching(/^✓ genuine: webhook\.test, delivery d-1, signed at .*Z\n$/),
+        expect.stringMatching(/^✓ valid: webhook\.test, delivery d-1, signed at .*Z\n$/),
       ])
     }
     const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-    const program = shop.cli(['verify', 'body.json', '--secret', secret, '--json', ...given], {})
+    const program = sandbox.cli(['verify', 'body.json', '--secret', secret, '--json', ...given], {})
     expect([await program.ended, JSON.parse(program.stdout())]).toEqual([
       0,
       expect.objectContaining({ verified: true, deliveryId: 'd-1' }),
     ])
   })
 
-  it('shows no default in its help that is none', async () => {
+  it('shows only real defaults in its help', async () => {
     const { stdout } = await cli('verify --help', {})
-    expect(stdout.match(/\(default: .*\)/g)).toEqual(['(default: 300)'])
+    expect(stdout.match(/\(default: \d+\)/g)).toEqual(['(default: 300)'])
   })
 
-  it('takes the secret from a file or from WEBHOOK_SECRET, what is named before what is around', async () => {
+  it('takes the secret from a file or an option, or else from WEBHOOK_SECRET', async () => {
     const { body, headers } = await signTestEvent(event, secret)
-    shop.write('body.json', body)
-    shop.write('headers.json', JSON.stringify(headers))
-    shop.write('secret.txt', `${secret}\n`)
+    sandbox.write('body.json', body)
+    sandbox.write('headers.json', JSON.stringify(headers))
+    sandbox.write('secret.txt', `${secret}\n`)
     const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
     for (const [given, env] of [
       ['--secret-file secret.txt', { WEBHOOK_SECRET: other }],
@@ -74,10 +74,10 @@ describe('verify', SLOWLY, () => {
     ).toBe(1)
   })
 
-  it('says what is wrong, and ends with 1', async () => {
+  it('explains an invalid request and exits with 1', async () => {
     const { body, headers } = await signTestEvent(event, secret)
-    shop.write('body.json', `${body}\n`)
-    shop.write('headers.json', JSON.stringify(headers))
+    sandbox.write('body.json', `${body}\n`)
+    sandbox.write('headers.json', JSON.stringify(headers))
     const { code, stdout, stderr } = await cli(
       `verify body.json --headers headers.json --secret ${secret} --json`,
       {},
@@ -86,16 +86,16 @@ describe('verify', SLOWLY, () => {
       1,
       { verified: false, code: 'SIGNATURE_MISMATCH', reason: expect.any(String) },
     ])
-    expect(stderr).toMatch(/^✗ not to be believed: .*it ends in a line break that was not sent\n$/)
+    expect(stderr).toMatch(/^✗ invalid: .*a line break was added at its end\n$/)
   })
 
-  it('ends with 2 when it is not given what it needs', async () => {
-    shop.write('body.json', '{}')
-    shop.write('empty.txt', '\n')
-    shop.write('secret.txt', secret)
+  it('exits with 2 when an argument is missing or wrong', async () => {
+    sandbox.write('body.json', '{}')
+    sandbox.write('empty.txt', '\n')
+    sandbox.write('secret.txt', secret)
     expect(await cli('verify body.json', {})).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^there is no secret/),
+      stderr: expect.stringMatching(/^a webhook secret is required/),
     })
     for (const line of [
       'verify body.json --secret-file none.txt',
@@ -114,18 +114,18 @@ describe('verify', SLOWLY, () => {
 
 describe('verify and listen', SLOWLY, () => {
   it.each(['verify body.json', 'listen --port 0'])(
-    '%s refuses an empty or malformed secret',
+    '%s rejects an empty or malformed secret',
     async (command) => {
-      shop.write('body.json', '{}')
-      shop.write('bare.txt', 'whsec_\n')
+      sandbox.write('body.json', '{}')
+      sandbox.write('bare.txt', 'whsec_\n')
       expect(await cli(command, { WEBHOOK_SECRET: '' })).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(/^the secret is empty/),
+        stderr: expect.stringMatching(/^the webhook secret is empty/),
       })
       for (const given of ['--secret whsec_', '--secret hunter2', '--secret-file bare.txt']) {
         expect(await cli(`${command} ${given}`, {}), given).toMatchObject({
           code: 2,
-          stderr: expect.stringMatching(/^the secret is malformed/),
+          stderr: expect.stringMatching(/^the webhook secret is malformed/),
         })
       }
     },
@@ -136,15 +136,15 @@ describe('listen', SLOWLY, () => {
   it.each([
     ['--secret-file secret.txt', {}],
     ['', { WEBHOOK_SECRET: secret }],
-  ])('checks with a secret that is on no command line: %j', async (given, env) => {
-    shop.write('secret.txt', secret)
+  ])('checks signatures with a secret that is not on the command line: %j', async (given, env) => {
+    sandbox.write('secret.txt', secret)
     const port = await freePort()
-    const program = shop.cli(`listen --port ${port} ${given}`.trim().split(' '), env)
+    const program = sandbox.cli(`listen --port ${port} ${given}`.trim().split(' '), env)
     await program.find(/Listening/)
     const { body, headers } = await signTestEvent(event, secret)
     const send = (sent: string) =>
       fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: sent })
     expect([(await send(body)).status, (await send(`${body} `)).status]).toEqual([200, 401])
-    await program.find(/signature valid[^]*SIGNATURE WRONG/)
+    await program.find(/signature valid[^]*SIGNATURE INVALID/)
   })
 })

@@ -1,14 +1,15 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import { loadAgents, noAgentsFile } from '../agents-file.js'
 import type { Config } from '../config.js'
-import { devAddresses, keptIfMade } from '../dev-files.js'
+import { devAddresses, existingDevDatabase } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
+import { projectNamed } from '../lookup.js'
 import { OperatorError } from '../operator-error.js'
 import type { Wiring } from '../wiring.js'
 
 /**
- * Opens the database of the configuration, or the one that `dev` made here, for the time of one command. The service is not
- * started: it only administers, and what it asks of agents is done by the server that runs on the database, now or later.
+ * Opens the configured database, or the one that `dev` created here, for one command.
+ * The service is not started. A server on the database starts and stops the agents.
  */
 export async function onDatabase(
   work: (service: MessagingService, wiring: Pick<Wiring, 'storage' | 'platform'>) => Promise<void>,
@@ -16,16 +17,19 @@ export async function onDatabase(
 ): Promise<void> {
   const config = loadConfig()
   const databasePath = databaseOf(config)
-  const made = keptIfMade(config)
-  const { masterKey } = made ?? config
+  const existing = existingDevDatabase(config)
+  const { masterKey } = existing ?? config
   if (masterKey === undefined)
-    throw new OperatorError('SERVICE_MASTER_KEY is not set; it takes the key of this database', 2)
+    throw new OperatorError(
+      'SERVICE_MASTER_KEY is required; set it to the master key of this database',
+      2,
+    )
   const file = agentsFile === undefined ? noAgentsFile : await loadAgents(agentsFile)
-  const addresses = made
+  const addresses = existing
     ? devAddresses(config)
     : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
   const { policy, publicUrl, otherMasterKeys } = config
-  const { wire } = await import('../wiring.js') // nobody else is to wait for all that a service is made of
+  const { wire } = await import('../wiring.js') // slow to load, so only commands that need it do
   const wiring = await wire(
     { databasePath, masterKey, otherMasterKeys, ...file, addresses, policy },
     () => publicUrl,
@@ -37,12 +41,23 @@ export async function onDatabase(
   }
 }
 
-/** The database that commands work on. */
+/** Like `onDatabase`, for a command on one project, given by name or id. */
+export const onProject = (
+  project: string,
+  work: (service: MessagingService, projectId: string) => Promise<void>,
+  agentsFile?: string,
+): Promise<void> =>
+  onDatabase(
+    async (service) => work(service, (await projectNamed(service, project)).id),
+    agentsFile,
+  )
+
+/** The path or URL of the database that commands use. */
 export function databaseOf(config: Config): string {
-  const found = config.databasePath ?? keptIfMade(config)?.databasePath
-  if (found !== undefined) return found
+  const database = config.databasePath ?? existingDevDatabase(config)?.databasePath
+  if (database !== undefined) return database
   throw new OperatorError(
-    'there is no database: set SERVICE_DATABASE_URL, or run `agent-messaging dev` here first',
+    'no database found; set SERVICE_DATABASE_URL, or run `agent-messaging dev` in this directory first',
     2,
   )
 }

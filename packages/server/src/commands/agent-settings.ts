@@ -23,80 +23,51 @@ export type SettingOptions = {
   readonly onBusy?: AgentSettings['onBusy']
 }
 
-const KINDS = ['handler', 'program', 'url', 'openai', 'acp', 'a2a', 'runtime'] as const
-const othersThan = (kind: (typeof KINDS)[number]): string[] =>
-  KINDS.filter((other) => other !== kind)
+export const RUNTIME_FLAGS = '--handler, --program, --url, --openai, --acp, --a2a or --runtime'
 
-/** What runs an agent: one of these, with what belongs to it. */
-export const withRuntime = (command: Command): Command =>
-  command
-    .addOption(
-      new Option(
-        '--handler <name>',
-        'a function of this server: echo, or one of --agents',
-      ).conflicts(othersThan('handler')),
-    )
-    .addOption(
-      new Option('--program <name>', 'a child process: a program of --agents').conflicts(
-        othersThan('program'),
-      ),
-    )
-    .addOption(
-      new Option('--url <url>', 'a service over HTTP, where it takes its messages').conflicts(
-        othersThan('url'),
-      ),
-    )
-    .addOption(
-      new Option(
-        '--openai <baseUrl>',
-        'a model behind an OpenAI-compatible API; needs --model',
-      ).conflicts(othersThan('openai')),
-    )
-    .option('--model <name>', 'the model of --openai')
-    .addOption(
-      new Option(
-        '--acp <name>',
-        'a program of --agents that speaks the Agent Client Protocol',
-      ).conflicts(othersThan('acp')),
-    )
-    .addOption(
-      new Option('--a2a <url>', 'an agent of the A2A protocol, by the URL of its card').conflicts(
-        othersThan('a2a'),
-      ),
-    )
-    .addOption(
-      new Option(
-        '--runtime <file>',
-        'its kind and all options as the HTTP API takes them: a JSON file, - for stdin',
-      )
-        .argParser(jsonFile)
-        .conflicts(othersThan('runtime')),
-    )
-    .addOption(agentsOption())
+/** Adds the options that select the runtime of an agent. They exclude each other. */
+export function withRuntime(command: Command): Command {
+  const options = [
+    new Option('--handler <name>', 'run a function of the server: echo, or one from --agents'),
+    new Option('--program <name>', 'run a child process from --agents'),
+    new Option('--url <url>', 'call an HTTP service that accepts messages at this URL'),
+    new Option('--openai <baseUrl>', 'call an OpenAI-compatible API; requires --model'),
+    new Option('--acp <name>', 'run a program from --agents with the Agent Client Protocol'),
+    new Option('--a2a <url>', 'call an A2A agent, by the URL of its card'),
+    new Option(
+      '--runtime <file>',
+      'runtime kind and options in the format of the HTTP API: JSON file, - for stdin',
+    ).argParser(jsonFile),
+  ]
+  const names = options.map((option) => option.attributeName())
+  for (const option of options)
+    command.addOption(option.conflicts(names.filter((name) => name !== option.attributeName())))
+  return command.option('--model <name>', 'model for --openai').addOption(agentsOption())
+}
 
 export const withSettings = (command: Command): Command =>
   command
     .addOption(
-      new Option('--principal <type>', 'on whose behalf it runs by default').choices([
+      new Option('--principal <type>', 'default execution principal').choices([
         'service',
         'end_user',
       ]),
     )
-    .option('--concurrency <number>', 'runs at once in each process', wholeNumber(0))
-    .option('--max-attempts <number>', 'runs of one message at most', wholeNumber(0))
+    .option('--concurrency <number>', 'maximum simultaneous runs in each process', wholeNumber(0))
+    .option('--max-attempts <number>', 'maximum runs of one message', wholeNumber(0))
     .option(
       '--max-queued <number>',
-      'messages of its session that a new one may have ahead of it',
+      'maximum messages that can wait ahead of a new one in its session',
       wholeNumber(0),
     )
     .addOption(
       new Option(
-        '--on-busy <what>',
-        '--max-queued in a word: reject is 0, queue is anything above',
+        '--on-busy <action>',
+        'short form of --max-queued: reject means 0, queue means more',
       ).choices(['queue', 'reject']),
     )
 
-/** The runtime that is given, or undefined when none is. */
+/** The selected runtime, or undefined. */
 export function runtimeOf({
   handler,
   program,
@@ -108,7 +79,7 @@ export function runtimeOf({
   runtime,
 }: RuntimeOptions): AgentSettings['runtime'] | undefined {
   if (model !== undefined && openai === undefined)
-    throw new OperatorError('--model is of an agent with --openai', 2)
+    throw new OperatorError('--model requires --openai', 2)
   if (handler !== undefined) return { kind: 'function', handler }
   if (program !== undefined) return { kind: 'process', program }
   if (url !== undefined) return { kind: 'http', url }
@@ -121,10 +92,13 @@ export function runtimeOf({
 
 function withKind({ kind, ...options }: JsonObject): AgentSettings['runtime'] {
   if (typeof kind === 'string') return { kind, ...options }
-  throw new OperatorError('--runtime needs a "kind", such as {"kind":"http","url":"https://…"}', 2)
+  throw new OperatorError(
+    '--runtime must contain a "kind", such as {"kind":"http","url":"https://…"}',
+    2,
+  )
 }
 
-/** Those that are given. */
+/** The given settings. Settings that were not given are undefined. */
 export const settingsOf = ({
   principal,
   concurrency,
@@ -132,6 +106,9 @@ export const settingsOf = ({
   maxQueued,
   onBusy,
 }: SettingOptions) => ({
-  ...{ concurrency, maxAttempts, maxQueued, onBusy },
+  concurrency,
+  maxAttempts,
+  maxQueued,
+  onBusy,
   ...(principal && { defaultExecutionPrincipal: { type: principal } }),
 })

@@ -7,11 +7,11 @@ import type {
 } from '@org/agent-messaging-core'
 import { agentBody, createdAgentBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
-import { allPages } from '../all-pages.js'
-import { projectNamed } from '../find.js'
+import { allPages } from '../lookup.js'
 import { OperatorError, orFail } from '../operator-error.js'
-import { onDatabase } from './admin.js'
+import { onProject } from './admin.js'
 import {
+  RUNTIME_FLAGS,
   runtimeOf,
   settingsOf,
   withRuntime,
@@ -19,24 +19,27 @@ import {
   type RuntimeOptions,
   type SettingOptions,
 } from './agent-settings.js'
-import { example, jsonOption, projectOption, type ProjectOptions } from './options.js'
+import { example, withProject, type ProjectOptions } from './options.js'
 import { fieldTable, print, table } from './output.js'
 
 type CreateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readonly start?: true }
 type UpdateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readonly name?: string }
 
 export function addAgents(program: Command): void {
-  const agents = program
-    .command('agents')
-    .description('create, list, show, change, start, stop and delete agents')
+  const agents = program.command('agents').description('manage agents')
+  addCreate(agents)
+  addList(agents)
+  addShow(agents)
+  addUpdate(agents)
+  addSwitch(agents, 'start', 'start an agent')
+  addSwitch(agents, 'stop', 'stop an agent; current runs can finish, and queued messages wait')
+  addDelete(agents)
+}
 
-  withSettings(withRuntime(agents.command('create <name>')))
-    .description(
-      'create an agent; one of --handler, --program, --url, --openai, --acp, --a2a and --runtime says what runs it',
-    )
-    .option('--start', 'ask for it to run too')
-    .addOption(projectOption())
-    .addOption(jsonOption())
+function addCreate(agents: Command): void {
+  const create = withSettings(withRuntime(agents.command('create <name>')))
+  withProject(create.option('--start', 'also start the agent'))
+    .description(`create an agent; requires ${RUNTIME_FLAGS}`)
     .addHelpText(
       'after',
       example(
@@ -48,36 +51,33 @@ export function addAgents(program: Command): void {
     )
     .action((name: string, options: CreateOptions) => {
       const runtime = runtimeOf(options)
-      if (!runtime)
-        throw new OperatorError(
-          'an agent needs one of --handler, --program, --url, --openai, --acp, --a2a and --runtime',
-          2,
-        )
-      return onDatabase((service) => createAgent(service, name, runtime, options), options.agents)
+      if (!runtime) throw new OperatorError(`an agent requires ${RUNTIME_FLAGS}`, 2)
+      return onProject(
+        options.project,
+        (service, projectId) => createAgent(service, projectId, name, runtime, options),
+        options.agents,
+      )
     })
+}
 
-  agents
-    .command('list')
+function addList(agents: Command): void {
+  withProject(agents.command('list'))
     .description('list the agents of a project, newest first')
-    .addOption(projectOption())
-    .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging agents list'))
     .action(({ project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id } = await projectNamed(service, project)
+      onProject(project, async (service, projectId) => {
         const found = await allPages(
-          (page) => service.agents.list(id, page),
-          'the agents cannot be listed',
+          (page) => service.agents.list(projectId, page),
+          'cannot list the agents',
         )
-        print(json, found.map(agentBody), table(found.map(agentRow), 'There is no agent yet.'))
+        print(json, found.map(agentBody), table(found.map(agentRow), 'No agents.'))
       }),
     )
+}
 
-  agents
-    .command('show <agent>')
-    .description('show an agent with all its settings, and what is the matter with it')
-    .addOption(projectOption())
-    .addOption(jsonOption())
+function addShow(agents: Command): void {
+  withProject(agents.command('show <agent>'))
+    .description('show the settings, the state and the last error of an agent')
     .addHelpText(
       'after',
       example(
@@ -85,17 +85,19 @@ export function addAgents(program: Command): void {
         'agent-messaging agents show support --json | jq .lastError',
       ),
     )
-    .action((name: string, options: ProjectOptions) =>
-      onDatabase((service) => showAgent(service, name, options)),
+    .action((agent: string, { project, json }: ProjectOptions) =>
+      onProject(project, async (service, projectId) => {
+        const found = service.agents.get({ projectId, agent })
+        const body = agentBody(await orFail(found, `cannot show agent ${agent}`))
+        print(json, body, fieldTable(body))
+      }),
     )
+}
 
-  withSettings(withRuntime(agents.command('update <agent>')))
-    .description(
-      'change what is given of an agent; the rest stays as it is. What runs it can only be changed while it is stopped',
-    )
-    .option('--name <name>', 'what it is called from now on')
-    .addOption(projectOption())
-    .addOption(jsonOption())
+function addUpdate(agents: Command): void {
+  const update = withSettings(withRuntime(agents.command('update <agent>')))
+  withProject(update.option('--name <name>', 'new name'))
+    .description('change the given settings of an agent; stop it before you change its runtime')
     .addHelpText(
       'after',
       example(
@@ -105,124 +107,98 @@ export function addAgents(program: Command): void {
     )
     .action((agent: string, options: UpdateOptions) => {
       const change = changeOf(options)
-      return onDatabase((service) => updateAgent(service, agent, change, options), options.agents)
+      return onProject(
+        options.project,
+        async (service, projectId) => {
+          const updated = await orFail(
+            service.agents.update({ projectId, agent, change }),
+            `cannot update agent ${agent}`,
+          )
+          const text = `Updated agent ${updated.agent.name}.${secretIn(updated)}`
+          print(options.json, createdAgentBody(updated), text)
+        },
+        options.agents,
+      )
     })
+}
 
-  addSwitch(agents, 'start', 'ask for the agent to run, from now on')
-  addSwitch(
-    agents,
-    'stop',
-    'ask for the agent to stop; what it runs may finish, queued messages wait',
-  )
-
-  agents
-    .command('delete <agent>')
-    .description('delete an agent with its sessions and messages')
-    .option('--force', 'even if messages are open: they stay unanswered')
-    .addOption(projectOption())
-    .addOption(jsonOption())
-    .addHelpText('after', example('agent-messaging agents delete support'))
-    .action((agent: string, { project, force, json }: ProjectOptions & { force?: true }) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
-        await orFail(
-          service.agents.delete({ projectId, agent, force }),
-          `the agent ${agent} cannot be deleted`,
-        )
-        print(json, { agent, deleted: true }, `Deleted the agent ${agent}.`)
-      }),
-    )
+function changeOf(options: UpdateOptions): AgentChanges {
+  const change = { name: options.name, runtime: runtimeOf(options), ...settingsOf(options) }
+  if (Object.values(change).some((value) => value !== undefined)) return change
+  throw new OperatorError('nothing to update; run with --help to list the settings', 2)
 }
 
 function addSwitch(agents: Command, verb: 'start' | 'stop', description: string): void {
-  agents
-    .command(`${verb} <agent>`)
+  withProject(agents.command(`${verb} <agent>`))
     .description(description)
-    .addOption(projectOption())
-    .addOption(jsonOption())
     .addHelpText('after', example(`agent-messaging agents ${verb} support`))
     .action((name: string, { project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
+      onProject(project, async (service, projectId) => {
         const agent = await orFail(
           service.agents[verb]({ projectId, agent: name }),
-          `the agent ${name} cannot be asked to ${verb}`,
+          `cannot ${verb} agent ${name}`,
         )
         print(
           json,
           agentBody(agent),
-          `Asked the agent ${agent.name}, which is ${agent.state.kind}, to ${verb}. A server on this database sees to it within a second.`,
+          `Requested to ${verb} agent ${agent.name} (state: ${agent.state.kind}). A running server applies this within a second.`,
         )
+      }),
+    )
+}
+
+function addDelete(agents: Command): void {
+  withProject(
+    agents
+      .command('delete <agent>')
+      .description('delete an agent with its sessions and messages')
+      .option('--force', 'delete even if messages are open; they stay unanswered'),
+  )
+    .addHelpText('after', example('agent-messaging agents delete support'))
+    .action((agent: string, { project, force, json }: ProjectOptions & { force?: true }) =>
+      onProject(project, async (service, projectId) => {
+        await orFail(
+          service.agents.delete({ projectId, agent, force }),
+          `cannot delete agent ${agent}`,
+        )
+        print(json, { agent, deleted: true }, `Deleted agent ${agent}.`)
       }),
     )
 }
 
 async function createAgent(
   service: MessagingService,
+  projectId: string,
   name: string,
   runtime: AgentSettings['runtime'],
   options: CreateOptions,
 ): Promise<void> {
-  const { id: projectId } = await projectNamed(service, options.project)
   const created = await orFail(
     service.agents.create({
-      ...{ projectId, name, runtime, ...settingsOf(options) },
+      projectId,
+      name,
+      runtime,
+      ...settingsOf(options),
       desiredState: options.start ? 'running' : 'stopped',
     }),
-    `the agent ${name} cannot be created`,
+    `cannot create agent ${name}`,
   )
   print(
     options.json,
     createdAgentBody(created),
-    `Created the agent ${name} with the id ${created.agent.id}.${secretIn(created)}`,
+    `Created agent ${name} (id ${created.agent.id}).${secretIn(created)}`,
   )
 }
 
 const secretIn = ({ signingSecret }: CreatedAgent): string =>
   signingSecret === undefined
     ? ''
-    : `\nIts requests are signed with ${signingSecret}\nKeep that now: it is not shown again.`
-
-async function showAgent(
-  service: MessagingService,
-  name: string,
-  { project, json }: ProjectOptions,
-): Promise<void> {
-  const { id: projectId } = await projectNamed(service, project)
-  const body = agentBody(
-    await orFail(
-      service.agents.get({ projectId, agent: name }),
-      `the agent ${name} cannot be shown`,
-    ),
-  )
-  print(json, body, fieldTable(body))
-}
-
-function changeOf(options: UpdateOptions): AgentChanges {
-  const change = { name: options.name, runtime: runtimeOf(options), ...settingsOf(options) }
-  if (Object.values(change).some((value) => value !== undefined)) return change
-  throw new OperatorError('there is nothing to change: --help tells what can be', 2)
-}
-
-async function updateAgent(
-  service: MessagingService,
-  name: string,
-  change: AgentChanges,
-  { project, json }: UpdateOptions,
-): Promise<void> {
-  const { id: projectId } = await projectNamed(service, project)
-  const updated = await orFail(
-    service.agents.update({ projectId, agent: name, change }),
-    `the agent ${name} cannot be changed`,
-  )
-  print(
-    json,
-    createdAgentBody(updated),
-    `Changed the agent ${updated.agent.name}.${secretIn(updated)}`,
-  )
-}
+    : `\nThe server signs its requests to the agent with this secret:\n\n${signingSecret}\n\nStore the secret now. It is not shown again.`
 
 const agentRow = ({ id, name, runtime, desiredState, state }: Agent) => ({
-  ...{ name, state: state.kind === 'error' ? `error: ${state.lastError.message}` : state.kind },
-  ...{ wanted: desiredState, runtime: runtime.kind, id },
+  name,
+  state: state.kind === 'error' ? `error: ${state.lastError.message}` : state.kind,
+  desired: desiredState,
+  runtime: runtime.kind,
+  id,
 })

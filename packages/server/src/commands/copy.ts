@@ -1,12 +1,12 @@
 import { fillPostgres } from '@org/agent-messaging-postgres'
 import { readSqliteTables, type SqliteTable } from '@org/agent-messaging-sqlite'
 import { Argument, type Command } from 'commander'
-import { isPostgresUrl, shownDatabase } from '../database-url.js'
-import { placeOfKey } from '../dev-files.js'
+import { masterKeyLocation } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
+import { isPostgresUrl, shownDatabase } from '../urls.js'
 import { databaseOf } from './admin.js'
-import { inWords } from './in-words.js'
+import { interruptible } from './interruptible.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
@@ -16,51 +16,44 @@ export function addCopy(program: Command): void {
   program
     .command('copy')
     .addArgument(
-      new Argument(
-        '<postgres-url>',
-        'a database that is empty, or without the schema agent_messaging',
-      ),
+      new Argument('<postgres-url>', 'an empty database, or one without schema agent_messaging'),
     )
-    .description(
-      'copy all of the SQLite database, which no server may have open, to PostgreSQL, to go on there',
-    )
+    .description('copy the SQLite database to PostgreSQL; stop the server first')
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      `${example('agent-messaging copy postgres://messages@db.internal/messages')}${AFTERWARDS}`,
+      `${example('agent-messaging copy postgres://messages@db.internal/messages')}${NOTES}`,
     )
     .action((url: string, { json }: Json) => copy(url, json))
 }
 
-const AFTERWARDS = `
-The password may be in PGPASSWORD or in ~/.pgpass. The file stays as it is, but do not start a server on it again: what is open in it
-would be done twice.\n`
+const NOTES = `
+The password can be in PGPASSWORD or in ~/.pgpass. The SQLite file is not changed. Do not start a
+server on the file again, because that server would repeat the open work.
+`
 
 async function copy(url: string, json: true | undefined): Promise<void> {
   const config = loadConfig()
   const database = databaseOf(config)
   if (isPostgresUrl(database))
-    throw new OperatorError(
-      'SERVICE_DATABASE_URL names PostgreSQL already; it has to name the SQLite file to copy',
-      2,
-    )
+    throw new OperatorError('SERVICE_DATABASE_URL must be a SQLite file; got a PostgreSQL URL', 2)
   if (!isPostgresUrl(url))
-    throw new OperatorError('where to copy to has to be a postgres:// URL', 2)
+    throw new OperatorError('the target of the copy must be a postgres:// URL', 2)
   const bar = progress()
   const work = (signal: AbortSignal) =>
     readSqliteTables({
       path: database,
-      work: (tables) => copied({ tables, connectionString: url, signal, show: bar.show }),
+      work: (tables) => copyTables({ tables, connectionString: url, signal, show: bar.show }),
     })
-  const rows = await inWords(work).finally(() => bar.end())
+  const rows = await interruptible(work).finally(() => bar.end())
   const to = shownDatabase(url)
   const { projects, messages, deliveries } = rows
   print(
     json,
     { database, to, rows },
-    `Copied ${database} to ${to}: ${projects} projects, ${messages} messages, ${deliveries} deliveries, and all that belongs to them.\n` +
-      `Start the server with SERVICE_DATABASE_URL set to that URL, with the same master key (${placeOfKey(config)}) and agents, and none on ${database} ` +
-      'again: what is open in it would be done twice.',
+    `Copied ${database} to ${to}: ${projects} projects, ${messages} messages, ${deliveries} deliveries and all related rows.\n` +
+      `Start the server with SERVICE_DATABASE_URL set to that URL and with the same master key (${masterKeyLocation(config)}) and agents.\n` +
+      `Do not start a server on ${database} again, because that server would repeat the open work.`,
   )
 }
 
@@ -71,10 +64,14 @@ type Copying = {
   readonly show: (text: string) => void
 }
 
-/** Gives how many rows each table has. */
-async function copied({ tables, show, ...to }: Copying): Promise<Readonly<Record<string, number>>> {
-  const all = tables.reduce((sum, { count }) => sum + count, 0)
-  const onProgress = (rows: number): void => show(`Copied ${Math.floor((100 * rows) / all)} %…`)
-  await fillPostgres({ ...to, tables, onProgress })
+/** Returns the number of rows of each table. */
+async function copyTables({
+  tables,
+  show,
+  ...target
+}: Copying): Promise<Readonly<Record<string, number>>> {
+  const total = tables.reduce((sum, { count }) => sum + count, 0)
+  const onProgress = (rows: number): void => show(`Copied ${Math.floor((100 * rows) / total)} %…`)
+  await fillPostgres({ ...target, tables, onProgress })
   return Object.fromEntries(tables.map(({ name, count }) => [name, count]))
 }

@@ -10,9 +10,8 @@ import {
 import { toIso } from '@org/agent-messaging-core/runtime'
 import { deliveryBody, deliveryDetailBody } from '@org/agent-messaging-http'
 import { Option, type Command } from 'commander'
-import { projectNamed } from '../find.js'
 import { orFail } from '../operator-error.js'
-import { onDatabase } from './admin.js'
+import { onProject } from './admin.js'
 import { example, instant, wholeNumber, withProject, type ProjectOptions } from './options.js'
 import { fieldTable, print, progress, table } from './output.js'
 
@@ -25,18 +24,18 @@ type Filters = {
 type ListOptions = ProjectOptions & Filters & { readonly webhook?: string; readonly limit: number }
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
-const MOST_A_PAGE = 100
-const MOST_RECOVERED = 1_000
+const MAX_PAGE = 100
+const MAX_RECOVERED = 1_000
 
 export function addDeliveries(program: Command): void {
   const deliveries = program
     .command('deliveries')
-    .description('list deliveries, see their attempts, and have them sent again')
+    .description('list, inspect and resend webhook deliveries')
 
   withFilters(withProject(deliveries.command('list')))
     .description('list deliveries, newest first')
-    .option('--webhook <id>', 'only those to this webhook')
-    .option('--limit <number>', 'so many at most', wholeNumber(1), 20)
+    .option('--webhook <id>', 'only deliveries to this webhook')
+    .option('--limit <number>', 'maximum number of deliveries', wholeNumber(1), 20)
     .addHelpText(
       'after',
       example(
@@ -44,66 +43,64 @@ export function addDeliveries(program: Command): void {
         'agent-messaging deliveries list --json',
       ),
     )
-    .action((options: ListOptions) => onDatabase((service) => list(service, options)))
+    .action((options: ListOptions) =>
+      onProject(options.project, (service, projectId) => list(service, projectId, options)),
+    )
 
   withProject(deliveries.command('show <id>'))
-    .description('show a delivery with its body and every attempt')
+    .description('show a delivery with its body and all attempts')
     .addHelpText('after', example(`agent-messaging deliveries show ${ID}`))
-    .action((id: string, options: ProjectOptions) =>
-      onDatabase((service) => show(service, id, options)),
+    .action((id: string, { project, json }: ProjectOptions) =>
+      onProject(project, (service, projectId) => show(service, projectId, id, json)),
     )
 
   withProject(deliveries.command('redeliver <id>'))
-    .description(
-      'have it sent again now: one more attempt of an open one, a fresh schedule for a finished one',
-    )
+    .description('send a delivery again now; a finished one gets a new retry schedule')
     .addHelpText('after', example(`agent-messaging deliveries redeliver ${ID}`))
     .action((deliveryId: string, { project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
+      onProject(project, async (service, projectId) => {
         const due = await orFail(
           service.deliveries.redeliver({ projectId, deliveryId }),
-          `the delivery ${deliveryId} cannot be redelivered`,
+          `cannot redeliver delivery ${deliveryId}`,
         )
         print(
           json,
           deliveryBody(due),
-          `It is due now. A server on this database sends it: agent-messaging deliveries show ${deliveryId}`,
+          `A running server sends the delivery now. To see the result, run: agent-messaging deliveries show ${deliveryId}`,
         )
       }),
     )
 
   withProject(deliveries.command('cancel <id>'))
-    .description('end an open delivery: its next attempt is not made')
+    .description('cancel an open delivery, so that no further attempt is made')
     .addHelpText('after', example(`agent-messaging deliveries cancel ${ID}`))
     .action((deliveryId: string, { project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
+      onProject(project, async (service, projectId) => {
         const ended = await orFail(
           service.deliveries.cancel({ projectId, deliveryId }),
-          `the delivery ${deliveryId} cannot be cancelled`,
+          `cannot cancel delivery ${deliveryId}`,
         )
-        print(json, deliveryBody(ended), `Cancelled the delivery ${deliveryId}.`)
+        print(json, deliveryBody(ended), `Cancelled delivery ${deliveryId}.`)
       }),
     )
 
   withFilters(withProject(deliveries.command('recover <webhook>')))
-    .description(
-      'have everything sent again that a webhook missed and that matches: exhausted deliveries, unless --status says otherwise',
-    )
+    .description('resend the matching deliveries of a webhook; without --status, exhausted ones')
     .addHelpText(
       'after',
       example(`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`),
     )
-    .action((webhook: string, options: ProjectOptions & Filters) =>
-      onDatabase((service) => recover(service, webhook, options)),
+    .action((webhookId: string, options: ProjectOptions & Filters) =>
+      onProject(options.project, (service, projectId) =>
+        recover(service, projectId, webhookId, options),
+      ),
     )
 }
 
 const withFilters = (command: Command): Command =>
   command
     .addOption(
-      new Option('--status <status>', 'only these').choices([
+      new Option('--status <status>', 'only deliveries with this status').choices([
         'pending',
         'delivered',
         'exhausted',
@@ -111,10 +108,17 @@ const withFilters = (command: Command): Command =>
       ]),
     )
     .addOption(
-      new Option('--event <name>', 'only of this event').choices([...EVENT_NAMES, 'webhook.test']),
+      new Option('--event <name>', 'only deliveries of this event').choices([
+        ...EVENT_NAMES,
+        'webhook.test',
+      ]),
     )
-    .option('--after <instant>', 'only those made after it, such as 2030-01-31T12:00:00Z', instant)
-    .option('--before <instant>', 'only those made before it', instant)
+    .option(
+      '--after <time>',
+      'only deliveries created after this time, such as 2030-01-31T12:00:00Z',
+      instant,
+    )
+    .option('--before <time>', 'only deliveries created before this time', instant)
 
 const filterOf = ({
   status,
@@ -130,9 +134,9 @@ const filterOf = ({
 
 async function list(
   service: MessagingService,
-  { project, json, webhook, limit, ...filters }: ListOptions,
+  projectId: string,
+  { json, webhook, limit, ...filters }: ListOptions,
 ): Promise<void> {
-  const { id: projectId } = await projectNamed(service, project)
   const filter = {
     projectId,
     ...(webhook !== undefined && { webhookId: webhook }),
@@ -141,93 +145,78 @@ async function list(
   const found: WebhookDelivery[] = []
   for (let cursor: string | null | undefined; cursor !== null && found.length < limit;) {
     const page = {
-      limit: Math.min(MOST_A_PAGE, limit - found.length),
+      limit: Math.min(MAX_PAGE, limit - found.length),
       ...(cursor !== undefined && { cursor }),
     }
     const { data, nextCursor } = await orFail(
       service.deliveries.list(filter, page),
-      'the deliveries cannot be listed',
+      'cannot list the deliveries',
     )
     found.push(...data)
     cursor = nextCursor
   }
-  print(json, found.map(deliveryBody), table(found.map(row), 'There is no such delivery.'))
+  print(json, found.map(deliveryBody), table(found.map(row), 'No deliveries found.'))
 }
 
 const row = (delivery: WebhookDelivery) => ({
-  ...{
-    id: delivery.id,
-    event: delivery.event,
-    status: deliveryStatusOf(delivery.state),
-    attempts: String(delivery.attemptCount),
-  },
+  id: delivery.id,
+  event: delivery.event,
+  status: deliveryStatusOf(delivery.state),
+  attempts: String(delivery.attemptCount),
   nextAttempt: delivery.state.kind === 'pending' ? toIso(delivery.state.nextAttemptAt) : '-',
   createdAt: toIso(delivery.createdAt),
 })
 
 async function show(
   service: MessagingService,
+  projectId: string,
   deliveryId: string,
-  { project, json }: ProjectOptions,
+  json: true | undefined,
 ): Promise<void> {
-  const { id: projectId } = await projectNamed(service, project)
   const found = deliveryDetailBody(
     await orFail(
       service.deliveries.get({ projectId, deliveryId }),
-      `the delivery ${deliveryId} cannot be shown`,
+      `cannot show delivery ${deliveryId}`,
     ),
   )
   const { attempts, body, ...delivery } = found
-  const tries = attempts.map(
-    ({
-      attemptNumber,
-      startedAt,
-      durationMs,
-      outcome,
-      statusCode,
-      error,
-      detail,
-      responseBody = '',
-    }) => ({
-      ...{
-        attempt: String(attemptNumber),
-        startedAt,
-        took: `${durationMs} ms`,
-        outcome,
-        status: String(statusCode ?? '-'),
-      },
-      detail:
-        statusCode === undefined
-          ? `${error}: ${detail}`
-          : responseBody.slice(0, 60).replaceAll(/\s+/g, ' '),
-    }),
-  )
-  print(
-    json,
-    found,
-    `${fieldTable(delivery)}\n\n${table(tries, 'It was not attempted yet.')}\n\n${body}`,
-  )
+  const rows = table(attempts.map(attemptRow), 'No attempts yet.')
+  print(json, found, `${fieldTable(delivery)}\n\n${rows}\n\n${body}`)
 }
+
+type Attempt = ReturnType<typeof deliveryDetailBody>['attempts'][number]
+
+const attemptRow = (attempt: Attempt) => ({
+  attempt: String(attempt.attemptNumber),
+  startedAt: attempt.startedAt,
+  took: `${attempt.durationMs} ms`,
+  outcome: attempt.outcome,
+  status: String(attempt.statusCode ?? '-'),
+  detail:
+    attempt.statusCode === undefined
+      ? `${attempt.error}: ${attempt.detail}`
+      : (attempt.responseBody ?? '').slice(0, 60).replaceAll(/\s+/g, ' '),
+})
 
 async function recover(
   service: MessagingService,
+  projectId: string,
   webhookId: string,
-  { project, json, ...filters }: ProjectOptions & Filters,
+  { json, ...filters }: ProjectOptions & Filters,
 ): Promise<void> {
-  const { id: projectId } = await projectNamed(service, project)
   const bar = progress()
   let count = 0
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = { limit: MOST_RECOVERED, ...(cursor !== undefined && { cursor }) }
-    const what = `the deliveries of the webhook ${webhookId} cannot be recovered${count > 0 ? ` beyond the first ${count}` : ''}`
+    const page = { limit: MAX_RECOVERED, ...(cursor !== undefined && { cursor }) }
+    const part = count > 0 ? ` after the first ${count}` : ''
     const done = await orFail(
       service.deliveries.recover({ projectId, webhookId, filter: filterOf(filters), page }),
-      what,
+      `cannot recover the deliveries of webhook ${webhookId}${part}`,
     )
     count += done.count
     cursor = done.nextCursor
     bar.show(`${count} deliveries are due again…`)
   }
   bar.end()
-  print(json, { count }, `${count} deliveries are due again. A server on this database sends them.`)
+  print(json, { count }, `${count} deliveries are due again. A running server sends them.`)
 }

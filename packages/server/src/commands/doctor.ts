@@ -1,22 +1,20 @@
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import type { Command } from 'commander'
 import { readConfig, type Config } from '../config.js'
-import { isPostgresUrl } from '../database-url.js'
-import { keptIfMade } from '../dev-files.js'
+import { existingDevDatabase } from '../dev-files.js'
 import { checkDatabase } from '../doctor/database.js'
-import { bad, doubtful, good, shown, type Finding } from '../doctor/finding.js'
+import { failed, passed, shown, warning, type Finding } from '../doctor/finding.js'
 import { checkClock, checkNode, checkPort } from '../doctor/machine.js'
 import { readEnvironment } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
+import { isPostgresUrl } from '../urls.js'
 import { example, jsonOption } from './options.js'
 import { print } from './output.js'
 
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description(
-      'look at all that a server needs here, and say what to do about what is missing; changes nothing',
-    )
+    .description('check that a server can run here, and explain how to fix problems')
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -28,72 +26,72 @@ export function addDoctor(program: Command): void {
     .action(async ({ json }: { readonly json?: true }) => {
       const findings = await examine()
       print(json, findings, findings.map(shown).join('\n'))
-      const failed = findings.filter(({ status }) => status === 'failed')
-      if (failed.length > 0)
-        throw new OperatorError(`${failed.length} of ${findings.length} checks failed`)
+      const failures = findings.filter(({ status }) => status === 'failed')
+      if (failures.length > 0)
+        throw new OperatorError(`${failures.length} of ${findings.length} checks failed`)
     })
 }
 
+const STOPS_HERE = 'Fix this first. The other checks need it.'
+
 async function examine(): Promise<Finding[]> {
   const warnings = readEnvironment().map((line) =>
-    doubtful('settings', line, 'Correct or remove it.'),
+    warning('settings', line, 'Correct or remove the line.'),
   )
   const config = readConfig(process.env)
   const node = checkNode(process.versions.node)
   if (config.isErr())
-    return [
-      node,
-      ...warnings,
-      ...config.error.map((line) => bad('settings', line, 'Nothing else can be looked at before.')),
-    ]
+    return [node, ...warnings, ...config.error.map((line) => failed('settings', line, STOPS_HERE))]
   return [
     node,
     ...warnings,
-    good('settings', 'every value is well-formed'),
+    passed('settings', 'all values are valid'),
     ...(await examineServer(config.value)),
   ]
 }
 
 async function examineServer(config: Config): Promise<Finding[]> {
   try {
-    return await examineParts(config, keptIfMade(config))
+    return await examineParts(config, existingDevDatabase(config))
   } catch (error) {
-    // What `dev` made here is not whole.
-    if (error instanceof OperatorError)
-      return [bad('master key', error.message, 'Nothing else can be looked at before.')]
+    // The files that `dev` created are incomplete.
+    if (error instanceof OperatorError) return [failed('master key', error.message, STOPS_HERE)]
     throw error
   }
 }
 
 async function examineParts(
   config: Config,
-  made: ReturnType<typeof keptIfMade>,
+  existing: ReturnType<typeof existingDevDatabase>,
 ): Promise<Finding[]> {
-  const { databasePath: database, masterKey } = made ?? config
+  const { databasePath: database, masterKey } = existing ?? config
   const file = database === undefined || isPostgresUrl(database) ? undefined : database
-  return [
-    ...(masterKey
-      ? []
-      : [
-          bad(
-            'master key',
-            'SERVICE_MASTER_KEY is not set',
-            'Make one with `openssl rand -base64 32`, and keep it: `start` needs it.',
-          ),
-        ]),
-    checkClock(file, Date.now()),
-    await checkPort('port', config.host, config.port),
-    ...(config.metricsPort === undefined
-      ? []
-      : [await checkPort('metrics port', config.host, config.metricsPort)]),
-    ...(database === undefined
-      ? [
-          bad(
-            'database',
-            'SERVICE_DATABASE_URL is not set',
-            'Set it for `start`, such as file:data.db; `dev` makes one by itself.',
-          ),
-        ]
-      : await checkDatabase(database, masterKey && nodeCrypto(masterKey, config.otherMasterKeys))),
-  ]
+  const findings: Finding[] = []
+  if (!masterKey)
+    findings.push(
+      failed(
+        'master key',
+        'SERVICE_MASTER_KEY is not set, but `start` requires it',
+        'Create a key with `openssl rand -base64 32`, and keep a copy of it.',
+      ),
+    )
+  findings.push(checkClock(file, Date.now()), await checkPort('port', config.host, config.port))
+  if (config.metricsPort !== undefined)
+    findings.push(await checkPort('metrics port', config.host, config.metricsPort))
+  if (database === undefined)
+    findings.push(
+      failed(
+        'database',
+        'SERVICE_DATABASE_URL is not set, but `start` requires it',
+        'Set it, for example to file:data.db, or run `dev`, which creates a database.',
+      ),
+    )
+  else
+    findings.push(
+      ...(await checkDatabase(
+        database,
+        masterKey && nodeCrypto(masterKey, config.otherMasterKeys),
+      )),
+    )
+  return findings
 }

@@ -1,97 +1,107 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Command } from 'commander'
-import { projectNamed } from '../find.js'
 import { OperatorError, orFail } from '../operator-error.js'
-import { onDatabase } from './admin.js'
+import { onProject } from './admin.js'
 import { example, withProject, type ProjectOptions } from './options.js'
 import { print, progress } from './output.js'
 
 type Options = ProjectOptions & { readonly force?: true }
-type PrincipalOptions = Options & { readonly dryRun?: true }
+type PrincipalOptions = Options & { readonly dryRun?: boolean }
 
 export function addErase(program: Command): void {
   const erase = program
     .command('erase')
-    .description('erase what people have said: a session, all of an agent, or all of an end user')
+    .description('erase the messages of a session, an agent or an end user')
 
-  withCommon(erase.command('session <agent> <session>'))
-    .description('erase a session with its messages; nothing finds them from then on')
+  withForce(erase.command('session <agent> <session>'))
+    .description('erase a session with its messages')
     .addHelpText('after', `${example('agent-messaging erase session support customer-42')}${KEPT}`)
     .action((agent: string, sessionId: string, { project, force, json }: Options) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
-        const what = `the session ${sessionId} of the agent ${agent} cannot be erased`
-        await orFail(service.sessions.erase({ projectId, agent, sessionId, force }), what)
+      onProject(project, async (service, projectId) => {
+        await orFail(
+          service.sessions.erase({ projectId, agent, sessionId, force }),
+          `cannot erase session ${sessionId} of agent ${agent}`,
+        )
         print(
           json,
           { agent, sessionId, erased: true },
-          `Erased the session ${sessionId} of the agent ${agent}.`,
+          `Erased session ${sessionId} of agent ${agent}.`,
         )
       }),
     )
 
-  withCommon(erase.command('agent <agent>'))
+  withForce(erase.command('agent <agent>'))
     .description('delete an agent with all its sessions and messages')
     .addHelpText('after', `${example('agent-messaging erase agent support --force')}${KEPT}`)
     .action((agent: string, { project, force, json }: Options) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
+      onProject(project, async (service, projectId) => {
         await orFail(
           service.agents.delete({ projectId, agent, force }),
-          `the agent ${agent} cannot be erased`,
+          `cannot erase agent ${agent}`,
         )
         print(
           json,
           { agent, erased: true },
-          `Erased the agent ${agent} with its sessions and messages.`,
+          `Erased agent ${agent} with its sessions and messages.`,
         )
       }),
     )
 
-  withCommon(erase.command('principal <endUserId>'))
-    .description(
-      'erase all that was sent and answered on behalf of an end user: messages, and the deliveries of their events',
-    )
-    .option('--dry-run', 'change nothing, and tell how much there is')
+  withForce(erase.command('principal <endUserId>'))
+    .description('erase the messages and deliveries of an end user')
+    .option('--dry-run', 'only count the messages and deliveries')
     .addHelpText(
       'after',
-      `${example('agent-messaging erase principal customer-42 --dry-run', 'agent-messaging erase principal customer-42 --force')}${LEFT}`,
+      `${example('agent-messaging erase principal customer-42 --dry-run', 'agent-messaging erase principal customer-42 --force')}${SCOPE}`,
     )
     .action((endUserId: string, options: PrincipalOptions) =>
-      onDatabase((service) => erasePrincipal(service, endUserId, options)),
+      onProject(options.project, (service, projectId) =>
+        erasePrincipal(service, projectId, endUserId, options),
+      ),
     )
 }
 
-const LEFT = `
-It goes by the endUserId in the executionPrincipal of messages. Messages of others in the same sessions stay; so does what is not final,
-unless forced. It goes in small steps beside a running server, and may be stopped and repeated at any time. A server may still send what
-it has in hand. What backups, agents and receivers have is with them; docs/security.md says what else is left.\n`
+const KEPT = `
+Deliveries keep the bodies that webhooks received until SERVICE_DELIVERY_RETENTION ends.
+Backups are not changed.
+`
+
+const SCOPE = `
+The command selects messages by the endUserId in their executionPrincipal. It keeps other messages
+of the same sessions and, without --force, messages that are not final. It works in small steps
+while a server runs, and you can stop and repeat it. A server can still send a delivery that it has
+already read. Backups, agents and receivers are not changed. See docs/security.md.
+`
+
+const withForce = (command: Command): Command =>
+  withProject(command.option('--force', 'erase even open messages; they stay unanswered'))
 
 async function erasePrincipal(
   service: MessagingService,
+  projectId: string,
   endUserId: string,
-  options: PrincipalOptions,
+  { force, dryRun = false, json }: PrincipalOptions,
 ): Promise<void> {
-  const { project, force = false, dryRun = false, json } = options
-  const { id: projectId } = await projectNamed(service, project)
-  const found = await walk(endUserId, (cursor) =>
+  const found = await sumOfSteps(endUserId, (cursor) =>
     dryRun
       ? service.principals.count({ projectId, endUserId, cursor })
       : service.principals.erase({ projectId, endUserId, force, cursor }),
   )
   const { messages, openMessages, deliveries } = found
-  const much = `${counted(messages, 'message')} and ${counted(deliveries, 'delivery', 'deliveries')} of ${endUserId}`
-  const rest =
+  const total = `${counted(messages, 'message')} and ${counted(deliveries, 'delivery', 'deliveries')} of ${endUserId}`
+  const open =
     dryRun && openMessages > 0
-      ? ` ${notFinal(openMessages)}: only --force would erase ${openMessages === 1 ? 'it' : 'them'}.`
+      ? ` ${notFinal(openMessages)}; use --force to erase ${openMessages === 1 ? 'it' : 'them'} too.`
       : ''
   print(
     json,
     { endUserId, dryRun, ...found },
-    `${dryRun ? 'Would erase' : 'Erased'} ${much}.${rest}`,
+    `${dryRun ? 'Would erase' : 'Erased'} ${total}.${open}`,
   )
   if (dryRun || openMessages === 0) return
-  throw new OperatorError(`${notFinal(openMessages)}, and kept: repeat this later, or with --force`)
+  throw new OperatorError(
+    `${notFinal(openMessages)} and ${openMessages === 1 ? 'was' : 'were'} kept; repeat this later, or use --force`,
+  )
 }
 
 const notFinal = (count: number): string =>
@@ -100,20 +110,20 @@ const notFinal = (count: number): string =>
 const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`
 
-type Part = ReturnType<MessagingService['principals']['count']>
+type Step = ReturnType<MessagingService['principals']['count']>
 type Sum = { readonly messages: number; readonly openMessages: number; readonly deliveries: number }
 
-/** Step by step, from the first row of the project to the last. */
-async function walk(
+/** Runs all steps over the rows of the project and adds up their results. */
+async function sumOfSteps(
   endUserId: string,
-  stepFrom: (cursor: string | undefined) => Part,
+  stepFrom: (cursor: string | undefined) => Step,
 ): Promise<Sum> {
   const bar = progress()
   let sum: Sum = { messages: 0, openMessages: 0, deliveries: 0 }
   for (let cursor: string | null | undefined; cursor !== null;) {
     const { nextCursor, ...part } = await orFail(
       stepFrom(cursor),
-      `not all of ${endUserId} was looked at: repeat this`,
+      `stopped before all rows of ${endUserId} were read; repeat this command`,
     )
     cursor = nextCursor
     sum = {
@@ -126,9 +136,3 @@ async function walk(
   bar.end()
   return sum
 }
-
-const KEPT = `
-Deliveries keep the bodies that webhooks were sent until SERVICE_DELIVERY_RETENTION is over, and what backups hold is in them.\n`
-
-const withCommon = (command: Command): Command =>
-  withProject(command.option('--force', 'even if messages are open: they stay unanswered'))

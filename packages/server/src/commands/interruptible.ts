@@ -1,6 +1,14 @@
+import { PostgresOpenError } from '@org/agent-messaging-postgres'
+import { SqliteOpenError } from '@org/agent-messaging-sqlite'
+import { OperatorError } from '../operator-error.js'
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Work that leaves nothing behind when it is aborted. A signal aborts it, and then ends the process as it would have; a second one, at once. */
+/**
+ * Runs work on databases that a signal can abort. The work cleans up when it is aborted.
+ * Then the signal ends the process as usual. A second signal ends it at once.
+ * Rejects with an `OperatorError` if a database cannot be opened.
+ */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   const { signal } = controller
@@ -8,6 +16,10 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   for (const name of SIGNALS) process.once(name, abort)
   try {
     return await work(signal)
+  } catch (error) {
+    throw error instanceof SqliteOpenError || error instanceof PostgresOpenError
+      ? new OperatorError(error.message)
+      : error
   } finally {
     for (const name of SIGNALS) process.off(name, abort)
     if (signal.aborted) process.kill(process.pid, signal.reason as NodeJS.Signals)

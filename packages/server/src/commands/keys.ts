@@ -7,18 +7,10 @@ import {
 import { toIso } from '@org/agent-messaging-core/runtime'
 import { keyBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
-import { allPages } from '../all-pages.js'
-import { projectNamed } from '../find.js'
+import { allPages } from '../lookup.js'
 import { orFail } from '../operator-error.js'
-import { onDatabase } from './admin.js'
-import {
-  example,
-  instant,
-  jsonOption,
-  projectOption,
-  repeatable,
-  type ProjectOptions,
-} from './options.js'
+import { onProject } from './admin.js'
+import { example, instant, repeatable, withProject, type ProjectOptions } from './options.js'
 import { print, table } from './output.js'
 
 type CreateOptions = ProjectOptions & {
@@ -27,95 +19,92 @@ type CreateOptions = ProjectOptions & {
 }
 
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').description('create, list and revoke API keys')
+  const keys = program.command('keys').description('manage API keys')
 
-  keys
-    .command('create <name>')
-    .description('create an API key; it is shown this once')
-    .addOption(permissionOption())
-    .option(
-      '--expires-at <instant>',
-      'when it expires, such as 2030-01-31 (never, unless given)',
-      instant,
-    )
-    .addOption(projectOption())
-    .addOption(jsonOption())
+  withProject(
+    keys
+      .command('create <name>')
+      .description('create an API key and print it; it is shown only once')
+      .addOption(permissionOption())
+      .option(
+        '--expires-at <time>',
+        'expiry time, such as 2030-01-31 (without this option, the key never expires)',
+        instant,
+      ),
+  )
     .addHelpText(
       'after',
       example('agent-messaging keys create web-app --permission project:message'),
     )
     .action((name: string, options: CreateOptions) =>
-      onDatabase((service) => createKey(service, name, options)),
+      onProject(options.project, (service, projectId) =>
+        createKey(service, projectId, name, options),
+      ),
     )
 
-  keys
-    .command('list')
-    .description('list the API keys of a project, newest first, without the keys themselves')
-    .addOption(projectOption())
-    .addOption(jsonOption())
+  withProject(keys.command('list'))
+    .description('list API keys without their secret values, newest first')
     .addHelpText('after', example('agent-messaging keys list --project support'))
     .action(({ project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id } = await projectNamed(service, project)
+      onProject(project, async (service, projectId) => {
         const found = await allPages(
-          (page) => service.keys.list(id, page),
-          'the keys cannot be listed',
+          (page) => service.keys.list(projectId, page),
+          'cannot list the keys',
         )
-        print(json, found.map(keyBody), table(found.map(keyRow), 'There is no key yet.'))
+        print(json, found.map(keyBody), table(found.map(keyRow), 'No API keys.'))
       }),
     )
 
-  keys
-    .command('revoke <id>')
-    .description('end an API key, at once and for good')
-    .addOption(projectOption())
-    .addOption(jsonOption())
+  withProject(keys.command('revoke <id>'))
+    .description('revoke an API key immediately and permanently')
     .addHelpText(
       'after',
       example('agent-messaging keys revoke 0198c2f4-7a3b-7cde-8f01-23456789abcd'),
     )
     .action((keyId: string, { project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id } = await projectNamed(service, project)
-        await orFail(service.keys.revoke(id, keyId), `the key ${keyId} cannot be revoked`)
-        print(json, { id: keyId, revoked: true }, `Revoked the key ${keyId}.`)
+      onProject(project, async (service, projectId) => {
+        await orFail(service.keys.revoke(projectId, keyId), `cannot revoke key ${keyId}`)
+        print(json, { id: keyId, revoked: true }, `Revoked key ${keyId}.`)
       }),
     )
 }
 
-/** No default: what a key may do is said by who makes it. */
+/** Mandatory, so that no key gets permissions by default. */
 const permissionOption = () =>
-  repeatable('--permission <permission>', 'what it may do', [
+  repeatable('--permission <permission>', 'permission of the key', [
     ...PERMISSIONS,
     'all',
   ]).makeOptionMandatory()
 
 async function createKey(
   service: MessagingService,
+  projectId: string,
   name: string,
-  { project, json, permission, expiresAt }: CreateOptions,
+  { json, permission, expiresAt }: CreateOptions,
 ): Promise<void> {
-  const { id: projectId } = await projectNamed(service, project)
   const permissions = permission.includes('all')
     ? PERMISSIONS
     : (permission as readonly Permission[])
   const { apiKey, key } = await orFail(
     service.keys.create({ projectId, name, permissions, expiresAt }),
-    'the key cannot be created',
+    'cannot create the key',
   )
   print(
     json,
     { ...keyBody(apiKey), key },
-    `${key}\n\nKeep it now: it is not shown again. Its id is ${apiKey.id}.`,
+    `${key}\n\nStore this key now. It is not shown again. Its id is ${apiKey.id}.`,
   )
 }
 
 const keyRow = ({ id, name, permissions, createdAt, expiresAt, revokedAt }: ApiKey) => ({
-  ...{ id, name, permissions: permissions.join(' '), createdAt: toIso(createdAt) },
+  id,
+  name,
+  permissions: permissions.join(' '),
+  createdAt: toIso(createdAt),
   state:
     revokedAt !== undefined
       ? `revoked ${toIso(revokedAt)}`
       : expiresAt !== undefined
-        ? `until ${toIso(expiresAt)}`
-        : 'good',
+        ? `valid until ${toIso(expiresAt)}`
+        : 'valid',
 })

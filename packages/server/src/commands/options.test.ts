@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { instant } from './options.js'
 
-describe('an instant on the command line', () => {
+describe('a time on the command line', () => {
   it.each([
     ['2030-01-31', '2030-01-31T00:00:00.000Z'],
     ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00.000Z'],
     ['2030-01-31T12:00:00.5+01:00', '2030-01-31T11:00:00.500Z'],
-  ])('may be %s', (text, iso) => {
+  ])('can be %s', (text, iso) => {
     expect(new Date(instant(text)).toISOString()).toBe(iso)
   })
 
   it.each(['1.2.2030', '1/2/2030', '7', '2030-02-30', '2030-01-31T12:00:00', 'tomorrow', ''])(
-    'is not %j',
+    'cannot be %j',
     (text) => {
-      expect(() => instant(text)).toThrow('It takes an instant such as')
+      expect(() => instant(text)).toThrow('Expected a time such as')
     },
   )
 })

@@ -5,23 +5,23 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { z } from 'zod'
 import { duration as durationText, publicUrl } from '../config-values.js'
 
-export const jsonOption = () => new Option('--json', 'print JSON, each thing as the HTTP API would')
-export const projectOption = () =>
-  new Option('--project <project>', 'its name or id').default('default')
+export const jsonOption = () => new Option('--json', 'print JSON in the format of the HTTP API')
 export const agentsOption = () =>
   new Option(
     '--agents <file>',
-    'ES module: agent functions as its default export, child processes as its export `programs`',
+    'ES module with agent functions as default export and child processes as `programs`',
   )
 
-/** Of every command on what a project has. */
+/** The options of every command on a project. */
 export type ProjectOptions = { readonly project: string; readonly json?: true }
 export const withProject = (command: Command): Command =>
-  command.addOption(projectOption()).addOption(jsonOption())
+  command
+    .addOption(new Option('--project <project>', 'project name or id').default('default'))
+    .addOption(jsonOption())
 
-/** An option that may be given several times, one value each time: a list of values would swallow the argument behind it. */
+/** An option with one value that can be repeated. A list would swallow the next argument. */
 export const repeatable = (flags: string, about: string, choices: readonly string[]) =>
-  new Option(flags, `${about} (${choices.join(', ')}); can be given several times`).argParser(
+  new Option(flags, `${about} (choices: ${choices.join(', ')}; repeatable)`).argParser(
     (value: string, before?: readonly string[]) => {
       if (!choices.includes(value))
         throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
@@ -29,41 +29,44 @@ export const repeatable = (flags: string, about: string, choices: readonly strin
     },
   )
 
-/** Under the help of a command. */
+/** The examples at the end of a command's help. */
 export const example = (...lines: string[]): string =>
   `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  $ ${line}`).join('\n')}\n`
 
-const MOST = 999_999_999
+const MAX_NUMBER = 999_999_999
 
-/** What reads one, and says its bounds where it is none. */
+/** Returns a parser for a whole number within the limits. */
 export const wholeNumber =
-  (min: number, max = MOST, what = 'a whole number') =>
+  (min: number, max = MAX_NUMBER, what = 'a whole number') =>
   (text: string): number => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN
     if (number >= min && number <= max) return number
-    throw new InvalidArgumentError(`It takes ${what}, ${min} to ${max}.`)
+    throw new InvalidArgumentError(`Expected ${what} from ${min} to ${max}.`)
   }
 
 const instantText = z.iso.date().or(z.iso.datetime({ offset: true }))
 
-/** A day is its beginning in UTC. `Date.parse` alone would take the month of 1.2.2030 for the day, and 7 for July of 2001. */
+/**
+ * Parses an ISO 8601 date (midnight UTC) or instant. `Date.parse` alone would also accept `7` and
+ * read 1.2.2030 as the second of January.
+ */
 export function instant(text: string): number {
   if (instantText.safeParse(text).success) return Date.parse(text)
-  throw new InvalidArgumentError('It takes an instant such as 2030-01-31 or 2030-01-31T12:00:00Z.')
+  throw new InvalidArgumentError('Expected a time such as 2030-01-31 or 2030-01-31T12:00:00Z.')
 }
 
-let isStdinTaken = false
+let isStdinUsed = false
 
-/** The bytes of a file, or of stdin for `-`, which can be had once. */
+/** Reads a file, or stdin for `-`. Stdin can be read only once. */
 export function fileOrStdin(file: string): Buffer {
-  if (file === '-' && isStdinTaken)
-    throw new InvalidArgumentError('Stdin is read for something else already.')
-  isStdinTaken ||= file === '-'
+  if (file === '-' && isStdinUsed)
+    throw new InvalidArgumentError('Only one argument can be read from stdin.')
+  isStdinUsed ||= file === '-'
   try {
     return readFileSync(file === '-' ? 0 : file)
   } catch (error) {
     throw new InvalidArgumentError(
-      `It cannot be read (${error instanceof Error ? error.message : String(error)}).`,
+      `Cannot read the file: ${error instanceof Error ? error.message : String(error)}.`,
     )
   }
 }
@@ -74,23 +77,23 @@ export function jsonFile(file: string): JsonObject {
     const value = JSON.parse(text) as unknown
     if (isJsonObject(value)) return value
   } catch {
-    // Said below: a parser's message may quote what is secret.
+    // The message of the JSON parser can quote a secret, so the error below replaces it.
   }
-  throw new InvalidArgumentError('It takes a JSON object.')
+  throw new InvalidArgumentError('Expected a JSON object.')
 }
 
-const LONGEST_MS = 365 * 86_400_000
+const MAX_DURATION_MS = 365 * 86_400_000
 
-/** Milliseconds. */
+/** Parses a duration into milliseconds. */
 export function duration(text: string): number {
-  const parsed = durationText(0, LONGEST_MS).safeParse(text)
+  const parsed = durationText(0, MAX_DURATION_MS).safeParse(text)
   if (parsed.success) return parsed.data
-  throw new InvalidArgumentError('It takes a duration such as 30s, 5m, 1h or 2d.')
+  throw new InvalidArgumentError('Expected a duration such as 30s, 5m, 1h or 2d.')
 }
 
-/** Where a server is. */
+/** Parses the base URL of a server. */
 export function serverUrl(text: string): string {
   const parsed = publicUrl.safeParse(text)
   if (parsed.success) return parsed.data
-  throw new InvalidArgumentError('It takes a URL such as http://127.0.0.1:3000.')
+  throw new InvalidArgumentError('Expected a URL such as http://127.0.0.1:3000.')
 }

@@ -1,25 +1,25 @@
-import { harmless } from '../harmless.js'
+import { printable } from '../terminal.js'
 
-/** Prints the value for a program, or the text for a person. */
+/** Prints the value as JSON, or the text. */
 export function print(json: boolean | undefined, value: unknown, text: string): void {
-  console.log(toShow(json ? JSON.stringify(value, null, 2) : text))
+  console.log(forStdout(json ? JSON.stringify(value, null, 2) : text))
 }
 
-/** For stdout: as it is for programs and files, and harmless for a terminal. */
-export const toShow = (
+/** Makes text safe for a terminal. Programs and files get the text unchanged. */
+export const forStdout = (
   text: string,
   to: Pick<NodeJS.WriteStream, 'isTTY'> = process.stdout,
-): string => (to.isTTY ? harmless(text) : text)
+): string => (to.isTTY ? printable(text) : text)
 
 export type Row = Readonly<Record<string, string>>
 
-/** Columns as wide as what they hold, under the names of the fields. What others wrote moves no cursor and sets no colour. */
-export function table(given: readonly Row[], nothing: string): string {
+/** Formats rows as aligned columns, or returns `empty`. Control characters are removed. */
+export function table(given: readonly Row[], empty: string): string {
   const rows = given.map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, onOneLine(value)])),
   )
   const [first] = rows
-  if (!first) return nothing
+  if (!first) return empty
   const names = Object.keys(first)
   const lines = [Object.fromEntries(names.map((name) => [name, titled(name)])), ...rows]
   const width = (name: string) => Math.max(...lines.map((line) => (line[name] ?? '').length))
@@ -33,23 +33,24 @@ export function table(given: readonly Row[], nothing: string): string {
     .join('\n')
 }
 
-/** A field a line; what is within one as JSON. */
+/** Formats one field per line. A nested value is shown as JSON. */
 export const fieldTable = (value: object): string =>
   table(
     Object.entries(value).map(([field, inner]: [string, unknown]) => ({
-      ...{ field, value: typeof inner === 'string' ? inner : JSON.stringify(inner) },
+      field,
+      value: typeof inner === 'string' ? inner : JSON.stringify(inner),
     })),
     '',
   )
 
-const onOneLine = (text: string): string => harmless(text).replaceAll(/[\n\t]/g, ' ')
+const onOneLine = (text: string): string => printable(text).replaceAll(/[\n\t]/g, ' ')
 
 /** `CREATED AT` for `createdAt`. */
 const titled = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase()
 
 export type Progress = { show(text: string): void; end(): void }
 
-/** One line on stderr that is written over, for who watches a terminal; nothing for anybody else. */
+/** A line on stderr that is overwritten. Only shown on a terminal. */
 export function progress(to: NodeJS.WriteStream = process.stderr): Progress {
   const write = (text: string): void => void (to.isTTY && to.write(`\r\u001B[K${text}`))
   return { show: write, end: () => write('') }

@@ -1,16 +1,16 @@
-import type { MessagingService } from '@org/agent-messaging-core'
+import type { MessagingService, Project } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
-import { allPages } from '../all-pages.js'
+import { allPages } from '../lookup.js'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { projectBody } from './bodies.js'
 import { example, jsonOption } from './options.js'
 import { print, table } from './output.js'
 
 export function addProjects(program: Command): void {
   const projects = program
     .command('projects')
-    .description('create and list projects: each has its own agents, webhooks and API keys')
+    .description('manage projects; each has its own agents, webhooks and API keys')
 
   projects
     .command('create <name>')
@@ -19,20 +19,13 @@ export function addProjects(program: Command): void {
     .addHelpText('after', example('agent-messaging projects create support'))
     .action((name: string, { json }: { json?: true }) =>
       onDatabase(async (service) => {
-        const same = (await allProjects(service)).find((project) => project.name === name)
-        if (same)
+        const existing = (await allProjects(service)).find((project) => project.name === name)
+        if (existing)
           throw new OperatorError(
-            `there is a project ${JSON.stringify(name)} already, with the id ${same.id}; give another name`,
+            `project ${JSON.stringify(name)} already exists (id ${existing.id}); choose another name`,
           )
-        const project = await orFail(
-          service.projects.create({ name }),
-          'the project cannot be created',
-        )
-        print(
-          json,
-          projectBody(project),
-          `Created the project ${project.name} with the id ${project.id}.`,
-        )
+        const project = await orFail(service.projects.create({ name }), 'cannot create the project')
+        print(json, projectBody(project), `Created project ${project.name} (id ${project.id}).`)
       }),
     )
 
@@ -44,10 +37,16 @@ export function addProjects(program: Command): void {
     .action(({ json }: { json?: true }) =>
       onDatabase(async (service) => {
         const bodies = (await allProjects(service)).map(projectBody)
-        print(json, bodies, table(bodies, 'There is no project yet.'))
+        print(json, bodies, table(bodies, 'No projects.'))
       }),
     )
 }
 
 const allProjects = (service: MessagingService) =>
-  allPages((page) => service.projects.list(page), 'the projects cannot be listed')
+  allPages((page) => service.projects.list(page), 'cannot list the projects')
+
+const projectBody = ({ id, name, createdAt }: Project) => ({
+  id,
+  name,
+  createdAt: toIso(createdAt),
+})

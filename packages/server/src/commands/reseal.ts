@@ -12,52 +12,56 @@ type Json = { readonly json?: true }
 export function addReseal(program: Command): void {
   program
     .command('reseal')
-    .description(
-      'encrypt with SERVICE_MASTER_KEY what one of SERVICE_OTHER_MASTER_KEYS has encrypted, of all projects',
-    )
+    .description('encrypt all secrets with SERVICE_MASTER_KEY, to replace an older master key')
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      `${example('SERVICE_MASTER_KEY=$(cat new-key) SERVICE_OTHER_MASTER_KEYS=$(cat key) agent-messaging reseal')}${STEPS}`,
+      `${example('SERVICE_MASTER_KEY=$(cat new-key) SERVICE_OTHER_MASTER_KEYS=$(cat key) agent-messaging reseal')}${NOTES}`,
     )
     .action(({ json }: Json) => onDatabase((service, wiring) => reseal(service, wiring, json)))
 }
 
-const STEPS = `
-It goes in small steps beside running servers, and may be stopped and repeated at any time. Once all is done, the database opens with
-SERVICE_MASTER_KEY alone. docs/operations.md has the steps around it.\n`
+const NOTES = `
+The command decrypts with SERVICE_OTHER_MASTER_KEYS. It works in small steps while servers run, and
+you can stop and repeat it. When it is done, only SERVICE_MASTER_KEY opens the database.
+docs/operations.md describes the whole procedure.
+`
 
 async function reseal(
   service: MessagingService,
   { storage, platform }: Pick<Wiring, 'storage' | 'platform'>,
   json?: true,
 ): Promise<void> {
-  const { resealed, unopened } = await walk(service)
+  const { resealed, unopened } = await resealAll(service)
   if (unopened === 0) await adoptMasterKey(storage, platform.crypto)
-  const rest = unopened === 0 ? ' The database opens with SERVICE_MASTER_KEY alone.' : ''
+  const note = unopened === 0 ? ' Only SERVICE_MASTER_KEY opens the database now.' : ''
   print(
     json,
     { resealed, unopened },
-    `Encrypted anew: the secrets of ${resealed} webhooks and agents.${rest}`,
+    `Encrypted the secrets of ${resealed} webhooks and agents.${note}`,
   )
   if (unopened > 0)
     throw new OperatorError(
-      `none of the keys opens the secrets of ${unopened} webhooks or agents: add the key that does to SERVICE_OTHER_MASTER_KEYS, or give them new secrets or delete them, and repeat this`,
+      `no key decrypts the secrets of ${unopened} webhooks or agents; add their key to SERVICE_OTHER_MASTER_KEYS, or replace their secrets or delete them, then repeat this command`,
     )
 }
 
-/** Step by step, from the first webhook to the last agent. */
-async function walk({
+/** Runs all steps, from the first webhook to the last agent. */
+async function resealAll({
   secrets,
 }: MessagingService): Promise<{ readonly resealed: number; readonly unopened: number }> {
   const bar = progress()
-  let [resealed, unopened] = [0, 0]
-  for (let found, next; ; next = found.next) {
-    found = await orFail(secrets.reseal(next), 'not everything was looked at: repeat this')
-    resealed += found.resealed
-    unopened += found.unopened
-    bar.show(`${resealed} encrypted anew…`)
-    if (!found.next) break
+  let resealed = 0
+  let unopened = 0
+  for (let step, next; ; next = step.next) {
+    step = await orFail(
+      secrets.reseal(next),
+      'stopped before all secrets were encrypted; repeat this command',
+    )
+    resealed += step.resealed
+    unopened += step.unopened
+    bar.show(`Encrypted ${resealed}…`)
+    if (!step.next) break
   }
   bar.end()
   return { resealed, unopened }

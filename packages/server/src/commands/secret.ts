@@ -5,30 +5,35 @@ import { fileOrStdin } from './options.js'
 
 export type SecretOptions = { readonly secret?: string; readonly secretFile?: string }
 
-/** What is on a command line, everybody on the machine can read, and the shell keeps: so there are other ways to give a secret. */
+/**
+ * Adds --secret and --secret-file. Other users of the machine can see a command line, and the
+ * shell stores it, so a file is safer.
+ */
 export const withSecret = (command: Command, about: string): Command =>
   command
     .addOption(new Option('--secret <secret>', about).conflicts('secretFile'))
     .addOption(
-      new Option('--secret-file <file>', 'a file that holds it, - for stdin').argParser(secretIn),
+      new Option('--secret-file <file>', 'file that contains the secret, - for stdin').argParser(
+        secretIn,
+      ),
     )
 
 /**
- * Returns the secret of the options, or else WEBHOOK_SECRET. An empty or malformed secret is an error, because anybody
- * can sign with an empty key.
+ * The secret from the options, or else from WEBHOOK_SECRET.
+ * Throws for an empty or malformed secret, because anyone can sign with an empty key.
  */
 export function secretOf({ secret, secretFile }: SecretOptions): string | undefined {
   const given = secret ?? secretFile ?? process.env['WEBHOOK_SECRET']
   if (given === undefined || isSecret(given)) return given
-  const reason = given === '' ? 'is empty' : 'is malformed'
-  throw new OperatorError(`the secret ${reason}: give whsec_… as the service showed it`, 2)
+  const problem = given === '' ? 'is empty' : 'is malformed'
+  throw new OperatorError(`the webhook secret ${problem}; it must start with whsec_`, 2)
 }
 
 export function requireSecret(options: SecretOptions): string {
   const secret = secretOf(options)
   if (secret !== undefined) return secret
   throw new OperatorError(
-    'there is no secret to check with: give --secret-file or --secret, or set WEBHOOK_SECRET',
+    'a webhook secret is required; use --secret-file or --secret, or set WEBHOOK_SECRET',
     2,
   )
 }
@@ -36,5 +41,5 @@ export function requireSecret(options: SecretOptions): string {
 function secretIn(file: string): string {
   const secret = fileOrStdin(file).toString().trim()
   if (secret !== '') return secret
-  throw new InvalidArgumentError('There is nothing in it.')
+  throw new InvalidArgumentError('The file is empty.')
 }

@@ -15,10 +15,10 @@ import type { Config } from '../config.js'
 import { devFiles } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
-import { ownUrl } from '../own-url.js'
-import { shellWord } from '../shell-word.js'
+import { shellWord } from '../terminal.js'
+import { ownUrl } from '../urls.js'
 import { example, fileOrStdin, jsonFile, jsonOption, serverUrl, wholeNumber } from './options.js'
-import { print, progress, toShow } from './output.js'
+import { forStdout, print, progress } from './output.js'
 
 type SendOptions = {
   readonly url?: string
@@ -32,7 +32,7 @@ type SendOptions = {
   readonly stream?: true
   readonly json?: true
 }
-type Work = {
+type Request = {
   readonly client: Client
   readonly agent: string
   readonly message: NewMessage
@@ -42,28 +42,28 @@ type Work = {
 export function addSend(program: Command): void {
   program
     .command('send')
-    .argument('<agent>', 'its name or id')
-    .argument('<message>', 'what to say; - reads it from stdin', textOrStdin)
-    .description('send a message to an agent of a running server, and print its answer')
-    .option('--session <id>', 'the conversation it belongs to (one of its own, unless given)')
+    .argument('<agent>', 'agent name or id')
+    .argument('<message>', 'text of the message, - for stdin', textOrStdin)
+    .description('send a message to an agent of a running server and print the answer')
+    .option('--session <id>', 'session to continue (default: a new session)')
     .option('--end-user <id>', 'on behalf of this end user')
     .option('--service', 'on behalf of the service itself')
-    .option('--metadata <file>', 'a JSON object to go with it: a file', jsonFile)
-    .option('--idempotency-key <key>', 'one key makes one message, however often it is sent')
+    .option('--metadata <file>', 'JSON file with metadata for the message', jsonFile)
+    .option('--idempotency-key <key>', 'send at most one message for this key, even if repeated')
     .option(
       '--wait <seconds>',
-      'wait so long at most, 0 for not at all (until the message is finished, unless given)',
+      'maximum wait for the answer; 0 returns at once (default: no limit)',
       wholeNumber(0),
     )
-    .option('--stream', 'print the answer piece by piece as it comes')
+    .option('--stream', 'print the answer while the agent produces it')
     .option(
       '--url <url>',
-      'where the server is (SERVICE_PUBLIC_URL, or HOST and PORT, unless given)',
+      'URL of the server (default: $SERVICE_PUBLIC_URL, or HOST and PORT)',
       serverUrl,
     )
     .option(
       '--api-key <key>',
-      'with project:message (SERVICE_BOOTSTRAP_API_KEY, or what dev keeps in data/, unless given)',
+      'key with project:message (default: $SERVICE_BOOTSTRAP_API_KEY, or data/api-key)',
     )
     .addOption(jsonOption())
     .addHelpText(
@@ -82,37 +82,37 @@ const textOrStdin = (text: string): string =>
 
 async function send(agent: string, text: string, options: SendOptions): Promise<void> {
   if (options.endUser !== undefined && options.service)
-    throw new OperatorError('--end-user and --service exclude each other', 2)
+    throw new OperatorError('--end-user and --service cannot be combined', 2)
   if (options.stream && options.wait !== undefined)
-    throw new OperatorError('--stream and --wait exclude each other', 2)
+    throw new OperatorError('--stream and --wait cannot be combined', 2)
   const config = loadConfig()
   const baseUrl = options.url ?? config.publicUrl ?? ownUrl(config.host, config.port)
   const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries: 1 })
   const message = messageOf(text, options)
   try {
-    await wayOf(options)({ client, agent, message, options })
+    await sendBy(options)({ client, agent, message, options })
   } catch (error) {
-    throw explained(error, baseUrl, agent)
+    throw readable(error, baseUrl, agent)
   }
 }
 
-const wayOf = ({ stream, wait }: SendOptions) =>
-  stream ? follow : wait === undefined ? complete : sendAndWait
+const sendBy = ({ stream, wait }: SendOptions) =>
+  stream ? streamAnswer : wait === undefined ? complete : sendAndWait
 
 function apiKeyOf(config: Config, { apiKey }: SendOptions): string {
-  const kept = existsSync(devFiles.apiKey)
+  const stored = existsSync(devFiles.apiKey)
     ? readFileSync(devFiles.apiKey, 'utf8').trim()
     : undefined
-  // An empty one is a variable that is not set here.
-  const found = apiKey || (config.bootstrapApiKey ?? kept)
-  if (found) return found
+  // `--api-key $KEY` with an unset variable counts as no option.
+  const key = apiKey || (config.bootstrapApiKey ?? stored)
+  if (key) return key
   throw new OperatorError(
-    'there is no API key: give --api-key; `agent-messaging keys create` makes one',
+    'an API key is required; use --api-key, or create a key with `agent-messaging keys create`',
     2,
   )
 }
 
-/** What is sent again with its key has to be the same, the session that it begins too. */
+/** A repeated idempotency key needs the same body, so the default session derives from the key. */
 function messageOf(
   message: string,
   { session, endUser, service, metadata, idempotencyKey }: SendOptions,
@@ -121,13 +121,10 @@ function messageOf(
     endUser === undefined
       ? service && { type: 'service' as const }
       : { type: 'end_user' as const, endUserId: endUser }
+  const newSession = idempotencyKey === undefined ? randomUUID() : hash('sha256', idempotencyKey)
   return {
-    ...{
-      sessionId:
-        session ??
-        `cli-${idempotencyKey === undefined ? randomUUID() : hash('sha256', idempotencyKey)}`,
-      message,
-    },
+    sessionId: session ?? `cli-${newSession}`,
+    message,
     ...(metadata && { metadata }),
     ...(principal && { executionPrincipal: principal }),
   }
@@ -136,7 +133,7 @@ function messageOf(
 const keyIn = ({ idempotencyKey }: SendOptions) =>
   idempotencyKey === undefined ? {} : { idempotencyKey }
 
-async function complete({ client, agent, message, options }: Work): Promise<void> {
+async function complete({ client, agent, message, options }: Request): Promise<void> {
   const bar = progress()
   bar.show('Waiting for the answer…')
   const done = await client.messages
@@ -145,7 +142,7 @@ async function complete({ client, agent, message, options }: Work): Promise<void
   finish(done, options.json)
 }
 
-async function sendAndWait({ client, agent, message, options }: Work): Promise<void> {
+async function sendAndWait({ client, agent, message, options }: Request): Promise<void> {
   const sent = await client.messages.send(agent, message, {
     ...keyIn(options),
     waitSeconds: options.wait ?? 0,
@@ -156,10 +153,10 @@ async function sendAndWait({ client, agent, message, options }: Work): Promise<v
 const textOf = (sent: Sent): string =>
   sent.status === 'responded'
     ? sent.response
-    : `Accepted as the message ${sent.messageId}, which has no answer yet.`
+    : `Accepted message ${sent.messageId}. It has no answer yet.`
 
-/** Pieces of an attempt that was given up are not the answer's: a new line begins with each attempt. */
-async function follow({ client, agent, message, options }: Work): Promise<void> {
+/** Prints the answer in parts. A new attempt starts on a new line, because it starts over. */
+async function streamAnswer({ client, agent, message, options }: Request): Promise<void> {
   const { messageId } = await client.messages.send(agent, message, {
     ...keyIn(options),
     waitSeconds: 0,
@@ -175,18 +172,18 @@ async function follow({ client, agent, message, options }: Work): Promise<void> 
 }
 
 async function showStream(
-  { client, agent, options }: Omit<Work, 'message'>,
+  { client, agent, options }: Omit<Request, 'message'>,
   messageId: string,
 ): Promise<void> {
   let shown: { attempt: number; length: number } | undefined
-  for await (const told of client.messages.stream(agent, messageId)) {
-    if (options.json) console.log(toShow(JSON.stringify(told)))
-    if (told.event === 'chunk' && !options.json) {
-      if (shown && shown.attempt !== told.attempt) process.stdout.write('\n')
-      process.stdout.write(toShow(told.text))
-      shown = { attempt: told.attempt, length: told.offset + told.text.length }
+  for await (const event of client.messages.stream(agent, messageId)) {
+    if (options.json) console.log(forStdout(JSON.stringify(event)))
+    if (event.event === 'chunk' && !options.json) {
+      if (shown && shown.attempt !== event.attempt) process.stdout.write('\n')
+      process.stdout.write(forStdout(event.text))
+      shown = { attempt: event.attempt, length: event.offset + event.text.length }
     }
-    if (told.event === 'message') end(told.message, shown, options.json)
+    if (event.event === 'message') end(event.message, shown, options.json)
   }
 }
 
@@ -213,27 +210,30 @@ function finish(message: Message, json: true | undefined): void {
 function requireAnswer({ messageId, state, error }: Message): void {
   if (state === 'responded') return
   throw new OperatorError(
-    `the message ${messageId} is ${state}${error ? `: ${error.message} (${error.code})` : ''}`,
+    `message ${messageId} is ${state}${error ? `: ${error.message} (${error.code})` : ''}`,
   )
 }
 
-function explained(error: unknown, baseUrl: string, agent: string): unknown {
+/** Turns an error of the client into one for the operator. */
+function readable(error: unknown, baseUrl: string, agent: string): unknown {
   if (error instanceof NotCompletedError)
-    return new OperatorError(`${error.message}; the work goes on, and its webhook tells the end`)
-  if (error instanceof ApiError)
     return new OperatorError(
-      `the server refuses it: ${[error.message.replace('GET /v1/agents/:id', `agent-messaging agents show ${shellWord(agent)}`), ...hintsOf(error)].join('; ')}`,
+      `${error.message}; the agent continues, and webhooks receive the result`,
     )
+  if (error instanceof ApiError)
+    return new OperatorError(`the server rejected the message: ${reasonOf(error, agent)}`)
   if (!(error instanceof TypeError)) return error
   return new OperatorError(
-    `no server answers at ${baseUrl}: start one with \`agent-messaging dev\`, or give --url`,
+    `no server responds at ${baseUrl}; start one with \`agent-messaging dev\`, or use --url`,
   )
 }
 
-/** What the sentence does not say already. */
-function hintsOf({ code, issues, message: said }: ApiError): string[] {
-  if (code === 'UNAUTHORIZED') return ['see --api-key']
-  return issues
-    .map(({ path, message }) => `${path} ${message}`)
-    .filter((issue) => !said.includes(issue))
+function reasonOf({ code, issues, message }: ApiError, agent: string): string {
+  const command = `agent-messaging agents show ${shellWord(agent)}`
+  const reason = message.replace('GET /v1/agents/:id', command)
+  if (code === 'UNAUTHORIZED') return `${reason}; see --api-key`
+  const others = issues
+    .map((issue) => `${issue.path} ${issue.message}`)
+    .filter((issue) => !message.includes(issue))
+  return [reason, ...others].join('; ')
 }

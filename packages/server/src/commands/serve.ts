@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import type { Command } from 'commander'
@@ -9,7 +10,7 @@ import { jsonLogger, plainLogger } from '../logging.js'
 import { OperatorError } from '../operator-error.js'
 import { exitOnDefect, stopOnSignal } from '../process-end.js'
 import { createReceiver } from '../receiver.js'
-import { shellWord } from '../shell-word.js'
+import { shellWord } from '../terminal.js'
 import { agentsOption, example, wholeNumber } from './options.js'
 import { secretOf, withSecret, type SecretOptions } from './secret.js'
 
@@ -18,7 +19,7 @@ type ServeOptions = { readonly agents?: string }
 export function addServe(program: Command): void {
   program
     .command('dev')
-    .description('run a server to try things out: makes all it needs in data/ and shows what to do')
+    .description('run a development server that stores its database and keys in data/')
     .addOption(agentsOption())
     .addHelpText(
       'after',
@@ -28,9 +29,9 @@ export function addServe(program: Command): void {
 
   program
     .command('start')
-    .description('run the server for production: all settings come from the environment')
+    .description('run a production server with the settings from the environment')
     .addOption(agentsOption())
-    .option('--no-worker', 'no timers: only calls of /api/cron/webhooks do work')
+    .option('--no-worker', 'do background work only in calls of /api/cron/webhooks')
     .addHelpText(
       'after',
       example(
@@ -41,14 +42,14 @@ export function addServe(program: Command): void {
 
   withSecret(
     program.command('listen'),
-    "the webhook's secret, to check signatures with (WEBHOOK_SECRET, unless given)",
+    "the webhook's secret, for checking signatures (default: $WEBHOOK_SECRET)",
   )
-    .description('run a receiver of webhooks that prints what it gets')
-    .option('--port <port>', 'where to listen', wholeNumber(0, 65_535, 'a port'), 4000)
+    .description('receive webhooks, check their signatures and print them')
+    .option('--port <port>', 'port to listen on', wholeNumber(0, 65_535, 'a port'), 4000)
     .option(
       '--status <code>',
-      'what to answer',
-      wholeNumber(200, 599, 'a status that ends a request'),
+      'status code of the responses',
+      wholeNumber(200, 599, 'a final status code'),
       200,
     )
     .addHelpText(
@@ -62,9 +63,9 @@ export function addServe(program: Command): void {
 
   program
     .command('config')
-    .description('print every setting with what it takes: as a table, or as an .env file')
-    .option('--markdown', 'a table (unless --env is given)')
-    .option('--env', 'an .env file')
+    .description('print all settings with their allowed values and defaults')
+    .option('--markdown', 'print a Markdown table (the default)')
+    .option('--env', 'print an .env file')
     .addHelpText('after', example('agent-messaging config --env > .env.example'))
     .action(({ env }: { env?: true }) => console.log(env ? configEnv() : configMarkdown()))
 }
@@ -89,7 +90,7 @@ async function start({
   exitOnDefect(logger)
   if (!worker && config.cronSecret === undefined)
     throw new OperatorError(
-      '--no-worker needs CRON_SECRET: nothing but calls of /api/cron/webhooks does any work then',
+      '--no-worker requires CRON_SECRET, because only calls of /api/cron/webhooks do background work',
       2,
     )
   const agents = file === undefined ? noAgentsFile : await loadAgents(file)
@@ -111,18 +112,21 @@ async function listen({
   }).listen(number, '127.0.0.1')
   await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
     throw new OperatorError(
-      `cannot listen on port ${number}: ${code === 'EADDRINUSE' ? 'it is in use; give another with --port' : message}`,
+      code === 'EADDRINUSE'
+        ? `port ${number} is in use; choose another with --port`
+        : `cannot listen on port ${number}: ${message}`,
     )
   })
   const { port: bound } = server.address() as AddressInfo
-  console.log(`Listening on http://127.0.0.1:${bound}/ for webhooks. Ctrl-C stops it.\n`)
+  console.log(`Listening for webhooks on http://127.0.0.1:${bound}/ (press Ctrl-C to stop)\n`)
 }
 
-/** What to type to call this program again, from this directory. */
+/** The command that runs this program again in this directory. */
 function ownCommand(): string {
   const script = process.argv[1] ?? ''
   if (path.basename(script) === 'agent-messaging')
     return script.includes('node_modules') ? 'npx agent-messaging' : 'agent-messaging'
+  if (existsSync('node_modules/.bin/agent-messaging')) return 'npx agent-messaging'
   const relative = path.relative('', script)
   return `node ${shellWord(relative.startsWith('..') ? script : relative)}`
 }

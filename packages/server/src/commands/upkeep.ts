@@ -3,15 +3,14 @@ import path from 'node:path'
 import { defaultPolicy } from '@org/agent-messaging-core'
 import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
 import type { Command } from 'commander'
-import { isPostgresUrl, shownDatabase } from '../database-url.js'
-import { devFiles, placeOfKey } from '../dev-files.js'
+import { devFiles, masterKeyLocation } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
-import { openDatabase } from '../open-database.js'
+import { openDatabase, schemaVersion } from '../open-database.js'
 import { OperatorError } from '../operator-error.js'
-import { schemaVersion } from '../schema-version.js'
-import { quoted, shellWord } from '../shell-word.js'
+import { quoted, shellWord } from '../terminal.js'
+import { isPostgresUrl, shownDatabase } from '../urls.js'
 import { databaseOf } from './admin.js'
-import { inWords } from './in-words.js'
+import { interruptible } from './interruptible.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
@@ -20,9 +19,7 @@ type Json = { readonly json?: true }
 export function addUpkeep(program: Command): void {
   program
     .command('migrate')
-    .description(
-      'bring the schema of the database up to date, as every start does too, and say what was done',
-    )
+    .description('update the database schema, as every server start does')
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -35,85 +32,84 @@ export function addUpkeep(program: Command): void {
 
   program
     .command('backup <file>')
-    .description('copy the SQLite database to a new file, while it is in use, and check the copy')
+    .description('copy the SQLite database to a new file and check the copy; servers can run')
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging backup backups/$(date +%F).db'))
     .action((file: string, { json }: Json) => backup(file, json))
 
   program
     .command('restore <file>')
-    .description(
-      'put a backup in the place of the SQLite database, which no server may have open; what was there is kept beside it',
-    )
+    .description('replace the SQLite database with a backup; stop the server first')
     .addOption(jsonOption())
-    .addHelpText('after', example('agent-messaging restore backups/2030-01-31.db'))
+    .addHelpText(
+      'after',
+      `${example('agent-messaging restore backups/2030-01-31.db')}\nThe replaced database is kept beside the restored one.\n`,
+    )
     .action((file: string, { json }: Json) => restore(file, json))
 }
 
 async function migrate(json: true | undefined): Promise<void> {
   const database = databaseOf(loadConfig())
   const { version: from } = await schemaVersion(database)
-  // An opened storage is up to date; steps that another process takes meanwhile count as ours.
+  // Opening migrates. Migrations that another process applies at the same time count as ours.
   const opened = await openDatabase(database, {
     leaseMs: defaultPolicy.runLeaseMs,
     onError: () => undefined,
   })
   await opened.close()
   const { version: to } = await schemaVersion(database)
-  print(
-    json,
-    { database: shownDatabase(database), from, to },
-    `${shownDatabase(database)}: ${whatWasDone(from, to)}`,
-  )
+  const name = shownDatabase(database)
+  print(json, { database: name, from, to }, migrated(name, from, to))
 }
 
-function whatWasDone(from: number, to: number): string {
-  if (from === to) return `schema version ${to}, which is up to date; nothing to do.`
+function migrated(name: string, from: number, to: number): string {
+  if (from === to) return `${name} is up to date at schema version ${to}.`
   return from === 0
-    ? `made, with schema version ${to}.`
-    : `brought from schema version ${from} to ${to}.`
+    ? `Created ${name} at schema version ${to}.`
+    : `Migrated ${name} from schema version ${from} to ${to}.`
 }
 
 async function backup(file: string, json: true | undefined): Promise<void> {
   const config = loadConfig()
   const database = databaseOf(config)
   if (isPostgresUrl(database))
-    throw new OperatorError(`PostgreSQL has a program for this: ${dumpCommand(database, file)}`)
+    throw new OperatorError(`for PostgreSQL, run: ${dumpCommand(database, file)}`)
   const bar = progress()
   const onProgress = (copied: number, total: number) =>
     bar.show(`Copied ${total === 0 ? 0 : Math.floor((100 * copied) / total)} %…`)
   mkdirSync(path.dirname(file), { recursive: true })
-  const bytes = await inWords((signal) =>
+  const bytes = await interruptible((signal) =>
     backupSqlite({ path: database, to: file, onProgress, signal }),
   ).finally(() => bar.end())
-  const key = placeOfKey(config)
+  const key = masterKeyLocation(config)
+  const copyOfKey = key === devFiles.masterKey ? `a copy of ${key}` : key
   print(
     json,
     { database, file, bytes },
-    `Copied ${database} to ${file} (${bytes} bytes), and checked the copy. Keep ${key === devFiles.masterKey ? 'a copy of ' : ''}${key} apart from it: without the key its secrets cannot be read.`,
+    `Copied ${database} to ${file} (${bytes} bytes) and checked the copy.\nStore ${copyOfKey} in another place. The secrets in the backup are unreadable without it.`,
   )
 }
 
 async function restore(file: string, json: true | undefined): Promise<void> {
   const config = loadConfig()
-  // What dev made here may be what was lost.
+  // The database file can be lost, so `dev`'s path is used even if no file exists.
   const database = config.databasePath ?? devFiles.database
   if (isPostgresUrl(database))
-    throw new OperatorError(`PostgreSQL has a program for this: ${restoreCommand(database, file)}`)
+    throw new OperatorError(`for PostgreSQL, run: ${restoreCommand(database, file)}`)
   const suffix = `.replaced-${new Date().toISOString().replaceAll(':', '-')}`
-  const { bytes, keptAs } = await inWords((signal) =>
+  const { bytes, keptAs } = await interruptible((signal) =>
     restoreSqlite({ from: file, path: database, suffix, signal }),
   )
   const kept =
-    keptAs === undefined ? '' : ` What was there is kept as ${path.relative('', keptAs)}.`
+    keptAs === undefined ? '' : ` The replaced database is now ${path.relative('', keptAs)}.`
   print(
     json,
     { database, file, bytes, keptAs: keptAs ?? null },
-    `Checked ${file} (${bytes} bytes), and put a copy of it in the place of ${database}.${kept} Start the server again.`,
+    `Checked ${file} (${bytes} bytes) and copied it to ${database}.${kept} You can start the server again.`,
   )
 }
 
-/** Asks for the password, for that must not be on a screen. */
+/** Contains no password. pg_dump asks for it. */
 const dumpCommand = (database: string, file: string): string =>
   `pg_dump --format=custom --schema=agent_messaging --file=${shellWord(file)} ${quoted(shownDatabase(database))}`
 

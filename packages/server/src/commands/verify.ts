@@ -14,23 +14,20 @@ type VerifyOptions = SecretOptions & {
 }
 
 export function addVerify(program: Command): void {
-  withSecret(
-    program.command('verify'),
-    "the webhook's secret, whsec_… (WEBHOOK_SECRET, unless given)",
-  )
-    .argument('<body>', 'the body as it came: a file, or - for stdin', fileOrStdin)
-    .description('check the signature of a webhook request, and say what is wrong with it')
+  withSecret(program.command('verify'), "the webhook's secret, whsec_… (default: $WEBHOOK_SECRET)")
+    .argument('<body>', 'file with the raw request body, - for stdin', fileOrStdin)
+    .description('verify the signature of a webhook request, and explain a mismatch')
     .option(
       '--headers <file>',
-      "the request's headers: a file with one a line, or a JSON object",
+      'file with the request headers, one per line or as a JSON object',
       headersFile,
     )
     .option(
       '-H, --header <header>',
-      'one header, as curl takes it; can be given several times',
-      oneMore,
+      "one header, such as 'webhook-id: 0198…' (repeatable)",
+      addHeader,
     )
-    .option('--tolerance <seconds>', 'how old it may be', wholeNumber(0), 300)
+    .option('--tolerance <seconds>', 'maximum age of the request', wholeNumber(0), 300)
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -60,12 +57,12 @@ async function verify(
     print(
       json,
       { verified: true, deliveryId, event, signedAt },
-      `✓ genuine: ${event}, delivery ${deliveryId}, signed at ${signedAt}`,
+      `✓ valid: ${event}, delivery ${deliveryId}, signed at ${signedAt}`,
     )
     return
   }
   if (json) print(json, { verified: false, code: report.code, reason: report.reason }, '')
-  throw new OperatorError(`✗ not to be believed: ${report.reason}`)
+  throw new OperatorError(`✗ invalid: ${report.reason}`)
 }
 
 function headersFile(file: string): Headers {
@@ -78,18 +75,18 @@ function headersFile(file: string): Headers {
       Object.entries(given).map(([name, value]) => [name.toLowerCase(), String(value)]),
     )
   } catch {
-    throw new InvalidArgumentError('It is neither JSON nor one header a line.')
+    throw new InvalidArgumentError('Expected a JSON object or one header per line.')
   }
 }
 
-/** Nothing for a line that is none, such as the request line above them. */
+/** Empty if the line is not a header, such as the request line. */
 function headerIn(line: string): Headers {
   const [, name, value] = /^([\w-]+): *(.*?) *$/.exec(line) ?? []
   return name === undefined || value === undefined ? {} : { [name.toLowerCase()]: value }
 }
 
-function oneMore(text: string, before: Headers | undefined): Headers {
+function addHeader(text: string, before: Headers | undefined): Headers {
   const header = headerIn(text)
   if (Object.keys(header).length > 0) return { ...before, ...header }
-  throw new InvalidArgumentError("It takes a header such as 'webhook-id: 0198…'.")
+  throw new InvalidArgumentError("Expected a header such as 'webhook-id: 0198…'.")
 }

@@ -2,10 +2,9 @@ import { EVENT_NAMES, type MessagingService, type Webhook } from '@org/agent-mes
 import { type SubscribableEvent } from '@org/agent-messaging-core/runtime'
 import { deliveryBody, webhookBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
-import { allPages } from '../all-pages.js'
-import { projectNamed } from '../find.js'
+import { allPages } from '../lookup.js'
 import { OperatorError, orFail } from '../operator-error.js'
-import { onDatabase } from './admin.js'
+import { onProject } from './admin.js'
 import { duration, example, repeatable, withProject, type ProjectOptions } from './options.js'
 import { print, table } from './output.js'
 import { withSecret, type SecretOptions } from './secret.js'
@@ -21,19 +20,28 @@ type UpdateOptions = ProjectOptions &
 type RotateOptions = ProjectOptions & SecretOptions & { readonly grace?: number }
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
-const OWN_SECRET = 'your own: whsec_ and base64 of 24 to 64 bytes (made, unless given)'
+const SECRET = 'your own secret: whsec_ and 24 to 64 bytes as base64 (default: a random secret)'
 const events = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
 
 export function addWebhooks(program: Command): void {
-  const webhooks = program
-    .command('webhooks')
-    .description('create, change, test and delete webhooks')
+  const webhooks = program.command('webhooks').description('manage webhooks')
+  addCreate(webhooks)
+  addList(webhooks)
+  addUpdate(webhooks)
+  addSwitch(webhooks, 'enable', 'enable a webhook and send the deliveries that were kept for it')
+  addSwitch(webhooks, 'disable', 'disable a webhook; its deliveries are kept until it is enabled')
+  addTest(webhooks)
+  addRotate(webhooks)
+  addFinishRotation(webhooks)
+  addDelete(webhooks)
+}
 
-  withSecret(withProject(webhooks.command('create <url>')), OWN_SECRET)
-    .description('register a receiver; its secret is shown this once')
-    .addOption(events('what it is sent, all unless given'))
-    .option('--agent <agent>', 'only the events of this agent, by name or id')
-    .option('--description <text>', 'for people')
+function addCreate(webhooks: Command): void {
+  withSecret(withProject(webhooks.command('create <url>')), SECRET)
+    .description('create a webhook and print its secret; the secret is shown only once')
+    .addOption(events('event to send; all events without this option'))
+    .option('--agent <agent>', 'send only events of this agent (name or id)')
+    .option('--description <text>', 'description for people')
     .addHelpText(
       'after',
       example(
@@ -41,9 +49,13 @@ export function addWebhooks(program: Command): void {
       ),
     )
     .action((url: string, options: CreateOptions) =>
-      onDatabase((service) => createWebhook(service, url, options)),
+      onProject(options.project, (service, projectId) =>
+        createWebhook(service, projectId, url, options),
+      ),
     )
+}
 
+function addList(webhooks: Command): void {
   withProject(webhooks.command('list'))
     .description('list the webhooks of a project, newest first')
     .addHelpText(
@@ -54,71 +66,81 @@ export function addWebhooks(program: Command): void {
       ),
     )
     .action(({ project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id } = await projectNamed(service, project)
+      onProject(project, async (service, projectId) => {
         const found = await allPages(
-          (page) => service.webhooks.list(id, page),
-          'the webhooks cannot be listed',
+          (page) => service.webhooks.list(projectId, page),
+          'cannot list the webhooks',
         )
         const bodies = found.map((webhook) => webhookBody(webhook, service.now()))
-        print(json, bodies, table(found.map(webhookRow), 'There is no webhook yet.'))
+        print(json, bodies, table(found.map(webhookRow), 'No webhooks.'))
       }),
     )
+}
 
+function addUpdate(webhooks: Command): void {
   withProject(webhooks.command('update <id>'))
-    .description('change what is given of a webhook; the rest stays as it is')
-    .option('--url <url>', 'where it is')
-    .addOption(events('what it is sent from now on'))
-    .option('--agent <agent>', 'only the events of this agent, by name or id; - for all agents')
-    .option('--description <text>', 'for people; - for none')
+    .description('change the given settings of a webhook')
+    .option('--url <url>', 'new URL')
+    .addOption(events('event to send; replaces the present events'))
+    .option('--agent <agent>', 'send only events of this agent (name or id), - for all agents')
+    .option('--description <text>', 'description for people, - for none')
     .option(
       '--drop-headers',
-      'send no headers of its own from now on, as a URL on another origin asks for',
+      'remove the custom headers; required when the URL changes to another origin',
     )
     .addHelpText(
       'after',
       example(`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`),
     )
     .action((id: string, options: UpdateOptions) =>
-      onDatabase((service) => updateWebhook(service, id, options)),
+      onProject(options.project, (service, projectId) =>
+        updateWebhook(service, projectId, id, options),
+      ),
     )
+}
 
-  addSwitch(
-    webhooks,
-    'enable',
-    'send to it again, and what was kept meanwhile',
-    'It is sent to again.',
-  )
-  addSwitch(
-    webhooks,
-    'disable',
-    'send nothing to it; what it would get is kept',
-    'What it would get is kept until it is enabled again.',
-  )
+function addSwitch(webhooks: Command, verb: 'enable' | 'disable', description: string): void {
+  withProject(webhooks.command(`${verb} <id>`))
+    .description(description)
+    .addHelpText('after', example(`agent-messaging webhooks ${verb} ${ID}`))
+    .action((webhookId: string, { project, json }: ProjectOptions) =>
+      onProject(project, async (service, projectId) => {
+        const webhook = await orFail(
+          service.webhooks[verb]({ projectId, webhookId }),
+          `cannot ${verb} webhook ${webhookId}`,
+        )
+        const note = verb === 'disable' ? ' Its deliveries are kept until you enable it.' : ''
+        const text = `Webhook ${webhookId} is ${verb}d.${note}`
+        print(json, webhookBody(webhook, service.now()), text)
+      }),
+    )
+}
 
+function addTest(webhooks: Command): void {
   withProject(webhooks.command('test <id>'))
-    .description('have the server send a webhook.test event to this webhook alone')
+    .description('send a webhook.test event to a webhook')
     .addHelpText('after', example(`agent-messaging webhooks test ${ID}`))
     .action((webhookId: string, { project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
-        const sent = await orFail(
+      onProject(project, async (service, projectId) => {
+        const delivery = await orFail(
           service.webhooks.sendTestEvent({ projectId, webhookId }),
-          `the webhook ${webhookId} cannot be tested`,
+          `cannot test webhook ${webhookId}`,
         )
         print(
           json,
-          deliveryBody(sent),
-          `A server on this database sends it now. What comes of it: agent-messaging deliveries show ${sent.id}`,
+          deliveryBody(delivery),
+          `A running server sends the event now. To see the result, run: agent-messaging deliveries show ${delivery.id}`,
         )
       }),
     )
+}
 
-  withSecret(withProject(webhooks.command('rotate <id>')), OWN_SECRET)
-    .description('replace the secret; the new one is shown this once, and both sign for a while')
+function addRotate(webhooks: Command): void {
+  withSecret(withProject(webhooks.command('rotate <id>')), SECRET)
+    .description('replace the secret of a webhook and print the new one; it is shown only once')
     .option(
       '--grace <duration>',
-      'so long the old one signs too, such as 1h; 24h unless given, 0s for not at all',
+      'how long the old secret also signs, such as 1h; 0s ends it now (default: 24h)',
       duration,
     )
     .addHelpText(
@@ -129,137 +151,110 @@ export function addWebhooks(program: Command): void {
       ),
     )
     .action((id: string, options: RotateOptions) =>
-      onDatabase((service) => rotate(service, id, options)),
+      onProject(options.project, (service, projectId) => rotate(service, projectId, id, options)),
     )
+}
 
+function addFinishRotation(webhooks: Command): void {
   withProject(webhooks.command('finish-rotation <id>'))
-    .description('end the time in which the old secret signs too')
+    .description('stop signing with the old secret now')
     .addHelpText('after', example(`agent-messaging webhooks finish-rotation ${ID}`))
     .action((webhookId: string, { project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
-        const what = `the rotation of the webhook ${webhookId} cannot be finished`
+      onProject(project, async (service, projectId) => {
         const webhook = await orFail(
           service.webhooks.finishRotation({ projectId, webhookId }),
-          what,
+          `cannot finish the rotation of webhook ${webhookId}`,
         )
-        print(json, webhookBody(webhook, service.now()), 'Its new secret alone signs from now on.')
-      }),
-    )
-
-  withProject(webhooks.command('delete <id>'))
-    .description('delete a webhook; its open deliveries are cancelled')
-    .addHelpText('after', example(`agent-messaging webhooks delete ${ID}`))
-    .action((webhookId: string, { project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
-        await orFail(
-          service.webhooks.delete({ projectId, webhookId }),
-          `the webhook ${webhookId} cannot be deleted`,
-        )
-        print(json, { id: webhookId, deleted: true }, `Deleted the webhook ${webhookId}.`)
+        print(json, webhookBody(webhook, service.now()), 'Only the new secret signs from now on.')
       }),
     )
 }
 
-function addSwitch(
-  webhooks: Command,
-  verb: 'enable' | 'disable',
-  description: string,
-  done: string,
-): void {
-  withProject(webhooks.command(`${verb} <id>`))
-    .description(description)
-    .addHelpText('after', example(`agent-messaging webhooks ${verb} ${ID}`))
+function addDelete(webhooks: Command): void {
+  withProject(webhooks.command('delete <id>'))
+    .description('delete a webhook and cancel its open deliveries')
+    .addHelpText('after', example(`agent-messaging webhooks delete ${ID}`))
     .action((webhookId: string, { project, json }: ProjectOptions) =>
-      onDatabase(async (service) => {
-        const { id: projectId } = await projectNamed(service, project)
-        const webhook = await orFail(
-          service.webhooks[verb]({ projectId, webhookId }),
-          `the webhook ${webhookId} cannot be ${verb}d`,
+      onProject(project, async (service, projectId) => {
+        await orFail(
+          service.webhooks.delete({ projectId, webhookId }),
+          `cannot delete webhook ${webhookId}`,
         )
-        print(
-          json,
-          webhookBody(webhook, service.now()),
-          `The webhook ${webhookId} is ${verb}d. ${done}`,
-        )
+        print(json, { id: webhookId, deleted: true }, `Deleted webhook ${webhookId}.`)
       }),
     )
 }
 
 async function createWebhook(
   service: MessagingService,
+  projectId: string,
   url: string,
-  options: CreateOptions,
+  { json, event = ['*'], agent, description, secret, secretFile }: CreateOptions,
 ): Promise<void> {
-  const { project, json, event: subscribed = ['*'], agent, description } = options
-  const { id: projectId } = await projectNamed(service, project)
   const agentId = agent === undefined ? undefined : await agentIdOf(service, projectId, agent)
-  const input = {
-    projectId,
-    url,
-    events: subscribed,
-    description,
-    secret: options.secret ?? options.secretFile,
-    agentId,
-  }
-  const { webhook, secret } = await orFail(
-    service.webhooks.create(input),
-    'the webhook cannot be created',
+  const created = await orFail(
+    service.webhooks.create({
+      projectId,
+      url,
+      events: event,
+      description,
+      secret: secret ?? secretFile,
+      agentId,
+    }),
+    'cannot create the webhook',
   )
   print(
     json,
-    { ...webhookBody(webhook, service.now()), secret },
-    `Created the webhook ${webhook.id}. ${shownOnce(secret)}`,
+    { ...webhookBody(created.webhook, service.now()), secret: created.secret },
+    `Created webhook ${created.webhook.id}. ${shownOnce(created.secret)}`,
   )
 }
 
 async function updateWebhook(
   service: MessagingService,
+  projectId: string,
   webhookId: string,
-  options: UpdateOptions,
+  { json, url, event, agent, description, dropHeaders }: UpdateOptions,
 ): Promise<void> {
-  const { project, json, url, event: subscribed, agent, description, dropHeaders } = options
-  if ([url, subscribed, agent, description, dropHeaders].every((one) => one === undefined))
+  if ([url, event, agent, description, dropHeaders].every((option) => option === undefined))
     throw new OperatorError(
-      'there is nothing to change: give --url, --event, --agent, --description or --drop-headers',
+      'nothing to update; use --url, --event, --agent, --description or --drop-headers',
       2,
     )
-  const { id: projectId } = await projectNamed(service, project)
   const agentId =
     agent === undefined || agent === '-' ? undefined : await agentIdOf(service, projectId, agent)
   const change = {
-    ...{ url, events: subscribed, agentId: agent === '-' ? null : agentId },
+    url,
+    events: event,
+    agentId: agent === '-' ? null : agentId,
     description: description === '-' ? null : description,
     ...(dropHeaders && { headers: null }),
   }
   const webhook = await orFail(
     service.webhooks.update({ projectId, webhookId, change }),
-    `the webhook ${webhookId} cannot be changed`,
+    `cannot update webhook ${webhookId}`,
   )
-  print(json, webhookBody(webhook, service.now()), `Changed the webhook ${webhookId}.`)
+  print(json, webhookBody(webhook, service.now()), `Updated webhook ${webhookId}.`)
 }
 
 async function rotate(
   service: MessagingService,
+  projectId: string,
   webhookId: string,
-  { project, json, secret, secretFile, grace }: RotateOptions,
+  { json, secret, secretFile, grace }: RotateOptions,
 ): Promise<void> {
-  const { id: projectId } = await projectNamed(service, project)
   const rotation = { projectId, webhookId, secret: secret ?? secretFile, graceMs: grace }
-  const { webhook, secret: newSecret } = await orFail(
+  const rotated = await orFail(
     service.webhooks.rotateSecret(rotation),
-    `the secret of the webhook ${webhookId} cannot be replaced`,
+    `cannot rotate the secret of webhook ${webhookId}`,
   )
-  const body = { ...webhookBody(webhook, service.now()), secret: newSecret }
-  const until =
-    body.previousSecretUntil === undefined
-      ? ''
-      : ` The old one signs too until ${body.previousSecretUntil}.`
+  const body = { ...webhookBody(rotated.webhook, service.now()), secret: rotated.secret }
+  const until = body.previousSecretUntil
+  const note = until === undefined ? '' : ` The old secret also signs until ${until}.`
   print(
     json,
     body,
-    `Replaced the secret of the webhook ${webhookId}.${until} ${shownOnce(newSecret)}`,
+    `Rotated the secret of webhook ${webhookId}.${note} ${shownOnce(rotated.secret)}`,
   )
 }
 
@@ -268,12 +263,15 @@ const agentIdOf = async (
   projectId: string,
   agent: string,
 ): Promise<string> =>
-  (await orFail(service.agents.get({ projectId, agent }), `the agent ${agent} cannot be used`)).id
+  (await orFail(service.agents.get({ projectId, agent }), `cannot use agent ${agent}`)).id
 
 const shownOnce = (secret: string): string =>
-  `Its secret is\n\n${secret}\n\nKeep that now: it is not shown again.`
+  `Its secret is:\n\n${secret}\n\nStore the secret now. It is not shown again.`
 
 const webhookRow = ({ id, url, events: subscribed, agentId, status }: Webhook) => ({
-  ...{ id, url, events: subscribed.join(' '), agent: agentId ?? 'all' },
+  id,
+  url,
+  events: subscribed.join(' '),
+  agent: agentId ?? 'all',
   state: status.kind === 'disabled' ? `disabled (${status.reason})` : status.kind,
 })

@@ -1,85 +1,84 @@
 import { defaultPolicy } from '@org/agent-messaging-core'
 import { type Crypto } from '@org/agent-messaging-core/runtime'
 import { findSqliteDamage } from '@org/agent-messaging-sqlite'
-import { fitOfMasterKey } from '../bootstrap.js'
-import { isPostgresUrl, shownDatabase } from '../database-url.js'
-import { openDatabase } from '../open-database.js'
+import { matchingKey } from '../bootstrap.js'
+import { openDatabase, schemaVersion } from '../open-database.js'
 import { orFail } from '../operator-error.js'
-import { schemaVersion } from '../schema-version.js'
-import { bad, doubtful, good, type Finding } from './finding.js'
-import { checkDurability, checkDriver, checkDisk } from './machine.js'
+import { isPostgresUrl, shownDatabase } from '../urls.js'
+import { failed, passed, warning, type Finding } from './finding.js'
+import { checkDisk, checkDriver, checkDurability } from './machine.js'
 
-/** All that can be asked of the database; a schema that is behind is left as it is. */
+/** Checks the database without migrating an outdated schema. */
 export async function checkDatabase(
   database: string,
   crypto: Crypto | undefined,
 ): Promise<Finding[]> {
-  const place = isPostgresUrl(database)
-    ? []
-    : [await checkDriver(), await checkDurability(database), await checkDisk(database)]
+  const isFile = !isPostgresUrl(database)
+  const machine = isFile
+    ? [await checkDriver(), await checkDurability(database), await checkDisk(database)]
+    : []
   try {
-    const damaged = isPostgresUrl(database) ? [] : checkFile(database)
-    return [...place, ...(damaged.length > 0 ? damaged : await checkSchema(database, crypto))]
+    const damage = isFile ? checkFile(database) : []
+    return [...machine, ...(damage.length > 0 ? damage : await checkSchema(database, crypto))]
   } catch (error) {
-    return [
-      ...place,
-      bad('database', (error as Error).message, 'No server starts on it before that is mended.'),
-    ]
+    const fix = 'Fix this first. A server cannot start on this database.'
+    return [...machine, failed('database', (error as Error).message, fix)]
   }
 }
 
-/** Nothing, or what is wrong with the file. */
+/** Empty if the file is intact. */
 function checkFile(file: string): Finding[] {
   const damage = findSqliteDamage(file)
   if (damage === undefined) return []
-  const restore = 'Stop the server, and put a backup in its place: agent-messaging restore <copy>.'
-  return [bad('database', `${file} is a damaged SQLite database (${damage})`, restore)]
+  const fix = 'Stop the server and restore a backup: agent-messaging restore <backup>.'
+  return [failed('database', `${file} is a damaged SQLite database (${damage})`, fix)]
 }
 
 async function checkSchema(database: string, crypto: Crypto | undefined): Promise<Finding[]> {
   const { version, newest } = await schemaVersion(database)
-  const shown = shownDatabase(database)
+  const name = shownDatabase(database)
   if (version === 0)
     return [
-      doubtful(
+      warning(
         'database',
-        `there is nothing in ${shown} yet`,
-        'The first start makes it, and so does agent-messaging migrate.',
+        `${name} is empty`,
+        'The first start creates the tables. So does agent-messaging migrate.',
       ),
     ]
+  const current = `${name} has schema version ${version}`
   if (version < newest)
     return [
-      doubtful(
+      warning(
         'migrations',
-        `${shown} has schema version ${version} of ${newest}`,
-        'The next start brings it up to date, and so does agent-messaging migrate.',
+        `${current}; the newest is ${newest}`,
+        'The next start migrates the database. So does agent-messaging migrate.',
       ),
     ]
   if (version > newest)
     return [
-      bad(
+      failed(
         'migrations',
-        `${shown} has schema version ${version}, and this release knows ${newest}`,
-        'Install the release again that wrote it.',
+        `${current}, but this release supports only ${newest}`,
+        'Install a newer release.',
       ),
     ]
   return [
-    good('migrations', `schema version ${version}, up to date`),
+    passed('migrations', `schema version ${version} is up to date`),
     ...(await checkUse(database, crypto)),
   ]
 }
 
-const masterKeyFinding: Readonly<Record<Awaited<ReturnType<typeof fitOfMasterKey>>, Finding>> = {
-  'master key': good('master key', 'fits this database'),
-  another: doubtful(
+const masterKeyFinding: Readonly<Record<Awaited<ReturnType<typeof matchingKey>>, Finding>> = {
+  'master key': passed('master key', 'matches this database'),
+  'other key': warning(
     'master key',
-    'opens this database by way of SERVICE_OTHER_MASTER_KEYS',
-    'Have all encrypted with SERVICE_MASTER_KEY: agent-messaging reseal.',
+    'only a key in SERVICE_OTHER_MASTER_KEYS matches this database',
+    'Encrypt all secrets with SERVICE_MASTER_KEY: agent-messaging reseal.',
   ),
-  none: bad(
+  none: failed(
     'master key',
-    'is not the one that this database is sealed with',
-    'Set SERVICE_MASTER_KEY to that one: its secrets cannot be read with another.',
+    'does not match this database',
+    'Set SERVICE_MASTER_KEY to the key that encrypted this database.',
   ),
 }
 
@@ -89,9 +88,9 @@ async function checkUse(database: string, crypto: Crypto | undefined): Promise<F
     onError: () => undefined,
   })
   try {
-    await orFail(storage.ping(), 'it cannot be written')
-    const written = good('database', `${shownDatabase(database)} can be read and written`)
-    return crypto ? [written, masterKeyFinding[await fitOfMasterKey(storage, crypto)]] : [written]
+    await orFail(storage.ping(), 'cannot write to the database')
+    const usable = passed('database', `${shownDatabase(database)} is readable and writable`)
+    return crypto ? [usable, masterKeyFinding[await matchingKey(storage, crypto)]] : [usable]
   } finally {
     await close()
   }

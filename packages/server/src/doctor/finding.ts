@@ -1,20 +1,26 @@
-/** What one check came to. `warning` is worth knowing, and stops nothing. */
+/** The result of one check. A `warning` does not prevent a start. */
 export type Finding = {
   readonly check: string
   readonly status: 'ok' | 'warning' | 'failed'
   readonly message: string
-  /** What to do about it; absent when all is well. */
+  /** What the operator can do. Absent if the check passed. */
   readonly fix?: string
 }
 
-export const good = (check: string, message: string): Finding => ({ check, status: 'ok', message })
-export const doubtful = (check: string, message: string, fix: string): Finding => ({
+export const passed = (check: string, message: string): Finding => ({
+  check,
+  status: 'ok',
+  message,
+})
+
+export const warning = (check: string, message: string, fix: string): Finding => ({
   check,
   status: 'warning',
   message,
   fix,
 })
-export const bad = (check: string, message: string, fix: string): Finding => ({
+
+export const failed = (check: string, message: string, fix: string): Finding => ({
   check,
   status: 'failed',
   message,

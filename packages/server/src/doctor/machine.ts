@@ -4,8 +4,8 @@ import { statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
-import { ownUrl } from '../own-url.js'
-import { bad, doubtful, good, type Finding } from './finding.js'
+import { ownUrl } from '../urls.js'
+import { failed, passed, warning, type Finding } from './finding.js'
 
 const OLDEST_NODE = { major: 20, minor: 19 }
 
@@ -15,35 +15,35 @@ export function checkNode(version: string): Finding {
     major > OLDEST_NODE.major || (major === OLDEST_NODE.major && minor >= OLDEST_NODE.minor)
   const needed = `${OLDEST_NODE.major}.${OLDEST_NODE.minor}`
   return fits
-    ? good('Node', version)
-    : bad(
+    ? passed('Node', version)
+    : failed(
         'Node',
         `${version} is too old`,
         `Install Node ${needed} or newer, for example from https://nodejs.org.`,
       )
 }
 
-/** Whether SQLite's driver was built for this Node. Only who uses SQLite needs it. */
+/** Checks that the SQLite driver was built for this version of Node. */
 export async function checkDriver(): Promise<Finding> {
   try {
     await openSqliteStorage({ path: ':memory:' }).close()
-    return good('SQLite driver', 'loads')
+    return passed('SQLite driver', 'loads')
   } catch (error) {
-    return bad(
+    return failed(
       'SQLite driver',
       (error as Error).message,
-      'Reinstall with npm ci if that does not help; PostgreSQL does without it.',
+      'Reinstall the driver with npm ci, or use PostgreSQL, which does not need it.',
     )
   }
 }
 
 export async function checkPort(check: string, host: string, port: number): Promise<Finding> {
-  if (port === 0) return good(check, 'any free one')
+  if (port === 0) return passed(check, 'any free port')
   const server = createServer()
   try {
     server.listen(port, host)
     await once(server, 'listening')
-    return good(check, `${host}:${port} is free`)
+    return passed(check, `${host}:${port} is free`)
   } catch (error) {
     return await portProblem(check, host, port, error as NodeJS.ErrnoException)
   } finally {
@@ -58,72 +58,72 @@ async function portProblem(
   { code = '', message }: NodeJS.ErrnoException,
 ): Promise<Finding> {
   if (code === 'EADDRINUSE') {
-    const isOurs = check === 'port' && (await answersAsWeDo(host, port))
-    if (isOurs) return good(check, `a server of ours runs at ${host}:${port}`)
-    return bad(
+    const isAgentMessaging = check === 'port' && (await servesOurApi(host, port))
+    if (isAgentMessaging) return passed(check, `an Agent Messaging server runs at ${host}:${port}`)
+    return failed(
       check,
-      `${host}:${port} is taken by another program`,
-      'End that program, or set PORT or SERVICE_METRICS_PORT to another one.',
+      `another program uses ${host}:${port}`,
+      'Stop that program, or set PORT or SERVICE_METRICS_PORT to another port.',
     )
   }
   if (code === 'EACCES')
-    return bad(
+    return failed(
       check,
-      `this user may not listen on ${port}`,
-      'Ports below 1024 take a right of their own; set PORT to a higher one.',
+      `this user cannot listen on ${port}`,
+      'Ports below 1024 need a special permission. Set PORT to a higher one.',
     )
-  return bad(
+  return failed(
     check,
     `cannot listen on ${host}:${port} (${message})`,
-    'See that HOST is an address of this machine.',
+    'Set HOST to an address of this machine.',
   )
 }
 
-const PATIENCE_MS = 2_000
+const REQUEST_TIMEOUT_MS = 2_000
 
-async function answersAsWeDo(host: string, port: number): Promise<boolean> {
+async function servesOurApi(host: string, port: number): Promise<boolean> {
   try {
-    const answer = await fetch(`${ownUrl(host, port)}/openapi.json`, {
-      signal: AbortSignal.timeout(PATIENCE_MS),
+    const response = await fetch(`${ownUrl(host, port)}/openapi.json`, {
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     })
-    const { info } = (await answer.json()) as { info?: { title?: string } }
+    const { info } = (await response.json()) as { info?: { title?: string } }
     return info?.title?.startsWith('Agent Messaging') ?? false
   } catch {
     return false
   }
 }
 
-/** A clock that went back makes what was due wait. The last write to the file says how late it has been. */
+/** Compares the clock with the last write to the file. A clock that was set back delays due work. */
 export function checkClock(file: string | undefined, now: number): Finding {
-  const said = `it is ${new Date(now).toISOString()}`
+  const time = new Date(now).toISOString()
   const newest = [file, `${file}-wal`]
     .filter((one) => one !== undefined && existsSync(one))
     .map((one) => statSync(one ?? '').mtimeMs)
   const ahead = Math.round((Math.max(0, ...newest) - now) / 1_000)
-  if (ahead < 60) return good('clock', said)
-  return bad(
+  if (ahead < 60) return passed('clock', time)
+  return failed(
     'clock',
-    `${said}, but the database was written ${ahead} s later than that`,
-    'Have this machine follow NTP: what is due waits until the clock is there again.',
+    `${time} is ${ahead} s before the last write to the database`,
+    'Synchronize the clock with NTP. Due work waits until the clock has caught up.',
   )
 }
 
-const LEAST_FREE = 1024 ** 3
+const GIB = 1024 ** 3
 
 export async function checkDisk(file: string): Promise<Finding> {
   const folder = existingFolder(path.dirname(path.resolve(file)))
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
-  const said = `${(free / LEAST_FREE).toFixed(1)} GiB free in ${folder}`
-  if (free >= LEAST_FREE) return good('disk', said)
-  return doubtful(
+  const space = `${(free / GIB).toFixed(1)} GiB free in ${folder}`
+  if (free >= GIB) return passed('disk', space)
+  return warning(
     'disk',
-    said,
-    'Make room, or shorten SERVICE_MESSAGE_RETENTION and SERVICE_DELIVERY_RETENTION: on a full disk nothing is accepted.',
+    space,
+    'Free some space, or shorten SERVICE_MESSAGE_RETENTION and SERVICE_DELIVERY_RETENTION. A server with a full disk accepts no messages.',
   )
 }
 
-/** Where SQLite's locks and its log do not hold what they promise, or where nothing outlives the machine (linux/magic.h). */
+/** File systems without reliable locks, or that lose data at a restart (see linux/magic.h). */
 const BAD_FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0x6969: 'NFS',
   0x517b: 'SMB',
@@ -133,14 +133,14 @@ const BAD_FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0x858458f6: 'ramfs, which is memory',
 }
 
-/** That what was committed is there after the power was cut. */
+/** Checks that commits survive a power cut. */
 export async function checkDurability(file: string): Promise<Finding> {
   const { type } = await statfs(existingFolder(path.dirname(path.resolve(file))))
   const kind = process.platform === 'linux' ? BAD_FILE_SYSTEMS[type] : undefined
-  if (kind === undefined) return good('durability', 'every commit is synced to the disk')
-  return bad(
+  if (kind === undefined) return passed('durability', 'every commit is synced to the disk')
+  return failed(
     'durability',
-    `${file} is on ${kind}: what was accepted could be lost`,
+    `${file} is on ${kind}, so accepted messages can be lost`,
     'Put the file on a local disk, or use PostgreSQL.',
   )
 }

@@ -11,57 +11,59 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { keptText, makeDataDirectory } from './data-directory.js'
+import { createPrivateDirectory, readOrCreateText } from './private-files.js'
 
 let root: string
 beforeEach(() => {
-  root = mkdtempSync(path.join(tmpdir(), 'data-directory-'))
+  root = mkdtempSync(path.join(tmpdir(), 'private-files-'))
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
-describe('the data directory', () => {
-  it('is for its owner alone and left out of git', () => {
+describe('a private directory', () => {
+  it('is readable only by its owner and ignored by git', () => {
     const directory = path.join(root, 'data')
-    makeDataDirectory(directory)
+    createPrivateDirectory(directory)
     expect(modeOf(directory)).toBe(0o700)
     expect(readFileSync(path.join(directory, '.gitignore'), 'utf8')).toBe('*\n')
   })
 
-  it('is left as it is when it exists', () => {
+  it('is unchanged if it exists', () => {
     const directory = path.join(root, 'data')
     mkdirSync(directory, { mode: 0o755 })
-    makeDataDirectory(directory)
+    createPrivateDirectory(directory)
     expect(modeOf(directory)).toBe(0o755)
     expect(existsSync(path.join(directory, '.gitignore'))).toBe(false)
   })
 })
 
-describe('a kept text', () => {
-  it('is made once, and read from then on', () => {
+describe('a private text file', () => {
+  it('is created once and then read', () => {
     const file = path.join(root, 'key')
-    expect(keptText(file, () => 'first')).toBe('first')
-    expect(keptText(file, () => 'second')).toBe('first')
+    expect(readOrCreateText(file, () => 'first')).toBe('first')
+    expect(readOrCreateText(file, () => 'second')).toBe('first')
   })
 
-  it('may be read by its owner alone', () => {
-    keptText(path.join(root, 'key'), () => 'secret')
+  it('is readable only by its owner', () => {
+    readOrCreateText(path.join(root, 'key'), () => 'secret')
     expect(modeOf(path.join(root, 'key'))).toBe(0o600)
   })
 
-  it('is what another process kept while this one was making its own, and leaves no draft behind', () => {
+  it('has the text of a faster process, and no draft is left', () => {
     const file = path.join(root, 'key')
-    const kept = keptText(file, () => {
+    const text = readOrCreateText(file, () => {
       writeFileSync(file, "the other's\n")
       return 'ours'
     })
-    expect(kept).toBe("the other's")
+    expect(text).toBe("the other's")
     expect(readdirSync(root)).toEqual(['key'])
   })
 
-  it('throws what is wrong with the file system', () => {
-    expect(() => keptText(path.join(root, 'missing', 'key'), () => 'text')).toThrow('ENOENT')
-    expect(() => keptText(root, () => 'text')).toThrow('EISDIR')
+  it('throws file system errors', () => {
+    expect(() => readOrCreateText(path.join(root, 'missing', 'key'), () => 'text')).toThrow(
+      'ENOENT',
+    )
+    expect(() => readOrCreateText(root, () => 'text')).toThrow('EISDIR')
   })
 })

@@ -12,28 +12,29 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 
-/** Makes the directory, for its owner alone and left out of git by itself. One that exists is left as it is. */
-export function makeDataDirectory(directory: string): void {
-  const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
-  if (made !== undefined) writeFileSync(path.join(directory, '.gitignore'), '*\n')
+/** Creates a directory that only its owner can read and that git ignores, unless it exists. */
+export function createPrivateDirectory(directory: string): void {
+  const created = mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (created !== undefined) writeFileSync(path.join(directory, '.gitignore'), '*\n')
 }
 
 /**
- * The text of a file that only its owner may read; made if it is missing. However many processes ask at once, all get the
- * same text, and it is on disk before anybody uses it: a master key that a power cut takes away takes all secrets with it.
+ * Returns the text of a file that only its owner can read, and creates the file if it is missing.
+ * Concurrent processes all get the same text. The text is on disk before the function returns,
+ * so that a power cut cannot lose a master key that is already in use.
  */
-export function keptText(file: string, make: () => string): string {
-  return readText(file) ?? keep(file, make())
+export function readOrCreateText(file: string, create: () => string): string {
+  return readText(file) ?? createText(file, create())
 }
 
-function keep(file: string, text: string): string {
+function createText(file: string, text: string): string {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   const fd = openSync(draft, 'wx', 0o600)
   writeSync(fd, `${text}\n`)
   fsyncSync(fd)
   closeSync(fd)
   try {
-    linkSync(draft, file) // a rename would replace what another process kept meanwhile
+    linkSync(draft, file) // fails if another process was faster; a rename would replace its file
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
@@ -53,7 +54,7 @@ function readText(file: string): string | undefined {
 }
 
 function syncDirectory(directory: string): void {
-  if (process.platform === 'win32') return // it has no such thing
+  if (process.platform === 'win32') return // Windows cannot sync a directory
   const fd = openSync(directory, 'r')
   fsyncSync(fd)
   closeSync(fd)

@@ -7,23 +7,23 @@ import { fileURLToPath } from 'node:url'
 
 export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 if (!existsSync(CLI))
-  throw new Error('these tests run what is built: `npx tsc -b packages/server` first')
+  throw new Error('these tests run the built server; run `npx tsc -b packages/server` first')
 
 type Env = Readonly<Record<string, string>>
 
-/** Output that a test may wait for. */
+/** A running program whose output a test can wait for. */
 export type Program = {
   readonly stdout: () => string
   readonly stderr: () => string
-  /** The first match, waited for; rejects with all output when the program ends without it. */
+  /** Waits for the first match. Rejects with all output if the program exits without a match. */
   find(pattern: RegExp): Promise<string>
   signal(name: NodeJS.Signals): void
-  /** Its exit code. */
+  /** The exit code. */
   readonly ended: Promise<number | null>
 }
 
-/** A directory with programs that run in it; nothing of either is left after `dispose`. */
-export type Workshop = {
+/** A temporary directory and the programs that run in it. `dispose` removes both. */
+export type Sandbox = {
   readonly directory: string
   write(name: string, text: string): string
   run(command: string, args: readonly string[], env?: Env): Program
@@ -31,10 +31,10 @@ export type Workshop = {
   dispose(): Promise<void>
 }
 
-export function workshop(): Workshop {
+export function createSandbox(): Sandbox {
   const directory = mkdtempSync(path.join(tmpdir(), 'server-cli-'))
   const children: ChildProcess[] = []
-  const run: Workshop['run'] = (command, args, env = {}) => {
+  const run: Sandbox['run'] = (command, args, env = {}) => {
     const child = spawn(command, args, {
       cwd: directory,
       env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -65,7 +65,8 @@ export function workshop(): Workshop {
 }
 
 function program(child: ChildProcess): Program {
-  let [stdout, stderr] = ['', '']
+  let stdout = ''
+  let stderr = ''
   child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   const ended = once(child, 'close').then(([code]) => code as number | null)
@@ -87,7 +88,7 @@ function program(child: ChildProcess): Program {
   }
 }
 
-/** Resolves when the condition holds; the test's own timeout bounds it. */
+/** Resolves when the condition is true. The timeout of the test limits the wait. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
 }

@@ -1,0 +1,122 @@
+import type { Fact, Telemetry } from '@org/agent-messaging-core/runtime'
+import type { Instruments } from './instruments.js'
+
+type Handlers<Name extends Fact['name']> = Readonly<Record<Name, (fact: Fact) => void>>
+
+const ATTEMPT_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 15]
+const RUN_BUCKETS = [0.01, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1_000]
+
+/** Counts the facts that the service reports to its telemetry port. */
+export function factMetrics(make: Instruments): Telemetry {
+  const handlers: Handlers<Fact['name']> = {
+    ...messageHandlers(make),
+    ...deliveryHandlers(make),
+    ...serviceHandlers(make),
+    'webhook.circuit': () => undefined,
+    'agent.changed': () => undefined,
+  }
+  return { record: (fact) => handlers[fact.name](fact) }
+}
+
+function messageHandlers({
+  counter,
+  histogram,
+}: Instruments): Handlers<
+  'message.accepted' | 'message.cancelled' | 'message.retried' | 'run.finished'
+> {
+  const accepted = counter(
+    'messages_accepted',
+    'Sends, by whether they attached to an earlier message.',
+    ['attached'],
+  )
+  const changed = counter('messages_changed', 'Messages that a caller cancelled or retried.', [
+    'to',
+  ])
+  const runs = counter('runs', 'Finished runs, by the resulting state of the message.', ['state'])
+  const runSeconds = histogram(
+    'run_duration',
+    'Time from the claim of a message until its run was stored.',
+    ['state'],
+    RUN_BUCKETS,
+  )
+  return {
+    'message.accepted': ({ attached }) => accepted.inc({ attached: labelOf(attached) }),
+    'message.cancelled': () => changed.inc({ to: 'cancelled' }),
+    'message.retried': () => changed.inc({ to: 'queued' }),
+    'run.finished': ({ state, durationMs }) => {
+      runSeconds.observe({ state: labelOf(state) }, Number(durationMs) / 1_000)
+      runs.inc({ state: labelOf(state) })
+    },
+  }
+}
+
+function deliveryHandlers({
+  counter,
+  histogram,
+}: Instruments): Handlers<'delivery.attempted' | 'webhook.disabled'> {
+  const attempts = counter(
+    'delivery_attempts',
+    'Delivery attempts, by outcome and by status class or error.',
+    ['outcome', 'class'],
+  )
+  const attemptSeconds = histogram(
+    'delivery_attempt_duration',
+    'Duration of an attempt, including DNS and the response body.',
+    ['outcome'],
+    ATTEMPT_BUCKETS,
+  )
+  const finished = counter('deliveries_finished', 'Deliveries that an attempt ended, by state.', [
+    'state',
+  ])
+  const disabled = counter('webhooks_disabled', 'Webhooks disabled because of failures.')
+  return {
+    'delivery.attempted': (fact) => {
+      const { state, durationMs } = fact
+      const outcome = labelOf(fact['outcome'])
+      attempts.inc({ outcome, class: classOf(fact) })
+      attemptSeconds.observe({ outcome }, Number(durationMs) / 1_000)
+      if (state !== 'pending') finished.inc({ state: labelOf(state) })
+    },
+    'webhook.disabled': () => disabled.inc(),
+  }
+}
+
+function serviceHandlers({
+  counter,
+}: Instruments): Handlers<
+  'run.refused' | 'delivery.refused' | 'store.unavailable' | 'worker.failed' | 'maintenance.done'
+> {
+  const lost = counter('leases_lost', 'Results that were discarded because their lease was lost.', [
+    'of',
+  ])
+  const unavailable = counter(
+    'store_unavailable',
+    'Requests of a worker that the storage could not serve.',
+  )
+  const failures = counter(
+    'worker_failures',
+    'Exceptions in a worker, and lost connections or threads of its helpers.',
+    ['worker'],
+  )
+  const maintained = counter('maintained_rows', 'Rows that maintenance cancelled or deleted.', [
+    'what',
+  ])
+  return {
+    'run.refused': () => lost.inc({ of: 'run' }),
+    'delivery.refused': () => lost.inc({ of: 'attempt' }),
+    'store.unavailable': () => unavailable.inc(),
+    'worker.failed': ({ worker }) => failures.inc({ worker: labelOf(worker) }),
+    'maintenance.done': ({ cancelled, purgedDeliveries, purgedMessages }) => {
+      maintained.inc({ what: 'deliveries_cancelled' }, Number(cancelled))
+      maintained.inc({ what: 'deliveries_purged' }, Number(purgedDeliveries))
+      maintained.inc({ what: 'messages_purged' }, Number(purgedMessages))
+    },
+  }
+}
+
+/** `2xx` to `5xx`, or the error of an attempt without a response. */
+const classOf = ({ statusCode, error }: Fact): string =>
+  typeof statusCode === 'number' ? `${Math.floor(statusCode / 100)}xx` : labelOf(error)
+
+const labelOf = (value: Fact[string]): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null)

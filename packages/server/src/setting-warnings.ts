@@ -1,0 +1,59 @@
+import type { Variables } from './config.js'
+import { environment } from './environment.js'
+
+/**
+ * One line for each line of an `.env` file that sets nothing. Most lack the `=`.
+ * The text of the line can be a secret and is not shown.
+ */
+export function envFileProblems(text: string): string[] {
+  // Empties quoted values, which can span lines, and keeps their line breaks for the line numbers.
+  const plain = text.replaceAll(
+    /=[ \t]*(["'`])[^]*?\1/g,
+    (value) => `=${value.replaceAll(/[^\n]/g, '')}`,
+  )
+  return plain.split('\n').flatMap((line, index) => {
+    const isValid =
+      line.trim() === '' ||
+      line.trimStart().startsWith('#') ||
+      /^\s*(?:export\s+)?[\w.-]+\s*=/.test(line)
+    return isValid ? [] : [`.env line ${index + 1} is ignored: it must have the form NAME=value`]
+  })
+}
+
+/**
+ * One line for each unknown SERVICE_… variable, with a suggestion.
+ * A name with odd characters can contain a secret value and is skipped.
+ */
+export function unknownVariables(env: Variables): string[] {
+  const known = Object.keys(environment.shape)
+  const unknown = Object.keys(env).filter(
+    (name) => /^SERVICE_\w+$/.test(name) && !known.includes(name),
+  )
+  return unknown.map((name) => {
+    const suggestion = nearest(name, known)
+    const hint = suggestion === undefined ? '' : `. Did you mean ${suggestion}?`
+    return `${name} is ignored: there is no such setting${hint}`
+  })
+}
+
+/** The name with the fewest typing errors, or undefined if every name is too different. */
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const [best] = names
+    .map((other) => ({ other, distance: editDistance(name, other) }))
+    .sort((a, b) => a.distance - b.distance)
+  return best && best.distance <= name.length / 3 ? best.other : undefined
+}
+
+/** Levenshtein distance: the number of letters to change, add or remove. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

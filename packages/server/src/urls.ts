@@ -1,0 +1,14 @@
+export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
+
+/** The database as output can show it: a URL without its password and its parameters. */
+export function shownDatabase(database: string): string {
+  if (!isPostgresUrl(database)) return database
+  const { protocol, username, host, pathname } = new URL(database)
+  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
+}
+
+/** The URL at which this machine reaches a server that listens on this host and port. */
+export function ownUrl(host: string, port: number): string {
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
