@@ -1,45 +1,44 @@
 const EMPTY = Buffer.alloc(0)
 
 /**
- * The first bytes of a body. They are copied into one growing buffer: a list of chunks would let a body that comes as
- * one-byte chunks take hundreds of times its size.
+ * The first bytes of a body, copied into one growing buffer. A list of chunks could take hundreds of
+ * times the size of a body that arrives in one-byte chunks.
  */
 export class CappedBody {
-  private buffer: Buffer = EMPTY
-  private size = 0
-  private readonly cap: number
+  readonly #limit: number
+  #buffer: Buffer = EMPTY
+  #length = 0
 
-  constructor(cap: number) {
-    this.cap = cap
-  }
-
-  /** False when the chunk does not fit; then as much of it as does is kept. */
-  append(chunk: Buffer): boolean {
-    const taken = Math.min(chunk.length, this.cap - this.size)
-    const length = this.size + taken
-    // The first chunk is mostly the whole body: it is kept as it is.
-    if (this.size === 0) this.buffer = chunk.subarray(0, taken)
-    else chunk.copy(this.withRoomFor(length), this.size, 0, taken)
-    this.size = length
-    return taken === chunk.length
+  constructor(limit: number) {
+    this.#limit = limit
   }
 
   get length(): number {
-    return this.size
+    return this.#length
+  }
+
+  /** Keeps as much of the chunk as fits. Returns false if the chunk did not fit. */
+  append(chunk: Buffer): boolean {
+    const taken = Math.min(chunk.length, this.#limit - this.#length)
+    const length = this.#length + taken
+    // The first chunk is usually the whole body, so it is not copied.
+    if (this.#length === 0) this.#buffer = chunk.subarray(0, taken)
+    else chunk.copy(this.#withRoomFor(length), this.#length, 0, taken)
+    this.#length = length
+    return taken === chunk.length
   }
 
   bytes(): Buffer {
-    return this.buffer.subarray(0, this.size)
+    return this.#buffer.subarray(0, this.#length)
   }
 
-  private withRoomFor(length: number): Buffer {
-    if (length > this.buffer.length) {
-      const larger = Buffer.allocUnsafe(
-        Math.min(this.cap, Math.max(length, 2 * this.buffer.length)),
-      )
-      this.buffer.copy(larger, 0, 0, this.size)
-      this.buffer = larger
+  #withRoomFor(length: number): Buffer {
+    if (length > this.#buffer.length) {
+      const size = Math.min(this.#limit, Math.max(length, 2 * this.#buffer.length))
+      const larger = Buffer.allocUnsafe(size)
+      this.#buffer.copy(larger, 0, 0, this.#length)
+      this.#buffer = larger
     }
-    return this.buffer
+    return this.#buffer
   }
 }

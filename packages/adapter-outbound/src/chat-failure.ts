@@ -1,32 +1,33 @@
 import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
-import { GIVEN_UP } from './exchange.js'
+import { ABORTED } from './exchange.js'
 import { Fault } from './fault.js'
-import { retryIn, unreachedRun } from './run-answer.js'
-import { TooLarge } from './streamed-answer.js'
+import { retryIn, unreachedRun } from './run-outcome.js'
+import { TooLarge } from './streamed-response.js'
 
-/** These say "not now": the same request may well succeed later. Every 5xx is one of them too. */
+/** A retry after one of these statuses can succeed. The same holds for every 5xx. */
 const RETRYABLE_STATUS = new Set([408, 409, 425, 429])
 const MAX_TEXT_LENGTH = 500
 
-/** What it means for the run that asking the server threw; `secrets` do not come to light in it, whatever the server says. */
+/** Turns an error from a request to the model into the run's outcome. Masks all `secrets` in it. */
 export function chatFailure(
   thrown: unknown,
   signal: AbortSignal,
   secrets: readonly string[],
 ): RunOutcome {
   const error: unknown = signal.aborted ? signal.reason : thrown
-  const fault = [error, causeOf(error)].find((it) => it instanceof Fault)
+  const fault = [error, causeOf(error)].find((cause) => cause instanceof Fault)
   if (fault instanceof TooLarge) return failedRun('RESPONSE_INVALID', fault.message)
   if (fault) return unreachedRun(fault.outcome)
-  if (signal.aborted) return unreachedRun(GIVEN_UP)
+  if (signal.aborted) return unreachedRun(ABORTED)
   if (error instanceof SyntaxError)
-    return failedRun('RESPONSE_INVALID', "the server's answer is not JSON")
-  const text = readable(error instanceof Error ? error.message : String(error), secrets)
+    return failedRun('RESPONSE_INVALID', "the model server's response is not valid JSON")
+  const text = safeText(error instanceof Error ? error.message : String(error), secrets)
+  const message = `the request to the model failed: ${text}`
   const status = statusOf(error)
   const isFinal = status !== undefined && status < 500 && !RETRYABLE_STATUS.has(status)
-  if (isFinal) return failedRun('RUNTIME_ERROR', `the server failed: ${text}`)
+  if (isFinal) return failedRun('RUNTIME_ERROR', message)
   return {
-    ...failedRun('RUNTIME_ERROR', `the server failed: ${text}`, true),
+    ...failedRun('RUNTIME_ERROR', message, true),
     ...retryIn(retryAfterOf(error), Date.now()),
   }
 }
@@ -36,7 +37,7 @@ const retryAfterOf = (error: unknown): unknown =>
     ? error.headers.get('retry-after')
     : undefined
 
-/** Of an answer that the server gave, as the SDK and our own errors have it. */
+/** The HTTP status that errors of the SDK and of `ChatReply` carry. */
 const statusOf = (error: unknown): number | undefined =>
   error instanceof Error && 'status' in error && typeof error.status === 'number'
     ? error.status
@@ -44,10 +45,9 @@ const statusOf = (error: unknown): number | undefined =>
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined)
 
-/** Cleaned and cut: what servers say goes into the store and to callers. */
-function readable(text: string, secrets: readonly string[]): string {
-  const discreet = secrets.reduce((said, secret) => said.replaceAll(secret, '***'), text)
-  const cut =
-    discreet.length > MAX_TEXT_LENGTH ? `${discreet.slice(0, MAX_TEXT_LENGTH)}…` : discreet
+/** Masks secrets in a server's text, shortens it, and replaces characters that cannot be stored. */
+function safeText(text: string, secrets: readonly string[]): string {
+  const masked = secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
+  const cut = masked.length > MAX_TEXT_LENGTH ? `${masked.slice(0, MAX_TEXT_LENGTH)}…` : masked
   return cut.replace(/\p{Cc}+/gu, ' ').replace(/\p{Surrogate}/gu, '\uFFFD')
 }

@@ -6,7 +6,7 @@ import {
   type RunOutcome,
 } from '@org/agent-messaging-core/runtime'
 
-/** What a server says of a failure inside an answer that began well. `status` is that of HTTP, where it names one. */
+/** An error that a server reports inside a response. `status` is the HTTP status, if it names one. */
 class ChatError extends Error {
   readonly status: number | undefined
 
@@ -16,22 +16,22 @@ class ChatError extends Error {
   }
 }
 
-/** A chat completion, as it comes in pieces or in one. Servers leave out much, so nothing is taken to be there. */
+/** A chat completion, in one piece or in chunks. Every field is optional, because servers omit many. */
 export class ChatReply {
-  private readonly maxLength: number
-  private text = ''
-  private finishReason: string | undefined
-  private wantsTools = false
+  readonly #maxLength: number
+  #text = ''
+  #finishReason: string | undefined
+  #callsTools = false
 
   constructor(maxLength: number) {
-    this.maxLength = maxLength
+    this.#maxLength = maxLength
   }
 
   get isTooLong(): boolean {
-    return this.text.length > this.maxLength
+    return this.#text.length > this.#maxLength
   }
 
-  /** Takes a `chat.completion` or a chunk of one; returns the text in it. Throws a `ChatError` when it is an error instead. */
+  /** Adds a `chat.completion` or a chunk of one. Returns its text. Throws a `ChatError` for an error. */
   add(json: Json): string {
     const piece = isJsonObject(json) ? json : {}
     throwError(piece)
@@ -42,31 +42,28 @@ export class ChatReply {
       function_call: call,
     } = objectOf(choice['delta'] ?? choice['message'])
     const text = textOf(content)
-    this.text += text
-    this.wantsTools ||= (Array.isArray(tools) && tools.length > 0) || isJsonObject(call)
-    if (typeof choice['finish_reason'] === 'string') this.finishReason = choice['finish_reason']
+    this.#text += text
+    this.#callsTools ||= (Array.isArray(tools) && tools.length > 0) || isJsonObject(call)
+    if (typeof choice['finish_reason'] === 'string') this.#finishReason = choice['finish_reason']
     return text
   }
 
-  /** `isWhole`: nothing was left to come, so there need not be a reason why it is finished. */
+  /** `isWhole`: the response is complete, even without a finish reason. */
   outcome(isWhole: boolean): RunOutcome {
     if (this.isTooLong)
-      return failedRun('RESPONSE_INVALID', `the answer has more than ${this.maxLength} characters`)
-    if (this.finishReason === 'content_filter')
-      return failedRun('RUNTIME_ERROR', 'the content filter of the server stopped the answer')
-    if (this.wantsTools)
-      return failedRun(
-        'RESPONSE_INVALID',
-        'the model asks for a tool to be called, and this service has none for it',
-      )
-    if (!isWhole && this.finishReason === undefined)
-      return failedRun('RUNTIME_ERROR', 'the answer ended before it was finished', true)
-    if (this.text === '') return failedRun('RESPONSE_INVALID', 'the model answered with no text')
-    return { kind: 'answered', response: this.text }
+      return failedRun('RESPONSE_INVALID', `the answer has more than ${this.#maxLength} characters`)
+    if (this.#finishReason === 'content_filter')
+      return failedRun('RUNTIME_ERROR', "the server's content filter blocked the answer")
+    if (this.#callsTools)
+      return failedRun('RESPONSE_INVALID', 'the model called a tool, and this service has no tools')
+    if (!isWhole && this.#finishReason === undefined)
+      return failedRun('RUNTIME_ERROR', 'the answer ended before it was complete', true)
+    if (this.#text === '') return failedRun('RESPONSE_INVALID', 'the model returned no text')
+    return { kind: 'answered', response: this.#text }
   }
 }
 
-/** Mistral's and others give parts, `{"type": "text", "text"}`; what a model thinks is a part of another type, and no answer. */
+/** Mistral and others return parts: `{"type": "text", "text"}`. Thinking has another type. */
 function textOf(content: Json | undefined): string {
   if (typeof content === 'string') return content
   const parts = Array.isArray(content) ? content.map(objectOf) : []
@@ -77,7 +74,10 @@ function textOf(content: Json | undefined): string {
 
 const objectOf = (json: Json | undefined): JsonObject => (isJsonObject(json) ? json : {})
 
-/** `{"error": {"message", "code"?}}` of OpenAI and vLLM, `{"error": "text"}` of Ollama, `{"object": "error", "message"}` of older vLLM. */
+/**
+ * Throws an error in one of these shapes: `{"error": {"message", "code"?}}` of OpenAI and vLLM,
+ * `{"error": "text"}` of Ollama, `{"object": "error", "message"}` of older vLLM.
+ */
 function throwError(piece: JsonObject): void {
   const error = piece['object'] === 'error' ? piece : piece['error']
   if (error === undefined || error === null) return

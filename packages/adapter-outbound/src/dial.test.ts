@@ -155,7 +155,7 @@ describe('TLS', () => {
     expect(await slow(url, 150)).toEqual({
       kind: 'unreachable',
       error: 'timeout',
-      detail: 'no complete answer within 150 ms',
+      detail: 'no complete response within 150 ms',
     })
     const quick = await posting({ connectTimeoutMs: 150 })
     expect(await quick(url)).toEqual({

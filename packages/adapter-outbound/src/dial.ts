@@ -7,18 +7,18 @@ import type { ResolveHost } from './resolve-host.js'
 export type DialOptions = {
   readonly guard: Pick<AddressGuard, 'isAllowed'>
   readonly resolve: ResolveHost
-  /** For name, TCP and TLS together. */
+  /** Covers DNS, TCP and TLS together. */
   readonly timeoutMs: number
-  /** PEM of the authorities to trust instead of Node's own. */
+  /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | readonly string[]
 }
 
-/** Ends with a connected socket, or rejects with a `Fault` or the signal's reason; then nothing is left open. */
+/** Returns a connected socket. Rejects with a `Fault` or the signal's reason, and leaves no socket. */
 export type Dial = (options: buildConnector.Options, signal: AbortSignal) => Promise<Socket>
 
 /**
- * The addresses are looked up and vetted for each connection, and those are what is dialled: a name that was harmless
- * before (DNS rebinding) buys nothing. Literals pass here too, where a custom `lookup` is not called.
+ * Resolves and checks the addresses for each connection, and connects to exactly those addresses.
+ * That defeats DNS rebinding. IP literals are checked too, although Node calls no `lookup` for them.
  */
 export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
   const secure = buildConnector({
@@ -28,7 +28,7 @@ export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
   })
 
   async function dial(options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
-    const addresses = await vettedAddresses({ guard, resolve }, options.hostname, signal)
+    const addresses = await allowedAddresses({ guard, resolve }, options.hostname, signal)
     const socket = await tcp(options, addresses, signal)
     return options.protocol === 'https:' ? tls(secure, options, socket, signal) : socket
   }
@@ -51,10 +51,11 @@ export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
 }
 
 /**
- * One forbidden address among them refuses the name as a whole: picking the harmless ones would let the owner of the name
- * try again and again for the rest. Throws a `Fault`, or the signal's reason.
+ * Returns the addresses of a host. One forbidden address makes the whole name forbidden. Otherwise
+ * the owner of the name could retry until a forbidden one gets through. Throws a `Fault` or the
+ * signal's reason.
  */
-export async function vettedAddresses(
+export async function allowedAddresses(
   { guard, resolve }: Pick<DialOptions, 'guard' | 'resolve'>,
   host: string,
   signal: AbortSignal,
@@ -63,13 +64,13 @@ export async function vettedAddresses(
   if (!addresses.every(guard.isAllowed))
     throw new Fault(
       'address_blocked',
-      'the name leads to a private or reserved address that this service does not allow',
+      'the name resolves to a private or reserved address that this service does not allow',
     )
   return addresses
 }
 
 const TCP_KEEP_ALIVE_MS = 60_000
-/** Node leaves an address that does not answer for the next one after this long. */
+/** Node tries the next address if one does not answer within this time. */
 const NEXT_ADDRESS_AFTER_MS = 1_000
 
 function tcp(
@@ -88,7 +89,7 @@ function tcp(
     keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
     noDelay: true,
   })
-  return settled(socket, signal, (resolve, reject) => {
+  return socketOrAbort(socket, signal, (resolve, reject) => {
     socket.once('connect', () => resolve(socket))
     socket.once('error', (error: NodeJS.ErrnoException) =>
       reject(new Fault('connect', `no connection (${error.code ?? 'failed'})`)),
@@ -102,7 +103,7 @@ function tls(
   tcpSocket: Socket,
   signal: AbortSignal,
 ): Promise<Socket> {
-  return settled(tcpSocket, signal, (resolve, reject) => {
+  return socketOrAbort(tcpSocket, signal, (resolve, reject) => {
     secure({ ...options, httpSocket: tcpSocket }, (error, socket) => {
       if (error) reject(new Fault('tls', tlsDetail(error)))
       else resolve(socket)
@@ -117,8 +118,8 @@ const tlsDetail = ({ code }: NodeJS.ErrnoException): string => {
     : `the certificate is not trusted (${code ?? 'unknown'})`
 }
 
-/** A promise that an abort rejects with the signal's reason; the socket is destroyed whenever it rejects. */
-function settled(
+/** Rejects with the signal's reason on abort. Destroys the socket on any rejection. */
+function socketOrAbort(
   socket: Socket,
   signal: AbortSignal,
   begin: (resolve: (socket: Socket) => void, reject: (error: Error) => void) => void,

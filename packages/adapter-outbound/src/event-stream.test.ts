@@ -67,7 +67,7 @@ it.each([
     { highWaterMark: 0 },
   )
   await expect(eventData(body, 100).next()).rejects.toThrow(
-    'the answer has an event of more than 100 characters',
+    'the response has an event of more than 100 characters',
   )
   expect(pieces).toBeLessThan(4)
 })

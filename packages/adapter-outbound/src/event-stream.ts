@@ -1,12 +1,12 @@
-import { TooLarge } from './streamed-answer.js'
+import { TooLarge } from './streamed-response.js'
 
-/** `isEnded` is false of the last one where no blank line stands behind it: it may be whole, or cut off. */
+/** `isEnded` is false if the stream ended without the blank line that completes this event. */
 type EventData = { readonly data: string; readonly isEnded: boolean }
 
 /**
- * The data of each event of a `text/event-stream`, whatever ends its lines; other fields and comments are passed over. Takes
- * linear time, however long an event is or however finely it is cut. Throws `TooLarge` as soon as an event, or a line, has more than
- * `maxLength` UTF-16 units: no more of it is ever held.
+ * Yields the data of each event of a `text/event-stream`. Ignores other fields and comments. Takes
+ * linear time for any length of events and chunks. Throws `TooLarge` as soon as an event or a line
+ * has more than `maxLength` UTF-16 units, so memory stays bounded.
  */
 export async function* eventData(
   body: ReadableStream<Uint8Array>,
@@ -25,7 +25,7 @@ export async function* eventData(
     data = []
     length = 0
   }
-  // Not every server ends its last event.
+  // Some servers do not end their last event.
   if (data.length > 0) yield { data: data.join('\n'), isEnded: false }
 }
 
@@ -39,9 +39,8 @@ async function* linesOf(
   for await (const bytes of body) {
     const text = decoder.decode(bytes, { stream: true })
     if (text === '') continue
-    const lines = (endedInReturn && text.startsWith('\n') ? text.slice(1) : text).split(
-      /\r\n|\n|\r/,
-    )
+    const rest = endedInReturn && text.startsWith('\n') ? text.slice(1) : text
+    const lines = rest.split(/\r\n|\n|\r/)
     endedInReturn = text.endsWith('\r')
     lines[0] = unfinished + (lines[0] ?? '')
     unfinished = lines.pop() ?? ''

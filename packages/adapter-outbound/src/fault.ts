@@ -1,7 +1,7 @@
 import type { Outcome, UnreachableError } from '@org/agent-messaging-core/runtime'
 import { errors } from 'undici'
 
-/** Why there is no answer. `detail` is a short sentence that tells a customer nothing about our network. */
+/** Why a request got no response. `detail` is for customers and reveals nothing about our network. */
 export type Unreachable = Extract<Outcome, { kind: 'unreachable' }>
 
 export const unreachable = (error: UnreachableError, detail: string): Unreachable => ({
@@ -10,7 +10,7 @@ export const unreachable = (error: UnreachableError, detail: string): Unreachabl
   detail,
 })
 
-/** A failure whose class is known where it is thrown. A `TypeError`, as that is what failures of `fetch` are. */
+/** A failure with its class. It is a `TypeError`, like the failures of `fetch`. */
 export class Fault extends TypeError {
   readonly code: UnreachableError
   readonly outcome: Unreachable
@@ -22,24 +22,24 @@ export class Fault extends TypeError {
   }
 }
 
-/** What ended a request on a connection that was already there; faults of dialling come classed. */
+/** Classifies an error on an open connection. The dialer classifies its own. */
 export function classify(error: unknown): Unreachable {
   if (error instanceof Fault) return error.outcome
-  if (error instanceof errors.HTTPParserError) return ofParserError(error.message)
+  if (error instanceof errors.HTTPParserError) return parserFailure(error.message)
   const { code, message } = error as { code?: unknown; message?: unknown }
-  if (code === 'UND_ERR_SOCKET') return ofSocketError(String(message))
-  if (typeof code !== 'string') return unreachable('protocol', 'the exchange failed')
+  if (code === 'UND_ERR_SOCKET') return socketFailure(String(message))
+  if (typeof code !== 'string') return unreachable('protocol', 'the request failed')
   if (RESETS.has(code)) return ENDED_EARLY
-  if (code === 'ETIMEDOUT') return unreachable('timeout', 'the connection went dead')
+  if (code === 'ETIMEDOUT') return unreachable('timeout', 'the connection stopped responding')
   if (TLS_CODE.test(code)) return unreachable('tls', `the TLS connection failed (${code})`)
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
-    return unreachable('protocol', 'the head of the answer is too large')
+    return unreachable('protocol', 'the headers of the response are too large')
   if (UNSENDABLE.has(code))
     return unreachable('protocol', 'the request has a header that cannot be sent')
-  return unreachable('protocol', `the exchange failed (${code})`)
+  return unreachable('protocol', `the request failed (${code})`)
 }
 
-const ENDED_EARLY = unreachable('reset', 'the connection ended before the answer was complete')
+const ENDED_EARLY = unreachable('reset', 'the connection ended before the response was complete')
 const RESETS = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -53,15 +53,15 @@ const UNSENDABLE = new Set([
 ])
 export const TLS_CODE = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/
 
-/** The parser's text names a rule of HTTP and quotes nothing of the answer. */
-const ofParserError = (message: string): Unreachable =>
+/** The parser's message names a rule of HTTP and quotes nothing from the response. */
+const parserFailure = (message: string): Unreachable =>
   message.includes('Invalid EOF state') ? ENDED_EARLY : unreachable('protocol', message)
 
-/** undici has one code for these; the text tells them apart. */
-function ofSocketError(message: string): Unreachable {
+/** Only the message tells these errors apart: undici has one code for all. */
+function socketFailure(message: string): Unreachable {
   if (message === 'bad upgrade')
-    return unreachable('protocol', 'the answer switches to another protocol')
+    return unreachable('protocol', 'the response switches to another protocol')
   if (message === 'bad response')
-    return unreachable('protocol', 'the answer is not one to this request')
+    return unreachable('protocol', 'the response does not belong to this request')
   return ENDED_EARLY
 }

@@ -186,7 +186,7 @@ describe('an answer', () => {
     const server = await receiver((socket) => socket.write(http('999 Denied', 'no')))
     expect(await failureOf((await fetching()).fetch(server.url))).toMatchObject({
       code: 'protocol',
-      message: 'the answer has the status 999',
+      message: 'the response has the status 999',
     })
   })
 
@@ -238,7 +238,7 @@ describe('addresses (row S)', () => {
     }
     expect(await failureOf(fetch(server.url, { redirect: 'error' }))).toMatchObject({
       code: 'protocol',
-      message: 'the answer is a redirect',
+      message: 'the response is a redirect',
     })
     expect(inside.connections).toBe(0)
   })
@@ -264,7 +264,7 @@ describe('limits', () => {
     const { fetch } = await fetching({ deadlineMs: 100 })
     expect(await failureOf(fetch(server.url))).toMatchObject({
       code: 'timeout',
-      message: 'no complete answer within 100 ms',
+      message: 'no complete response within 100 ms',
     })
     await eventually('the connection ends', () => server.open.size === 0)
   })
@@ -279,7 +279,7 @@ describe('limits', () => {
     const response = await fetch(server.url)
     expect(await failureOf(response.text())).toMatchObject({
       code: 'timeout',
-      message: 'no complete answer within 600 ms',
+      message: 'no complete response within 600 ms',
     })
     await eventually('the connection ends', () => server.open.size === 0)
   })
@@ -290,7 +290,7 @@ describe('limits', () => {
     const response = await fetch(server.url)
     expect(await failureOf(response.text())).toMatchObject({
       code: 'timeout',
-      message: 'the answer stood still for 50 ms',
+      message: 'the response stalled for 50 ms',
     })
     await eventually('the connection ends', () => server.open.size === 0)
   })
@@ -304,7 +304,7 @@ describe('limits', () => {
     const response = await fetch(server.url)
     expect(await failureOf(response.text())).toMatchObject({
       code: 'protocol',
-      message: 'the answer has more than 1000000 bytes',
+      message: 'the response has more than 1000000 bytes',
     })
     await eventually('the connection ends', () => server.open.size === 0)
   })

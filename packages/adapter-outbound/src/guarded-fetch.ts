@@ -2,20 +2,23 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { HttpMethod } from './exchange.js'
 import { Fault } from './fault.js'
 import type { OutboundHttp } from './outbound-http.js'
-import { errorOf, type HttpStream } from './streamed-answer.js'
+import { errorOf, type HttpStream } from './streamed-response.js'
 
 export type FetchLimits = {
-  /** Of one answer's body. */
+  /** Limits the body of a response. */
   readonly maxBodyBytes?: number
-  /** Of one whose type is `text/event-stream`. */
+  /** Limits the body of a response of type `text/event-stream`. */
   readonly maxEventStreamBytes?: number
-  /** From the call to the last byte of the body. */
+  /** Limits the time from the call to the last byte of the body. */
   readonly deadlineMs?: number
-  /** The longest standstill of a body, whichever side it is due to. */
+  /** Limits how long a body can stall, on the side of the server or of the reader. */
   readonly idleMs?: number
 }
 
-/** The longest text that the service takes, each character of it escaped, and something beside it; much more of it as the events of single words; and no time-out but the caller's own. */
+/**
+ * A body can hold the service's longest text with every character escaped. An event stream can hold
+ * the same text in events of one word each. The deadline is longer than any caller's.
+ */
 const LIMITS = {
   maxBodyBytes: 8 * 1024 * 1024,
   maxEventStreamBytes: 64 * 1024 * 1024,
@@ -24,10 +27,14 @@ const LIMITS = {
 }
 
 /**
- * The `fetch` of the web over our own connections, for libraries that take one. It differs in what protects us: the address
- * guard judges every dial, redirects are answers and never followed, nothing is inflated, and a body that exceeds a limit
- * errors. What fails does so with a `TypeError` that says why, in `message` and in `code`: an `UnreachableError` such as
- * `address_blocked`, `timeout` or `reset`. What is aborted fails with the signal's reason.
+ * A `fetch` over the service's own connections, for libraries that take one. It is safer than the
+ * global `fetch`:
+ * - The address guard checks every dial.
+ * - Redirects are returned, never followed.
+ * - Bodies are not decompressed, and a body beyond its limit fails.
+ *
+ * A failure is a `TypeError` whose `code` is an `UnreachableError` such as `address_blocked`,
+ * `timeout` or `reset`. An aborted call fails with the signal's reason.
  */
 export function guardedFetch(
   http: Pick<OutboundHttp, 'stream'>,
@@ -35,7 +42,7 @@ export function guardedFetch(
 ): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init)
-    // Not `request.signal`: once the request is collected as garbage, that one does not follow the caller's any more.
+    // `request.signal` stops following the caller's signal once the request is garbage-collected.
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
     const outcome = await http.stream({
       ...LIMITS,
@@ -52,7 +59,7 @@ export function guardedFetch(
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
-/** A `Response` of these takes no body. */
+/** A `Response` with one of these statuses cannot have a body. */
 const BODILESS = new Set([204, 205, 304])
 
 function responseOf(
@@ -66,8 +73,8 @@ function responseOf(
 }
 
 function problemOf(status: number, redirect: Request['redirect']): string | undefined {
-  if (redirect === 'error' && REDIRECTS.has(status)) return 'the answer is a redirect'
-  return status > 599 ? `the answer has the status ${status}` : undefined
+  if (redirect === 'error' && REDIRECTS.has(status)) return 'the response is a redirect'
+  return status > 599 ? `the response has the status ${status}` : undefined
 }
 
 function headersOf(received: IncomingHttpHeaders): Headers {

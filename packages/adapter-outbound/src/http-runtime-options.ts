@@ -1,8 +1,7 @@
 import type { JsonObject, ParsedOptions } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
-import { agentHeaders, headersProblem } from './agent-headers.js'
-import { sentence, timeoutMs } from './option-rules.js'
+import { agentHeaders, describeProblem, headersProblem, timeoutMs } from './option-rules.js'
 
 const options = z.strictObject({
   url: z.string('must be a string'),
@@ -10,13 +9,16 @@ const options = z.strictObject({
   timeoutMs: timeoutMs.optional(),
 })
 
-/** Whose text is right; whether the URL may be called is for the caller to ask. Header values are secrets, their names too. */
+/**
+ * Checks the text of the options. The caller checks whether requests can reach the URL.
+ * Header names and values are secrets.
+ */
 export function parseHttpOptions(
   input: JsonObject,
   headerPrefix: string,
 ): Result<ParsedOptions & { readonly url: string }, string> {
   const parsed = options.safeParse(input)
-  if (!parsed.success) return err(sentence(parsed.error, 'http'))
+  if (!parsed.success) return err(describeProblem(parsed.error, 'http'))
   const { url, headers, timeoutMs } = parsed.data
   const problem = headersProblem(headers ?? {}, headerPrefix)
   if (problem !== undefined) return err(problem)

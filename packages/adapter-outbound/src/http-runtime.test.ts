@@ -208,7 +208,7 @@ describe('an agent’s answer', () => {
   ])('of 200 with another body is invalid, and not tried again (%#)', async (body) => {
     const error = {
       code: 'RESPONSE_INVALID',
-      message: 'the runtime\'s answer is not {"response": "text"} in JSON',
+      message: 'the runtime\'s answer must be JSON of the form {"response": "text"}',
     }
     expect(await outcomeOf(http('200 OK', body))).toEqual({
       kind: 'failed',
@@ -227,7 +227,7 @@ describe('an agent’s answer', () => {
         error: {
           code: 'RUNTIME_ERROR',
           message:
-            "the runtime's answer is not whole JSON: it says no length, and may have been cut",
+            "the runtime's answer is incomplete JSON without a Content-Length, so it may be cut off",
         },
       })
     },
@@ -348,7 +348,7 @@ describe('an agent’s answer', () => {
     const agent = await running(server.url, { options: { timeoutMs: 100 } })
     const error = {
       code: 'RUNTIME_TIMEOUT',
-      message: 'the runtime did not answer: no complete answer within 100 ms',
+      message: 'the runtime did not answer: no complete response within 100 ms',
     }
     expect(await agent.run(request, never)).toEqual({ kind: 'failed', retryable: true, error })
     await eventually('the connection ends', () => server.open.size === 0)
@@ -413,7 +413,7 @@ describe('where requests go (row S)', () => {
       'url must not point to a private or reserved address that this service does not allow',
     )
     expect(await problemOf('https://inside.test/')).toBe(
-      'url must not lead to a private or reserved address that this service does not allow',
+      'url must not resolve to a private or reserved address that this service does not allow',
     )
     expect(await problemOf('http://public.test/')).toBe('url must use https')
     expect(await problemOf('https://public.test/')).toBeUndefined()
@@ -441,7 +441,7 @@ describe('where requests go (row S)', () => {
       )
       expect(started._unsafeUnwrapErr()).toMatchObject({
         code: 'RUNTIME_EXITED',
-        message: expect.stringMatching(/^url must not (point|lead) to/) as string,
+        message: expect.stringMatching(/^url must not (point|resolve) to/) as string,
       })
     }
     await running(server.url)
@@ -502,7 +502,7 @@ describe('health', () => {
   })
 
   it('of one that has nothing to do and says nothing in time is bad', async () => {
-    const late = { kind: 'unreachable', error: 'timeout', detail: 'no complete answer' } as const
+    const late = { kind: 'unreachable', error: 'timeout', detail: 'no complete response' } as const
     const kind = httpRuntime({
       ...{ crypto, clock, publicUrl: () => undefined },
       http: { send: async () => late, vet: async () => ok(undefined) },
@@ -511,7 +511,7 @@ describe('health', () => {
     const started = await kind.start({ agent, secrets: { signingSecret } }, () => undefined)
     expect(await started._unsafeUnwrap().health(never)).toEqual({
       ok: false,
-      detail: 'timeout: no complete answer',
+      detail: 'timeout: no complete response',
     })
   })
 })

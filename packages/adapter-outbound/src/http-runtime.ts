@@ -14,32 +14,34 @@ import {
   withCustomHeaders,
 } from '@org/agent-messaging-core/runtime'
 import { err } from 'neverthrow'
-import { GIVEN_UP, type HttpRequest } from './exchange.js'
+import { Calls } from './calls.js'
+import { ABORTED, type HttpRequest } from './exchange.js'
 import { parseHttpOptions } from './http-runtime-options.js'
 import type { OutboundHttp } from './outbound-http.js'
-import { runOutcomeOf } from './run-answer.js'
-import { underWay } from './under-way.js'
-import { BUSY_HEALTH_TIMEOUT_MS, HEALTH_TIMEOUT_MS, workload } from './workload.js'
+import { runOutcomeOf } from './run-outcome.js'
+import { Workload } from './workload.js'
 
 export type HttpRuntimeOptions = {
   readonly http: Pick<OutboundHttp, 'send' | 'vet'>
   readonly crypto: Pick<Crypto, 'hmacSha256'>
   readonly clock: Pick<Clock, 'now'>
-  /** Where agents reach this service, `https://host/base`; while it is undefined, runs carry a callback token and no URL. */
+  /** The URL of this service for agents. Without it, a run carries a callback token but no URL. */
   readonly publicUrl: () => string | undefined
-  /** `X-Service` unless the operator chose another. */
+  /** Starts the names of the service's headers. The default is `X-Service`. */
   readonly headerPrefix?: string
-  /** Of an agent's answer; 8 MiB unless given. How long the text in it may be is core's to say. */
+  /** Limits the body of an agent's response. The default is 8 MiB. Core limits the answer in it. */
   readonly maxAnswerBytes?: number
 }
 
-/** The longest answer has six, if each of its characters is escaped. */
+/** The longest answer takes 6 MiB if every character is escaped. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 /**
- * Agents behind HTTP. Each run is one signed POST of
- * `{messageId, agentId, sessionId, message, metadata?, executionPrincipal, attempt, callback: {url?, token}}`; `200 {"response"}`
- * answers it, `202` promises an answer by callback. Options: `{url, headers?, timeoutMs?}`; headers are secret.
+ * Runs agents behind HTTP. Each run is one signed POST of
+ * `{messageId, agentId, sessionId, message, metadata?, executionPrincipal, attempt, callback}`.
+ *
+ * `200 {"response"}` answers the message. `202` promises an answer to the callback URL with the
+ * callback token. The options are `{url, headers?, timeoutMs?}`. Headers are secret.
  */
 export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
   const settings: Settings = {
@@ -61,7 +63,7 @@ export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
     start: async ({ agent, secrets }) => {
       const target = targetOf(agent.runtime.options, secrets)
       if (!target)
-        return err({ code: 'RUNTIME_EXITED', message: 'the agent has no url or no signing secret' })
+        return err({ code: 'RUNTIME_EXITED', message: 'the agent has no URL or no signing secret' })
       const vetted = await http.vet(target.url)
       return vetted
         .map(() => runningHttpAgent(settings, target))
@@ -79,7 +81,7 @@ type Target = {
   readonly timeoutMs?: number
 }
 
-/** What `parseOptions` let through, as it comes back from the store. */
+/** Reads the options that `parseOptions` accepted and the store kept. */
 function targetOf(
   { url, timeoutMs }: JsonObject,
   { signingSecret, headers }: JsonObject,
@@ -96,37 +98,34 @@ function targetOf(
 
 function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
   const { http, clock, maxAnswerBytes } = settings
-  const works = underWay()
-  const load = workload()
-  const send = (request: Omit<HttpRequest, 'signal'>, callers: AbortSignal) =>
-    works.add(callers, (signal) => http.send({ ...request, signal }))
+  const calls = new Calls()
+  const load = new Workload()
+  const send = (request: Omit<HttpRequest, 'signal'>, caller: AbortSignal) =>
+    calls.run(caller, (signal) => http.send({ ...request, signal }))
 
   async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
     const { timeoutMs: deadlineMs } = target
-    const timing = deadlineMs === undefined ? {} : { deadlineMs }
-    const outcome = await send(
-      { ...signedRequest(settings, target, request), ...timing, maxBodyBytes: maxAnswerBytes },
-      signal,
-    )
+    const limits = { maxBodyBytes: maxAnswerBytes, ...(deadlineMs !== undefined && { deadlineMs }) }
+    const outcome = await send({ ...signedRequest(settings, target, request), ...limits }, signal)
     return runOutcomeOf(outcome, clock.now())
   }
 
   return {
     run: (request, signal) => load.count(run(request, signal), signal),
-    /** Any answer to OPTIONS shows that the agent's server is up; what it says of the method does not matter. */
+    /** Any response to OPTIONS shows that the agent's server is up. */
     async health(signal) {
-      const deadlineMs = load.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS
+      const { healthTimeoutMs: deadlineMs } = load
       const outcome = await send(
         { method: 'OPTIONS', url: target.url, headers: {}, deadlineMs, maxBodyBytes: 0 },
         signal,
       )
       if (outcome.kind === 'response') return { ok: true }
-      const isLate = outcome.error === 'timeout' && outcome !== GIVEN_UP
+      const isLate = outcome.error === 'timeout' && outcome !== ABORTED
       return isLate && load.isBusy
         ? { ok: true }
         : { ok: false, detail: `${outcome.error}: ${outcome.detail}` }
     },
-    stop: works.stop,
+    stop: () => calls.stop(),
   }
 }
 
@@ -137,9 +136,8 @@ function signedRequest(
 ) {
   const body = JSON.stringify(bodyOf(run, publicUrl()))
   const { url, signingSecret: secret } = target
-  const id = `${run.messageId}.${run.attempt}`
   const signature = signatureHeaders(crypto.hmacSha256, {
-    id,
+    id: `${run.messageId}.${run.attempt}`,
     event: 'message.run',
     body,
     secret,
@@ -156,16 +154,7 @@ function signedRequest(
 }
 
 function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
-  const {
-    messageId,
-    agentId,
-    sessionId,
-    message,
-    metadata,
-    executionPrincipal,
-    attempt,
-    runToken: token,
-  } = run
+  const { messageId, agentId, sessionId, message, metadata, executionPrincipal, attempt } = run
   const path = `/v1/agents/${agentId}/messages/${messageId}/response`
   const url = publicUrl === undefined ? {} : { url: publicUrl.replace(/\/+$/, '') + path }
   return {
@@ -176,6 +165,6 @@ function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
     ...(metadata && { metadata }),
     executionPrincipal,
     attempt,
-    callback: { ...url, token },
+    callback: { ...url, token: run.runToken },
   }
 }

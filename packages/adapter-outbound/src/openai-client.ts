@@ -1,10 +1,10 @@
 import type { OpenAI } from 'openai'
 import type { OpenaiOptions } from './openai-options.js'
 
-/** Longer than any run; ours are ended by their signals. */
+/** Effectively none, because the signal of a run ends its request. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
-/** What is sent beside the body. An agent's own headers win: some servers want their key in one. */
+/** Builds the request headers. An agent's own headers win, because some servers take a key in one. */
 export function chatHeaders({
   apiKey,
   headers,
@@ -16,9 +16,9 @@ export function chatHeaders({
 }
 
 /**
- * The client knows no key, and its headers stay here: it reads `OPENAI_*` from our environment, custom headers too, and
- * would send them to whatever server an agent names. Nothing is retried, as that is for the service to decide. The SDK takes as long to
- * load as all the rest of us: only who has such an agent waits for it.
+ * Creates a client whose `fetch` replaces all headers. The SDK reads keys and headers from `OPENAI_*`
+ * in the environment and would send them to any server that an agent names. The SDK does not retry,
+ * because the service does. It loads on first use, because loading takes as long as all other code.
  */
 export async function openaiClient(
   baseURL: string,
@@ -27,15 +27,15 @@ export async function openaiClient(
 ): Promise<OpenAI> {
   const { OpenAI } = await import('openai')
   return new OpenAI({
-    ...{
-      baseURL,
-      apiKey: 'not sent',
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-    },
-    ...{ maxRetries: 0, timeout: NO_TIMEOUT_MS, logLevel: 'off' },
+    baseURL,
+    apiKey: 'not sent',
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    maxRetries: 0,
+    timeout: NO_TIMEOUT_MS,
+    logLevel: 'off',
     fetch: (url, init) => {
       const headers = new Headers(sent)
       if (init?.body !== undefined) headers.set('content-type', 'application/json')

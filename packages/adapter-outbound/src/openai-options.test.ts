@@ -1,6 +1,6 @@
 import type { JsonObject } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
-import { parseOpenaiOptions, partSecrets } from './openai-options.js'
+import { parseOpenaiOptions, separateSecrets } from './openai-options.js'
 
 const required = { baseUrl: 'https://models.example/v1', model: 'small' }
 const problemOf = (options: JsonObject) =>
@@ -23,7 +23,7 @@ describe('options of an openai agent', () => {
       ...{ history: { maxTurns: 5, maxLength: 0 }, sendUser: 'user', stream: false },
     }
     const secrets = { apiKey: 'sk-secret', headers: { 'X-Tenant': 'secret' } }
-    const parted = partSecrets(parseOpenaiOptions({ ...shown, ...secrets })._unsafeUnwrap())
+    const parted = separateSecrets(parseOpenaiOptions({ ...shown, ...secrets })._unsafeUnwrap())
     expect(parted).toEqual({
       options: { ...shown, apiKey: { set: true }, headers: { set: true } },
       secrets,
@@ -32,7 +32,7 @@ describe('options of an openai agent', () => {
   })
 
   it('need a baseUrl and a model, and nothing else', () => {
-    expect(partSecrets(parseOpenaiOptions(required)._unsafeUnwrap())).toEqual({
+    expect(separateSecrets(parseOpenaiOptions(required)._unsafeUnwrap())).toEqual({
       options: required,
       secrets: {},
     })
@@ -47,7 +47,7 @@ describe('options of an openai agent', () => {
 
   it.each<[JsonObject, string]>([
     [{ baseUrl: 7 }, 'baseUrl must be a string'],
-    [{ baseUrl: 'https://models.example/v1?api-version=1' }, 'baseUrl must not hold a query'],
+    [{ baseUrl: 'https://models.example/v1?api-version=1' }, 'baseUrl must not contain a query'],
     [
       { baseUrl: 'https://models.example/v1/chat/completions' },
       'baseUrl must end before /chat/completions',
@@ -58,7 +58,7 @@ describe('options of an openai agent', () => {
     [{ apiKey: 7 }, 'apiKey must be a string'],
     [{ apiKey: { set: true } }, 'apiKey must be a string'],
     [{ apiKey: '' }, 'apiKey must not be empty'],
-    [{ apiKey: 'a\r\nb: c' }, 'apiKey must hold only visible ASCII characters'],
+    [{ apiKey: 'a\r\nb: c' }, 'apiKey must contain only visible ASCII characters'],
     [{ systemPrompt: 'y'.repeat(65_537) }, 'systemPrompt must have at most 65536 characters'],
     [{ temperature: '1' }, 'temperature must be a number'],
     [{ temperature: -0.1 }, 'temperature must be at least 0'],

@@ -1,8 +1,13 @@
 import type { JsonObject, ParsedOptions } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
-import { agentHeaders, headersProblem } from './agent-headers.js'
-import { sentence, timeoutMs, wholeNumber } from './option-rules.js'
+import {
+  agentHeaders,
+  describeProblem,
+  headersProblem,
+  timeoutMs,
+  wholeNumber,
+} from './option-rules.js'
 
 const MAX_MODEL_LENGTH = 256
 const MAX_KEY_LENGTH = 8 * 1024
@@ -21,12 +26,12 @@ const text = (max: number) =>
 const schema = z.strictObject({
   baseUrl: z
     .string('must be a string')
-    .refine((url) => !url.includes('?'), 'must not hold a query')
+    .refine((url) => !url.includes('?'), 'must not contain a query')
     .refine((url) => !/\/chat\/completions\/*$/.test(url), 'must end before /chat/completions')
     .transform((url) => url.replace(/\/+$/, '')),
   model: text(MAX_MODEL_LENGTH),
   apiKey: text(MAX_KEY_LENGTH)
-    .regex(/^[\x21-\x7e]*$/, 'must hold only visible ASCII characters')
+    .regex(/^[\x21-\x7e]*$/, 'must contain only visible ASCII characters')
     .optional(),
   systemPrompt: text(MAX_PROMPT_LENGTH).optional(),
   temperature: z
@@ -55,16 +60,16 @@ const schema = z.strictObject({
 
 export type OpenaiOptions = z.infer<typeof schema>
 
-/** Whose text is right; whether the URL may be called is for the caller to ask. */
+/** Checks the text of the options. The caller checks whether requests can reach the URL. */
 export function parseOpenaiOptions(input: JsonObject): Result<OpenaiOptions, string> {
   const parsed = schema.safeParse(input)
-  if (!parsed.success) return err(sentence(parsed.error, 'openai'))
+  if (!parsed.success) return err(describeProblem(parsed.error, 'openai'))
   const problem = headersProblem(parsed.data.headers ?? {})
   return problem === undefined ? ok(parsed.data) : err(problem)
 }
 
-/** The key is a secret, and so are headers, values and names. */
-export function partSecrets({ apiKey, headers, ...shown }: OpenaiOptions): ParsedOptions {
+/** Separates the secrets: the API key, and the names and values of headers. */
+export function separateSecrets({ apiKey, headers, ...shown }: OpenaiOptions): ParsedOptions {
   const secrets = { ...(apiKey !== undefined && { apiKey }), ...(headers && { headers }) }
   const marks = Object.fromEntries(Object.keys(secrets).map((name) => [name, { set: true }]))
   return { options: { ...(shown as JsonObject), ...marks }, secrets }

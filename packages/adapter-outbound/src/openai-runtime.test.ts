@@ -224,7 +224,7 @@ describe('a run', () => {
     const agent = await running({ baseUrl: (await server()).baseUrl })
     const request = aRunRequest({ history: () => Promise.reject(new Error('the store is away')) })
     expect(await agent.run(request, never)).toEqual(
-      failed('RUNTIME_ERROR', 'the server failed: the store is away', true),
+      failed('RUNTIME_ERROR', 'the request to the model failed: the store is away', true),
     )
   })
 })
@@ -274,7 +274,7 @@ describe('an answer that streams', () => {
         response.write(chunk({ content: 'H' }), () => response.end(event.subarray(0, length)))
       })
       expect(outcome).toEqual(
-        failed('RUNTIME_ERROR', 'the answer ended before it was finished', true),
+        failed('RUNTIME_ERROR', 'the answer ended before it was complete', true),
       )
     },
   )
@@ -348,41 +348,41 @@ describe('an answer that streams', () => {
   })
 
   it.each([
-    ['nothing', [DONE], failed('RESPONSE_INVALID', 'the model answered with no text')],
-    ['a content filter', [chunk({ content: 'H' }), chunk({}, 'content_filter'), DONE], failed('RUNTIME_ERROR', 'the content filter of the server stopped the answer')], // prettier-ignore
-    ['a tool call', [chunk({ content: 'H' }), chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }), chunk({}, 'tool_calls'), DONE], failed('RESPONSE_INVALID', /asks for a tool/)], // prettier-ignore
+    ['nothing', [DONE], failed('RESPONSE_INVALID', 'the model returned no text')],
+    ['a content filter', [chunk({ content: 'H' }), chunk({}, 'content_filter'), DONE], failed('RUNTIME_ERROR', "the server's content filter blocked the answer")], // prettier-ignore
+    ['a tool call', [chunk({ content: 'H' }), chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }), chunk({}, 'tool_calls'), DONE], failed('RESPONSE_INVALID', /called a tool/)], // prettier-ignore
     [
       'a function call',
       [chunk({ function_call: { name: 'f' } }, 'function_call'), DONE],
-      failed('RESPONSE_INVALID', /asks for a tool/),
+      failed('RESPONSE_INVALID', /called a tool/),
     ],
     [
       'an early end',
       [chunk({ content: 'H' })],
-      failed('RUNTIME_ERROR', 'the answer ended before it was finished', true),
+      failed('RUNTIME_ERROR', 'the answer ended before it was complete', true),
     ],
     [
       'no event at all',
       [],
-      failed('RUNTIME_ERROR', 'the answer ended before it was finished', true),
+      failed('RUNTIME_ERROR', 'the answer ended before it was complete', true),
     ],
     [
       'what is not JSON',
       ['data: Hello\n\n'],
-      failed('RESPONSE_INVALID', "the server's answer is not JSON"),
+      failed('RESPONSE_INVALID', "the model server's response is not valid JSON"),
     ],
-    ['an error', [chunk({ content: 'H' }), 'data: {"error":{"message":"out of memory","type":"server_error","code":null}}\n\n'], failed('RUNTIME_ERROR', 'the server failed: out of memory', true)], // prettier-ignore
-    ['an error with a final status', ['data: {"error":{"message":"too many tokens","code":400}}\n\n', DONE], failed('RUNTIME_ERROR', 'the server failed: too many tokens')], // prettier-ignore
-    ['an error in Ollama’s shape', ['data: {"error":"model runner gone"}\n\n'], failed('RUNTIME_ERROR', 'the server failed: model runner gone', true)], // prettier-ignore
+    ['an error', [chunk({ content: 'H' }), 'data: {"error":{"message":"out of memory","type":"server_error","code":null}}\n\n'], failed('RUNTIME_ERROR', 'the request to the model failed: out of memory', true)], // prettier-ignore
+    ['an error with a final status', ['data: {"error":{"message":"too many tokens","code":400}}\n\n', DONE], failed('RUNTIME_ERROR', 'the request to the model failed: too many tokens')], // prettier-ignore
+    ['an error in Ollama’s shape', ['data: {"error":"model runner gone"}\n\n'], failed('RUNTIME_ERROR', 'the request to the model failed: model runner gone', true)], // prettier-ignore
     [
       'an error in vLLM’s old shape',
       ['data: {"object":"error","message":"bad","code":400}\n\n'],
-      failed('RUNTIME_ERROR', 'the server failed: bad'),
+      failed('RUNTIME_ERROR', 'the request to the model failed: bad'),
     ],
     [
       'an error of no known shape',
       ['data: {"error":{"why":7}}\n\n'],
-      failed('RUNTIME_ERROR', 'the server failed: {"why":7}', true),
+      failed('RUNTIME_ERROR', 'the request to the model failed: {"why":7}', true),
     ],
   ])('that is %s has failed', async (_, texts, outcome) => {
     expect((await outcomeOf(events(...texts))).outcome).toEqual(outcome)
@@ -412,7 +412,7 @@ describe('an answer that streams', () => {
     )
     const tooMany = await running(request, { limits: { maxEventStreamBytes: 50_000 } })
     expect(await tooMany.run(aRunRequest(), never)).toEqual(
-      failed('RESPONSE_INVALID', 'the answer has more than 50000 bytes'),
+      failed('RESPONSE_INVALID', 'the response has more than 50000 bytes'),
     )
     let open = 2
     await eventually(
@@ -432,8 +432,8 @@ it.each([true, false])(
       response.end(`${stream ? 'data: ' : ''}{"choices":[${'[],'.repeat(3_000_000)}[]]}\n\n`)
     })
     const message = stream
-      ? 'the answer has an event of more than 8388608 characters'
-      : 'the answer has more than 8388608 bytes'
+      ? 'the response has an event of more than 8388608 characters'
+      : 'the response has more than 8388608 bytes'
     expect(outcome).toEqual(failed('RESPONSE_INVALID', message))
   },
 )
@@ -444,7 +444,7 @@ it('an event that has no end is given up when it is too long', async () => {
     response.write(`data: ${'x'.repeat(9_000_000)}`)
   })
   expect(outcome).toEqual(
-    failed('RESPONSE_INVALID', 'the answer has an event of more than 8388608 characters'),
+    failed('RESPONSE_INVALID', 'the response has an event of more than 8388608 characters'),
   )
 })
 
@@ -455,7 +455,7 @@ describe('an answer in one piece', () => {
     [
       'nothing but thinking',
       completion({ content: [THINKING] }),
-      failed('RESPONSE_INVALID', 'the model answered with no text'),
+      failed('RESPONSE_INVALID', 'the model returned no text'),
     ],
     [
       'text with no finish reason',
@@ -470,15 +470,15 @@ describe('an answer in one piece', () => {
     [
       'no text',
       completion({ content: '' }),
-      failed('RESPONSE_INVALID', 'the model answered with no text'),
+      failed('RESPONSE_INVALID', 'the model returned no text'),
     ],
     [
       'null',
       completion({ content: null }),
-      failed('RESPONSE_INVALID', 'the model answered with no text'),
+      failed('RESPONSE_INVALID', 'the model returned no text'),
     ],
-    ['no choices', {}, failed('RESPONSE_INVALID', 'the model answered with no text')],
-    ['no object', [1], failed('RESPONSE_INVALID', 'the model answered with no text')],
+    ['no choices', {}, failed('RESPONSE_INVALID', 'the model returned no text')],
+    ['no object', [1], failed('RESPONSE_INVALID', 'the model returned no text')],
     [
       'too much',
       completion({ content: 'y'.repeat(101) }),
@@ -487,17 +487,17 @@ describe('an answer in one piece', () => {
     [
       'filtered',
       completion({ content: 'H' }, 'content_filter'),
-      failed('RUNTIME_ERROR', 'the content filter of the server stopped the answer'),
+      failed('RUNTIME_ERROR', "the server's content filter blocked the answer"),
     ],
     [
       'a tool call',
       completion({ content: null, tool_calls: [{ id: '1' }] }, 'tool_calls'),
-      failed('RESPONSE_INVALID', /asks for a tool/),
+      failed('RESPONSE_INVALID', /called a tool/),
     ],
     [
       'an error',
       { error: { message: 'busy' } },
-      failed('RUNTIME_ERROR', 'the server failed: busy', true),
+      failed('RUNTIME_ERROR', 'the request to the model failed: busy', true),
     ],
   ])('of %s', async (_, body, outcome) => {
     const behaviour = (response: Parameters<typeof json>[0]) => json(response, body)
@@ -514,7 +514,7 @@ describe('an answer in one piece', () => {
       response.end('{"choices":[{"message":{"content":"H')
     })
     expect(outcome).toEqual(
-      failed('RUNTIME_ERROR', 'the answer ended before it was finished', true),
+      failed('RUNTIME_ERROR', 'the answer ended before it was complete', true),
     )
   })
 
@@ -525,8 +525,8 @@ describe('an answer in one piece', () => {
         stream: false,
       },
     )
-    expect(html.outcome).toEqual(failed('RESPONSE_INVALID', "the server's answer is not JSON"))
-    expect((await outcomeOf((response) => response.writeHead(204).end())).outcome).toEqual(failed('RESPONSE_INVALID', "the server's answer is not JSON")) // prettier-ignore
+    expect(html.outcome).toEqual(failed('RESPONSE_INVALID', "the model server's response is not valid JSON"))
+    expect((await outcomeOf((response) => response.writeHead(204).end())).outcome).toEqual(failed('RESPONSE_INVALID', "the model server's response is not valid JSON")) // prettier-ignore
   })
 })
 
@@ -541,14 +541,14 @@ describe('a refusal', () => {
     'of %d is tried again, once more by the service alone',
     async (status) => {
       expect((await refusal(status)).outcome).toEqual(
-        failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`, true),
+        failed('RUNTIME_ERROR', `the request to the model failed: ${status} no: ${status}`, true),
       )
     },
   )
 
   it.each([302, 400, 401, 403, 404, 413, 422])('of %d is final', async (status) => {
     expect((await refusal(status)).outcome).toEqual(
-      failed('RUNTIME_ERROR', `the server failed: ${status} no: ${status}`),
+      failed('RUNTIME_ERROR', `the request to the model failed: ${status} no: ${status}`),
     )
   })
 
@@ -581,7 +581,7 @@ describe('a refusal', () => {
     expect(told.outcome).toEqual(
       failed(
         'RUNTIME_ERROR',
-        /^the server failed: 401 Incorrect API key: \*{3} \(\*{3}\) y{400,500}…$/,
+        /^the request to the model failed: 401 Incorrect API key: \*{3} \(\*{3}\) y{400,500}…$/,
       ),
     )
     const page = await outcomeOf(
@@ -592,7 +592,7 @@ describe('a refusal', () => {
       },
     )
     expect(page.outcome).toEqual(
-      failed('RUNTIME_ERROR', 'the server failed: 502 <html>***</html>', true),
+      failed('RUNTIME_ERROR', 'the request to the model failed: 502 <html>***</html>', true),
     )
   })
 })
@@ -612,7 +612,7 @@ describe('a run ends', () => {
     await eventually('the request', () => chat.requests.length === 1)
     aborter.abort()
     expect(await run).toEqual(
-      failed('RUNTIME_TIMEOUT', 'the runtime did not answer: given up by the caller', true),
+      failed('RUNTIME_TIMEOUT', 'the runtime did not answer: the caller aborted the request', true),
     )
     expect(await agent.run(aRunRequest(), aborter.signal)).toMatchObject({ kind: 'failed' })
     expect(chat.requests.length).toBe(1)
@@ -629,7 +629,7 @@ describe('a run ends', () => {
     expect(await agent.run(aRunRequest(), never)).toEqual(
       failed(
         'RUNTIME_TIMEOUT',
-        'the runtime did not answer: no complete answer within 50 ms',
+        'the runtime did not answer: no complete response within 50 ms',
         true,
       ),
     )
@@ -669,7 +669,7 @@ describe('where requests go (row S)', () => {
       'baseUrl must not point to a private or reserved address that this service does not allow',
     )
     expect(await problemOf('https://inside.test/v1')).toBe(
-      'baseUrl must not lead to a private or reserved address that this service does not allow',
+      'baseUrl must not resolve to a private or reserved address that this service does not allow',
     )
     expect(await problemOf('http://public.test/v1')).toBe('baseUrl must use https')
     expect(await problemOf('https://public.test/v1/')).toBeUndefined()
@@ -690,7 +690,7 @@ describe('where requests go (row S)', () => {
     expect((await start())._unsafeUnwrapErr()).toEqual({
       code: 'RUNTIME_EXITED',
       message:
-        'baseUrl must not lead to a private or reserved address that this service does not allow',
+        'baseUrl must not resolve to a private or reserved address that this service does not allow',
     })
     answers['rebinding.test'] = ['1.1.1.1']
     const agent = (await start())._unsafeUnwrap()
@@ -700,7 +700,7 @@ describe('where requests go (row S)', () => {
     )
     expect(await agent.health(never)).toEqual({
       ok: false,
-      detail: 'the name leads to a private or reserved address that this service does not allow',
+      detail: 'the name resolves to a private or reserved address that this service does not allow',
     })
     expect(inside.connections).toBe(0)
   })
@@ -738,7 +738,7 @@ describe('health', () => {
   })
 
   it('is bad of one that has nothing to do and says nothing in time, and of one that is busy and is not there', async () => {
-    let fault = new Fault('timeout', 'no complete answer')
+    let fault = new Fault('timeout', 'no complete response')
     const fetch = (url: unknown, { signal }: RequestInit = {}): Promise<Response> =>
       String(url).endsWith('/models')
         ? Promise.reject(fault)
@@ -750,7 +750,7 @@ describe('health', () => {
       runtime: { kind: 'openai', options: { baseUrl: 'https://models.example', model: 'parrot' } },
     })
     const model = (await kind.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrap()
-    expect(await model.health(never)).toEqual({ ok: false, detail: 'no complete answer' })
+    expect(await model.health(never)).toEqual({ ok: false, detail: 'no complete response' })
     const aborter = new AbortController()
     const run = model.run(aRunRequest(), aborter.signal)
     expect(await model.health(never)).toEqual({ ok: true })

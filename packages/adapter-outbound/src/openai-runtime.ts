@@ -9,36 +9,37 @@ import type {
 } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import type { OpenAI } from 'openai'
+import { Calls } from './calls.js'
 import { chatFailure } from './chat-failure.js'
 import { ChatReply } from './chat-reply.js'
 import { eventData } from './event-stream.js'
-import { chatHeaders, openaiClient } from './openai-client.js'
-import { parseOpenaiOptions, partSecrets, type OpenaiOptions } from './openai-options.js'
-import type { OutboundHttp } from './outbound-http.js'
 import { Fault } from './fault.js'
-import { underWay } from './under-way.js'
-import { BUSY_HEALTH_TIMEOUT_MS, HEALTH_TIMEOUT_MS, workload } from './workload.js'
+import { chatHeaders, openaiClient } from './openai-client.js'
+import { parseOpenaiOptions, separateSecrets, type OpenaiOptions } from './openai-options.js'
+import type { OutboundHttp } from './outbound-http.js'
+import { Workload } from './workload.js'
 
 export type OpenaiRuntimeOptions = {
-  /** Sends everything, so it decides where requests may go; `guardedFetch` is meant. */
+  /** Sends all requests and decides which addresses they can reach. Use `guardedFetch`. */
   readonly fetch: typeof fetch
   readonly vet: OutboundHttp['vet']
   readonly crypto: Pick<Crypto, 'mac'>
-  /** Of an answer, in UTF-16 units; 1 Mi unless given. Reading stops there. */
+  /** Limits an answer, in UTF-16 units. Reading stops there. The default is 1 Mi. */
   readonly maxAnswerLength?: number
 }
 
 const MAX_ANSWER_LENGTH = 1024 * 1024
-/** Of one event, which may be a whole answer with each character of it escaped. */
+/** One event can hold a whole answer with every character escaped. */
 const MAX_EVENT_LENGTH = 8 * 1024 * 1024
-/** Of a session's past, unless the agent says otherwise: some 8,000 tokens, which small models take too. */
+/** The default history of a session: about 8,000 tokens, which fits small models. */
 const DEFAULT_TURNS = 20
 const DEFAULT_HISTORY_LENGTH = 32 * 1024
 
 /**
- * Models behind an OpenAI-compatible chat endpoint: Ollama, vLLM, LiteLLM, OpenAI itself. Each run is one
- * `POST {baseUrl}/chat/completions` of the system prompt, the session's past and the message. Options: `OpenaiOptions`, of
- * which `apiKey` and `headers` are secret.
+ * Runs agents on an OpenAI-compatible chat endpoint, such as Ollama, vLLM, LiteLLM or OpenAI.
+ *
+ * Each run sends one `POST {baseUrl}/chat/completions` with the system prompt, the session's history
+ * and the message. The options are `OpenaiOptions`. `apiKey` and `headers` are secret.
  */
 export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
   const settings: Settings = { maxAnswerLength: MAX_ANSWER_LENGTH, ...options }
@@ -53,7 +54,7 @@ export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
   return {
     kind: 'openai',
     signsRequests: false,
-    parseOptions: async (input) => (await check(input)).map(partSecrets),
+    parseOptions: async (input) => (await check(input)).map(separateSecrets),
     start: async ({ agent, secrets }) => {
       const checked = await check({ ...agent.runtime.options, ...secrets })
       return checked.isOk()
@@ -71,13 +72,9 @@ async function runningModel(
 ): Promise<RunningAgent> {
   const headers = chatHeaders(options)
   const client = await openaiClient(options.baseUrl, headers, fetch)
-  const sent = [options.apiKey ?? '', ...Object.values(options.headers ?? {})]
-  // A scheme such as `Bearer` may be left out of what is sent back.
-  const secrets = sent
-    .flatMap((value) => [value, value.replace(/^\w+ (?=\S{8,}$)/, '')])
-    .filter((secret) => secret !== '')
-  const works = underWay()
-  const load = workload()
+  const secrets = secretsIn(options)
+  const calls = new Calls()
+  const load = new Workload()
 
   async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
     try {
@@ -92,7 +89,7 @@ async function runningModel(
     }
   }
 
-  /** Any answer that is not the server's own failure shows that it is up; `/models` may well be closed to this key. */
+  /** Any status below 500 shows that the server is up. `/models` can be closed to this key. */
   async function health(signal: AbortSignal): Promise<{ ok: boolean; detail?: string }> {
     try {
       const { status, body } = await fetch(`${options.baseUrl}/models`, { headers, signal })
@@ -100,19 +97,28 @@ async function runningModel(
       return status < 500 ? { ok: true } : { ok: false, detail: `the server answered ${status}` }
     } catch (error) {
       if (load.isBusy && error instanceof Fault && error.code === 'timeout') return { ok: true }
-      return { ok: false, detail: error instanceof Error ? error.message : 'not reached' }
+      return {
+        ok: false,
+        detail: error instanceof Error ? error.message : 'the server was not reached',
+      }
     }
   }
 
   return {
-    run: (request, callers) => {
-      const asked = works.add(callers, (signal) => run(request, signal), options.timeoutMs)
-      return load.count(asked, callers)
+    run: (request, caller) => {
+      const running = calls.run(caller, (signal) => run(request, signal), options.timeoutMs)
+      return load.count(running, caller)
     },
-    health: (callers) =>
-      works.add(callers, health, load.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS),
-    stop: works.stop,
+    health: (caller) => calls.run(caller, health, load.healthTimeoutMs),
+    stop: () => calls.stop(),
   }
+}
+
+/** Returns all values that error texts must not show. Servers can quote one without its scheme. */
+function secretsIn({ apiKey = '', headers = {} }: OpenaiOptions): readonly string[] {
+  return [apiKey, ...Object.values(headers)]
+    .flatMap((value) => [value, value.replace(/^\w+ (?=\S{8,}$)/, '')])
+    .filter((secret) => secret !== '')
 }
 
 async function chatRequest(
@@ -146,7 +152,7 @@ async function chatRequest(
   }
 }
 
-/** A name for the end user that is always the same, differs between agents, and does not lead back to their id. */
+/** A stable pseudonym of the end user. It differs between agents and does not reveal the id. */
 function userField(
   { sendUser }: OpenaiOptions,
   { agentId, executionPrincipal }: RunRequest,
@@ -156,7 +162,7 @@ function userField(
   return { [sendUser]: crypto.mac('openai-user', `${agentId}:${executionPrincipal.endUserId}`) }
 }
 
-/** Some servers answer in one piece although they were asked to stream. */
+/** Some servers respond in one piece although the request asks for a stream. */
 async function readReply(
   response: Response,
   reply: ChatReply,
@@ -164,14 +170,14 @@ async function readReply(
 ): Promise<RunOutcome> {
   if (!response.body || JSON_TYPE.test(response.headers.get('content-type') ?? '')) {
     const text = await response.text()
-    if (response.body && !saysLength(response) && !isJson(text)) return reply.outcome(false)
+    if (response.body && !hasFraming(response) && !isJson(text)) return reply.outcome(false)
     reply.add(JSON.parse(text) as Json)
     return reply.outcome(true)
   }
   let isDone = false
   for await (const { data, isEnded } of eventData(response.body, MAX_EVENT_LENGTH)) {
     isDone = data.startsWith('[DONE]')
-    if (!isDone && !isEnded && !isJson(data)) break // the stream was cut in the middle of it
+    if (!isDone && !isEnded && !isJson(data)) break // The stream was cut within this event.
     const text = isDone ? '' : reply.add(JSON.parse(data) as Json)
     if (isDone || reply.isTooLong) break
     if (text !== '') emit(text)
@@ -181,8 +187,8 @@ async function readReply(
 
 const JSON_TYPE = /^[^;]*json\s*(?:;|$)/i
 
-/** Without, the end of the connection is the end of the answer, whether its server meant it or died. */
-const saysLength = ({ headers }: Response): boolean =>
+/** False if the response ends with its connection, even if the server crashed. */
+const hasFraming = ({ headers }: Response): boolean =>
   headers.has('content-length') || headers.has('transfer-encoding')
 
 function isJson(text: string): boolean {

@@ -1,19 +1,36 @@
+import { customHeadersProblem, type CustomHeaders } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
 const MAX_TIMEOUT_MS = 24 * 3_600_000
+const HEADER_LIMITS = { maxHeaders: 32, maxValueLength: 8 * 1024 }
 
-/** A whole number from `min` to `max`, with words that follow the field's name. */
+/** A whole number from `min` to `max`. Each error continues a sentence that starts with the name. */
 export const wholeNumber = (min: number, max: number) =>
   z
     .int('must be a whole number')
     .min(min, `must be at least ${min}`)
     .max(max, `must be at most ${max}`)
 
-/** The option `timeoutMs`, of one run. */
+/** The option `timeoutMs` of one run. */
 export const timeoutMs = wholeNumber(1, MAX_TIMEOUT_MS)
 
-/** The first thing that is wrong, as a sentence for who sent the options. */
-export function sentence(error: z.ZodError, kind: string): string {
+/** The option `headers` of an agent behind HTTP. */
+export const agentHeaders = z.record(z.string(), z.string('must be a string'), 'must be an object')
+
+/**
+ * Returns why a request cannot carry these headers, as a sentence that starts with the field's name.
+ * `headerPrefix` starts the names of headers that the service sets.
+ */
+export function headersProblem(headers: CustomHeaders, headerPrefix?: string): string | undefined {
+  const problem = customHeadersProblem(headers, {
+    ...HEADER_LIMITS,
+    ...(headerPrefix !== undefined && { headerPrefix }),
+  })
+  return problem && `${problem.path} ${problem.message}`
+}
+
+/** Describes the first problem in the options, for the caller. */
+export function describeProblem(error: z.ZodError, kind: string): string {
   const [issue] = error.issues
   if (issue?.code === 'unrecognized_keys')
     return `${[...issue.path, issue.keys[0]].join('.')} is not an option of ${kind} agents`

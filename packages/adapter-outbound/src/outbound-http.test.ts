@@ -190,7 +190,7 @@ describe('vetting a URL', () => {
     })
     for (const name of ['inside.test', 'mixed.test']) {
       expect((await sender.vet(`https://${name}/`))._unsafeUnwrapErr()).toBe(
-        'must not lead to a private or reserved address that this service does not allow',
+        'must not resolve to a private or reserved address that this service does not allow',
       )
     }
   })
@@ -271,7 +271,7 @@ describe('connections', () => {
     expect([first.open.size, third.open.size, busy.open.size]).toEqual([1, 1, 1])
     expect(await post(sender, second.url)).toMatchObject({ statusCode: 200 })
     aborter.abort()
-    expect(await held).toMatchObject({ error: 'timeout', detail: 'given up by the caller' })
+    expect(await held).toMatchObject({ error: 'timeout', detail: 'the caller aborted the request' })
   })
 
   it('survive a request that ended while it waited for one', async () => {
@@ -352,7 +352,7 @@ describe('names that hang', () => {
     for (const outcome of await hanging)
       expect(outcome).toMatchObject({
         error: 'timeout',
-        detail: 'no complete answer within 1500 ms',
+        detail: 'no complete response within 1500 ms',
       })
   })
 
@@ -385,7 +385,7 @@ describe('ending', () => {
     const sent = post(sender, server.url, { signal: aborter.signal })
     await eventually('the request', () => server.requests.length === 1)
     aborter.abort()
-    expect(await sent).toMatchObject({ error: 'timeout', detail: 'given up by the caller' })
+    expect(await sent).toMatchObject({ error: 'timeout', detail: 'the caller aborted the request' })
     await eventually('the connection ends', () => server.open.size === 0)
     expect(await post(sender, server.url, { signal: aborter.signal })).toMatchObject({
       error: 'timeout',

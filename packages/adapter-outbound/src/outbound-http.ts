@@ -1,45 +1,46 @@
 import { err, ok, type Result } from 'neverthrow'
 import { hostOf, type AddressGuard } from './address-guard.js'
-import { CollectedAnswer, type Answer, type HttpOutcome } from './answer.js'
-import { dialer, vettedAddresses } from './dial.js'
-import { Exchange, GIVEN_UP, type HttpRequest } from './exchange.js'
+import { dialer, allowedAddresses } from './dial.js'
+import { ABORTED, Exchange, type HttpRequest } from './exchange.js'
 import { Fault, unreachable, type Unreachable } from './fault.js'
-import { originPools } from './origins.js'
+import { OriginPools } from './origin-pools.js'
 import { hostResolver } from './resolve-host.js'
-import { StreamedAnswer, type HttpStream, type StreamRequest } from './streamed-answer.js'
+import { CollectedResponse, type HttpOutcome, type ResponseHandler } from './response.js'
+import { StreamedResponse, type HttpStream, type StreamRequest } from './streamed-response.js'
 
 /**
- * All requests that leave the service. Every connection goes to an address that the guard allowed at the moment of
- * dialling; redirects are answers, never followed.
+ * Sends all requests that leave the service. The guard checks every address when the service
+ * connects. Redirects are returned, never followed.
  */
 export type OutboundHttp = {
-  /** Never rejects and never outlives the request's deadline. */
+  /** Sends a request. Never rejects and never exceeds the request's deadline. */
   send(request: HttpRequest): Promise<HttpOutcome>
-  /** As `send`, but settles with the head of the answer; its body comes as it is read, and its sender waits for its reader. */
+  /** Like `send`, but settles with the head of the response. The server waits for a slow reader. */
   stream(request: StreamRequest): Promise<HttpStream | Unreachable>
   /**
-   * Whether requests may go to `url` as things are; the error is the rest of a sentence that begins with the field's name.
-   * A name that does not resolve yet may be registered: what it resolves to is judged again at every dial.
+   * Checks whether requests can go to `url`. The error continues a sentence that starts with the
+   * field's name. A name that does not resolve is accepted, because every dial checks it again.
    */
   vet(url: string): Promise<Result<void, string>>
-  /** Ends what is under way, and closes every connection: that and later requests are `interrupted`. */
+  /** Closes every connection. Running and later requests end as `interrupted`. */
   close(): Promise<void>
 }
 
 export type OutboundOptions = {
   readonly guard: AddressGuard
   /**
-   * Connections to one origin; requests beyond wait, and their deadlines run. As many as are asked for if absent: deliveries under way and
-   * each agent's `concurrency` have limits of their own, and one beneath would let an agent's long answers hold up the others at its host.
+   * Connections to one origin. More requests wait, and their deadlines run. The default is no limit:
+   * deliveries and the `concurrency` of agents are already limited, and a lower limit would let one
+   * agent's long requests block other agents on the same host.
    */
   readonly connectionsPerOrigin?: number
-  /** Origins whose idle connections are kept. */
+  /** How many origins keep idle connections. */
   readonly maxOrigins?: number
-  /** For name, TCP and TLS of one connection. */
+  /** Covers DNS, TCP and TLS of one connection. */
   readonly connectTimeoutMs?: number
-  /** Name servers such as `10.0.0.2` or `127.0.0.1:5353`, instead of the system's. */
+  /** Name servers to use instead of the system's, such as `10.0.0.2` or `127.0.0.1:5353`. */
   readonly dnsServers?: readonly string[]
-  /** PEM of the certificate authorities to trust, instead of Node's own. */
+  /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | readonly string[]
 }
 
@@ -56,23 +57,21 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     ca,
   } = options
   const resolve = hostResolver({ ...(options.dnsServers && { servers: options.dnsServers }) })
-  const origins = originPools(
-    dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) }),
-    { connectionsPerOrigin, maxOrigins },
-  )
+  const dial = dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) })
+  const origins = new OriginPools(dial, { connectionsPerOrigin, maxOrigins })
   let isClosed = false
 
-  function begin(request: HttpRequest, answer: Answer): void {
-    if (isClosed) return answer.fail(STOPPING)
-    if (request.signal?.aborted) return answer.fail(GIVEN_UP)
+  function begin(request: HttpRequest, handler: ResponseHandler): void {
+    if (isClosed) return handler.fail(STOPPING)
+    if (request.signal?.aborted) return handler.fail(ABORTED)
     const checked = guard.checkUrl(request.url)
     if (checked.isErr())
-      return answer.fail(unreachable('address_blocked', `the URL ${checked.error}`))
+      return handler.fail(unreachable('address_blocked', `the URL ${checked.error}`))
     const { origin, pathname, search } = checked.value
     const pool = origins.use(origin)
     const identified = { ...request, headers: { 'user-agent': USER_AGENT, ...request.headers } }
     pool.start(
-      new Exchange(identified, pathname + search, answer, (exchange, isComplete) =>
+      new Exchange(identified, pathname + search, handler, (exchange, isComplete) =>
         pool.ended(exchange, isComplete),
       ),
     )
@@ -82,7 +81,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     const checked = guard.checkUrl(text)
     if (checked.isErr()) return err(checked.error)
     try {
-      await vettedAddresses(
+      await allowedAddresses(
         { guard, resolve },
         hostOf(checked.value),
         AbortSignal.timeout(VET_TIMEOUT_MS),
@@ -91,7 +90,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     } catch (error) {
       const isBlocked = error instanceof Fault && error.outcome.error === 'address_blocked'
       return isBlocked
-        ? err('must not lead to a private or reserved address that this service does not allow')
+        ? err('must not resolve to a private or reserved address that this service does not allow')
         : ok(undefined)
     }
   }
@@ -103,9 +102,9 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
 
   return {
     send: (request) =>
-      new Promise((settle) => begin(request, new CollectedAnswer(request.maxBodyBytes, settle))),
+      new Promise((settle) => begin(request, new CollectedResponse(request.maxBodyBytes, settle))),
     stream: (request) =>
-      new Promise((settle) => begin(request, new StreamedAnswer(request, settle))),
+      new Promise((settle) => begin(request, new StreamedResponse(request, settle))),
     vet,
     close,
   }

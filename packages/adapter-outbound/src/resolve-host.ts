@@ -2,22 +2,26 @@ import { Resolver } from 'node:dns/promises'
 import { isLocalhost } from './address-guard.js'
 import { Fault } from './fault.js'
 
-/** All addresses of a name, IPv4 first, never none. Rejects with a `Fault` of class `dns`, or with the signal's reason. */
+/**
+ * Returns all addresses of a name, at least one, IPv4 first. Rejects with a `Fault` of class `dns` or
+ * with the signal's reason.
+ */
 export type ResolveHost = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
 export type ResolverOptions = {
-  /** `127.0.0.1:5353`; the system's when absent. */
+  /** Name servers such as `127.0.0.1:5353`. The default is the system's. */
   readonly servers?: readonly string[]
 }
 
-/** Of one question to one server; the second try waits twice as long. */
+/** The timeout of the first query to one server. The second try waits twice as long. */
 const TRY_TIMEOUT_MS = 2_000
 const TRIES = 2
 
 /**
- * Asks name servers itself. `dns.lookup` would block one of libuv's four threads for as long as a name server hangs, and
- * cannot be cancelled. The price: of the hosts file only `localhost` is known, and search domains are not tried.
- * Each call has a resolver of its own, so that cancelling one question cancels no other.
+ * Queries name servers directly. `dns.lookup` blocks one of libuv's four threads while a name server
+ * hangs, and cannot be cancelled. In exchange, this resolver ignores the hosts file, except for
+ * `localhost`, and tries no search domains. Each call has its own resolver, because `cancel` ends all
+ * queries of a resolver.
  */
 export function hostResolver({ servers }: ResolverOptions): ResolveHost {
   const newResolver = () => {
@@ -25,7 +29,7 @@ export function hostResolver({ servers }: ResolverOptions): ResolveHost {
     if (servers) resolver.setServers(servers)
     return resolver
   }
-  newResolver() // throws at once for a server that is no address
+  newResolver() // Throws now if a server is not an IP address.
   return async (name, signal) => {
     if (isLocalhost(name)) return ['127.0.0.1', '::1']
     signal.throwIfAborted()
@@ -44,7 +48,7 @@ export function hostResolver({ servers }: ResolverOptions): ResolveHost {
   }
 }
 
-/** `ENOTFOUND`: no such name. `ENODATA`: no address for it. Others: the name servers failed. */
+/** `ENOTFOUND`: no such name. `ENODATA`: no addresses. Other codes: the name servers failed. */
 function failureOf(answers: readonly PromiseSettledResult<unknown>[]): string {
   const failed = answers.find((answer) => answer.status === 'rejected')
   return failed ? String((failed.reason as { code?: unknown }).code) : 'no addresses'

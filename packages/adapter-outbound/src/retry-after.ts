@@ -1,7 +1,10 @@
-/** A year: more than anybody means, and far from where a sum of milliseconds would lose digits. */
+/** A year. Longer waits are unlikely, and sums of milliseconds stay exact. */
 const MAX_MS = 366 * 24 * 3_600_000
 
-/** `Retry-After` in milliseconds from `now`: seconds or a date in any of the three forms of RFC 9110 §5.6.7. Undefined for what is neither. */
+/**
+ * Parses `Retry-After` into milliseconds from `now`. Accepts seconds and the three date formats of
+ * RFC 9110 §5.6.7. Returns undefined for anything else.
+ */
 export function parseRetryAfter(value: unknown, now: number): number | undefined {
   if (typeof value !== 'string') return undefined
   if (/^\d+$/.test(value)) return Math.min(Number(value) * 1_000, MAX_MS)
@@ -15,15 +18,18 @@ const TIME = '(?<hour>\\d\\d):(?<minute>\\d\\d):(?<second>\\d\\d)'
 const DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
 const LONG_DAY = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day'
 
-const FORMS = [
-  `${DAY}, (?<day>\\d\\d) ${MONTH} (?<year>\\d{4}) ${TIME} GMT`, // IMF-fixdate: Sun, 06 Nov 1994 08:49:37 GMT
-  `${LONG_DAY}, (?<day>\\d\\d)-${MONTH}-(?<year>\\d\\d) ${TIME} GMT`, // RFC 850: Sunday, 06-Nov-94 08:49:37 GMT
-  `${DAY} ${MONTH} (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})`, // asctime: Sun Nov  6 08:49:37 1994
-].map((form) => new RegExp(`^${form}$`))
+const FORMATS = [
+  // IMF-fixdate: Sun, 06 Nov 1994 08:49:37 GMT
+  `${DAY}, (?<day>\\d\\d) ${MONTH} (?<year>\\d{4}) ${TIME} GMT`,
+  // RFC 850: Sunday, 06-Nov-94 08:49:37 GMT
+  `${LONG_DAY}, (?<day>\\d\\d)-${MONTH}-(?<year>\\d\\d) ${TIME} GMT`,
+  // asctime: Sun Nov  6 08:49:37 1994
+  `${DAY} ${MONTH} (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})`,
+].map((format) => new RegExp(`^${format}$`))
 
 function parseHttpDate(text: string, now: number): number | undefined {
-  for (const form of FORMS) {
-    const parts = form.exec(text)?.groups
+  for (const format of FORMATS) {
+    const parts = format.exec(text)?.groups
     if (parts) return instantOf(parts, now)
   }
   return undefined
@@ -31,26 +37,13 @@ function parseHttpDate(text: string, now: number): number | undefined {
 
 function instantOf(parts: Readonly<Record<string, string>>, now: number): number | undefined {
   const { year = '', month = '', day, hour, minute, second } = parts
-  const at = (fullYear: number) =>
-    Date.UTC(
-      fullYear,
-      MONTHS.indexOf(month),
-      Number(day),
-      Number(hour),
-      Number(minute),
-      Number(second),
-    )
-  const isReal =
-    Number(day) >= 1 &&
-    Number(day) <= 31 &&
-    Number(hour) < 24 &&
-    Number(minute) < 60 &&
-    Number(second) <= 60
-  if (!isReal) return undefined
-  return at(year.length === 2 ? nearestYear(Number(year), now) : Number(year))
+  const [d = 0, h = 0, m = 0, s = 0] = [day, hour, minute, second].map(Number)
+  if (d < 1 || d > 31 || h >= 24 || m >= 60 || s > 60) return undefined
+  const fullYear = year.length === 2 ? nearestYear(Number(year), now) : Number(year)
+  return Date.UTC(fullYear, MONTHS.indexOf(month), d, h, m, s)
 }
 
-/** RFC 9110: two digits that seem to lie more than 50 years ahead mean the century before. */
+/** RFC 9110: a two-digit year more than 50 years ahead belongs to the previous century. */
 function nearestYear(lastDigits: number, now: number): number {
   const thisYear = new Date(now).getUTCFullYear()
   const year = thisYear - (thisYear % 100) + lastDigits

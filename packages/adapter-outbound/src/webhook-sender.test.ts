@@ -288,12 +288,12 @@ describe('no answer (row R)', () => {
   const timeout = {
     kind: 'unreachable',
     error: 'timeout',
-    detail: 'no complete answer within 150 ms',
+    detail: 'no complete response within 150 ms',
   }
   const reset = {
     kind: 'unreachable',
     error: 'reset',
-    detail: 'the connection ended before the answer was complete',
+    detail: 'the connection ended before the response was complete',
   }
   const invalid = { kind: 'unreachable', error: 'protocol' }
 
@@ -357,7 +357,7 @@ describe('no answer (row R)', () => {
     })
     expect(await deliver(server.url)).toEqual({
       ...invalid,
-      detail: 'the head of the answer is too large',
+      detail: 'the headers of the response are too large',
     })
     await eventually('the connection ends', () => server.open.size === 0)
   })
@@ -370,7 +370,7 @@ describe('no answer (row R)', () => {
       socket.on('drain', more)
       more()
     })
-    expect(await deliver(server.url)).toEqual({ ...invalid, detail: 'too many interim answers' })
+    expect(await deliver(server.url)).toEqual({ ...invalid, detail: 'too many interim responses' })
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
@@ -384,7 +384,7 @@ describe('no answer (row R)', () => {
     const server = await receiver((socket) => socket.write(answer))
     expect(await deliver(server.url)).toEqual({
       ...invalid,
-      detail: 'the answer switches to another protocol',
+      detail: 'the response switches to another protocol',
     })
     await eventually('the connection ends', () => server.open.size === 0)
   })

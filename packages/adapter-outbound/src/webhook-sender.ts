@@ -1,12 +1,12 @@
 import type { Outcome, SendRequest, WebhookSender } from '@org/agent-messaging-core/runtime'
-import type { HttpResponse } from './answer.js'
 import type { OutboundHttp } from './outbound-http.js'
+import type { HttpResponse } from './response.js'
 import { parseRetryAfter } from './retry-after.js'
 
-/** How much of a receiver's answer is kept. */
-const KEPT_BYTES = 16 * 1024
+/** How much of a receiver's response is stored. */
+const MAX_BODY_BYTES = 16 * 1024
 
-/** `now` is what a date in `Retry-After` is measured against. */
+/** `now` is the time from which a date in `Retry-After` counts. */
 export function httpWebhookSender(
   http: Pick<OutboundHttp, 'send' | 'vet'>,
   { now = Date.now }: { readonly now?: () => number } = {},
@@ -20,15 +20,15 @@ export function httpWebhookSender(
         headers,
         body,
         deadlineMs,
-        maxBodyBytes: KEPT_BYTES,
+        maxBodyBytes: MAX_BODY_BYTES,
       })
-      return outcome.kind === 'response' ? judge(outcome, now()) : outcome
+      return outcome.kind === 'response' ? outcomeOf(outcome, now()) : outcome
     },
   }
 }
 
-/** S§6: a 2xx is success, and nothing else is; a redirect is a refusal like any other. */
-function judge({ statusCode, headers, body }: HttpResponse, now: number): Outcome {
+/** S§6: only a 2xx is a success. A redirect is a refusal. */
+function outcomeOf({ statusCode, headers, body }: HttpResponse, now: number): Outcome {
   const responseBody = storableText(body)
   if (statusCode >= 200 && statusCode < 300) return { kind: 'accepted', statusCode, responseBody }
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now)
@@ -40,5 +40,5 @@ function judge({ statusCode, headers, body }: HttpResponse, now: number): Outcom
   }
 }
 
-/** Decoding UTF-8 never yields a lone surrogate; NUL is the one character left that a store may refuse. */
+/** Replaces NUL, which some stores refuse. Decoded UTF-8 contains no lone surrogates. */
 const storableText = (bytes: Buffer): string => bytes.toString('utf8').replaceAll('\0', '\uFFFD')

@@ -1,4 +1,5 @@
-// The thread of webhook-thread.ts. Plain JavaScript that imports by the names of packages, so that Node loads it from src as from dist.
+// The entry of the thread that sends webhooks. It is plain JavaScript and imports packages by name, so
+// that Node can load it from `src` and from `dist`.
 import { parentPort, workerData } from 'node:worker_threads'
 import { attemptMaker } from '@org/agent-messaging-core/runtime'
 import { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'
@@ -8,7 +9,7 @@ import {
   outboundHttp,
 } from '@org/agent-messaging-outbound/webhooks'
 
-/** @type {import('./webhook-thread.js').ThreadData} */
+/** @type {import('./sender-thread.js').ThreadData} */
 const { masterKey, otherMasterKeys, policy, addresses, outbound } = workerData
 const http = outboundHttp({ ...outbound, guard: addressGuard(addresses) })
 const maker = attemptMaker({
@@ -19,29 +20,30 @@ const maker = attemptMaker({
 })
 
 /** @type {[number, import('@org/agent-messaging-core/runtime').MadeAttempt][]} */
-let answers = []
+let results = []
 
-/** Once for all that end in one turn of the event loop. */
-function tellAnswers() {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread, not a window
-  parentPort?.postMessage(answers)
-  answers = []
+/** Posts the results of one event loop turn in one message. */
+function postResults() {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  parentPort?.postMessage(results)
+  results = []
 }
 
 /** @param {number} number @param {import('@org/agent-messaging-core/runtime').AttemptOrder} order */
 async function make(number, order) {
   const made = await maker.make(order)
-  if (answers.length === 0) setImmediate(tellAnswers)
-  answers.push([number, made])
+  if (results.length === 0) setImmediate(postResults)
+  results.push([number, made])
 }
 
 async function close() {
   await http.close()
-  // After the answers, which this makes.
+  // `http.close` ends all attempts. Their results are posted first.
   setImmediate(() => parentPort?.close())
 }
 
-parentPort?.on('message', (/** @type {import('./webhook-thread.js').Told} */ told) => {
-  if (told === 'close') return void close()
-  for (const [number, order] of told) void make(number, order)
-})
+const onRequest = (/** @type {import('./sender-thread.js').ThreadRequest} */ request) => {
+  if (request === 'close') return void close()
+  for (const [number, order] of request) void make(number, order)
+}
+parentPort?.on('message', onRequest)

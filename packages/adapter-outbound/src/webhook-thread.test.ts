@@ -117,7 +117,7 @@ it('gives up a thread that says nothing of an attempt after its lease, says so, 
   const lost = thread.make({ ...order(well.url), lease: { until: Date.now() + 100 } })
   await stuck(starting)
   expect((await lost).outcome).toMatchObject({ kind: 'unreachable', error: 'interrupted' })
-  expect(reasons).toEqual(['it did not answer'])
+  expect(reasons).toEqual(['the thread did not answer'])
   expect((await thread.make(order(well.url))).outcome.kind).toBe('accepted')
 })
 

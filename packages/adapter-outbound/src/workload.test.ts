@@ -1,6 +1,6 @@
 import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
-import { workload } from './workload.js'
+import { Workload } from './workload.js'
 
 const never = new AbortController().signal
 const ended = (cause: string) => AbortSignal.abort(new Error('ended', { cause }))
@@ -9,7 +9,7 @@ const forever = new Promise<RunOutcome>(() => undefined)
 
 describe('a server', () => {
   it('is busy while it has a run', async () => {
-    const load = workload()
+    const load = new Workload()
     expect(load.isBusy).toBe(false)
     const run = load.count(Promise.resolve({ kind: 'answered', response: 'Hi' }), never)
     expect(load.isBusy).toBe(true)
@@ -23,7 +23,7 @@ describe('a server', () => {
   ])(
     'hangs rather once a run has run out of time, by %s, until one is answered',
     async (_, signal) => {
-      const load = workload()
+      const load = new Workload()
       void load.count(forever, never)
       await load.count(Promise.resolve(late), signal)
       expect(load.isBusy).toBe(false)
@@ -40,7 +40,7 @@ describe('a server', () => {
   it.each(['cancelled', 'drain', 'lost'])(
     'is not to blame for a run that was %s',
     async (cause) => {
-      const load = workload()
+      const load = new Workload()
       void load.count(forever, never)
       await load.count(Promise.resolve(late), ended(cause))
       expect(load.isBusy).toBe(true)

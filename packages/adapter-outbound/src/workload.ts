@@ -1,35 +1,37 @@
 import type { RunOutcome } from '@org/agent-messaging-core/runtime'
 
-/** What an agent's runs tell of its server. */
-export type Workload = {
-  /** A run goes on, and none has run out of time since the last one that was answered: the server may be too busy for anything else. */
-  readonly isBusy: boolean
-  /** Counts a run; `signal` is the one that ends it. */
-  count(run: Promise<RunOutcome>, signal: AbortSignal): Promise<RunOutcome>
-}
+const HEALTH_TIMEOUT_MS = 5_000
+/** Shorter than core's own timeout, so that a busy server still counts as healthy. */
+const BUSY_HEALTH_TIMEOUT_MS = 2_000
 
-/** What a busy server is given to say that it is well; core waits for longer. One that does one thing at a time says so when its run is over. */
-export const BUSY_HEALTH_TIMEOUT_MS = 2_000
-export const HEALTH_TIMEOUT_MS = 5_000
+/** Tells from an agent's runs whether its server is busy or hangs. */
+export class Workload {
+  #runs = 0
+  #hasTimedOut = false
 
-export function workload(): Workload {
-  let runs = 0
-  let hasRunOut = false
-  return {
-    get isBusy() {
-      return runs > 0 && !hasRunOut
-    },
-    async count(run, signal) {
-      runs++
-      const outcome = await run
-      runs--
-      if (outcome.kind !== 'failed') hasRunOut = false
-      else hasRunOut ||= outcome.error.code === 'RUNTIME_TIMEOUT' && !isCalledOff(signal)
-      return outcome
-    },
+  /**
+   * True while a run is open, unless a run has timed out since the last answered one. A busy server
+   * that handles one request at a time cannot answer a health check.
+   */
+  get isBusy(): boolean {
+    return this.#runs > 0 && !this.#hasTimedOut
+  }
+
+  get healthTimeoutMs(): number {
+    return this.isBusy ? BUSY_HEALTH_TIMEOUT_MS : HEALTH_TIMEOUT_MS
+  }
+
+  /** Counts a run. `signal` is the signal that ends it. */
+  async count(run: Promise<RunOutcome>, signal: AbortSignal): Promise<RunOutcome> {
+    this.#runs++
+    const outcome = await run
+    this.#runs--
+    if (outcome.kind !== 'failed') this.#hasTimedOut = false
+    else this.#hasTimedOut ||= outcome.error.code === 'RUNTIME_TIMEOUT' && !isCalledOff(signal)
+    return outcome
   }
 }
 
-/** Ended for a reason that says nothing of the agent. */
+/** True if the service ended the run for a reason unrelated to the agent's speed. */
 const isCalledOff = ({ aborted, reason }: AbortSignal): boolean =>
   aborted && !(reason instanceof Error && reason.cause === 'timeout')

@@ -253,7 +253,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
         runOf(server, agentId),
       ])
       answers['receiver.test'] = [PUBLIC]
-      const detail = `no complete answer within ${DEADLINE_MS} ms`
+      const detail = `no complete response within ${DEADLINE_MS} ms`
       expect(attempt).toMatchObject({ outcome: 'unreachable', error: 'timeout', detail })
       expect(run).toMatchObject(failed(detail))
     })

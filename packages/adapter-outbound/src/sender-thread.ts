@@ -1,0 +1,145 @@
+import { Worker } from 'node:worker_threads'
+import type { AttemptOrder, AttemptPolicy, MadeAttempt } from '@org/agent-messaging-core/runtime'
+import type { AddressPolicy } from './address-guard.js'
+import { unreachable } from './fault.js'
+import type { OutboundOptions } from './outbound-http.js'
+
+/** Enough for the few objects that the thread holds. Node's default of 48 MiB would stay empty. */
+const YOUNG_GENERATION_MIB = 12
+const WATCH_INTERVAL_MS = 1_000
+/** How long the thread can take to end. */
+const END_TIMEOUT_MS = 5_000
+
+/** The detail of lost attempts. Customers see it, so it names no cause. */
+export const THREAD_ENDED = 'the thread that sends webhooks ended'
+
+/** The data that starts the thread. */
+export type ThreadData = {
+  readonly masterKey: Uint8Array
+  readonly otherMasterKeys: readonly Uint8Array[]
+  readonly policy: AttemptPolicy
+  readonly addresses: AddressPolicy
+  readonly outbound: Omit<OutboundOptions, 'guard'>
+}
+/** A message to the thread: all orders of one event loop turn, by number. `close` is the last one. */
+export type ThreadRequest = readonly (readonly [number, AttemptOrder])[] | 'close'
+/** A message from the thread: all results of one event loop turn. */
+type ThreadResponse = readonly (readonly [number, MadeAttempt])[]
+
+type Pending = { readonly leaseUntil: number; readonly settle: (made?: MadeAttempt) => void }
+
+/** One thread that sends webhooks, from its start to its end. */
+export class SenderThread {
+  readonly #worker: Worker
+  readonly #exited: Promise<unknown>
+  readonly #watch: NodeJS.Timeout
+  /** Attempts without a result, by number. The oldest comes first. */
+  readonly #pending = new Map<number, Pending>()
+  /** Orders that wait for the end of this event loop turn. */
+  #orders: [number, AttemptOrder][] = []
+  #lastNumber = 0
+  /** The oldest attempt, if its lease had ended at the last check. */
+  #overdue: number | undefined
+  #isClosing = false
+  #endReason = 'the thread exited'
+
+  /** Throws if no thread can start. Calls `onEnd` when the thread has ended. */
+  constructor(workerData: ThreadData, onEnd: (reason: string) => void) {
+    this.#worker = new Worker(new URL('./webhook-thread-entry.js', import.meta.url), {
+      workerData,
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
+    })
+    this.#worker.on('message', (results: ThreadResponse) => this.#settle(results))
+    this.#worker.on('error', (error) => (this.#endReason = String(error)))
+    this.#worker.unref()
+    this.#watch = setInterval(() => this.#checkLeases(), WATCH_INTERVAL_MS).unref()
+    this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve)).then(() => {
+      clearInterval(this.#watch)
+      for (const { settle } of this.#pending.values()) settle()
+      onEnd(this.#endReason)
+    })
+  }
+
+  make(order: AttemptOrder): Promise<MadeAttempt> {
+    if (this.#pending.size === 0) this.#worker.ref()
+    if (this.#orders.length === 0) queueMicrotask(() => this.#postOrders())
+    const number = ++this.#lastNumber
+    this.#orders.push([number, cloneable(order)])
+    const startedAt = Date.now()
+    return new Promise((resolve) => {
+      this.#pending.set(number, {
+        leaseUntil: order.lease.until,
+        settle: (made = unsent(THREAD_ENDED, startedAt)) => resolve(made),
+      })
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#worker.ref()
+    queueMicrotask(() => this.#post('close')) // After the orders of this turn.
+    const timer = setTimeout(() => this.#terminate('the thread did not end'), END_TIMEOUT_MS)
+    await this.#exited
+    clearTimeout(timer)
+  }
+
+  #postOrders(): void {
+    this.#post(this.#orders)
+    this.#orders = []
+  }
+
+  #post(request: ThreadRequest): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    this.#worker.postMessage(request)
+  }
+
+  #settle(results: ThreadResponse): void {
+    for (const [number, made] of results) {
+      this.#pending.get(number)?.settle(made)
+      this.#pending.delete(number)
+    }
+    if (this.#pending.size === 0 && !this.#isClosing) this.#worker.unref()
+  }
+
+  /**
+   * An attempt ends within its lease. The thread hangs if its oldest attempt is overdue at two checks
+   * in a row. One check is not enough, because this process could have slept.
+   */
+  #checkLeases(): void {
+    const [oldest] = this.#pending
+    const overdue = oldest && oldest[1].leaseUntil < Date.now() ? oldest[0] : undefined
+    if (overdue !== undefined && overdue === this.#overdue)
+      this.#terminate('the thread did not answer')
+    this.#overdue = overdue
+  }
+
+  #terminate(reason: string): void {
+    this.#endReason = reason
+    void this.#worker.terminate()
+  }
+}
+
+/** Copies only the fields that make the request, because a host's storage can return functions. */
+function cloneable({ delivery, webhook, lease, body, trace }: AttemptOrder): AttemptOrder {
+  const { id, url, secret, previousSecret, headers } = webhook
+  return {
+    delivery: { id: delivery.id, event: delivery.event },
+    webhook: {
+      id,
+      url,
+      secret,
+      ...(previousSecret && { previousSecret }),
+      ...(headers && { headers }),
+    },
+    lease: { until: lease.until },
+    body,
+    ...(trace && { trace }),
+  }
+}
+
+export const unsent = (detail: string, startedAt = Date.now()): MadeAttempt => ({
+  startedAt,
+  endedAt: Date.now(),
+  outcome: unreachable('interrupted', detail),
+})
