@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { CappedBody } from './capped-body.js'
 
-describe('the first bytes of a body', () => {
-  it('are the same however they are cut into chunks', () => {
+describe('a capped body', () => {
+  it('joins chunks of any size', () => {
     const text = 'The quick brown fox jumps over the lazy dog.'
     for (const size of [1, 2, 3, 7, 44, 100]) {
       const body = new CappedBody(1_000)
@@ -12,7 +12,7 @@ describe('the first bytes of a body', () => {
     }
   })
 
-  it('end at the cap, and a chunk beyond it is told', () => {
+  it('stops at its limit and reports a chunk that does not fit', () => {
     const body = new CappedBody(5)
     expect(body.append(Buffer.from('abc'))).toBe(true)
     expect(body.append(Buffer.from('de'))).toBe(true)
@@ -21,7 +21,7 @@ describe('the first bytes of a body', () => {
     expect(body.bytes().toString()).toBe('abcde')
   })
 
-  it('do not change when the first chunk is written to later', () => {
+  it('keeps its first bytes when it grows', () => {
     const body = new CappedBody(100)
     body.append(Buffer.from('abc'))
     body.append(Buffer.from('def'))
@@ -29,7 +29,7 @@ describe('the first bytes of a body', () => {
     expect(body.bytes().toString()).toBe('abcdefghi')
   })
 
-  it('may be none', () => {
+  it('can have the limit 0', () => {
     const body = new CappedBody(0)
     expect(body.bytes().length).toBe(0)
     expect(body.append(Buffer.from('a'))).toBe(false)

@@ -1,8 +1,8 @@
 const EMPTY = Buffer.alloc(0)
 
 /**
- * The first bytes of a body, copied into one growing buffer. A list of chunks could take hundreds of
- * times the size of a body that arrives in one-byte chunks.
+ * The first bytes of a body, copied into one growing buffer. A list of chunks could take hundreds
+ * of times the size of a body that arrives in one-byte chunks.
  */
 export class CappedBody {
   readonly #limit: number

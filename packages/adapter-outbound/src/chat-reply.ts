@@ -6,7 +6,9 @@ import {
   type RunOutcome,
 } from '@org/agent-messaging-core/runtime'
 
-/** An error that a server reports inside a response. `status` is the HTTP status, if it names one. */
+/**
+ * An error that a server reports inside a response. `status` is the HTTP status, if it names one.
+ */
 class ChatError extends Error {
   readonly status: number | undefined
 
@@ -16,7 +18,9 @@ class ChatError extends Error {
   }
 }
 
-/** A chat completion, in one piece or in chunks. Every field is optional, because servers omit many. */
+/**
+ * A chat completion, in one piece or in chunks. Every field is optional, because servers omit many.
+ */
 export class ChatReply {
   readonly #maxLength: number
   #text = ''
@@ -31,7 +35,10 @@ export class ChatReply {
     return this.#text.length > this.#maxLength
   }
 
-  /** Adds a `chat.completion` or a chunk of one. Returns its text. Throws a `ChatError` for an error. */
+  /**
+   * Adds a `chat.completion` or a chunk of one. Returns its text. Throws a `ChatError` for an
+   * error.
+   */
   add(json: Json): string {
     const piece = isJsonObject(json) ? json : {}
     throwError(piece)

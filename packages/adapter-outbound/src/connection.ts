@@ -57,10 +57,10 @@ export class Connection {
 }
 
 /**
- * undici reads ECONNRESET as the end of a response without a length, so a broken response would pass
- * for a complete one. If that response is paused, an assertion in undici fails and ends the process.
- * The same assertion fails when a connection ends under a paused response. The `resume` above
- * prevents that, because it runs before undici learns of the end.
+ * undici reads ECONNRESET as the end of a response without a length, so a broken response would
+ * pass for a complete one. If that response is paused, an assertion in undici fails and ends the
+ * process. The same assertion fails when a connection ends under a paused response. The `resume`
+ * above prevents that, because it runs before undici learns of the end.
  */
 function renameReset(error: NodeJS.ErrnoException): void {
   if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'

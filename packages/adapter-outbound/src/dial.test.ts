@@ -41,7 +41,7 @@ describe('a dial', () => {
   const dialling = (guard: { isAllowed(address: string): boolean }, found: readonly string[]) =>
     dialer({ guard, resolve: async () => found, timeoutMs: 1_000 })
 
-  it('asks the guard about literals and about every address of a name, and connects to none if one is forbidden', async () => {
+  it('connects to no address of a name if one is forbidden, and checks IP literals', async () => {
     const server = await closedLater(rawServer((socket) => void socket))
     const asked: string[] = []
     const guard = {
@@ -58,7 +58,7 @@ describe('a dial', () => {
     expect(server.connections).toBe(0)
   })
 
-  it('that was given up leaves no socket', async () => {
+  it('leaves no socket when it is aborted', async () => {
     const server = await closedLater(rawServer((socket) => void socket))
     const aborter = new AbortController()
     const dialled = dialling({ isAllowed: () => true }, ['127.0.0.1'])(
@@ -74,8 +74,8 @@ describe('a dial', () => {
   })
 })
 
-describe('TLS', () => {
-  it('to a receiver whose certificate is trusted carries requests, over one connection', async () => {
+describe('a TLS request', () => {
+  it('reuses its connection to a receiver with a trusted certificate', async () => {
     const server = await tlsReceiver()
     const post = await posting({ ca: certificate })
     for (const host of ['receiver.test', 'receiver.test', 'localhost', '127.0.0.1']) {
@@ -88,7 +88,7 @@ describe('TLS', () => {
     expect(server.requests[0]).toContain(`host: receiver.test:${server.port}\r\n`)
   })
 
-  it('with a self-signed certificate is a tls outcome, and nothing is sent', async () => {
+  it('fails as tls for a self-signed certificate and sends nothing', async () => {
     const server = await tlsReceiver()
     const post = await posting()
     expect(await post(server.url)).toEqual({
@@ -100,7 +100,7 @@ describe('TLS', () => {
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
-  it('with a certificate for another name is a tls outcome', async () => {
+  it('fails as tls for a certificate of another name', async () => {
     const server = await tlsReceiver()
     const post = await posting({ ca: certificate })
     const outcome = {
@@ -112,7 +112,7 @@ describe('TLS', () => {
     expect(server.requests).toEqual([])
   })
 
-  it('to a port that speaks plain HTTP is a tls outcome', async () => {
+  it('fails as tls at a port that speaks plain HTTP', async () => {
     const server = createServer((socket) =>
       socket.on('error', () => undefined).on('data', () => socket.write(http('400 Bad Request'))),
     ).listen(0, '127.0.0.1')
@@ -128,7 +128,7 @@ describe('TLS', () => {
     )
   })
 
-  it('that ends during the handshake is a tls outcome', async () => {
+  it('fails as tls when the connection ends during the handshake', async () => {
     for (const end of [
       (socket: Socket) => socket.resetAndDestroy(),
       (socket: Socket) => socket.end(),
@@ -148,7 +148,7 @@ describe('TLS', () => {
     }
   })
 
-  it('whose handshake hangs ends with the deadline or the connection’s time-out, and so does its socket', async () => {
+  it('ends a hanging handshake and its socket at the deadline or the connect timeout', async () => {
     const server = await closedLater(rawServer((socket) => void socket))
     const url = `https://127.0.0.1:${server.port}/`
     const slow = await posting()

@@ -13,12 +13,15 @@ export type DialOptions = {
   readonly ca?: string | readonly string[]
 }
 
-/** Returns a connected socket. Rejects with a `Fault` or the signal's reason, and leaves no socket. */
+/**
+ * Returns a connected socket. Rejects with a `Fault` or the signal's reason, and leaves no socket.
+ */
 export type Dial = (options: buildConnector.Options, signal: AbortSignal) => Promise<Socket>
 
 /**
  * Resolves and checks the addresses for each connection, and connects to exactly those addresses.
- * That defeats DNS rebinding. IP literals are checked too, although Node calls no `lookup` for them.
+ * That defeats DNS rebinding. IP literals are checked too, although Node calls no `lookup` for
+ * them.
  */
 export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
   const secure = buildConnector({

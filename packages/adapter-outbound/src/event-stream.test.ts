@@ -31,7 +31,7 @@ const stream = [
 ]
 
 it.each(['\n', '\r\n', '\r'])(
-  'finds the data of each event, however the text is cut (lines end in %j)',
+  'eventData yields the data of each event for any chunk size (lines end in %j)',
   async (end) => {
     const bytes = new TextEncoder().encode(stream.join(end))
     for (let size = 1; size <= bytes.length; size++)
@@ -39,21 +39,21 @@ it.each(['\n', '\r\n', '\r'])(
   },
 )
 
-it('bounds an event, and not the stream of them', async () => {
+it('eventData limits each event, not the whole stream', async () => {
   const events = Array.from({ length: 5 }, (_, n) => `${n}`.repeat(60))
   const bytes = new TextEncoder().encode(events.map((data) => `data: ${data}\n\n`).join(''))
   expect(await dataOf(bytes, 50)).toEqual(events)
 })
 
-it('finds nothing in nothing', async () => {
+it('eventData yields nothing for an empty stream', async () => {
   expect(await dataOf(new Uint8Array(), 1)).toEqual([])
 })
 
 it.each([
   ['a line', `data: ${'x'.repeat(50)}`],
-  ['a line that is no data', `: ${'x'.repeat(50)}`],
+  ['a comment line', `: ${'x'.repeat(50)}`],
   ['an event of many lines', 'data: x\n'.repeat(20)],
-])('gives up %s that has no end as soon as it is too long', async (_, piece) => {
+])('eventData rejects %s without an end as soon as it is too long', async (_, piece) => {
   let pieces = 0
   const body = new ReadableStream<Uint8Array>(
     {

@@ -16,7 +16,9 @@ export type HttpRequest = {
    * A request without a deadline needs a `signal` that ends it.
    */
   readonly deadlineMs?: number
-  /** Limits the response's body. Reading stops there, and the connection closes if there is more. */
+  /**
+   * Limits the response's body. Reading stops there, and the connection closes if there is more.
+   */
   readonly maxBodyBytes: number
   readonly signal?: AbortSignal
 }

@@ -1,7 +1,9 @@
 import type { Outcome, UnreachableError } from '@org/agent-messaging-core/runtime'
 import { errors } from 'undici'
 
-/** Why a request got no response. `detail` is for customers and reveals nothing about our network. */
+/**
+ * Why a request got no response. `detail` is for customers and reveals nothing about our network.
+ */
 export type Unreachable = Extract<Outcome, { kind: 'unreachable' }>
 
 export const unreachable = (error: UnreachableError, detail: string): Unreachable => ({

@@ -12,7 +12,7 @@ const problemOf = (options: JsonObject) =>
 const headers = (name: string, value = 'x') => ({ url, headers: { [name]: value } })
 
 describe('options of an http agent', () => {
-  it('may be shown, but for the headers', () => {
+  it('can be shown without the headers', () => {
     const parsed = parse({
       url,
       timeoutMs: 30_000,
@@ -25,7 +25,7 @@ describe('options of an http agent', () => {
     expect(JSON.stringify(parsed.options)).not.toMatch(/secret|Tenant/)
   })
 
-  it('need a url and nothing else', () => {
+  it('need only a url', () => {
     expect(parse({ url })._unsafeUnwrap()).toEqual({ url, options: { url }, secrets: {} })
   })
 
@@ -44,7 +44,7 @@ describe('options of an http agent', () => {
   ])('%j: %s', (options, problem) => expect(problemOf(options)).toBe(problem))
 
   it.each(['', 'a b', 'a\r\nb', 'a:b', 'ü', 'a\0', 'a'.repeat(129)])(
-    'refuse the header name %j',
+    'reject the header name %j',
     (name) => {
       expect(problemOf(headers(name))).toBe(
         'headers must have names of at most 128 letters, digits and hyphens',
@@ -53,7 +53,7 @@ describe('options of an http agent', () => {
   )
 
   it.each(['a\r\nb: c', 'a\nb', 'a\0b', '→', '\x7f', '\ud800'])(
-    'refuse the header value %j',
+    'reject the header value %j',
     (value) => {
       expect(problemOf(headers('X-A', value))).toBe(
         'headers.X-A must not hold line breaks, control characters or characters beyond Latin-1',
@@ -61,7 +61,7 @@ describe('options of an http agent', () => {
     },
   )
 
-  it('refuse what is long or too many', () => {
+  it('reject long values and too many headers', () => {
     expect(problemOf(headers('X-A', 'x'.repeat(8_192)))).toBeUndefined()
     expect(problemOf(headers('X-A', 'x'.repeat(8_193)))).toBe(
       'headers.X-A must have at most 8192 characters',
@@ -92,11 +92,11 @@ describe('options of an http agent', () => {
     'webhook-timestamp',
     'X-Service-Signature',
     'x-service-anything',
-  ])('refuse %s, which is ours', (name) => {
+  ])('reject %s, which the service sets', (name) => {
     expect(problemOf(headers(name))).toBe(`headers.${name} is set by the service itself`)
   })
 
-  it('know the operator’s header prefix', () => {
+  it('reject headers with the operator’s prefix', () => {
     expect(parseHttpOptions(headers('X-Acme-Event'), 'X-Acme').isErr()).toBe(true)
     expect(parseHttpOptions(headers('X-Service-Event'), 'X-Acme').isOk()).toBe(true)
   })

@@ -21,14 +21,12 @@ const { clock, crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
 const signingSecret = newSecret(crypto.randomBytes)
 const never = new AbortController().signal
 const request = aRunRequest({
-  ...{
-    messageId: 'message-1',
-    agentId: 'agent-1',
-    sessionId: 'session-1',
-    message: 'Hello, Zoë 🎈',
-    attempt: 2,
-    runToken: 'amr_token',
-  },
+  messageId: 'message-1',
+  agentId: 'agent-1',
+  sessionId: 'session-1',
+  message: 'Hello, Zoë 🎈',
+  attempt: 2,
+  runToken: 'amr_token',
   executionPrincipal: { type: 'end_user', endUserId: 'u-1' },
   metadata: { channel: 'web', nested: { a: [1] } },
 })
@@ -78,7 +76,7 @@ async function receiver(answer: Parameters<typeof rawServer>[0]): Promise<RawSer
   return server
 }
 
-/** What a run comes to when the agent's server answers with exactly this text. */
+/** The outcome of a run when the agent's server sends exactly this text. */
 async function outcomeOf(answer: string, setting: Parameters<typeof running>[1] = {}) {
   const server = await receiver((socket) => socket.write(answer))
   return (await running(server.url, setting)).run(request, never)
@@ -99,16 +97,14 @@ describe('a run request', () => {
     return { headers, body: Buffer.from(body, 'latin1').toString('utf8') }
   }
 
-  it('says who asks what, on whose behalf, and where to answer later', async () => {
+  it('carries the message, its principal and the callback', async () => {
     const { body } = await sent()
     expect(JSON.parse(body)).toEqual({
-      ...{
-        messageId: 'message-1',
-        agentId: 'agent-1',
-        sessionId: 'session-1',
-        message: 'Hello, Zoë 🎈',
-        attempt: 2,
-      },
+      messageId: 'message-1',
+      agentId: 'agent-1',
+      sessionId: 'session-1',
+      message: 'Hello, Zoë 🎈',
+      attempt: 2,
       metadata: { channel: 'web', nested: { a: [1] } },
       executionPrincipal: { type: 'end_user', endUserId: 'u-1' },
       callback: {
@@ -118,7 +114,7 @@ describe('a run request', () => {
     })
   })
 
-  it('leaves out what there is not: metadata, and the callback’s URL while the service knows no URL of its own', async () => {
+  it('omits absent metadata, and the callback URL when the service has no public URL', async () => {
     const { metadata: _, ...bare } = request
     const { body } = await sent({ publicUrl: () => undefined }, bare)
     const parsed = JSON.parse(body) as Record<string, unknown>
@@ -126,7 +122,7 @@ describe('a run request', () => {
     expect(parsed).not.toHaveProperty('metadata')
   })
 
-  it('verifies with @octokit/webhooks-methods and standardwebhooks as it arrives', async () => {
+  it('verifies with @octokit/webhooks-methods and standardwebhooks', async () => {
     const { headers, body } = await sent({ headerPrefix: 'X-Acme' })
     expect(await verify(signingSecret, body, headers['X-Acme-Signature'] ?? '')).toBe(true)
     expect(
@@ -140,7 +136,7 @@ describe('a run request', () => {
     })
   })
 
-  it('carries the agent’s headers beside ours', async () => {
+  it('carries the agent’s headers and the service’s', async () => {
     const { headers } = await sent({
       headers: { Authorization: 'Bearer secret', 'X-Tenant': 'Zoë' },
     })
@@ -152,7 +148,7 @@ describe('a run request', () => {
     })
   })
 
-  it('is signed by us alone, whatever headers an agent was given under another prefix', async () => {
+  it('replaces forged signature headers', async () => {
     const forged = { 'x-acme-signature': 'forged', 'X-Acme-Event': 'forged' }
     const { headers, body } = await sent({ headerPrefix: 'X-Acme', headers: forged })
     expect(Object.values(headers)).not.toContain('forged')
@@ -160,7 +156,7 @@ describe('a run request', () => {
   })
 })
 
-it('hands the trace on that its client began, and none of its own', async () => {
+it('a run request carries the client’s trace, and no other', async () => {
   const trace = {
     traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
     tracestate: 'a=1',
@@ -174,7 +170,7 @@ it('hands the trace on that its client began, and none of its own', async () => 
 })
 
 describe('an agent’s answer', () => {
-  it('of 200 is the response, whatever else it holds', async () => {
+  it('of 200 is the response, and other fields are ignored', async () => {
     expect(await outcomeOf(http('200 OK', '{"response":"Grüße 🎈","usage":{"tokens":7}}'))).toEqual(
       {
         kind: 'answered',
@@ -205,7 +201,7 @@ describe('an agent’s answer', () => {
     '{"response":"Hi"',
     '{"response":"Hi"}x',
     '['.repeat(100_000),
-  ])('of 200 with another body is invalid, and not tried again (%#)', async (body) => {
+  ])('of 200 with another body is invalid and not retried (%#)', async (body) => {
     const error = {
       code: 'RESPONSE_INVALID',
       message: 'the runtime\'s answer must be JSON of the form {"response": "text"}',
@@ -218,7 +214,7 @@ describe('an agent’s answer', () => {
   })
 
   it.each(['', '{"resp', '{"response":"Hi"'])(
-    'that ends with its connection may have been cut: %j is tried again',
+    'without a length that is not valid JSON is retried: %j',
     async (body) => {
       const cut = await receiver((socket) => void socket.end(`HTTP/1.0 200 OK\r\n\r\n${body}`))
       expect(await (await running(cut.url)).run(request, never)).toEqual({
@@ -227,13 +223,13 @@ describe('an agent’s answer', () => {
         error: {
           code: 'RUNTIME_ERROR',
           message:
-            "the runtime's answer is incomplete JSON without a Content-Length, so it may be cut off",
+            "the runtime's answer is incomplete JSON without a Content-Length, so it can be cut off",
         },
       })
     },
   )
 
-  it('that ends with its connection is as good as another', async () => {
+  it('without a length is accepted if it is valid JSON', async () => {
     const whole = await receiver(
       (socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"response":"Hi"}'),
     )
@@ -262,14 +258,14 @@ describe('an agent’s answer', () => {
     })
   })
 
-  it('may be as long as an answer may be, though each character of it is escaped', async () => {
+  it('can have the longest text with every character escaped', async () => {
     const length = defaultLimits.responseLength
     const answer = http('200 OK', `{"response": "${'\\u0633'.repeat(length)}"}`)
     const outcome = await outcomeOf(answer)
     expect(outcome.kind === 'answered' ? outcome.response.length : outcome).toBe(length)
   })
 
-  it('beyond the limit is invalid, and the rest is not read', async () => {
+  it('beyond the limit is invalid and not read further', async () => {
     const server = await receiver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
       const more = () => {
@@ -300,7 +296,7 @@ describe('an agent’s answer', () => {
     expect(await outcomeOf(http('202 Accepted', body))).toEqual({ kind: 'deferred', ...more })
   })
 
-  it.each([408, 425, 429, 500, 502, 503, 504, 599])('of %d is tried again', async (status) => {
+  it.each([408, 425, 429, 500, 502, 503, 504, 599])('of %d is retried', async (status) => {
     const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
     expect(await outcomeOf(http(`${status} No`, 'secret reason'))).toEqual({
       kind: 'failed',
@@ -325,7 +321,7 @@ describe('an agent’s answer', () => {
     },
   )
 
-  it.each([429, 503])('of %d says with Retry-After when to try again', async (status) => {
+  it.each([429, 503])('of %d with Retry-After delays the retry', async (status) => {
     const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
     const outcome = await outcomeOf(http(`${status} Busy`, '', 'retry-after: 20'))
     expect(outcome).toEqual({ kind: 'failed', retryable: true, error, retryInMs: 20_000 })
@@ -343,7 +339,7 @@ describe('an agent’s answer', () => {
     })
   })
 
-  it('that does not come within the agent’s time-out is tried again', async () => {
+  it('that exceeds the agent’s timeout is retried', async () => {
     const server = await receiver((socket) => void socket)
     const agent = await running(server.url, { options: { timeoutMs: 100 } })
     const error = {
@@ -354,7 +350,7 @@ describe('an agent’s answer', () => {
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
-  it('that breaks off, or never begins, is tried again', async () => {
+  it('that breaks off or never begins is retried', async () => {
     const breaking = await receiver((socket) => socket.resetAndDestroy())
     expect(await (await running(breaking.url)).run(request, never)).toMatchObject({
       error: { code: 'RUNTIME_ERROR', message: expect.stringContaining('(reset)') as string },
@@ -369,8 +365,8 @@ describe('an agent’s answer', () => {
   })
 })
 
-describe('a run ends', () => {
-  it('with its signal, and its connection too', async () => {
+describe('a run', () => {
+  it('ends with its signal, and closes its connection', async () => {
     const server = await receiver((socket) => void socket)
     const agent = await running(server.url)
     const aborter = new AbortController()
@@ -383,7 +379,7 @@ describe('a run ends', () => {
     expect(server.requests.length).toBe(1)
   })
 
-  it('with its agent: stop leaves nothing under way', async () => {
+  it('ends when its agent stops', async () => {
     const server = await receiver((socket) => void socket)
     const agent = await running(server.url)
     const runs = Promise.all([
@@ -398,8 +394,8 @@ describe('a run ends', () => {
   })
 })
 
-describe('where requests go (row S)', () => {
-  it('is vetted with the options', async () => {
+describe('the agent’s URL (row S)', () => {
+  it('is checked with the options', async () => {
     const { runtime: kind } = await runtime({
       policy: {},
       answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] },
@@ -425,7 +421,7 @@ describe('where requests go (row S)', () => {
     ).toBe('headers.Host is set by the service itself')
   })
 
-  it('is vetted again at the start, without a connection', async () => {
+  it('is checked again at the start, without a connection', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
     const { runtime: kind } = await runtime({
       policy: { allowHttp: true },
@@ -448,7 +444,7 @@ describe('where requests go (row S)', () => {
     expect(server.connections).toBe(0)
   })
 
-  it('is judged at every dial: a name that turns to a forbidden address fails the run for good', async () => {
+  it('is checked at every dial, so that DNS rebinding fails the run', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK', '{"response":"Hi"}')))
     const answers = { 'rebinding.test': ['1.1.1.1'] }
     const agent = await running(`http://rebinding.test:${server.port}/`, {
@@ -464,7 +460,7 @@ describe('where requests go (row S)', () => {
     expect(server.connections).toBe(0)
   })
 
-  it('and the secret that signs must be there at the start', async () => {
+  it('needs a signing secret at the start', async () => {
     const { runtime: kind } = await runtime()
     const agent = anAgent({ runtime: { kind: 'http', options: { url: 'http://127.0.0.1:1/' } } })
     expect(
@@ -473,8 +469,8 @@ describe('where requests go (row S)', () => {
   })
 })
 
-describe('health', () => {
-  it('is good when the agent’s server answers anything, and bad when it does not', async () => {
+describe('the health check', () => {
+  it('passes when the agent’s server responds, and fails when it does not', async () => {
     const server = await receiver((socket) =>
       socket.write(http('405 Method Not Allowed', 'no such method')),
     )
@@ -489,7 +485,7 @@ describe('health', () => {
     })
   })
 
-  it('is good of one that is busy with a run, as one is that does one thing at a time', async () => {
+  it('passes while the agent’s server is busy with a run', async () => {
     const server = await receiver((socket) => void socket)
     const agent = await running(server.url)
     expect(await agent.health(AbortSignal.timeout(100))).toMatchObject({ ok: false })
@@ -501,10 +497,12 @@ describe('health', () => {
     expect(await agent.health(AbortSignal.timeout(100))).toMatchObject({ ok: false })
   })
 
-  it('of one that has nothing to do and says nothing in time is bad', async () => {
+  it('fails when an idle server does not respond in time', async () => {
     const late = { kind: 'unreachable', error: 'timeout', detail: 'no complete response' } as const
     const kind = httpRuntime({
-      ...{ crypto, clock, publicUrl: () => undefined },
+      crypto,
+      clock,
+      publicUrl: () => undefined,
       http: { send: async () => late, vet: async () => ok(undefined) },
     })
     const agent = anAgent({ runtime: { kind: 'http', options: { url: 'https://agent.example/' } } })

@@ -10,17 +10,17 @@ const problemOf = (options: JsonObject) =>
   )
 
 describe('options of an openai agent', () => {
-  it('may be shown, but for the key and the headers', () => {
+  it('can be shown without the key and the headers', () => {
     const shown = {
       ...required,
-      ...{
-        systemPrompt: 'Be kind.',
-        temperature: 0.5,
-        maxTokens: 9,
-        maxCompletionTokens: 9,
-        timeoutMs: 30_000,
-      },
-      ...{ history: { maxTurns: 5, maxLength: 0 }, sendUser: 'user', stream: false },
+      systemPrompt: 'Be kind.',
+      temperature: 0.5,
+      maxTokens: 9,
+      maxCompletionTokens: 9,
+      timeoutMs: 30_000,
+      history: { maxTurns: 5, maxLength: 0 },
+      sendUser: 'user',
+      stream: false,
     }
     const secrets = { apiKey: 'sk-secret', headers: { 'X-Tenant': 'secret' } }
     const parted = separateSecrets(parseOpenaiOptions({ ...shown, ...secrets })._unsafeUnwrap())
@@ -31,14 +31,14 @@ describe('options of an openai agent', () => {
     expect(JSON.stringify(parted.options)).not.toMatch(/secret|Tenant/)
   })
 
-  it('need a baseUrl and a model, and nothing else', () => {
+  it('need only a baseUrl and a model', () => {
     expect(separateSecrets(parseOpenaiOptions(required)._unsafeUnwrap())).toEqual({
       options: required,
       secrets: {},
     })
   })
 
-  it('have a baseUrl without a slash at its end', () => {
+  it('have a baseUrl without a trailing slash', () => {
     expect(
       parseOpenaiOptions({ ...required, baseUrl: 'https://models.example/v1//' })._unsafeUnwrap()
         .baseUrl,

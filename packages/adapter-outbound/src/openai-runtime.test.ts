@@ -22,7 +22,7 @@ afterEach(async () => {
 const { crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
 const never = new AbortController().signal
 const KEY = 'sk-very-secret-key'
-/** As Mistral's models have it. */
+/** A part of type thinking, as Mistral's models return it. */
 const THINKING = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm…' }] }
 
 type Setting = {
@@ -49,7 +49,9 @@ async function runtime({
   })
 }
 
-/** Created and started as the service does it: from the options and secrets that `parseOptions` made. */
+/**
+ * Starts an agent from the options and secrets that `parseOptions` returns, as the service does.
+ */
 async function running(options: JsonObject, setting: Setting = {}) {
   const kind = await runtime(setting)
   const parsed = (await kind.parseOptions({ model: 'parrot', ...options }))._unsafeUnwrap()
@@ -63,7 +65,7 @@ async function server(models: Parameters<typeof chatServer>[0] = {}) {
   return chat
 }
 
-/** What a run comes to, and what it showed on the way, when the server does this. */
+/** The outcome of a run and the pieces that it emitted, for a server with this behaviour. */
 async function outcomeOf(
   behaviour: NonNullable<Parameters<typeof chatServer>[0]>[string],
   options: JsonObject = {},
@@ -107,7 +109,7 @@ describe('a run', () => {
     return { ...request0, body: request0.body }
   }
 
-  it('asks with the system prompt, the past and the message, in this order', async () => {
+  it('sends the system prompt, the history and the message, in this order', async () => {
     const { method, path, body } = await sent(
       { systemPrompt: 'Be kind.' },
       { history: async () => [past(1), past(2)] },
@@ -127,7 +129,7 @@ describe('a run', () => {
     })
   })
 
-  it('asks with the settings that the agent has, and no others', async () => {
+  it('sends only the settings that the agent has', async () => {
     expect((await sent()).body).toEqual({
       model: 'parrot',
       messages: [{ role: 'user', content: 'Hello' }],
@@ -151,14 +153,18 @@ describe('a run', () => {
     [{}, { maxTurns: 20, maxLength: 32_768 }],
     [{ history: { maxTurns: 0 } }, { maxTurns: 0, maxLength: 32_768 }],
     [{ history: { maxLength: 9, maxTurns: 3 } }, { maxTurns: 3, maxLength: 9 }],
-  ])('with %j wants as much of the past: %j', async (options, limit) => {
+  ])('with %j asks for the history %j', async (options, limit) => {
     const limits: object[] = []
-    await sent(options, { history: async (wanted) => (limits.push(wanted), []) })
+    const history: RunRequest['history'] = async (limit) => {
+      limits.push(limit)
+      return []
+    }
+    await sent(options, { history })
     expect(limits).toEqual([limit])
   })
 
   it.each([true, false])(
-    'sends its key and its headers and none of ours (stream: %s)',
+    'sends its key and headers and none from the environment (stream: %s)',
     async (stream) => {
       for (const name of [
         'OPENAI_API_KEY',
@@ -176,13 +182,13 @@ describe('a run', () => {
       const { headers } = await sent({ apiKey: KEY, headers: { 'X-Tenant': 'Zoë' }, stream })
       const { host, 'content-length': length, ...others } = headers
       expect(others).toEqual({
-        ...{ authorization: `Bearer ${KEY}`, 'x-tenant': 'Zoë' },
-        ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-        ...{
-          'accept-encoding': 'identity',
-          connection: 'keep-alive',
-          'user-agent': 'agent-messaging',
-        },
+        authorization: `Bearer ${KEY}`,
+        'x-tenant': 'Zoë',
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'accept-encoding': 'identity',
+        connection: 'keep-alive',
+        'user-agent': 'agent-messaging',
       })
       expect(host && length).toBeTruthy()
       expect((await sent({ stream })).headers).not.toHaveProperty('authorization')
@@ -192,7 +198,7 @@ describe('a run', () => {
     },
   )
 
-  it('names the end user only where that is switched on, and never by their id', async () => {
+  it('sends a pseudonym of the end user only if sendUser is set', async () => {
     const ada = {
       agentId: 'a',
       executionPrincipal: { type: 'end_user', endUserId: 'ada@example.com' },
@@ -220,7 +226,7 @@ describe('a run', () => {
     ).not.toContain(name)
   })
 
-  it('whose history cannot be read is tried again', async () => {
+  it('is retried when its history cannot be read', async () => {
     const agent = await running({ baseUrl: (await server()).baseUrl })
     const request = aRunRequest({ history: () => Promise.reject(new Error('the store is away')) })
     expect(await agent.run(request, never)).toEqual(
@@ -229,13 +235,13 @@ describe('a run', () => {
   })
 })
 
-describe('an answer that streams', () => {
+describe('a streamed answer', () => {
   const answered = (response: string, ...emitted: string[]) => ({
     outcome: { kind: 'answered', response },
     emitted,
   })
 
-  it('is shown as it comes, and whole in the end', async () => {
+  it('is emitted in pieces and returned as a whole', async () => {
     const { baseUrl } = await server()
     const emitted: string[] = []
     const agent = await running({ baseUrl })
@@ -246,7 +252,7 @@ describe('an answer that streams', () => {
     expect({ outcome, emitted }).toEqual(answered('You say: Grüße 🎈', 'You say: ', 'Grüße 🎈'))
   })
 
-  it('is shown before it has ended', async () => {
+  it('is emitted before it ends', async () => {
     let finish = () => {}
     const { baseUrl } = await server({
       slow: (response) => {
@@ -266,7 +272,7 @@ describe('an answer that streams', () => {
 
   const event = Buffer.from(chunk({ content: 'Grüße' }))
   it.each([2, 5, 9, event.indexOf('ü') + 1, event.indexOf('\n') - 1])(
-    'that is cut within an event (%d bytes of it), on a connection that says no length, is tried again',
+    'that is cut within an event (after %d bytes), without a length, is retried',
     async (length) => {
       const { outcome } = await outcomeOf((response) => {
         response.useChunkedEncodingByDefault = false
@@ -280,9 +286,20 @@ describe('an answer that streams', () => {
   )
 
   const usageOnly = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 9 } })}\n\n`
-  const ollama = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }] })}\n\n`
+  const delta = { role: 'assistant', content: 'Hi' }
+  const choices = [{ index: 0, delta, finish_reason: null }]
+  const ollama = `data: ${JSON.stringify({ choices })}\n\n`
   it.each<[string, string[]]>([
-    ['in OpenAI’s shape, with the usage last', [chunk({ role: 'assistant', content: '', refusal: null }), chunk({ content: 'Hi' }), chunk({}, 'stop'), usageOnly, DONE]], // prettier-ignore
+    [
+      'in OpenAI’s shape, with the usage last',
+      [
+        chunk({ role: 'assistant', content: '', refusal: null }),
+        chunk({ content: 'Hi' }),
+        chunk({}, 'stop'),
+        usageOnly,
+        DONE,
+      ],
+    ],
     ['in Ollama’s shape', [ollama, chunk({ content: '' }, 'stop'), DONE]],
     ['in one event', [chunk({ content: 'Hi' }, 'stop')]],
     [
@@ -295,7 +312,7 @@ describe('an answer that streams', () => {
       ],
     ],
     [
-      'with events that lack choices',
+      'with events without choices',
       [
         'data: {}\n\n',
         'data: {"choices":null}\n\n',
@@ -304,7 +321,20 @@ describe('an answer that streams', () => {
         DONE,
       ],
     ],
-    ['in parts, with thinking before them', [chunk({ content: [THINKING] }), chunk({ content: [{ type: 'text', text: 'H' }, { type: 'text', text: 'i' }] }), chunk({ content: '' }, 'stop'), DONE]], // prettier-ignore
+    [
+      'in parts, with thinking before them',
+      [
+        chunk({ content: [THINKING] }),
+        chunk({
+          content: [
+            { type: 'text', text: 'H' },
+            { type: 'text', text: 'i' },
+          ],
+        }),
+        chunk({ content: '' }, 'stop'),
+        DONE,
+      ],
+    ],
     [
       'with reasoning beside it',
       [chunk({ reasoning_content: 'Hm…' }), chunk({ content: 'Hi' }, 'stop'), DONE],
@@ -330,18 +360,18 @@ describe('an answer that streams', () => {
     ],
     ['with no blank line at the end', [chunk({ content: 'Hi' }, 'stop').trimEnd()]],
     ['cut off behind its finish reason', [chunk({ content: 'Hi' }, 'stop'), 'data: [DO']],
-  ])('may come %s', async (_, texts) => {
+  ])('can arrive %s', async (_, texts) => {
     expect(await outcomeOf(events(...texts))).toEqual(answered('Hi', 'Hi'))
   })
 
-  it('is over with [DONE], whatever comes behind it', async () => {
+  it('ends with [DONE]', async () => {
     const { outcome } = await outcomeOf(
       (response) => void response.writeHead(200).write(chunk({ content: 'Hi' }) + DONE),
     )
     expect(outcome).toEqual({ kind: 'answered', response: 'Hi' })
   })
 
-  it('may be refused by a server that cannot: then it comes in one piece', async () => {
+  it('can arrive in one piece from a server that does not stream', async () => {
     expect(await outcomeOf((response) => json(response, completion({ content: 'Hi' })))).toEqual(
       answered('Hi'),
     )
@@ -349,8 +379,21 @@ describe('an answer that streams', () => {
 
   it.each([
     ['nothing', [DONE], failed('RESPONSE_INVALID', 'the model returned no text')],
-    ['a content filter', [chunk({ content: 'H' }), chunk({}, 'content_filter'), DONE], failed('RUNTIME_ERROR', "the server's content filter blocked the answer")], // prettier-ignore
-    ['a tool call', [chunk({ content: 'H' }), chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }), chunk({}, 'tool_calls'), DONE], failed('RESPONSE_INVALID', /called a tool/)], // prettier-ignore
+    [
+      'a content filter',
+      [chunk({ content: 'H' }), chunk({}, 'content_filter'), DONE],
+      failed('RUNTIME_ERROR', "the server's content filter blocked the answer"),
+    ],
+    [
+      'a tool call',
+      [
+        chunk({ content: 'H' }),
+        chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }),
+        chunk({}, 'tool_calls'),
+        DONE,
+      ],
+      failed('RESPONSE_INVALID', /called a tool/),
+    ],
     [
       'a function call',
       [chunk({ function_call: { name: 'f' } }, 'function_call'), DONE],
@@ -367,35 +410,50 @@ describe('an answer that streams', () => {
       failed('RUNTIME_ERROR', 'the answer ended before it was complete', true),
     ],
     [
-      'what is not JSON',
+      'text that is not JSON',
       ['data: Hello\n\n'],
       failed('RESPONSE_INVALID', "the model server's response is not valid JSON"),
     ],
-    ['an error', [chunk({ content: 'H' }), 'data: {"error":{"message":"out of memory","type":"server_error","code":null}}\n\n'], failed('RUNTIME_ERROR', 'the request to the model failed: out of memory', true)], // prettier-ignore
-    ['an error with a final status', ['data: {"error":{"message":"too many tokens","code":400}}\n\n', DONE], failed('RUNTIME_ERROR', 'the request to the model failed: too many tokens')], // prettier-ignore
-    ['an error in Ollama’s shape', ['data: {"error":"model runner gone"}\n\n'], failed('RUNTIME_ERROR', 'the request to the model failed: model runner gone', true)], // prettier-ignore
+    [
+      'an error',
+      [
+        chunk({ content: 'H' }),
+        'data: {"error":{"message":"out of memory","type":"server_error","code":null}}\n\n',
+      ],
+      failed('RUNTIME_ERROR', 'the request to the model failed: out of memory', true),
+    ],
+    [
+      'an error with a final status',
+      ['data: {"error":{"message":"too many tokens","code":400}}\n\n', DONE],
+      failed('RUNTIME_ERROR', 'the request to the model failed: too many tokens'),
+    ],
+    [
+      'an error in Ollama’s shape',
+      ['data: {"error":"model runner gone"}\n\n'],
+      failed('RUNTIME_ERROR', 'the request to the model failed: model runner gone', true),
+    ],
     [
       'an error in vLLM’s old shape',
       ['data: {"object":"error","message":"bad","code":400}\n\n'],
       failed('RUNTIME_ERROR', 'the request to the model failed: bad'),
     ],
     [
-      'an error of no known shape',
+      'an error of unknown shape',
       ['data: {"error":{"why":7}}\n\n'],
       failed('RUNTIME_ERROR', 'the request to the model failed: {"why":7}', true),
     ],
-  ])('that is %s has failed', async (_, texts, outcome) => {
+  ])('of %s fails', async (_, texts, outcome) => {
     expect((await outcomeOf(events(...texts))).outcome).toEqual(outcome)
   })
 
-  it('that breaks off is tried again', async () => {
+  it('that breaks off is retried', async () => {
     const { outcome } = await outcomeOf((response) => {
       response.writeHead(200).write(chunk({ content: 'H' }), () => response.destroy())
     })
     expect(outcome).toEqual(failed('RUNTIME_ERROR', /\(reset\)/, true))
   })
 
-  it('beyond the limit has failed, and its rest is not read', async () => {
+  it('beyond the limit fails and is not read further', async () => {
     const chat = await server({
       endless: (response) => {
         const more = () => {
@@ -423,7 +481,7 @@ describe('an answer that streams', () => {
 })
 
 it.each([true, false])(
-  'an event, or an answer in one piece, may not be huge (stream: %s)',
+  'an event or a whole answer beyond the limit fails (stream: %s)',
   async (stream) => {
     const { outcome } = await outcomeOf((response) => {
       response.writeHead(200, {
@@ -438,7 +496,7 @@ it.each([true, false])(
   },
 )
 
-it('an event that has no end is given up when it is too long', async () => {
+it('an event without an end fails when it is too long', async () => {
   const { outcome } = await outcomeOf((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(`data: ${'x'.repeat(9_000_000)}`)
@@ -451,9 +509,22 @@ it('an event that has no end is given up when it is too long', async () => {
 describe('an answer in one piece', () => {
   it.each<[string, unknown, object]>([
     ['text', completion({ content: 'Hi' }), { kind: 'answered', response: 'Hi' }],
-    ['parts of text, and of what is none', completion({ content: [THINKING, { type: 'text', text: 'H' }, 7, null, { type: 'reference', text: 'x' }, { type: 'text', text: 'i' }] }), { kind: 'answered', response: 'Hi' }], // prettier-ignore
     [
-      'nothing but thinking',
+      'parts of text and other parts',
+      completion({
+        content: [
+          THINKING,
+          { type: 'text', text: 'H' },
+          7,
+          null,
+          { type: 'reference', text: 'x' },
+          { type: 'text', text: 'i' },
+        ],
+      }),
+      { kind: 'answered', response: 'Hi' },
+    ],
+    [
+      'only thinking',
       completion({ content: [THINKING] }),
       failed('RESPONSE_INVALID', 'the model returned no text'),
     ],
@@ -507,7 +578,7 @@ describe('an answer in one piece', () => {
     })
   })
 
-  it('that is cut, on a connection that says no length, is tried again', async () => {
+  it('that is cut, without a length, is retried', async () => {
     const { outcome } = await outcomeOf((response) => {
       response.useChunkedEncodingByDefault = false
       response.writeHead(200, { 'content-type': 'application/json', connection: 'close' })
@@ -518,33 +589,34 @@ describe('an answer in one piece', () => {
     )
   })
 
-  it('that is not JSON, or nothing, has failed', async () => {
+  it('that is empty or not JSON fails', async () => {
     const html = await outcomeOf(
       (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
       {
         stream: false,
       },
     )
-    expect(html.outcome).toEqual(failed('RESPONSE_INVALID', "the model server's response is not valid JSON"))
-    expect((await outcomeOf((response) => response.writeHead(204).end())).outcome).toEqual(failed('RESPONSE_INVALID', "the model server's response is not valid JSON")) // prettier-ignore
+    expect(html.outcome).toEqual(
+      failed('RESPONSE_INVALID', "the model server's response is not valid JSON"),
+    )
+    expect((await outcomeOf((response) => response.writeHead(204).end())).outcome).toEqual(
+      failed('RESPONSE_INVALID', "the model server's response is not valid JSON"),
+    )
   })
 })
 
-describe('a refusal', () => {
+describe('an error response', () => {
   const refusal = (status: number, body: unknown = { error: { message: `no: ${status}` } }) =>
     outcomeOf((response) => json(response, body, status), {
       apiKey: KEY,
       headers: { 'X-Key': 'another-secret' },
     })
 
-  it.each([408, 409, 425, 429, 500, 502, 503, 529])(
-    'of %d is tried again, once more by the service alone',
-    async (status) => {
-      expect((await refusal(status)).outcome).toEqual(
-        failed('RUNTIME_ERROR', `the request to the model failed: ${status} no: ${status}`, true),
-      )
-    },
-  )
+  it.each([408, 409, 425, 429, 500, 502, 503, 529])('of %d is retried', async (status) => {
+    expect((await refusal(status)).outcome).toEqual(
+      failed('RUNTIME_ERROR', `the request to the model failed: ${status} no: ${status}`, true),
+    )
+  })
 
   it.each([302, 400, 401, 403, 404, 413, 422])('of %d is final', async (status) => {
     expect((await refusal(status)).outcome).toEqual(
@@ -555,7 +627,7 @@ describe('a refusal', () => {
   it.each([
     ['20', 20_000],
     ['soon', undefined],
-  ])('that says Retry-After: %s is tried again no sooner', async (after, retryInMs) => {
+  ])('with Retry-After: %s delays the retry', async (after, retryInMs) => {
     const { outcome } = await outcomeOf((response) =>
       response.writeHead(429, { 'retry-after': after }).end('{}'),
     )
@@ -565,7 +637,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('is asked for once', async () => {
+  it('is not retried by the SDK', async () => {
     const { baseUrl, requests } = await server({
       busy: (response) => response.writeHead(503, { 'x-should-retry': 'true' }).end(),
     })
@@ -574,7 +646,7 @@ describe('a refusal', () => {
     expect(requests.length).toBe(1)
   })
 
-  it('is told in few words, and in none that are secret or cannot be stored', async () => {
+  it('is reported without secrets and characters that stores refuse, and shortened', async () => {
     const told = await refusal(401, {
       error: { message: `Incorrect API key: ${KEY} (another-secret)\0\n${'y'.repeat(1_000)}` },
     })
@@ -597,33 +669,40 @@ describe('a refusal', () => {
   })
 })
 
-describe('a run ends', () => {
+describe('a run', () => {
   const stuck = async () =>
     server({
       stuck: (response) => void response.writeHead(200).write(chunk({ content: 'H' })),
       silent: () => undefined,
     })
 
-  it.each(['stuck', 'silent'])('with its signal, and its connection too (%s)', async (model) => {
-    const chat = await stuck()
-    const agent = await running({ baseUrl: chat.baseUrl, model })
-    const aborter = new AbortController()
-    const run = agent.run(aRunRequest(), aborter.signal)
-    await eventually('the request', () => chat.requests.length === 1)
-    aborter.abort()
-    expect(await run).toEqual(
-      failed('RUNTIME_TIMEOUT', 'the runtime did not answer: the caller aborted the request', true),
-    )
-    expect(await agent.run(aRunRequest(), aborter.signal)).toMatchObject({ kind: 'failed' })
-    expect(chat.requests.length).toBe(1)
-    let open = 1
-    await eventually(
-      'the connection ends',
-      () => (void chat.openConnections().then((count) => (open = count)), open === 0),
-    )
-  })
+  it.each(['stuck', 'silent'])(
+    'ends with its signal, and closes its connection (%s)',
+    async (model) => {
+      const chat = await stuck()
+      const agent = await running({ baseUrl: chat.baseUrl, model })
+      const aborter = new AbortController()
+      const run = agent.run(aRunRequest(), aborter.signal)
+      await eventually('the request', () => chat.requests.length === 1)
+      aborter.abort()
+      expect(await run).toEqual(
+        failed(
+          'RUNTIME_TIMEOUT',
+          'the runtime did not answer: the caller aborted the request',
+          true,
+        ),
+      )
+      expect(await agent.run(aRunRequest(), aborter.signal)).toMatchObject({ kind: 'failed' })
+      expect(chat.requests.length).toBe(1)
+      let open = 1
+      await eventually(
+        'the connection ends',
+        () => (void chat.openConnections().then((count) => (open = count)), open === 0),
+      )
+    },
+  )
 
-  it.each(['stuck', 'silent'])('with the agent’s time-out (%s)', async (model) => {
+  it.each(['stuck', 'silent'])('ends at the agent’s timeout (%s)', async (model) => {
     const chat = await stuck()
     const agent = await running({ baseUrl: chat.baseUrl, model, timeoutMs: 50 })
     expect(await agent.run(aRunRequest(), never)).toEqual(
@@ -635,7 +714,7 @@ describe('a run ends', () => {
     )
   })
 
-  it('with its agent: stop leaves nothing under way', async () => {
+  it('ends when its agent stops', async () => {
     const chat = await stuck()
     const agent = await running({ baseUrl: chat.baseUrl, model: 'stuck' })
     const runs = Promise.all([agent.run(aRunRequest(), never), agent.run(aRunRequest(), never)])
@@ -644,7 +723,7 @@ describe('a run ends', () => {
     expect(await runs).toMatchObject([{ kind: 'failed' }, { kind: 'failed' }])
   })
 
-  it('when there is no server, to be tried again', async () => {
+  it('is retried when the server is down', async () => {
     const chat = await chatServer()
     await chat.close()
     const agent = await running({ baseUrl: chat.baseUrl })
@@ -654,8 +733,8 @@ describe('a run ends', () => {
   })
 })
 
-describe('where requests go (row S)', () => {
-  it('is vetted with the options', async () => {
+describe('the agent’s baseUrl (row S)', () => {
+  it('is checked with the options', async () => {
     const kind = await runtime({
       policy: {},
       answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] },
@@ -676,7 +755,7 @@ describe('where requests go (row S)', () => {
     expect((await kind.parseOptions({}))._unsafeUnwrapErr()).toBe('baseUrl must be a string')
   })
 
-  it('is vetted again at the start, and at every dial', async () => {
+  it('is checked again at the start and at every dial', async () => {
     const inside = await rawServer((socket) => socket.write(http('200 OK', '{}')))
     closing.push(inside.close)
     const answers = { 'rebinding.test': ['127.0.0.1'] }
@@ -706,8 +785,8 @@ describe('where requests go (row S)', () => {
   })
 })
 
-describe('health', () => {
-  it('is good when the server answers anything but a failure of its own', async () => {
+describe('the health check', () => {
+  it('passes for any status below 500', async () => {
     const chat = await server()
     const agent = await running({ baseUrl: `${chat.baseUrl}//`, apiKey: KEY })
     expect(await agent.health(never)).toEqual({ ok: true })
@@ -726,7 +805,7 @@ describe('health', () => {
     expect(await gone.health(never)).toEqual({ ok: false, detail: 'no connection (ECONNREFUSED)' })
   })
 
-  it('is good of one that is busy with a run and says nothing else meanwhile', async () => {
+  it('passes while the server is busy with a run', async () => {
     const silent = await rawServer((socket) => void socket)
     closing.push(silent.close)
     const agent = await running({ baseUrl: silent.url })
@@ -737,7 +816,7 @@ describe('health', () => {
     await run
   })
 
-  it('is bad of one that has nothing to do and says nothing in time, and of one that is busy and is not there', async () => {
+  it('fails for an idle server without a response and a busy one that is down', async () => {
     let fault = new Fault('timeout', 'no complete response')
     const fetch = (url: unknown, { signal }: RequestInit = {}): Promise<Response> =>
       String(url).endsWith('/models')

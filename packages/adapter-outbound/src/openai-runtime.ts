@@ -38,8 +38,8 @@ const DEFAULT_HISTORY_LENGTH = 32 * 1024
 /**
  * Runs agents on an OpenAI-compatible chat endpoint, such as Ollama, vLLM, LiteLLM or OpenAI.
  *
- * Each run sends one `POST {baseUrl}/chat/completions` with the system prompt, the session's history
- * and the message. The options are `OpenaiOptions`. `apiKey` and `headers` are secret.
+ * Each run sends one `POST {baseUrl}/chat/completions` with the system prompt, the session's
+ * history and the message. The options are `OpenaiOptions`. `apiKey` and `headers` are secret.
  */
 export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
   const settings: Settings = { maxAnswerLength: MAX_ANSWER_LENGTH, ...options }

@@ -55,10 +55,10 @@ const post = (
   })
 
 const blocked = { kind: 'unreachable', error: 'address_blocked' }
-/** `http:` to public addresses: nothing but the guard stands between these tests and their listener. */
+/** Allows `http:`, so that only the address check protects the tests' listener. */
 const strict: AddressPolicy = { allowHttp: true }
 
-describe('addresses (row S): no connection is ever made to', () => {
+describe('a request (row S) never connects to', () => {
   const literals = [
     '127.0.0.1',
     '127.1',
@@ -93,7 +93,7 @@ describe('addresses (row S): no connection is ever made to', () => {
     ['::1'],
     ['::ffff:127.0.0.1'.replace('127.0.0.1', '7f00:1')],
     ['127.0.0.1', '::1'],
-  ])('a name that leads to %s', async (...addresses) => {
+  ])('a name that resolves to %s', async (...addresses) => {
     const server = await receiver()
     const { sender } = await outbound({ policy: strict, answers: { 'inside.test': addresses } })
     expect(await post(sender, `http://inside.test:${server.port}/`)).toMatchObject(blocked)
@@ -108,7 +108,7 @@ describe('addresses (row S): no connection is ever made to', () => {
   })
 
   it.each([[['127.0.0.1', '127.0.0.2']], [['127.0.0.2', '127.0.0.1']], [['127.0.0.1', '::1']]])(
-    'a name with one forbidden address among good ones: %j',
+    'a name with one forbidden address among allowed ones: %j',
     async (addresses) => {
       const server = await receiver()
       const policy = { allowHttp: true, allowedCidrs: ['127.0.0.1/32'] }
@@ -124,7 +124,7 @@ describe('addresses (row S): no connection is ever made to', () => {
     },
   )
 
-  it('a name that was public when it was vetted and is not when it is dialled (DNS rebinding)', async () => {
+  it('a name that is public at the check and private at the dial (DNS rebinding)', async () => {
     const server = await receiver()
     const answers = { 'rebinding.test': ['93.184.215.14'] }
     const { sender } = await outbound({ policy: strict, answers })
@@ -135,7 +135,7 @@ describe('addresses (row S): no connection is ever made to', () => {
     expect(server.connections).toBe(0)
   })
 
-  it('a name that answers otherwise at the second dial', async () => {
+  it('a name that moves to a forbidden address before the second dial', async () => {
     const server = await receiver((socket) => socket.end(http('200 OK', 'ok', 'connection: close')))
     const answers = { 'rebinding.test': ['127.0.0.1'] }
     const { sender } = await outbound({
@@ -149,7 +149,7 @@ describe('addresses (row S): no connection is ever made to', () => {
     expect(server.connections).toBe(1)
   })
 
-  it('what a redirect points to', async () => {
+  it('the target of a redirect', async () => {
     const inside = await receiver()
     const server = await receiver((socket) =>
       socket.write(http('307 Temporary Redirect', '', `location: ${inside.url}`)),
@@ -159,7 +159,7 @@ describe('addresses (row S): no connection is ever made to', () => {
     expect(inside.connections).toBe(0)
   })
 
-  it('a URL that today’s rules refuse, though it was registered under others', async () => {
+  it('a URL that the current policy rejects', async () => {
     const server = await receiver()
     const { sender } = await outbound({ policy: { allowedCidrs: ['10.0.0.0/8'] } })
     expect(await post(sender, `http://name.test:${server.port}/`)).toEqual({
@@ -169,7 +169,7 @@ describe('addresses (row S): no connection is ever made to', () => {
   })
 })
 
-describe('vetting a URL', () => {
+describe('vet', () => {
   const policy: AddressPolicy = { allowedCidrs: ['10.1.0.0/16'] }
   it.each([
     ['127.0.0.1'],
@@ -183,7 +183,7 @@ describe('vetting a URL', () => {
     ['2002:a00:1::'],
     ['0:0:0:0:0:ffff:a00:1'],
     ['0:0:0:0:0:0:7f00:1'],
-  ])('refuses a name that leads to %s, alone or among others', async (address) => {
+  ])('rejects a name that resolves to %s, alone or among others', async (address) => {
     const { sender } = await outbound({
       policy,
       answers: { 'inside.test': [address], 'mixed.test': ['1.1.1.1', address, '2606:4700::1111'] },
@@ -195,7 +195,7 @@ describe('vetting a URL', () => {
     }
   })
 
-  it('takes names that lead to public or listed addresses, and those that do not resolve yet', async () => {
+  it('accepts names that resolve to public or listed addresses, or not at all', async () => {
     const { sender } = await outbound({
       policy,
       answers: {
@@ -208,7 +208,7 @@ describe('vetting a URL', () => {
       expect((await sender.vet(`https://${name}/`)).isOk()).toBe(true)
   })
 
-  it('asks no name server about a URL that is refused as text, or has an address in it', async () => {
+  it('queries no name server for a rejected URL or an IP literal', async () => {
     const { sender, dns } = await outbound({ policy })
     expect((await sender.vet('http://name.test/'))._unsafeUnwrapErr()).toBe('must use https')
     expect((await sender.vet('https://10.0.0.1/'))._unsafeUnwrapErr()).toBe(
@@ -220,7 +220,7 @@ describe('vetting a URL', () => {
 })
 
 describe('connections', () => {
-  it('are kept and used again', async () => {
+  it('are reused', async () => {
     const server = await receiver()
     const { sender } = await outbound({ connectionsPerOrigin: 1 })
     for (let i = 0; i < 5; i++)
@@ -228,7 +228,7 @@ describe('connections', () => {
     expect(server.connections).toBe(1)
   })
 
-  it('to one origin are at most as many as allowed; the other requests wait their turn', async () => {
+  it('to one origin are limited, and other requests wait', async () => {
     const server = await receiver()
     const { sender } = await outbound({ connectionsPerOrigin: 3 })
     const outcomes = await Promise.all(Array.from({ length: 30 }, () => post(sender, server.url)))
@@ -236,7 +236,7 @@ describe('connections', () => {
     expect(server.connections).toBe(3)
   })
 
-  it('are as many as are asked for unless told otherwise: what one agent waits for keeps nobody else waiting', async () => {
+  it('are unlimited by default, so that long requests do not block others', async () => {
     let held = 0
     const server = await receiver((socket) => ++held > 300 && socket.write(http('200 OK', 'ok')))
     const { sender } = await outbound()
@@ -250,16 +250,14 @@ describe('connections', () => {
     await Promise.all(waiting)
   })
 
-  it('of the longest unused origin are closed when there are too many origins, and never those in use', async () => {
-    // Or they would soon be closed anyway.
+  it('of the least recently used idle origin close beyond maxOrigins', async () => {
+    // A long keep-alive, so that connections do not close for another reason.
     const lasting = () =>
       receiver((socket) => socket.write(http('200 OK', '', 'keep-alive: timeout=60')))
-    const [first, second, third, busy] = [
-      await lasting(),
-      await lasting(),
-      await lasting(),
-      await receiver((socket) => void socket),
-    ]
+    const first = await lasting()
+    const second = await lasting()
+    const third = await lasting()
+    const busy = await receiver((socket) => void socket)
     const { sender } = await outbound({ maxOrigins: 3 })
     const aborter = new AbortController()
     const held = post(sender, busy.url, { signal: aborter.signal })
@@ -274,7 +272,7 @@ describe('connections', () => {
     expect(await held).toMatchObject({ error: 'timeout', detail: 'the caller aborted the request' })
   })
 
-  it('survive a request that ended while it waited for one', async () => {
+  it('survive a request that is aborted while it waits', async () => {
     const answers: (() => void)[] = []
     const server = await receiver((socket) =>
       answers.push(() => socket.write(http('200 OK', 'ok'))),
@@ -296,7 +294,7 @@ describe('connections', () => {
     expect(server.requests.join()).not.toContain('given up')
   })
 
-  it('that the receiver closes after each answer are made anew for the requests that wait', async () => {
+  it('that the receiver closes are replaced for waiting requests', async () => {
     const server = await receiver((socket) => socket.end(http('200 OK', 'ok', 'connection: close')))
     const { sender } = await outbound({ connectionsPerOrigin: 1 })
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => post(sender, server.url)))
@@ -306,7 +304,7 @@ describe('connections', () => {
     expect([server.requests.length, server.connections]).toEqual([5, 5])
   })
 
-  it('that are refused leave the requests that wait behind them no worse than refused', async () => {
+  it('that are refused fail the waiting requests in the same way', async () => {
     const server = await receiver()
     await server.close()
     closing.splice(0, 1)
@@ -321,7 +319,7 @@ describe('connections', () => {
     )
   })
 
-  it('go to the next address of a name when one refuses', async () => {
+  it('use the next address of a name when one refuses', async () => {
     const server = await receiver()
     const { sender } = await outbound({ answers: { 'two.test': ['127.0.0.1', '::1'] } })
     expect(await post(sender, `http://localhost:${server.port}/`)).toMatchObject({
@@ -331,8 +329,8 @@ describe('connections', () => {
   })
 })
 
-describe('names that hang', () => {
-  it('end with the deadline, and delay no other name', async () => {
+describe('names', () => {
+  it('that hang end at the deadline and do not delay other names', async () => {
     const server = await receiver()
     const { sender, dns } = await outbound({
       answers: { 'hanging.test': 'silent', 'good.test': ['127.0.0.1'] },
@@ -356,7 +354,7 @@ describe('names that hang', () => {
       })
   })
 
-  it('end with the connection’s time-out when that is shorter', async () => {
+  it('that hang end at the connect timeout if it is shorter', async () => {
     const { sender } = await outbound({
       connectTimeoutMs: 100,
       answers: { 'hanging.test': 'silent' },
@@ -367,7 +365,7 @@ describe('names that hang', () => {
     })
   })
 
-  it('that do not exist are a dns outcome', async () => {
+  it('that do not exist fail as dns', async () => {
     const { sender } = await outbound()
     expect(await post(sender, 'http://gone.test/')).toEqual({
       kind: 'unreachable',
@@ -378,7 +376,7 @@ describe('names that hang', () => {
 })
 
 describe('ending', () => {
-  it('a request by its signal ends its connection', async () => {
+  it('a request by its signal closes its connection', async () => {
     const server = await receiver((socket) => void socket)
     const { sender } = await outbound()
     const aborter = new AbortController()
@@ -393,7 +391,7 @@ describe('ending', () => {
     expect(server.connections).toBe(1)
   })
 
-  it('close settles what is under way at every stage, and refuses what comes later', async () => {
+  it('the client settles requests at every stage and rejects later ones', async () => {
     const silent = await receiver((socket) => void socket)
     const { sender, dns } = await outbound({
       connectionsPerOrigin: 1,

@@ -29,9 +29,9 @@ export type OutboundHttp = {
 export type OutboundOptions = {
   readonly guard: AddressGuard
   /**
-   * Connections to one origin. More requests wait, and their deadlines run. The default is no limit:
-   * deliveries and the `concurrency` of agents are already limited, and a lower limit would let one
-   * agent's long requests block other agents on the same host.
+   * Connections to one origin. More requests wait, and their deadlines run. The default is no
+   * limit: deliveries and the `concurrency` of agents are already limited, and a lower limit would
+   * let one agent's long requests block other agents on the same host.
    */
   readonly connectionsPerOrigin?: number
   /** How many origins keep idle connections. */

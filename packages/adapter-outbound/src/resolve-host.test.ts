@@ -15,7 +15,7 @@ async function resolving(answers: Parameters<typeof dnsServer>[0]) {
 }
 
 describe('names', () => {
-  it('resolve to all their addresses, IPv4 first', async () => {
+  it('resolve to all addresses, IPv4 first', async () => {
     const { resolve } = await resolving({
       'both.test': ['2606:4700::1111', '1.1.1.1', '1.0.0.1'],
       'six.test': ['2606:4700::1111'],
@@ -24,7 +24,7 @@ describe('names', () => {
     expect(await resolve('six.test', never)).toEqual(['2606:4700::1111'])
   })
 
-  it('are asked for again each time', async () => {
+  it('are resolved again each time', async () => {
     const answers = { 'moving.test': ['1.1.1.1'] }
     const { resolve } = await resolving(answers)
     expect(await resolve('moving.test', never)).toEqual(['1.1.1.1'])
@@ -32,7 +32,7 @@ describe('names', () => {
     expect(await resolve('moving.test', never)).toEqual(['127.0.0.1'])
   })
 
-  it('that do not exist or have no address are a dns fault', async () => {
+  it('that do not exist or have no address fail as dns', async () => {
     const { resolve } = await resolving({ 'empty.test': [] })
     const gone = { error: 'dns', detail: 'the name does not resolve (ENOTFOUND)' }
     await expect(resolve('gone.test', never)).rejects.toMatchObject({ outcome: gone })
@@ -41,7 +41,7 @@ describe('names', () => {
     })
   })
 
-  it('are followed through aliases, and asked for again over TCP when the answer is too long for UDP', async () => {
+  it('resolve through aliases, and over TCP when the response is too long for UDP', async () => {
     const many = Array.from({ length: 300 }, (_, n) => `11.0.${n >> 8}.${n & 255}`)
     const { resolve } = await resolving({
       'alias.test': { via: ['middle.test', 'end.test'], addresses: ['10.0.0.1', 'fd00::1'] },
@@ -51,7 +51,7 @@ describe('names', () => {
     expect(await resolve('long.test', never)).toEqual([...many, '10.0.0.1'])
   })
 
-  it('are given up when the signal says so, with its reason', async () => {
+  it('fail with the signal’s reason when it aborts', async () => {
     const { dns, resolve } = await resolving({ 'hanging.test': 'silent' })
     const aborter = new AbortController()
     const given = resolve('hanging.test', aborter.signal)
@@ -64,7 +64,7 @@ describe('names', () => {
   })
 
   it.each(['localhost', 'LOCALHOST', 'localhost.', 'app.localhost', 'a.b.localhost.'])(
-    '%s is loopback, whatever a name server says (RFC 6761)',
+    '%s is loopback and not queried (RFC 6761)',
     async (name) => {
       const { dns, resolve } = await resolving({
         localhost: ['1.1.1.1'],
@@ -75,7 +75,7 @@ describe('names', () => {
     },
   )
 
-  it('need name servers that are addresses', () => {
+  it('need name servers that are IP addresses', () => {
     expect(() => hostResolver({ servers: ['dns.example'] })).toThrow('dns.example')
   })
 })

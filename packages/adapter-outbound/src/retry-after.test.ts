@@ -10,7 +10,7 @@ describe('Retry-After (RFC 9110 §10.2.3)', () => {
     ['120', 120_000],
     ['0007', 7_000],
     ['Tue, 01 Jan 2030 00:01:00 GMT', 60_000],
-    ['Tue, 01 Jan 2030 00:00:60 GMT', 60_000], // a leap second
+    ['Tue, 01 Jan 2030 00:00:60 GMT', 60_000], // A leap second.
     ['Tuesday, 01-Jan-30 00:01:00 GMT', 60_000],
     ['Tue Jan  1 00:01:00 2030', 60_000],
     ['Thu Jan 10 00:00:00 2030', 9 * 24 * 3_600_000],
@@ -20,14 +20,14 @@ describe('Retry-After (RFC 9110 §10.2.3)', () => {
     'Sun, 06 Nov 1994 08:49:37 GMT',
     'Sunday, 06-Nov-94 08:49:37 GMT',
     'Sun Nov  6 08:49:37 1994',
-  ])('%j is past, so it is now', (value) => expect(parseRetryAfter(value, now)).toBe(0))
+  ])('%j is in the past and means 0 ms', (value) => expect(parseRetryAfter(value, now)).toBe(0))
 
   it.each(['99999999999', '9'.repeat(400), 'Tue, 01 Jan 9999 00:00:00 GMT'])(
-    '%s is cut to a year',
+    '%s is limited to a year',
     (value) => expect(parseRetryAfter(value, now)).toBe(YEAR_MS),
   )
 
-  it('reads two digits of a year as the nearest one that is not 50 years ahead', () => {
+  it('reads a two-digit year as at most 50 years ahead', () => {
     expect(parseRetryAfter('Wednesday, 01-Jan-80 00:00:00 GMT', now)).toBe(YEAR_MS)
     expect(parseRetryAfter('Thursday, 01-Jan-81 00:00:00 GMT', now)).toBe(0)
   })
@@ -55,7 +55,7 @@ describe('Retry-After (RFC 9110 §10.2.3)', () => {
     'Tue, 01 Foo 2030 00:01:00 GMT',
     '120, 120',
   ]
-  it.each([...nonsense, ...impossible, undefined, ['1', '2']])('%j means nothing', (value) =>
+  it.each([...nonsense, ...impossible, undefined, ['1', '2']])('%j is ignored', (value) =>
     expect(parseRetryAfter(value, now)).toBeUndefined(),
   )
 })

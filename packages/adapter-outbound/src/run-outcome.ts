@@ -1,4 +1,9 @@
-import { failedRun, isJsonObject, type Json, type RunOutcome } from '@org/agent-messaging-core/runtime'
+import {
+  failedRun,
+  isJsonObject,
+  type Json,
+  type RunOutcome,
+} from '@org/agent-messaging-core/runtime'
 import type { Unreachable } from './fault.js'
 import type { HttpOutcome, HttpResponse } from './response.js'
 import { parseRetryAfter } from './retry-after.js'
@@ -50,7 +55,7 @@ function answered(response: HttpResponse): RunOutcome {
   if (json === undefined && !hasFraming(response))
     return failedRun(
       'RUNTIME_ERROR',
-      "the runtime's answer is incomplete JSON without a Content-Length, so it may be cut off",
+      "the runtime's answer is incomplete JSON without a Content-Length, so it can be cut off",
       true,
     )
   return isJsonObject(json) && typeof json['response'] === 'string'

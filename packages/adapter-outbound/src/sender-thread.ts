@@ -21,7 +21,9 @@ export type ThreadData = {
   readonly addresses: AddressPolicy
   readonly outbound: Omit<OutboundOptions, 'guard'>
 }
-/** A message to the thread: all orders of one event loop turn, by number. `close` is the last one. */
+/**
+ * A message to the thread: all orders of one event loop turn, by number. `close` is the last one.
+ */
 export type ThreadRequest = readonly (readonly [number, AttemptOrder])[] | 'close'
 /** A message from the thread: all results of one event loop turn. */
 type ThreadResponse = readonly (readonly [number, MadeAttempt])[]
@@ -103,8 +105,8 @@ export class SenderThread {
   }
 
   /**
-   * An attempt ends within its lease. The thread hangs if its oldest attempt is overdue at two checks
-   * in a row. One check is not enough, because this process could have slept.
+   * An attempt ends within its lease. The thread hangs if its oldest attempt is overdue at two
+   * checks in a row. One check is not enough, because this process could have slept.
    */
   #checkLeases(): void {
     const [oldest] = this.#pending

@@ -5,8 +5,8 @@ import type { Flow, Head, ResponseHandler } from './response.js'
 
 export type StreamRequest = HttpRequest & {
   /**
-   * Replaces `maxBodyBytes` for a 200 of type `text/event-stream`. A reader of such a response needs
-   * to hold only one event at a time.
+   * Replaces `maxBodyBytes` for a 200 of type `text/event-stream`. A reader of such a response
+   * needs to hold only one event at a time.
    */
   readonly maxEventStreamBytes?: number
   /**
@@ -16,7 +16,9 @@ export type StreamRequest = HttpRequest & {
   readonly idleMs: number
 }
 
-/** If the response breaks off, `body` fails with a `Fault` or the reason of the request's signal. */
+/**
+ * If the response breaks off, `body` fails with a `Fault` or the reason of the request's signal.
+ */
 export type HttpStream = Head & {
   readonly kind: 'stream'
   readonly body: ReadableStream<Uint8Array>

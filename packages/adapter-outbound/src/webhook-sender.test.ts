@@ -41,14 +41,14 @@ type Sent = { headers?: Record<string, string>; body?: string; deadlineMs?: numb
 const deliver = (url: string, { headers = {}, body = '{}', deadlineMs = 5_000 }: Sent = {}) =>
   newSender().send({ url, headers, body, deadlineMs })
 
-/** What a receiver that answers with exactly this text leads to. */
+/** The outcome for a receiver that sends exactly this text. */
 async function outcomeOf(answer: string) {
   const server = await receiver((socket) => socket.write(answer))
   return deliver(server.url)
 }
 
 describe('a webhook request', () => {
-  it('is one POST of exactly the given characters, with the given headers', async () => {
+  it('is one POST with exactly the given body and headers', async () => {
     const server = await receiver((socket) => socket.write(http('204 No Content')))
     const body = '{"text":"Zoë ≠ 🎈 \\u0000","a" : 1}'
     await deliver(`${server.url}?x=%20y`, {
@@ -69,7 +69,7 @@ describe('a webhook request', () => {
     expect(server.requests.length).toBe(1)
   })
 
-  it('carries every header that a customer may choose', async () => {
+  it('carries every header that a customer can choose', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK')))
     const names = [..."!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"].map(
       (c) => `${c}-${c.toLowerCase()}`,
@@ -92,7 +92,7 @@ describe('a webhook request', () => {
       expect(server.requests[0]).toContain(`\r\n${name}: ${value}\r\n`)
   })
 
-  it('verifies with @octokit/webhooks-methods and standardwebhooks as it arrives', async () => {
+  it('verifies with @octokit/webhooks-methods and standardwebhooks', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK')))
     const { crypto } = nodePlatform({ masterKey: new Uint8Array(32) })
     const secret = newSecret(crypto.randomBytes)
@@ -137,21 +137,18 @@ describe('a webhook request', () => {
     ['a hop-by-hop header', { 'transfer-encoding': 'chunked' }],
     ['a wrong content-length', { 'content-length': '1' }],
     ['expect', { expect: '100-continue' }],
-  ])(
-    'that has %s is an outcome, and nothing is sent',
-    async (_what, headers: Record<string, string>) => {
-      const server = await receiver((socket) => socket.write(http('200 OK')))
-      expect(await deliver(server.url, { headers })).toMatchObject({
-        kind: 'unreachable',
-        error: 'protocol',
-      })
-      expect(server.requests).toEqual([])
-      expect(await deliver(server.url)).toMatchObject({ kind: 'accepted' })
-    },
-  )
+  ])('with %s fails without being sent', async (_what, headers: Record<string, string>) => {
+    const server = await receiver((socket) => socket.write(http('200 OK')))
+    expect(await deliver(server.url, { headers })).toMatchObject({
+      kind: 'unreachable',
+      error: 'protocol',
+    })
+    expect(server.requests).toEqual([])
+    expect(await deliver(server.url)).toMatchObject({ kind: 'accepted' })
+  })
 })
 
-describe('an answer (row R)', () => {
+describe('a response (row R)', () => {
   it.each(['200 OK', '201 Created', '202 Accepted', '204 No Content', '299 Whatever'])(
     'of %s is accepted',
     async (status) => {
@@ -183,7 +180,7 @@ describe('an answer (row R)', () => {
   })
 
   it.each([301, 302, 303, 307, 308])(
-    'of %d is refused, and its location never asked',
+    'of %d is refused, and its location is not followed',
     async (statusCode) => {
       const elsewhere = await receiver((socket) => socket.write(http('200 OK')))
       expect(
@@ -193,24 +190,29 @@ describe('an answer (row R)', () => {
     },
   )
 
-  it.each([429, 503, 301])('of %d tells when to come again, in each form', async (status) => {
-    const retryAfter = async (value: string) =>
-      outcomeOf(http(`${status} Later`, '', `retry-after: ${value}`))
-    expect(await retryAfter('7')).toMatchObject({ kind: 'refused', retryAfterMs: 7_000 })
-    expect(await retryAfter('Tue, 01 Jan 2030 00:01:00 GMT')).toMatchObject({
-      retryAfterMs: 60_000,
-    })
-    expect(await retryAfter('Tuesday, 01-Jan-30 00:01:00 GMT')).toMatchObject({
-      retryAfterMs: 60_000,
-    })
-    expect(await retryAfter('Tue Jan  1 00:01:00 2030')).toMatchObject({ retryAfterMs: 60_000 })
-    expect(await retryAfter('Mon, 31 Dec 2029 00:00:00 GMT')).toMatchObject({ retryAfterMs: 0 })
-    expect(await retryAfter('9'.repeat(100))).toMatchObject({ retryAfterMs: 366 * 24 * 3_600_000 })
-    expect(await retryAfter('soon')).not.toHaveProperty('retryAfterMs')
-    expect(await retryAfter('1\r\nretry-after: 2')).not.toHaveProperty('retryAfterMs')
-  })
+  it.each([429, 503, 301])(
+    'of %d with Retry-After delays the retry, in each format',
+    async (status) => {
+      const retryAfter = async (value: string) =>
+        outcomeOf(http(`${status} Later`, '', `retry-after: ${value}`))
+      expect(await retryAfter('7')).toMatchObject({ kind: 'refused', retryAfterMs: 7_000 })
+      expect(await retryAfter('Tue, 01 Jan 2030 00:01:00 GMT')).toMatchObject({
+        retryAfterMs: 60_000,
+      })
+      expect(await retryAfter('Tuesday, 01-Jan-30 00:01:00 GMT')).toMatchObject({
+        retryAfterMs: 60_000,
+      })
+      expect(await retryAfter('Tue Jan  1 00:01:00 2030')).toMatchObject({ retryAfterMs: 60_000 })
+      expect(await retryAfter('Mon, 31 Dec 2029 00:00:00 GMT')).toMatchObject({ retryAfterMs: 0 })
+      expect(await retryAfter('9'.repeat(100))).toMatchObject({
+        retryAfterMs: 366 * 24 * 3_600_000,
+      })
+      expect(await retryAfter('soon')).not.toHaveProperty('retryAfterMs')
+      expect(await retryAfter('1\r\nretry-after: 2')).not.toHaveProperty('retryAfterMs')
+    },
+  )
 
-  it('keeps its body as text that every store takes', async () => {
+  it('keeps its body as text that every store accepts', async () => {
     const body = Buffer.concat([Buffer.from('Zoë 🎈 a\0b '), Buffer.from([0xff, 0xed, 0xa0, 0x80])])
     const server = await receiver((socket) => {
       socket.write(`HTTP/1.1 500 Oops\r\ncontent-length: ${body.length}\r\n\r\n`)
@@ -221,7 +223,7 @@ describe('an answer (row R)', () => {
     })
   })
 
-  it('keeps 16 KiB of its body, and the connection when that is all of it', async () => {
+  it('keeps 16 KiB of its body, and its connection if the body is not longer', async () => {
     const server = await receiver((socket) => socket.write(http('200 OK', 'x'.repeat(16 * 1024))))
     const sender = newSender()
     for (let i = 0; i < 2; i++) {
@@ -236,7 +238,7 @@ describe('an answer (row R)', () => {
     expect(server.connections).toBe(1)
   })
 
-  it('with an endless body is taken as it began, and the rest is not read', async () => {
+  it('with an endless body is cut and not read further', async () => {
     let sent = 0
     const server = await receiver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
@@ -256,7 +258,7 @@ describe('an answer (row R)', () => {
     expect(server.connections).toBe(1)
   })
 
-  it('that is a gzip bomb stays compressed; none was asked for', async () => {
+  it('with a gzip bomb is not decompressed', async () => {
     const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024))
     const server = await receiver((socket) => {
       socket.write(
@@ -275,7 +277,7 @@ describe('an answer (row R)', () => {
     expect(server.requests[0]).not.toMatch(/accept-encoding/i)
   })
 
-  it('after interim ones counts', async () => {
+  it('counts after interim responses', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'
     expect(await outcomeOf(early.repeat(3) + http('200 OK', 'ok'))).toMatchObject({
       kind: 'accepted',
@@ -284,7 +286,7 @@ describe('an answer (row R)', () => {
   })
 })
 
-describe('no answer (row R)', () => {
+describe('a request without a valid response (row R)', () => {
   const timeout = {
     kind: 'unreachable',
     error: 'timeout',
@@ -297,7 +299,7 @@ describe('no answer (row R)', () => {
   }
   const invalid = { kind: 'unreachable', error: 'protocol' }
 
-  it('from a receiver that never answers', async () => {
+  it('ends at the deadline for a silent receiver', async () => {
     const server = await receiver((socket) => void socket)
     expect(await deliver(server.url, { deadlineMs: 150 })).toEqual(timeout)
     await eventually('the connection ends', () => server.open.size === 0)
@@ -312,8 +314,8 @@ describe('no answer (row R)', () => {
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n',
       '1\r\na\r\n',
     ],
-    ['interim answers', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
-  ])('from a receiver that trickles %s', async (_what, begin, drop) => {
+    ['interim responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('ends at the deadline for a receiver that trickles %s', async (_what, begin, drop) => {
     const server = await receiver((socket) => {
       socket.write(begin)
       const trickle = setInterval(() => socket.write(drop), 10)
@@ -337,16 +339,21 @@ describe('no answer (row R)', () => {
       'within its last chunks',
       'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal',
     ],
-    ['after an interim answer', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
-  ])('from a receiver that breaks or closes the connection %s', async (_when, begin) => {
-    const breaking = await receiver((socket) => socket.write(begin, () => socket.resetAndDestroy()))
-    expect(await deliver(breaking.url)).toEqual(reset)
-    const ending = await receiver((socket) => socket.end(begin))
-    expect(await deliver(ending.url)).toEqual(reset)
-    expect([breaking.connections, ending.connections]).toEqual([1, 1])
-  })
+    ['after an interim response', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])(
+    'fails as reset when the receiver resets or closes the connection %s',
+    async (_when, begin) => {
+      const breaking = await receiver((socket) =>
+        socket.write(begin, () => socket.resetAndDestroy()),
+      )
+      expect(await deliver(breaking.url)).toEqual(reset)
+      const ending = await receiver((socket) => socket.end(begin))
+      expect(await deliver(ending.url)).toEqual(reset)
+      expect([breaking.connections, ending.connections]).toEqual([1, 1])
+    },
+  )
 
-  it('from a receiver with an endless head', async () => {
+  it('fails for an endless head', async () => {
     const server = await receiver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
       const more = () => {
@@ -362,7 +369,7 @@ describe('no answer (row R)', () => {
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
-  it('from a receiver that floods with interim answers', async () => {
+  it('fails for a flood of interim responses', async () => {
     const server = await receiver((socket) => {
       const more = () => {
         while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10)));
@@ -380,7 +387,7 @@ describe('no answer (row R)', () => {
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
     ],
     ['without them', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
-  ])('from a receiver that switches protocols, %s', async (_how, answer) => {
+  ])('fails for a switch of protocols %s', async (_how, answer) => {
     const server = await receiver((socket) => socket.write(answer))
     expect(await deliver(server.url)).toEqual({
       ...invalid,
@@ -390,19 +397,19 @@ describe('no answer (row R)', () => {
   })
 
   it.each([
-    ['100 Continue, which was not asked for', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['an unexpected 100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
     ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['HTTP/0.9', '<html>hello</html>'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['binary', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-    ['a status that is no number', 'HTTP/1.1 OK\r\n\r\n'],
-    ['a length that is no number', 'HTTP/1.1 200 OK\r\ncontent-length: ten\r\n\r\n0123456789'],
+    ['a status that is not a number', 'HTTP/1.1 OK\r\n\r\n'],
+    ['a length that is not a number', 'HTTP/1.1 200 OK\r\ncontent-length: ten\r\n\r\n0123456789'],
     [
-      'a chunk size that is no number',
+      'a chunk size that is not a number',
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n',
     ],
     ['a header with NUL', 'HTTP/1.1 200 OK\r\nx-a: a\0b\r\ncontent-length: 0\r\n\r\n'],
-  ])('in HTTP, but %s', async (_what, answer) => {
+  ])('fails for %s', async (_what, answer) => {
     const server = await receiver((socket) => socket.write(answer, 'latin1'))
     expect(await deliver(server.url)).toMatchObject(invalid)
     await eventually('the connection ends', () => server.open.size === 0)
@@ -414,11 +421,11 @@ describe('no answer (row R)', () => {
       'a length and chunks',
       'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
     ],
-  ])('whose end is certain, as it has %s', async (_what, answer) => {
+  ])('fails for an ambiguous response with %s', async (_what, answer) => {
     expect(await outcomeOf(answer)).toMatchObject({ kind: 'unreachable' })
   })
 
-  it('from a port where nobody listens', async () => {
+  it('fails as connect for a closed port', async () => {
     const server = await rawServer((socket) => void socket)
     await server.close()
     expect(await deliver(server.url)).toEqual({
@@ -428,7 +435,7 @@ describe('no answer (row R)', () => {
     })
   })
 
-  it('in time: what comes after the deadline is nobody’s', async () => {
+  it('ignores a response after the deadline', async () => {
     const sockets: Socket[] = []
     const server = await receiver((socket) => sockets.push(socket))
     const sender = newSender()
@@ -442,7 +449,7 @@ describe('no answer (row R)', () => {
     expect(await second).toMatchObject({ kind: 'refused', responseBody: 'second' })
   })
 
-  it('that was asked for: a second answer on the connection belongs to no later request', async () => {
+  it('ignores a second response on its connection', async () => {
     const server = await receiver((socket, request) =>
       socket.write(
         request.endsWith('first')

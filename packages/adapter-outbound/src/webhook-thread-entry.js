@@ -1,5 +1,5 @@
-// The entry of the thread that sends webhooks. It is plain JavaScript and imports packages by name, so
-// that Node can load it from `src` and from `dist`.
+// The entry of the thread that sends webhooks. It is plain JavaScript and imports packages by name,
+// so that Node can load it from `src` and from `dist`.
 import { parentPort, workerData } from 'node:worker_threads'
 import { attemptMaker } from '@org/agent-messaging-core/runtime'
 import { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'

@@ -42,10 +42,10 @@ const order = (url: string, n = 0): AttemptOrder => ({
   body: `{"n":${n}}`,
 })
 
-/** The thread that is started next. */
+/** The next thread that starts. */
 const nextThread = async (): Promise<Worker> => ((await once(process, 'worker')) as [Worker])[0]
 
-it('signs with the secret, sends, and tells what came of it and which headers it sent', async () => {
+it('the thread signs and sends a request and returns its outcome and headers', async () => {
   const server = await receiver(http('200 OK', 'taken'))
   const before = Date.now()
   const { startedAt, endedAt, requestHeaders = {}, outcome } = await scene().make(order(server.url))
@@ -55,7 +55,7 @@ it('signs with the secret, sends, and tells what came of it and which headers it
   expect(before <= startedAt && startedAt <= endedAt && endedAt <= Date.now()).toBe(true)
 })
 
-it('gives each of many at once its own answer', async () => {
+it('the thread returns each result to its own attempt', async () => {
   const server = await rawServer((socket, request) =>
     socket.write(http('200 OK', `answer to ${/"n":(\d+)/.exec(request)?.[1]}`)),
   )
@@ -69,7 +69,7 @@ it('gives each of many at once its own answer', async () => {
   )
 })
 
-it('keeps to the addresses, the deadline and the master key', async () => {
+it('the thread uses the address policy, the deadline and the master key', async () => {
   const silent = await receiver('')
   const impatient = { ...policy, deliver: { deadlineMs: 100 } }
   const errorOf = async (options: Partial<WebhookThreadOptions>) => {
@@ -81,7 +81,7 @@ it('keeps to the addresses, the deadline and the master key', async () => {
   expect(await errorOf({ masterKey: Buffer.alloc(32, 8) })).toBe('unsealable_secret')
 })
 
-it('makes what a thread that dies had under way unreachable, says why, and goes on with another', async () => {
+it('a crashed thread fails its attempts, reports the reason, and is replaced', async () => {
   const silent = await receiver('')
   const well = await receiver()
   const reasons: string[] = []
@@ -92,7 +92,7 @@ it('makes what a thread that dies had under way unreachable, says why, and goes 
   await eventually('the request arrives', () => silent.requests.length === 1)
   const arrived = Date.now()
   const worker = await starting
-  worker.emit('error', new Error('out of memory')) // as Node does of a thread that is
+  worker.emit('error', new Error('out of memory')) // As Node does when a thread runs out of memory.
   await worker.terminate()
   expect((await lost).outcome).toEqual({
     kind: 'unreachable',
@@ -105,11 +105,11 @@ it('makes what a thread that dies had under way unreachable, says why, and goes 
   expect((await thread.make(order(well.url))).outcome.kind).toBe('accepted')
 })
 
-/** A thread that is stuck, as this side sees it: what it says is not heard. */
+/** Makes a thread look stuck: its messages are ignored. */
 const stuck = async (starting: Promise<Worker>): Promise<void> =>
   void (await starting).removeAllListeners('message')
 
-it('gives up a thread that says nothing of an attempt after its lease, says so, and goes on with another', async () => {
+it('a thread without a result after the lease is terminated, reported, and replaced', async () => {
   const well = await receiver()
   const reasons: string[] = []
   const thread = scene({ onError: (reason) => reasons.push(reason) })
@@ -121,7 +121,7 @@ it('gives up a thread that says nothing of an attempt after its lease, says so, 
   expect((await thread.make(order(well.url))).outcome.kind).toBe('accepted')
 })
 
-it('leaves a thread alone that answers, however many leases have ended meanwhile', async () => {
+it('a thread that answers is kept, even when leases end', async () => {
   const silent = await receiver('')
   const reasons: string[] = []
   const thread = scene({ onError: (reason) => reasons.push(reason) })
@@ -135,7 +135,7 @@ it('leaves a thread alone that answers, however many leases have ended meanwhile
   expect(reasons).toEqual([])
 })
 
-it('ends what is under way when it is closed, and begins nothing more', async () => {
+it('close ends running attempts and rejects later ones', async () => {
   const silent = await receiver('')
   const reasons: string[] = []
   const thread = scene({ onError: (reason) => reasons.push(reason) })
@@ -154,18 +154,19 @@ it('ends what is under way when it is closed, and begins nothing more', async ()
   expect(reasons).toEqual([])
 })
 
-it('ends a thread that does not end by itself when it is closed', { timeout: 20_000 }, async () => {
+it('close terminates a thread that does not end', { timeout: 20_000 }, async () => {
   const silent = await receiver('')
   const thread = scene({ policy: { ...policy, deliver: { deadlineMs: 60_000 } } })
   const starting = nextThread()
   const cut = thread.make(order(silent.url))
   await eventually('the request arrives', () => silent.requests.length === 1)
-  Object.assign(await starting, { postMessage: () => undefined }) // what it is told from now on it does not hear
+  // The thread receives no more messages.
+  Object.assign(await starting, { postMessage: () => undefined })
   await thread.close()
   expect((await cut).outcome).toMatchObject({ kind: 'unreachable', error: 'interrupted' })
 })
 
-it('ends what was begun just before it is closed', async () => {
+it('close ends an attempt that started just before', async () => {
   const thread = scene()
   const begun = thread.make(order((await receiver()).url))
   await thread.close()
@@ -175,7 +176,7 @@ it('ends what was begun just before it is closed', async () => {
   })
 })
 
-it('is unreachable where no thread can start, and says why', async () => {
+it('an attempt is unreachable when no thread can start, and the reason is reported', async () => {
   const reasons: string[] = []
   const unsendable = { allowLoopback: true, toString: () => 'loopback' }
   const thread = scene({ addresses: unsendable, onError: (reason) => reasons.push(reason) })
@@ -184,18 +185,22 @@ it('is unreachable where no thread can start, and says why', async () => {
   expect(reasons).toEqual([expect.stringContaining('DataCloneError')])
 })
 
-it('takes of a webhook what the request is made of, whatever else a storage gives', async () => {
+it('the thread receives only the needed fields of a webhook', async () => {
   const server = await receiver()
   const { webhook, ...rest } = order(server.url)
   const entity = { ...webhook, save: () => undefined }
   expect((await scene().make({ ...rest, webhook: entity })).outcome.kind).toBe('accepted')
 })
 
-/** What a process prints that does this with a thread, and ends by itself. */
+/** Returns the output of a process that runs this program with a thread and exits. */
 async function printedBy(program: string): Promise<string> {
   const scene = `
     import { webhookThread } from '@org/agent-messaging-outbound'
-    const thread = webhookThread({ masterKey: Buffer.alloc(32, 7), policy: ${JSON.stringify(policy)}, addresses: { allowLoopback: true } })`
+    const thread = webhookThread({
+      masterKey: Buffer.alloc(32, 7),
+      policy: ${JSON.stringify(policy)},
+      addresses: { allowLoopback: true },
+    })`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', `${scene}\n${program}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -205,14 +210,15 @@ async function printedBy(program: string): Promise<string> {
   return String(Buffer.concat(printed))
 }
 
-it('keeps a process alive for an attempt under way, and no longer', async () => {
+it('a running attempt keeps the process alive, and an idle thread does not', async () => {
   const server = await receiver()
   const program = `thread.make(${JSON.stringify(order(server.url))}).then(({ outcome }) => console.log(outcome.kind))`
   expect(await printedBy(program)).toBe('accepted\n')
 })
 
-it('keeps a process alive until it is closed, though what was under way has ended', async () => {
-  const [silent, well] = [await receiver(''), await receiver()]
+it('close keeps the process alive until the thread has ended', async () => {
+  const silent = await receiver('')
+  const well = await receiver()
   const program = `
     const cut = thread.make(${JSON.stringify(order(silent.url))})
     await thread.make(${JSON.stringify(order(well.url))})

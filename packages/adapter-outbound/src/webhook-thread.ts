@@ -28,8 +28,8 @@ export type WebhookThread = AttemptMaker & {
 }
 
 /**
- * Signs and sends webhooks in a separate thread, so that the main thread's event loop stays free for
- * the API and the store.
+ * Signs and sends webhooks in a separate thread, so that the main thread's event loop stays free
+ * for the API and the store.
  *
  * The first attempt starts the thread. If the thread ends unexpectedly, its attempts end as
  * `interrupted`, and the next attempt starts a new thread. The thread keeps the process alive only

@@ -7,8 +7,8 @@ const ended = (cause: string) => AbortSignal.abort(new Error('ended', { cause })
 const late = failedRun('RUNTIME_TIMEOUT', 'late', true)
 const forever = new Promise<RunOutcome>(() => undefined)
 
-describe('a server', () => {
-  it('is busy while it has a run', async () => {
+describe('an agent’s server', () => {
+  it('is busy while a run is open', async () => {
     const load = new Workload()
     expect(load.isBusy).toBe(false)
     const run = load.count(Promise.resolve({ kind: 'answered', response: 'Hi' }), never)
@@ -18,32 +18,26 @@ describe('a server', () => {
   })
 
   it.each([
-    ['the agent’s time-out', never],
+    ['the agent’s timeout', never],
     ['the service’s', ended('timeout')],
-  ])(
-    'hangs rather once a run has run out of time, by %s, until one is answered',
-    async (_, signal) => {
-      const load = new Workload()
-      void load.count(forever, never)
-      await load.count(Promise.resolve(late), signal)
-      expect(load.isBusy).toBe(false)
-      await load.count(
-        Promise.resolve(failedRun('RUNTIME_ERROR', 'the runtime answered 500', true)),
-        never,
-      )
-      expect(load.isBusy).toBe(false)
-      await load.count(Promise.resolve({ kind: 'deferred' }), never)
-      expect(load.isBusy).toBe(true)
-    },
-  )
+  ])('is not busy after a run exceeds %s, until a run is answered', async (_, signal) => {
+    const load = new Workload()
+    void load.count(forever, never)
+    await load.count(Promise.resolve(late), signal)
+    expect(load.isBusy).toBe(false)
+    await load.count(
+      Promise.resolve(failedRun('RUNTIME_ERROR', 'the runtime answered 500', true)),
+      never,
+    )
+    expect(load.isBusy).toBe(false)
+    await load.count(Promise.resolve({ kind: 'deferred' }), never)
+    expect(load.isBusy).toBe(true)
+  })
 
-  it.each(['cancelled', 'drain', 'lost'])(
-    'is not to blame for a run that was %s',
-    async (cause) => {
-      const load = new Workload()
-      void load.count(forever, never)
-      await load.count(Promise.resolve(late), ended(cause))
-      expect(load.isBusy).toBe(true)
-    },
-  )
+  it.each(['cancelled', 'drain', 'lost'])('stays busy after a run was %s', async (cause) => {
+    const load = new Workload()
+    void load.count(forever, never)
+    await load.count(Promise.resolve(late), ended(cause))
+    expect(load.isBusy).toBe(true)
+  })
 })

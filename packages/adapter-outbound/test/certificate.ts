@@ -1,4 +1,6 @@
-/** A self-signed certificate for `localhost`, `receiver.test` and 127.0.0.1, valid from 2020 to 2126. Its key is as public as this file. */
+/**
+ * A self-signed test certificate for `localhost`, `receiver.test` and 127.0.0.1, valid until 2126.
+ */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBszCCAVigAwIBAgIUF/JoFdhS8MWYZ2F9fiup/1tzrlQwCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjAgFw0yMDAxMDEwMDAwMDBaGA8yMTI2

@@ -11,7 +11,7 @@ type ChatRequest = {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** Of a POST; undefined of others. */
+  /** The body of a POST. */
   readonly body?: {
     model: string
     messages: { role: string; content: string }[]
@@ -19,12 +19,12 @@ type ChatRequest = {
   } & Record<string, unknown>
 }
 
-/** What a test makes of one request; `last` is the text of its newest message. */
+/** Responds to one request. `last` is the text of its newest message. */
 type Behaviour = (response: ServerResponse, last: string) => void
 
 /**
- * A server of the OpenAI-compatible kind, with a behaviour for each model: those below, and what the test gives. It answers
- * `GET /v1/models` with 401, as a server does whose key is for chat only.
+ * An OpenAI-compatible server with one behaviour per model: `parrot`, and the test's own models.
+ * `GET /v1/models` returns 401, like a server whose key is limited to chat.
  */
 export async function chatServer(models: Record<string, Behaviour> = {}) {
   const requests: ChatRequest[] = []
@@ -66,7 +66,7 @@ export function json(response: ServerResponse, value: unknown, status = 200): vo
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 }
 
-/** The text of an event stream, as it is, after its head. */
+/** Sends these texts as an event stream. */
 export const events =
   (...texts: readonly string[]): Behaviour =>
   (response) => {
@@ -75,7 +75,7 @@ export const events =
     response.end()
   }
 
-/** One event in OpenAI's own shape. */
+/** One event in OpenAI's format. */
 export const chunk = (delta: object, finish_reason: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
 

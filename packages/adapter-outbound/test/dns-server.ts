@@ -8,8 +8,9 @@ import {
 } from 'node:net'
 
 /**
- * `silent` leaves the question open, `nxdomain` says that there is no such name; an empty list, that it has no addresses.
- * `via`: the aliases between the name and its addresses. `overTcp`: what comes over UDP is cut to nothing. `afterMs`: it comes late.
+ * `silent`: no answer. `nxdomain`: no such name. An empty list: a name without addresses. `via`:
+ * aliases between the name and its addresses. `overTcp`: UDP answers are truncated to nothing.
+ * `afterMs`: a delay.
  */
 export type DnsAnswer = readonly string[] | 'silent' | 'nxdomain' | LongAnswer
 type LongAnswer = {
@@ -21,7 +22,7 @@ type LongAnswer = {
 
 type At = { readonly host?: string; readonly port?: number }
 
-/** A name server, on 127.0.0.1 unless told. `answers` may be changed at any time; each question is answered by what it holds then. */
+/** A name server, by default on 127.0.0.1. A test can change `answers` at any time. */
 export async function dnsServer(
   answers: Record<string, DnsAnswer>,
   { host = '127.0.0.1', port = 0 }: At = {},
@@ -56,7 +57,7 @@ export async function dnsServer(
     }, answer.afterMs)
     late.add(timer)
   })
-  // Of TCP only what a resolver asks again: one whole question per connection.
+  // A resolver sends one whole question per TCP connection.
   tcp.on('connection', (socket: TcpSocket) =>
     socket
       .on('error', () => undefined)
@@ -76,7 +77,7 @@ export async function dnsServer(
   }
 }
 
-/** A free port of UDP may be taken for TCP: then another one is tried. */
+/** Binds one port for UDP and TCP. Tries another port if TCP cannot have the same one. */
 async function bothAt(host: string, port: number): Promise<{ udp: Socket; tcp: Server }> {
   const udp = createSocket(isIPv4(host) ? 'udp4' : 'udp6').bind(port, host)
   await once(udp, 'listening')
@@ -114,7 +115,7 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
 const TRUNCATED = 0x0200
 const CNAME = 5
 
-/** RFC 1035 §4: the question once more, then the aliases, then a record for each address of the type that was asked for. */
+/** Encodes RFC 1035 §4: the question, the aliases, and a record for each address of the type. */
 function encode(
   { question, name, type, exists }: Question,
   { addresses, via = [], overTcp }: LongAnswer,
@@ -159,7 +160,7 @@ function uint16(value: number): Buffer {
 const bytesOf = (address: string): Buffer =>
   isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address)
 
-/** `::` is filled up; dotted tails are not understood. */
+/** Expands `::`. Does not support dotted tails. */
 function ipv6Bytes(address: string): Buffer {
   const [left = '', right] = address.split('::')
   const groups = (text: string) => (text === '' ? [] : text.split(':'))

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Waits until the condition holds; throws, naming it, when it does not within five seconds. */
+/** Waits until the condition holds. Throws with its name after five seconds. */
 export async function eventually(name: string, condition: () => boolean): Promise<void> {
   const end = Date.now() + 5_000
   while (!condition()) {

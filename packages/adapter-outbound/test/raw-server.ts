@@ -7,25 +7,25 @@ export type RawServer = {
   readonly port: number
   /** `http://host:port/hook`, or `https:` of a TLS server. */
   readonly url: string
-  /** Each whole request as it came, in Latin-1. */
+  /** Each complete request in Latin-1. */
   readonly requests: readonly string[]
-  /** TCP connections that were ever accepted. */
+  /** The number of accepted TCP connections. */
   readonly connections: number
-  /** Those that are open now. */
+  /** The open connections. */
   readonly open: ReadonlySet<Socket>
   close(): Promise<void>
 }
 
-/** Gets the connection after each whole request, and the request. */
+/** Runs after each complete request. */
 type Answer = (socket: Socket, request: string) => void
 
 const LOOPBACK = '127.0.0.1'
 
-/** A receiver that does with its connection whatever a test wants, well-formed HTTP or not. */
+/** A server whose test writes the response bytes, well-formed or not. */
 export const rawServer = (answer: Answer, { host = LOOPBACK } = {}): Promise<RawServer> =>
   listening(createServer(), { scheme: 'http', event: 'connection', host }, answer)
 
-/** The same behind TLS, with the self-signed certificate unless told. */
+/** The same with TLS, by default with the self-signed certificate. */
 export const rawTlsServer = (
   answer: Answer,
   { host = LOOPBACK, cert = certificate, key = certificateKey } = {},
@@ -42,7 +42,7 @@ type Kind = {
   readonly host: string
 }
 
-/** An answer with this status line's rest, body and headers. */
+/** A response with this status, body and headers. */
 export const http = (status: string, body = '', ...headers: readonly string[]): string =>
   [`HTTP/1.1 ${status}`, `content-length: ${Buffer.byteLength(body)}`, ...headers, '', body].join(
     '\r\n',
