@@ -1,8 +1,6 @@
 import { Hono } from 'hono'
-import { hc } from 'hono/client'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../test/scene.js'
-import type { HttpApp } from './app.js'
 import type { RequestFacts } from './options.js'
 
 describe('paths and methods', () => {
@@ -17,7 +15,7 @@ describe('paths and methods', () => {
     '/v2/agents',
     '/api/cron',
     '/nothing',
-  ])('GET %s is a 404 of the one shape', async (path) => {
+  ])('GET %s answers 404 with an error body', async (path) => {
     const { ask } = await openScene()
     const answer = await ask('GET', path)
     expect(answer.status).toBe(404)
@@ -54,7 +52,7 @@ describe('paths and methods', () => {
     expect(answer.json?.error.code).toBe(method === 'HEAD' ? undefined : 'METHOD_NOT_ALLOWED')
   })
 
-  it('HEAD answers as GET does, without a body', async () => {
+  it('HEAD answers like GET, without a body', async () => {
     const { ask } = await openScene()
     const [head, get] = [await ask('HEAD', '/v1/agents'), await ask('GET', '/v1/agents')]
     expect([head.status, head.text, get.status]).toEqual([200, '', 200])
@@ -62,14 +60,14 @@ describe('paths and methods', () => {
 })
 
 describe('request ids', () => {
-  it.each(['a', 'A.b_c-9', 'x'.repeat(128)])('takes over %j', async (id) => {
+  it.each(['a', 'A.b_c-9', 'x'.repeat(128)])('keeps the caller’s id %j', async (id) => {
     const { ask } = await openScene()
     const answer = await ask('GET', '/v1/nothing', { headers: { 'X-Request-Id': id } })
     expect([answer.headers.get('x-request-id'), answer.json.requestId]).toEqual([id, id])
   })
 
   it.each(['', 'a b', 'a,b', 'é', '<script>', 'x'.repeat(129)])(
-    'gives %j a new one',
+    'replaces the illegal id %j',
     async (id) => {
       const { ask } = await openScene()
       const answer = await ask('GET', '/v1/nothing', { headers: { 'X-Request-Id': id } })
@@ -80,7 +78,7 @@ describe('request ids', () => {
 })
 
 describe('health', () => {
-  it('/healthz says ok whatever the storage does; /readyz says what it does', async () => {
+  it('/healthz does not depend on the storage, and /readyz does', async () => {
     const { ask, storage } = await openScene()
     expect((await ask('GET', '/readyz', { key: '' })).json).toEqual({ status: 'ok' })
     await storage.close()
@@ -94,7 +92,7 @@ describe('health', () => {
   })
 })
 
-describe('a storage that is away', () => {
+describe('an unavailable storage', () => {
   it.each([
     ['/v1/agents', 'agents.list'],
     ['/v1/agents/echo', 'agents.get'],
@@ -102,7 +100,7 @@ describe('a storage that is away', () => {
     ['/v1/webhooks', 'webhooks.list'],
     ['/v1/deliveries', 'deliveries.list'],
     ['/v1/keys', 'credentials.listKeys'],
-  ] as const)('GET %s is 503', async (path, method) => {
+  ] as const)('makes GET %s answer 503', async (path, method) => {
     const { ask, storage } = await openScene()
     storage.fail(method)
     const answer = await ask('GET', path)
@@ -115,7 +113,7 @@ describe('a storage that is away', () => {
 })
 
 describe('onRequest', () => {
-  it('hears of every request once, by its route', async () => {
+  it('gets every request once, with its route', async () => {
     const facts: RequestFacts[] = []
     let time = 0
     const { ask, createAgent, project, storage } = await openScene({
@@ -177,9 +175,9 @@ describe('onRequest', () => {
   })
 })
 
-describe('what must not be thrown', () => {
+describe('an unexpected exception', () => {
   it.each([new Error('select secret from webhooks'), 'a string', undefined])(
-    '%s is a 500 without details, and onError hears it',
+    '%s gives a 500 without details, and onError gets it',
     async (thrown) => {
       const heard: unknown[] = []
       const { app, service } = await openScene({
@@ -197,7 +195,7 @@ describe('what must not be thrown', () => {
     },
   )
 
-  it('is answered in the same way inside a host', async () => {
+  it('gives the same answer inside a host’s app', async () => {
     const { app, service } = await openScene()
     service.ping = () => {
       throw new Error('select secret from webhooks')
@@ -207,8 +205,8 @@ describe('what must not be thrown', () => {
   })
 })
 
-describe('inside a host’s own app', () => {
-  it('keeps its shapes, at whatever path it is mounted', async () => {
+describe('inside a host’s app', () => {
+  it('the API works the same under any path', async () => {
     const { app, createAgent, key } = await openScene()
     const agent = await createAgent()
     for (const base of ['', '/messaging', '/v1/inner', '/für']) {
@@ -235,7 +233,7 @@ describe('inside a host’s own app', () => {
     }
   })
 
-  it('leaves the host’s other routes, errors and headers alone', async () => {
+  it('the API does not change the host’s other routes, errors and headers', async () => {
     const { app } = await openScene()
     const host = new Hono()
     host.use(async (c, next) => {
@@ -249,23 +247,5 @@ describe('inside a host’s own app', () => {
     expect([await own.text(), own.headers.get('x-request-id')]).toEqual(['the host’s own', null])
     expect(await (await host.request('/elsewhere')).text()).toBe('the host’s own 404')
     expect((await host.request('/healthz')).headers.get('x-host')).toBe('yes')
-  })
-})
-
-describe('hc, Hono’s typed client', () => {
-  it('knows the routes, their bodies and their answers', async () => {
-    const { app, createAgent, key } = await openScene()
-    const agent = await createAgent()
-    const client = hc<HttpApp>('http://localhost', {
-      fetch: app.request,
-      headers: { Authorization: `Bearer ${key}` },
-    })
-    const sent = await client.v1.agents[':id'].messages.$post({
-      param: { id: agent.id },
-      json: { sessionId: 's', message: 'typed' },
-    })
-    if (sent.status !== 200 && sent.status !== 202) throw new Error(`refused: ${sent.status}`)
-    const answer = await sent.json()
-    expect(answer.status === 'responded' && answer.response).toBe('typed')
   })
 })

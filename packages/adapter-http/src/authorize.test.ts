@@ -15,7 +15,7 @@ const get = async ({ app }: Scene, authorization: string | undefined, path = '/v
 }
 
 describe('A: authentication', () => {
-  it('takes a key with the scheme in any case', async () => {
+  it('accepts the scheme in any case', async () => {
     const scene = await openScene()
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR'])
       expect((await get(scene, `${scheme} ${scene.key}`)).status).toBe(200)
@@ -24,7 +24,7 @@ describe('A: authentication', () => {
   it.each([
     ['no header', () => undefined],
     ['an empty header', () => ''],
-    ['the scheme alone', () => 'Bearer'],
+    ['only the scheme', () => 'Bearer'],
     ['Basic', (key: string) => `Basic ${btoa(`user:${key}`)}`],
     ['another scheme', (key: string) => `Token ${key}`],
     ['no scheme', (key: string) => key],
@@ -33,7 +33,7 @@ describe('A: authentication', () => {
     ['two headers', (key: string) => `Bearer ${key}, Bearer ${key}`],
     ['two headers, the second of another scheme', (key: string) => `Bearer ${key}, Basic dTpw`],
     ['a comma', (key: string) => `Bearer ${key},`],
-    ['something behind the key', (key: string) => `Bearer ${key} x`],
+    ['a word after the key', (key: string) => `Bearer ${key} x`],
     ['non-ASCII', (key: string) => `Bearer ${key}é`],
     [
       'a mistyped key',
@@ -41,7 +41,7 @@ describe('A: authentication', () => {
     ],
     ['a cut key', (key: string) => `Bearer ${key.slice(0, -1)}`],
     ['the key in lower case', (key: string) => `Bearer ${key.toLowerCase()}`],
-    ['an unknown key of another form', () => 'Bearer some-bootstrap-key-nobody-made'],
+    ['an unknown key in another form', () => 'Bearer some-bootstrap-key-nobody-made'],
   ])('refuses %s with 401', async (_, authorization) => {
     const scene = await openScene()
     const refused = await get(scene, authorization(scene.key))
@@ -52,7 +52,7 @@ describe('A: authentication', () => {
     })
   })
 
-  it('answers unknown, revoked and expired keys in the same words', async () => {
+  it('gives unknown, revoked and expired keys the same message', async () => {
     const scene = await openScene()
     const { ask, clock, keyWith, project } = scene
     const revoked = await keyWith(PERMISSIONS)
@@ -66,14 +66,14 @@ describe('A: authentication', () => {
     expect(unknown.status).toBe(401)
   })
 
-  it('reads nothing from the storage for a key that is mistyped', async () => {
+  it('does not read the storage for a mistyped key', async () => {
     const scene = await openScene()
     scene.storage.fail('credentials.findByDigest')
     expect((await get(scene, `Bearer amk_${'A'.repeat(38)}`)).status).toBe(401)
     expect((await get(scene, `Bearer ${scene.key}`)).status).toBe(503)
   })
 
-  it('never repeats the key in an answer', async () => {
+  it('never shows the key in an answer', async () => {
     const { ask, key } = await openScene()
     for (const path of ['/v1/keys', '/v1/nothing', `/v1/agents/${key}`])
       expect((await ask('GET', path)).text).not.toContain(key)
@@ -104,16 +104,19 @@ const routes: readonly (readonly [method: string, path: string, permission: Perm
 ]
 
 describe('A: permissions', () => {
-  it.each(routes)('%s %s needs %s, whatever the body is', async (method, path, permission) => {
-    const { ask, keyWith } = await openScene()
-    const others = await keyWith(PERMISSIONS.filter((other) => other !== permission))
-    const refused = await ask(method, path, { key: others.key })
-    expect([refused.status, refused.json.error.code]).toEqual([403, 'FORBIDDEN'])
-    expect(refused.json.error.message).toContain(permission)
-    const own = await keyWith([permission])
-    expect([401, 403]).not.toContain((await ask(method, path, { key: own.key })).status)
-    expect((await ask(method, path, { key: '' })).status).toBe(401)
-  })
+  it.each(routes)(
+    '%s %s requires %s, before it reads the body',
+    async (method, path, permission) => {
+      const { ask, keyWith } = await openScene()
+      const others = await keyWith(PERMISSIONS.filter((other) => other !== permission))
+      const refused = await ask(method, path, { key: others.key })
+      expect([refused.status, refused.json.error.code]).toEqual([403, 'FORBIDDEN'])
+      expect(refused.json.error.message).toContain(permission)
+      const own = await keyWith([permission])
+      expect([401, 403]).not.toContain((await ask(method, path, { key: own.key })).status)
+      expect((await ask(method, path, { key: '' })).status).toBe(401)
+    },
+  )
 
   it.each([
     'project:messages',
@@ -124,7 +127,7 @@ describe('A: permissions', () => {
     '*',
     'message',
     'project:admin',
-  ])('the permission %j does not open project:message', async (permission) => {
+  ])('the permission %j does not include project:message', async (permission) => {
     const { ask, createAgent, crypto, project, storage } = await openScene()
     const agent = await createAgent()
     const apiKey = anApiKey({ projectId: project.id, permissions: [permission as Permission] })
@@ -142,7 +145,7 @@ describe('A: permissions', () => {
 })
 
 describe('A: other projects', () => {
-  it('are answered as if the agent, message, webhook, delivery or key were missing', async () => {
+  it('get the same 404 as for a missing agent, message, webhook, delivery or key', async () => {
     const { ask, clock, createAgent, otherKey } = await openScene()
     const webhook = (
       await ask('POST', '/v1/webhooks', {

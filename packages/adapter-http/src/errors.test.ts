@@ -6,7 +6,7 @@ import type { Env } from './env.js'
 const issues = [{ path: 'name', message: 'must be a slug' }]
 const s7 = 'endUserId is required when the agent default principal is end_user'
 
-/** What a client meets: these statuses and codes are the API (docs/api.md). */
+/** These statuses and codes are part of the API (docs/api.md). */
 const answers: readonly (readonly [
   error: HttpError,
   status: number,
@@ -106,7 +106,7 @@ describe('refuse', () => {
     },
   )
 
-  it('shows the issues of an invalid request', async () => {
+  it('lists the issues of an invalid request', async () => {
     expect((await refused({ kind: 'invalid', issues })).json.error).toEqual({
       code: 'BAD_REQUEST',
       message: 'name must be a slug',
@@ -114,7 +114,7 @@ describe('refuse', () => {
     })
   })
 
-  it('has the words of S§7', async () => {
+  it('uses the wording of S§7', async () => {
     const messageOf = async (error: HttpError) => (await refused(error)).json.error.message
     expect(await messageOf({ kind: 'end_user_id_required' })).toBe(s7)
     expect(
@@ -133,7 +133,7 @@ describe('refuse', () => {
     ).toBe('executionPrincipal is invalid: type is wrong')
   })
 
-  it('keeps what happened inside to itself', async () => {
+  it('does not show internal reasons', async () => {
     expect(
       JSON.stringify(
         (await refused({ kind: 'unavailable', reason: 'select * from api_keys' })).json,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { replyEvents } from './event-stream.js'
 import type { Env } from './env.js'
 
-it('leaves everybody else a turn between two pieces, however fast they come', async () => {
+it('a fast stream lets other work run between two chunks', async () => {
   const piece = { kind: 'chunk', id: '1.2', attempt: 1, offset: 0, text: 'Hi' } as const
   const stream: Pick<AnswerStream, 'next' | 'return'> = {
     next: async () => ({ done: false, value: piece }),

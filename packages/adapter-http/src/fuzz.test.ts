@@ -100,7 +100,7 @@ const codes: Record<number, readonly string[]> = {
   415: ['UNSUPPORTED_MEDIA_TYPE'],
 }
 
-/** A success, or a refusal in the one shape, is fine; anything else is told. */
+/** Returns a problem unless the answer is a success or has an error body. */
 function problemOf({ status, headers, json }: Answer, method: string): unknown {
   if (status < 300 || (method === 'HEAD' && status in codes)) return undefined
   const isOrderly =
@@ -110,8 +110,8 @@ function problemOf({ status, headers, json }: Answer, method: string): unknown {
   return isOrderly ? undefined : { status, json }
 }
 
-describe('V: whatever is asked', () => {
-  it('no path gives a 500', async () => {
+describe('V: arbitrary requests', () => {
+  it('no path causes a 500', async () => {
     const { ask, createAgent } = await openScene()
     await createAgent({ name: 'echo' })
     await fc.assert(
@@ -122,7 +122,7 @@ describe('V: whatever is asked', () => {
     )
   })
 
-  it('no body gives a 500, on any route that takes one', async () => {
+  it('no body causes a 500 on any route', async () => {
     const { ask, clock, createAgent, createSlowAgent, runtime } = await openScene()
     await createAgent({ name: 'echo' })
     await createSlowAgent({ name: 'slow' })
@@ -162,7 +162,7 @@ describe('V: whatever is asked', () => {
     )
   })
 
-  it('no header gives a 500', async () => {
+  it('no header causes a 500', async () => {
     const { ask, createAgent } = await openScene()
     await createAgent({ name: 'echo' })
     const values = fc.string({

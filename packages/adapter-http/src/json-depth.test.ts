@@ -21,7 +21,7 @@ describe('isNestedDeeper', () => {
     )
   })
 
-  it('counts no bracket that stands in a string', () => {
+  it('ignores brackets in strings', () => {
     const tricky = ['[[[[', ']]]', '"[[', '\\"[[', '\\', '\\\\', '\\\\"[[', '"', '{"a":{']
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...tricky)), (texts) => {
@@ -30,12 +30,12 @@ describe('isNestedDeeper', () => {
     )
   })
 
-  it('ends for text that is not JSON', () => {
+  it('terminates on text that is not JSON', () => {
     for (const text of ['', '"', '"\\', '"\\"', '\\', ']]]]', '"'.repeat(999)])
       expect(isNestedDeeper(text, 1)).toBe(false)
   })
 
-  it('gives up at the first level too many', () => {
+  it('stops at the first level that is too deep', () => {
     expect(isNestedDeeper('['.repeat(33), 32)).toBe(true)
     expect(isNestedDeeper('['.repeat(32), 32)).toBe(false)
   })

@@ -35,7 +35,7 @@ describe('readPrefer (RFC 7240)', () => {
     expect(readPrefer(header)).toEqual(preferences)
   })
 
-  it('applies `respond-async` to what comes without a response, and to nothing else', () => {
+  it('applies `respond-async` only to an answer without a response', () => {
     const applied = (isAsync: boolean) =>
       appliedOf({ respondAsync: true }, { maxWaitMs: 5_000, isAsync })
     expect([applied(true), applied(false)]).toEqual([
@@ -44,13 +44,13 @@ describe('readPrefer (RFC 7240)', () => {
     ])
   })
 
-  it('applies a wait up to the longest, that one too', () => {
+  it('applies a wait up to and including the longest', () => {
     const applied = (waitSeconds: number) =>
       appliedOf({ waitSeconds, respondAsync: false }, { maxWaitMs: 5_000, isAsync: false })
     expect([applied(5), applied(6)]).toEqual([{ 'Preference-Applied': 'wait=5' }, undefined])
   })
 
-  it('takes whatever is sent, however long', () => {
+  it('accepts any header of any length', () => {
     const anything = fc.oneof(
       fc.string(),
       fc.constantFrom('"', '\\"', ',', '"\\"', '=', ';').map((unit) => unit.repeat(8_000)),

@@ -62,16 +62,16 @@ describe('V: bodies', () => {
     ['an empty message', '{"sessionId":"s","message":""}'],
     ['a sessionId of another type', '{"sessionId":7,"message":"m"}'],
     ['a message of another type', '{"sessionId":"s","message":["m"]}'],
-    ['the fields in __proto__ alone', '{"__proto__":{"sessionId":"s","message":"m"}}'],
-    ['a later duplicate that is wrong', '{"sessionId":"s","message":"m","message":7}'],
-  ])('%s is 400, and nothing is stored', async (_, body) => {
+    ['the fields only in __proto__', '{"__proto__":{"sessionId":"s","message":"m"}}'],
+    ['a wrong later duplicate', '{"sessionId":"s","message":"m","message":7}'],
+  ])('%s gets a 400, and nothing is stored', async (_, body) => {
     const { post, stored } = await openEcho()
     const refused = await post(body)
     expect([refused.status, refused.json.error.code]).toEqual([400, 'BAD_REQUEST'])
     expect(await stored()).toEqual([])
   })
 
-  it('says what is wrong, and where', async () => {
+  it('an invalid body gets the problem of each field', async () => {
     const { post } = await openEcho()
     const { json } = await post('{"message":7,"metadata":null}')
     expect(json.error).toEqual({
@@ -87,7 +87,7 @@ describe('V: bodies', () => {
     expect((await post('{')).json.error.message).toBe('The body is not valid JSON')
   })
 
-  it('the last of duplicate keys holds, for the check, the store and the agent alike', async () => {
+  it('the last of duplicate keys counts for the check, the store and the agent', async () => {
     const { post, stored } = await openEcho()
     const answer = await post('{"sessionId":"s","message":"first","message":"last"}')
     expect(answer.json.response).toBe('last')
@@ -116,7 +116,7 @@ describe('V: bodies', () => {
     expect((await post(JSON.stringify(aMessage(fields)))).status).toBe(status)
   })
 
-  it('a field that nobody knows may be as deep as a body may be, and no deeper', async () => {
+  it('an unknown field can be as deep as the body limit allows', async () => {
     const { post } = await openEcho()
     const statuses = [31, 32].map(
       async (depth) =>
@@ -125,7 +125,7 @@ describe('V: bodies', () => {
     expect(await Promise.all(statuses)).toEqual([200, 400])
   })
 
-  it('metadata 16 levels deep is taken', async () => {
+  it('metadata can be 16 levels deep', async () => {
     const { post } = await openEcho()
     expect((await post(withMetadata(`{"a":${nested(15)}}`))).status).toBe(200)
   })
@@ -138,7 +138,7 @@ describe('V: media types', () => {
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
     'application/json; profile=x',
-  ])('takes %s', async (type) => {
+  ])('accepts %s', async (type) => {
     const { post } = await openEcho()
     expect((await post(JSON.stringify(aMessage()), { 'Content-Type': type })).status).toBe(200)
   })
@@ -159,7 +159,7 @@ describe('V: media types', () => {
     expect(refused.json.error.message).toContain('application/json')
   })
 
-  it('refuses a body without a type, and one that is encoded', async () => {
+  it('refuses a body without Content-Type, and a body with Content-Encoding', async () => {
     const { app, key, path, post } = await openEcho()
     const request = {
       method: 'POST',
@@ -179,7 +179,7 @@ describe('V: media types', () => {
 describe('L: the size of a body', () => {
   const body = JSON.stringify(aMessage())
 
-  it('is limited by Content-Length, without reading anything', async () => {
+  it('is checked by Content-Length, before the body is read', async () => {
     const { app, key, path } = await openEcho(body.length)
     let isRead = false
     const stream = new ReadableStream(
@@ -210,7 +210,7 @@ describe('L: the size of a body', () => {
   })
 
   it.each([true, false])(
-    'takes exactly the limit and not a byte more (Content-Length sent: %s)',
+    'can be exactly the limit (Content-Length sent: %s)',
     async (isMeasured) => {
       for (const [limit, status] of [
         [body.length, 200],
@@ -225,7 +225,7 @@ describe('L: the size of a body', () => {
     },
   )
 
-  it('stops reading a chunked body at the limit', async () => {
+  it('is checked while a chunked body is read', async () => {
     const { app, key, path } = await openEcho(10_000)
     let sent = 0
     let isCancelled = false
@@ -249,13 +249,13 @@ describe('L: the size of a body', () => {
     expect(sent).toBeLessThan(20_000)
   })
 
-  it('counts bytes even if Content-Length lied', async () => {
+  it('is checked even if Content-Length is wrong', async () => {
     const { post } = await openEcho(body.length - 1)
     expect((await post(body, { 'Content-Length': '3' })).status).toBe(413)
     expect((await post(body, { 'Content-Length': 'many' })).status).toBe(413)
   })
 
-  it('joins chunks that cut a character in two', async () => {
+  it('counts a character that two chunks share', async () => {
     const { app, key, path } = await openEcho()
     const whole = bytes(JSON.stringify(aMessage({ message: '😀' })))
     const chunked = new ReadableStream({
@@ -275,8 +275,8 @@ describe('L: the size of a body', () => {
   })
 })
 
-describe('a body that may be left out', () => {
-  it('counts as {} then, and is read when it is there', async () => {
+describe('an optional body', () => {
+  it('counts as {} if it is absent, and is read otherwise', async () => {
     const { app, ask, key } = await openScene()
     const webhook = (
       await ask('POST', '/v1/webhooks', {
@@ -311,8 +311,8 @@ describe('a body that may be left out', () => {
   })
 })
 
-describe('a body that somebody else has read', () => {
-  it('is named as the reason', async () => {
+describe('a body that other code has read', () => {
+  it('gets a 500 that names the reason', async () => {
     const { app, key, path } = await openEcho()
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
     const read = new Request(`http://localhost${path}`, { method: 'POST', headers, body: '{}' })
@@ -326,7 +326,7 @@ describe('a body that somebody else has read', () => {
     }
   })
 
-  it('is used all the same if Hono keeps it', async () => {
+  it('is used if Hono has cached it', async () => {
     const { app, key, path } = await openEcho()
     for (const read of ['text', 'json', 'arrayBuffer'] as const) {
       const host = new Hono()
@@ -345,7 +345,7 @@ describe('a body that somebody else has read', () => {
     }
   })
 
-  it('is there for a host that reads it behind us, and there once', async () => {
+  it('is available to a host that reads it later, once', async () => {
     const { app, key, path } = await openEcho()
     const body = JSON.stringify(aMessage())
     const seen: unknown[] = []
@@ -364,7 +364,7 @@ describe('a body that somebody else has read', () => {
     expect(seen).toEqual([['text'], body])
   })
 
-  it('is 400 when the sender left in the middle', async () => {
+  it('gets a 400 if the sender leaves before the end', async () => {
     const { app, key, path } = await openEcho()
     const broken = new ReadableStream({
       start: (controller) => controller.error(new Error('aborted')),

@@ -3,7 +3,7 @@ import { expect, expectTypeOf, it } from 'vitest'
 import { openScene } from '../test/scene.js'
 import type { HttpApp } from './index.js'
 
-it('hono’s own typed client knows the routes, what they take and what they answer', async () => {
+it('Hono’s typed client knows the routes, their inputs and their answers', async () => {
   const { app, key, createAgent } = await openScene()
   await createAgent({ name: 'echo' })
   const headers = { Authorization: `Bearer ${key}` }

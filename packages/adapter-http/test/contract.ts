@@ -32,7 +32,10 @@ export type Document = {
   }
 }
 
-/** The document, and its schemas as validators. Every answer must be one that it describes, to the last field. */
+/**
+ * Compiles the document’s schemas to validators. Every answer must match its description in every
+ * field.
+ */
 export function contractOf(document: Document) {
   const components = document.components['schemas'] ?? {}
   const validators = new Map<Schema, z.ZodType>()
@@ -56,7 +59,7 @@ export function contractOf(document: Document) {
     return found?.[method.toLowerCase()] ?? (method === 'HEAD' ? found?.['get'] : undefined)
   }
 
-  /** What is wrong with an answer. */
+  /** Returns the problems of an answer. */
   async function problemsOf(method: string, path: string, response: Response): Promise<string[]> {
     const operation = operationOf(method, path)
     const described = operation?.responses[response.status]
@@ -68,7 +71,7 @@ export function contractOf(document: Document) {
     ]
   }
 
-  /** A path that is none, or a method that it does not take. HEAD is not written down, and may be one. */
+  /** Accepts a 404 or 405. The document does not mention HEAD, which can get a 405. */
   async function undescribedProblems(
     operation: Operation | undefined,
     response: Response,
@@ -113,7 +116,7 @@ export function contractOf(document: Document) {
   const invalidities = (schema: Schema, value: unknown): string[] =>
     issuesOf(validatorOf(schema), value)
 
-  /** What is wrong with a request body that was accepted. It may have more fields: they are ignored. */
+  /** Returns the problems of an accepted request body. Additional fields are allowed. */
   const sentProblems = (method: string, path: string, body: unknown): string[] => {
     const schema = operationOf(method, path)?.requestBody?.content['application/json']?.schema
     return schema ? issuesOf(compiled(withDefs(schema, components)), body) : []
@@ -140,7 +143,7 @@ const withDefs = (schema: Schema, components: Record<string, Schema>): Schema =>
 
 const compiled = (schema: Schema): z.ZodType => z.fromJSONSchema(schema, { registry: z.registry() })
 
-/** Published schemas leave room for more fields; here each must be named. */
+/** Published schemas allow additional fields. Here each field must be named. */
 function closed<T>(value: T): T {
   if (Array.isArray(value)) return value.map(closed) as T
   if (typeof value !== 'object' || value === null) return value

@@ -26,7 +26,10 @@ export type Answer = {
   readonly json: any
 }
 
-/** `isStarted: false`: a service without workers, as in a serverless host: it does something when the cron route is called. */
+/**
+ * With `isStarted: false` the service works only when the cron route is called, as in a serverless
+ * host.
+ */
 type SceneOptions = {
   readonly http?: Partial<HttpOptions>
   readonly policy?: Partial<Policy>
@@ -34,8 +37,8 @@ type SceneOptions = {
 }
 
 /**
- * The app over a service made of fakes, with one project and a key that may do everything. Agents of kind `fake` are
- * answered by the test; those of kind `function` with handler `echo` at once.
+ * Opens the app over a service made of fakes, with one project and a key with all permissions. The
+ * test answers agents of kind `fake`. Agents with the function `echo` answer at once.
  */
 export async function openScene({ http = {}, policy = {}, isStarted = true }: SceneOptions = {}) {
   const platform = fakePlatform()
@@ -66,7 +69,10 @@ export async function openScene({ http = {}, policy = {}, isStarted = true }: Sc
   }
   const { app, checkSent } = underContract(createHttpApp(options), service.policy.headerPrefix)
 
-  /** A request with the scene's key unless told otherwise; `body` is sent as JSON, or as it is when it is text or bytes. */
+  /**
+   * Sends a request, by default with the scene's key. Sends text and bytes unchanged, and other
+   * bodies as JSON.
+   */
   async function ask(
     method: string,
     path: string,
@@ -130,5 +136,5 @@ export const aMessage = (overrides: Record<string, unknown> = {}) => ({
   ...overrides,
 })
 
-/** An id that nothing has. */
+/** An id that no row has. */
 export const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead'

@@ -5,7 +5,7 @@ import { contractOf, type Document } from './contract.js'
 
 const contracts = new Map<string, ReturnType<typeof contractOf>>()
 
-/** One document for all scenes whose routes are described alike. */
+/** Shares one document among scenes with equal routes. */
 function contractFor({ routes }: HttpApp, headerPrefix: string): ReturnType<typeof contractOf> {
   const likeness = JSON.stringify([
     headerPrefix,
@@ -17,7 +17,7 @@ function contractFor({ routes }: HttpApp, headerPrefix: string): ReturnType<type
   return contract
 }
 
-/** The app, which from now on throws when it answers what its own document does not say. */
+/** Makes the app throw if an answer does not match its own OpenAPI document. */
 export function underContract(app: HttpApp, headerPrefix: string) {
   const contract = contractFor(app, headerPrefix)
   const { fetch } = app

@@ -13,7 +13,7 @@ async function opened() {
   return { ...scene, document: json as Document }
 }
 
-/** Every object in the document, with the way to it. */
+/** Yields every object in the document with its path. */
 function* partsOf(value: unknown, path = '#'): Generator<[string, Record<string, unknown>]> {
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) yield [path, value as Record<string, unknown>]
@@ -26,11 +26,11 @@ const operationsIn = ({ paths }: Document) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
 
-/** Every schema of a body, and what it is given as examples; those of parameters are single words. */
+/** Returns the schemas of bodies. Parameters have no schemas worth checking. */
 const schemasIn = (document: Document) => Object.entries(document.components['schemas'] ?? {})
 
 describe('the document and the routes', () => {
-  it('begins with what the service is for', async () => {
+  it('starts with sending a message', async () => {
     const { document } = await opened()
     expect(operationsIn(document)[0]).toMatchObject({
       path: '/v1/agents/{id}/messages',
@@ -40,7 +40,7 @@ describe('the document and the routes', () => {
 
   it('describes every route', async () => {
     const { app, document } = await opened()
-    // What takes one argument ends a request; middleware takes two.
+    // Handlers have one parameter, middleware has two.
     const routes = app.routes.filter(({ handler, path }) => handler.length < 2 && path !== '/v1/*')
     expect(routes.length).toBeGreaterThan(35)
     const undescribed = routes.filter(({ method, path }) => {
@@ -52,7 +52,7 @@ describe('the document and the routes', () => {
     expect(undescribed.map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
 
-  it('describes no route that is not there', async () => {
+  it('describes no missing route', async () => {
     const { ask, document } = await opened()
     for (const { path, method } of operationsIn(document)) {
       const { status, json } = await ask(
@@ -65,7 +65,7 @@ describe('the document and the routes', () => {
     }
   })
 
-  it('has the permissions that the routes ask for', async () => {
+  it('names the permissions that the routes require', async () => {
     const { ask, keyWith, document } = await opened()
     const [sender, admin] = [await keyWith(['project:message']), await keyWith(['project:admin'])]
     for (const { path, method, operation } of operationsIn(document)) {
@@ -79,12 +79,12 @@ describe('the document and the routes', () => {
     }
   })
 
-  it('leaves out what the host has not asked for', async () => {
+  it('omits /metrics if the host has no metrics', async () => {
     const { ask } = await openScene()
     expect((await ask('GET', '/openapi.json')).json.paths).not.toHaveProperty('/metrics')
   })
 
-  it('says where the host has mounted the app', async () => {
+  it('names the path where the host mounted the app', async () => {
     const { app } = await openScene()
     const host = new Hono().route('/chat', app)
     const mounted = (await (await host.request('/chat/openapi.json')).json()) as {
@@ -94,7 +94,7 @@ describe('the document and the routes', () => {
     expect([mounted.servers, alone.servers]).toEqual([[{ url: '/chat' }], [{ url: '/' }]])
   })
 
-  it('has the signature headers as the operator names them', async () => {
+  it('names the signature headers with the operator’s prefix', async () => {
     const { ask } = await openScene({ policy: { headerPrefix: 'X-Acme' } })
     const { json } = await ask('GET', '/openapi.json')
     const names = json.webhooks['message.responded'].post.parameters.map(
@@ -104,8 +104,8 @@ describe('the document and the routes', () => {
   })
 })
 
-describe('the document by itself', () => {
-  it('has the parts that OpenAPI 3.1 wants', async () => {
+describe('the document', () => {
+  it('has the parts that OpenAPI 3.1 requires', async () => {
     const { document } = await opened()
     expect(document).toMatchObject({
       openapi: '3.1.0',
@@ -129,7 +129,7 @@ describe('the document by itself', () => {
     }
   })
 
-  it('refers to nothing that is not there, and has nothing that nobody refers to', async () => {
+  it('has no broken reference and no unused component', async () => {
     const { document } = await opened()
     const there = new Set([...partsOf(document)].map(([path]) => path))
     const referred = new Set(
@@ -141,7 +141,7 @@ describe('the document by itself', () => {
     expect(schemas.filter((path) => path.includes('__'))).toEqual([])
   })
 
-  it('names every operation once', async () => {
+  it('gives every operation a unique id', async () => {
     const { document } = await opened()
     const operations = [
       ...operationsIn(document).map(({ operation }) => operation),
@@ -152,7 +152,7 @@ describe('the document by itself', () => {
     expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([])
   })
 
-  it('has security schemes for what its operations want', async () => {
+  it('defines the security schemes of its operations', async () => {
     const { document } = await opened()
     const wanted = operationsIn(document).flatMap(({ operation }) =>
       (operation.security ?? []).flatMap((scheme) => Object.keys(scheme)),
@@ -162,7 +162,7 @@ describe('the document by itself', () => {
     )
   })
 
-  it('has no schema that says nothing, but where anything may be', async () => {
+  it('has empty schemas only for arbitrary JSON', async () => {
     const { document } = await opened()
     const anything = ['channel', 'correlationId', 'additionalProperties']
     const words = ['type', '$ref', 'anyOf', 'const', 'enum']
@@ -177,7 +177,7 @@ describe('the document by itself', () => {
     ).toEqual([])
   })
 
-  it('has schemas that compile, and examples that fit them', async () => {
+  it('has schemas that compile, and valid examples', async () => {
     const { document } = await opened()
     const { invalidities } = contractOf(document)
     let checked = 0
@@ -197,7 +197,7 @@ describe('the document by itself', () => {
   })
 })
 
-describe('what the document says of a field', () => {
+describe('the limits of a field', () => {
   const agent = { runtime: { kind: 'fake' } }
   const webhook = { url: 'https://receiver.example/', events: ['*'] }
   const key = { name: 'shop', permissions: ['project:message'] }
@@ -249,7 +249,7 @@ describe('what the document says of a field', () => {
     ['NewApiKey', '/v1/keys', key, 'name', ['a', 'a'.repeat(100)], ['', 'a'.repeat(101)]],
     ['NewApiKey', '/v1/keys', key, 'permissions', [['project:admin']], [[], ['nothing']]],
   ])(
-    '%s of %s is what the service says of it (%s: %s)',
+    '%s of %s matches the rule of the service (%s: %s)',
     async (name, path, body, field, right, wrong) => {
       const { ask, document } = await opened()
       const { invalidities } = contractOf(document)
@@ -268,8 +268,8 @@ describe('what the document says of a field', () => {
   )
 })
 
-describe('the events', () => {
-  it('are described as they are sent', async () => {
+describe('the documented events', () => {
+  it('match the events that are sent', async () => {
     const { ask, createAgent, createSlowAgent, sender, runtime, clock, document } = await opened()
     const { json: told } = await ask('POST', '/v1/webhooks', {
       body: { url: 'https://receiver.example/all', events: ['*'] },

@@ -30,13 +30,13 @@ describe('POST /v1/agents', () => {
     expect((await ask('GET', created.headers.get('location') ?? '')).json).toEqual(created.json)
   })
 
-  it('creates an agent without a start when its desired state is stopped', async () => {
+  it('creates the agent stopped if desiredState is stopped', async () => {
     const { ask } = await openScene()
     const created = await ask('POST', '/v1/agents', { body: { ...echo, desiredState: 'stopped' } })
     expect(created.json).toMatchObject({ desiredState: 'stopped', state: 'stopped' })
   })
 
-  it('refuses one more than a project may have, and tells the other project nothing of it', async () => {
+  it('limits the agents of each project separately', async () => {
     const { ask, otherKey } = await openScene({
       policy: { limits: { ...defaultLimits, agentsPerProject: 1 } },
     })
@@ -52,7 +52,7 @@ describe('POST /v1/agents', () => {
     expect((await ask('POST', '/v1/agents', { body: echo })).status).toBe(201)
   })
 
-  it('shows why one could not start', async () => {
+  it('shows the reason of a failed start', async () => {
     const { ask, runtime } = await openScene()
     runtime.failStart('no such port')
     const { json } = await ask('POST', '/v1/agents', {
@@ -73,7 +73,7 @@ describe('POST /v1/agents', () => {
     expect((await ask('GET', '/v1/agents/broken/messages')).json.data).toEqual([])
   })
 
-  it('promises nothing of one that is left alone', async () => {
+  it('sends no Retry-After if the agent is not started again', async () => {
     const { ask, runtime, clock } = await openScene()
     const { start } = runtime
     Object.assign(runtime, {
@@ -98,7 +98,7 @@ describe('POST /v1/agents', () => {
     expect((await ask('POST', '/v1/agents/broken/start')).json).toMatchObject({ state: 'running' })
   })
 
-  it('takes every setting, and the options as they are', async () => {
+  it('accepts every setting, and keeps the options unchanged', async () => {
     const { app, key } = await openScene()
     const settings =
       '{"name":"all","runtime":{"kind":"fake","deep":{"list":[1,null]},"__proto__":{"x":1}},"defaultExecutionPrincipal":{"type":"end_user","endUserId":"u"},"concurrency":2,"maxAttempts":1,"maxQueued":0}'
@@ -120,12 +120,12 @@ describe('POST /v1/agents', () => {
 
   it.each([
     ['no name', { runtime: echo.runtime }, 'name'],
-    ['a name that is no slug', { ...echo, name: 'Echo!' }, 'name'],
+    ['an illegal name', { ...echo, name: 'Echo!' }, 'name'],
     ['a name that looks like an id', { ...echo, name: UNKNOWN_ID }, 'name'],
     ['no runtime', { name: 'echo' }, 'runtime'],
     ['a runtime of another type', { ...echo, runtime: 'echo' }, 'runtime'],
     ['a runtime without a kind', { ...echo, runtime: {} }, 'runtime.kind'],
-    ['a runtime whose kind is no text', { ...echo, runtime: { kind: 7 } }, 'runtime.kind'],
+    ['a kind of another type', { ...echo, runtime: { kind: 7 } }, 'runtime.kind'],
     ['an unknown kind', { ...echo, runtime: { kind: 'docker' } }, 'runtime.kind'],
     ['an unknown handler', { ...echo, runtime: { kind: 'function', handler: 'rm' } }, 'runtime'],
     [
@@ -145,7 +145,7 @@ describe('POST /v1/agents', () => {
     ],
     ['concurrency 0', { ...echo, concurrency: 0 }, 'concurrency'],
     ['concurrency as text', { ...echo, concurrency: '4' }, 'concurrency'],
-    ['a broken number of attempts', { ...echo, maxAttempts: 1.5 }, 'maxAttempts'],
+    ['a fraction of an attempt', { ...echo, maxAttempts: 1.5 }, 'maxAttempts'],
     ['another desired state', { ...echo, desiredState: 'paused' }, 'desiredState'],
   ])('refuses %s', async (_, body, path) => {
     const { ask } = await openScene()
@@ -154,7 +154,7 @@ describe('POST /v1/agents', () => {
     expect(refused.json.error.issues).toEqual([{ path, message: expect.any(String) }])
   })
 
-  it('refuses a name that is taken', async () => {
+  it('refuses a duplicate name', async () => {
     const { ask } = await openScene()
     await ask('POST', '/v1/agents', { body: echo })
     const refused = await ask('POST', '/v1/agents', { body: echo })
@@ -163,7 +163,7 @@ describe('POST /v1/agents', () => {
 })
 
 describe('runtimes with secrets', () => {
-  /** As an HTTP runtime does: takes a secret out of the options, and signs its requests. */
+  /** Like an HTTP runtime: takes a secret out of the options, and signs its requests. */
   async function openSigned() {
     const scene = await openScene()
     const platform = fakePlatform()
@@ -190,7 +190,7 @@ describe('runtimes with secrets', () => {
     return { ask }
   }
 
-  it('show the signing secret once, and what they were given for secret never', async () => {
+  it('show the signing secret once, and their secret options never', async () => {
     const { ask } = await openSigned()
     const created = await ask('POST', '/v1/agents', {
       name: 'remote',
@@ -212,7 +212,7 @@ describe('runtimes with secrets', () => {
     expect(JSON.stringify(shown.slice(1))).not.toContain('whsec_')
   })
 
-  it('show a new one when the kind changes', async () => {
+  it('show a new signing secret when the kind changes', async () => {
     const { ask } = await openSigned()
     expect(
       await ask('POST', '/v1/agents', {
@@ -227,7 +227,7 @@ describe('runtimes with secrets', () => {
 })
 
 describe('the life of an agent', () => {
-  it('is listed newest first, in pages', async () => {
+  it('the list is paged, newest first', async () => {
     const { ask, createAgent } = await openScene()
     const ids: string[] = []
     for (let n = 0; n < 3; n++) ids.unshift((await createAgent()).id)
@@ -243,7 +243,7 @@ describe('the life of an agent', () => {
     ])
   })
 
-  it('changes what is given and leaves the rest', async () => {
+  it('a change leaves absent fields unchanged', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
     const changed = await ask('PATCH', `/v1/agents/${agent.id}`, {
@@ -256,7 +256,7 @@ describe('the life of an agent', () => {
     )
   })
 
-  it('starts and stops; a runtime changes only while it is stopped', async () => {
+  it('an agent starts and stops, and its runtime changes only while it is stopped', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
     const change = { body: { runtime: { kind: 'fake' } } }
@@ -278,7 +278,7 @@ describe('the life of an agent', () => {
     ])
   })
 
-  it('start and stop read no body, whatever there is', async () => {
+  it('start and stop ignore any body', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
     expect(
@@ -291,7 +291,7 @@ describe('the life of an agent', () => {
     ).toBe(200)
   })
 
-  it('is deleted; with open messages only by force', async () => {
+  it('an agent with open messages is deleted only by force', async () => {
     const { ask, createSlowAgent } = await openScene()
     const agent = await createSlowAgent()
     const path = `/v1/agents/${agent.id}`

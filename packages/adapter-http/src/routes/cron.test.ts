@@ -3,18 +3,18 @@ import { refused } from '@org/agent-messaging-core/testing'
 import { aMessage, CRON_SECRET, openScene, type Scene } from '../../test/scene.js'
 
 const PATH = '/api/cron/webhooks'
-/** What a pass answers that ran a message and delivered its answer. */
+/** The counts of a pass that ran a message and delivered its answer. */
 const BOTH = { messages: 1, deliveries: 1, cancelled: 0, purgedDeliveries: 0, purgedMessages: 0 }
 const run = ({ ask }: Scene, key = CRON_SECRET, method = 'POST') => ask(method, PATH, { key })
 
-/** A service that works only when it is called, with a message that waits and a webhook that wants its answer. */
+/** A service that works only in passes, with a queued message and a webhook for its answer. */
 async function openQuietScene(): Promise<Scene> {
   const scene = await openScene({ isStarted: false })
   await scene.ask('POST', '/v1/webhooks', {
     body: { url: 'https://receiver.example/', events: ['message.responded'] },
   })
   const agent = await scene.createAgent()
-  await run(scene) // brings the agent up
+  await run(scene) // starts the agent
   const sent = await scene.ask('POST', `/v1/agents/${agent.id}/messages`, {
     body: aMessage(),
     headers: { Prefer: 'respond-async' },
@@ -24,7 +24,7 @@ async function openQuietScene(): Promise<Scene> {
 }
 
 describe('C: /api/cron/webhooks', () => {
-  it.each(['GET', 'POST'])('%s makes one pass and answers what it did', async (method) => {
+  it.each(['GET', 'POST'])('%s runs one pass and answers with its counts', async (method) => {
     const scene = await openQuietScene()
     const answer = await run(scene, CRON_SECRET, method)
     expect(answer.status).toBe(200)
@@ -48,7 +48,7 @@ describe('C: /api/cron/webhooks', () => {
     expect(scene.sender.requests).toHaveLength(2)
   })
 
-  it('20 calls at once do everything once', async () => {
+  it('20 parallel calls do all work once', async () => {
     const scene = await openQuietScene()
     const answers = await Promise.all(Array.from({ length: 20 }, () => run(scene)))
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -58,7 +58,7 @@ describe('C: /api/cron/webhooks', () => {
     ])
   })
 
-  it('a pass ends when its budget is used, whatever hangs', async () => {
+  it('a pass ends after its budget, even if a receiver hangs', async () => {
     const scene = await openQuietScene()
     scene.sender.hold()
     const passing = run(scene)
@@ -79,13 +79,13 @@ describe('C: /api/cron/webhooks', () => {
     },
   )
 
-  it('refuses an API key, even one that may do everything', async () => {
+  it('refuses an API key with all permissions', async () => {
     const scene = await openScene()
     expect((await run(scene, scene.key)).status).toBe(401)
   })
 
   it.each([undefined, ''])(
-    'without a secret (%j) it is shut, and answers as it does to a wrong one',
+    'refuses every request if the configured secret is %j',
     async (cronSecret) => {
       const scene = await openScene({ http: { cronSecret } })
       const wrong = await run(await openScene(), 'wrong')
@@ -96,7 +96,7 @@ describe('C: /api/cron/webhooks', () => {
     },
   )
 
-  it('HEAD is 405 and runs nothing; so are the other methods', async () => {
+  it('HEAD and other methods get a 405 and run nothing', async () => {
     const scene = await openQuietScene()
     for (const method of ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const answer = await run(scene, CRON_SECRET, method)
@@ -105,7 +105,7 @@ describe('C: /api/cron/webhooks', () => {
     expect((await run(scene)).json).toEqual(BOTH)
   })
 
-  it('runs nothing for a wrong secret', async () => {
+  it('a wrong secret runs nothing', async () => {
     const scene = await openQuietScene()
     await run(scene, 'wrong')
     expect((await run(scene)).json).toEqual(BOTH)

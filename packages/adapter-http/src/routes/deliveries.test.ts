@@ -25,7 +25,7 @@ async function openDelivered(policy: Partial<Policy> = {}) {
 }
 
 describe('GET /v1/deliveries/:id', () => {
-  it('shows every attempt and the bytes that were sent', async () => {
+  it('shows every attempt and the exact body', async () => {
     const { ask, clock, delivery, sender, webhook } = await openDelivered()
     const listed = {
       id: delivery.id,
@@ -80,7 +80,7 @@ describe('GET /v1/deliveries/:id', () => {
     })
   })
 
-  it('shows one that is being sent as pending', async () => {
+  it('shows a delivery that is being sent as pending', async () => {
     const { ask, clock, sender, webhook } = await openDelivered()
     sender.hold()
     await clock.until(() => sender.held === 1, { maxMs: 120_000, stepMs: 1_000 })
@@ -89,7 +89,7 @@ describe('GET /v1/deliveries/:id', () => {
     expect(delivery).not.toHaveProperty('nextAttemptAt')
   })
 
-  it('shows one whose webhook was deleted as cancelled, with the reason', async () => {
+  it('shows a delivery of a deleted webhook as cancelled, with the reason', async () => {
     const { ask, clock, delivery, service, webhook } = await openDelivered()
     await ask('DELETE', `/v1/webhooks/${webhook.id}`)
     await clock.advance(0)
@@ -102,7 +102,7 @@ describe('GET /v1/deliveries/:id', () => {
     })
   })
 
-  it('shows one whose schedule has ended as exhausted', async () => {
+  it('shows a delivery whose schedule has ended as exhausted', async () => {
     const { ask, clock, delivery } = await openDelivered({
       retry: { delaysMs: [1_000], jitter: 0, maxRetryAfterMs: 0 },
     })
@@ -114,7 +114,7 @@ describe('GET /v1/deliveries/:id', () => {
     })
   })
 
-  it('answers 404 for one that is missing', async () => {
+  it('answers 404 for a missing delivery', async () => {
     const { ask } = await openScene()
     for (const id of [UNKNOWN_ID, 'x'])
       expect((await ask('GET', `/v1/deliveries/${id}`)).json.error.message).toBe('No such delivery')
@@ -152,8 +152,8 @@ describe('GET /v1/deliveries', () => {
   )
 })
 
-describe('what operators do to deliveries', () => {
-  it('redelivers one, and cancels it', async () => {
+describe('actions on deliveries', () => {
+  it('redelivers a delivery, and cancels it', async () => {
     const { ask, clock, delivery, sender } = await openDelivered()
     const redelivered = await ask('POST', `/v1/deliveries/${delivery.id}/redeliver`)
     expect(redelivered).toMatchObject({ status: 202, json: { id: delivery.id, status: 'pending' } })
@@ -170,13 +170,13 @@ describe('what operators do to deliveries', () => {
     })
     expect((await ask('POST', `/v1/deliveries/${UNKNOWN_ID}/redeliver`)).status).toBe(404)
   })
-  it('refuses to redeliver one that is being sent', async () => {
+  it('refuses to redeliver a delivery that is being sent', async () => {
     const { ask, clock, delivery, sender } = await openDelivered()
     sender.hold()
     await clock.until(() => sender.held === 1, { maxMs: 120_000, stepMs: 1_000 })
     expect((await ask('POST', `/v1/deliveries/${delivery.id}/redeliver`)).status).toBe(409)
   })
-  it('recovers what matches a filter', async () => {
+  it('recovers the deliveries that match a filter', async () => {
     const { ask, webhook } = await openDelivered()
     const path = `/v1/webhooks/${webhook.id}/recover`
     const body = {
@@ -198,7 +198,7 @@ describe('what operators do to deliveries', () => {
     })
     expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/recover`, { body: {} })).status).toBe(404)
   })
-  it('lists those of a time', async () => {
+  it('lists the deliveries of a period', async () => {
     const { ask } = await openDelivered()
     const count = async (query: string) =>
       (await ask('GET', `/v1/deliveries?${query}`)).json.data.length

@@ -28,7 +28,7 @@ describe('I: Idempotency-Key', () => {
     expect(scene.telemetry.named('run.finished')).toHaveLength(1)
   })
 
-  it('100 parallel sends make one message and one run, and all get its answer', async () => {
+  it('100 parallel sends create one message and one run, and all get its answer', async () => {
     const scene = await openScene()
     const agent = await scene.createSlowAgent()
     const sending = Array.from({ length: 100 }, () => send(scene, agent, 'key'))
@@ -43,7 +43,7 @@ describe('I: Idempotency-Key', () => {
     expect(scene.runtime.requests).toHaveLength(1)
   })
 
-  it('a retry while the first still waits attaches, whatever becomes of the first', async () => {
+  it('a second send attaches while the first waits, even if that caller leaves', async () => {
     const scene = await openScene()
     const agent = await scene.createSlowAgent()
     const caller = new AbortController()
@@ -65,7 +65,7 @@ describe('I: Idempotency-Key', () => {
     })
   })
 
-  it('attaches even when the runtime has stopped since', async () => {
+  it('a second send attaches even if the runtime has stopped', async () => {
     const scene = await openScene()
     const agent = await scene.createAgent()
     const first = await send(scene, agent, 'key')
@@ -77,7 +77,7 @@ describe('I: Idempotency-Key', () => {
   it.each([
     ['400', aMessage({ executionPrincipal: null })],
     ['400 of the shape', aMessage({ sessionId: 7 })],
-  ])('a refused request (%s) does not burn the key', async (_, body) => {
+  ])('a refused request (%s) does not use up the key', async (_, body) => {
     const scene = await openScene()
     const agent = await scene.createAgent()
     expect((await send(scene, agent, 'key', body)).status).toBe(400)
@@ -85,7 +85,7 @@ describe('I: Idempotency-Key', () => {
     expect([sent.status, sent.headers.get('idempotent-replayed')]).toEqual([200, null])
   })
 
-  it('a request refused with 409 does not burn the key', async () => {
+  it('a request refused with 409 does not use up the key', async () => {
     const scene = await openScene()
     const agent = await scene.createAgent({ desiredState: 'stopped' })
     expect((await send(scene, agent, 'key')).status).toBe(409)
@@ -93,7 +93,7 @@ describe('I: Idempotency-Key', () => {
     expect((await send(scene, agent, 'key')).headers.get('idempotent-replayed')).toBeNull()
   })
 
-  it('is scoped to the agent', async () => {
+  it('a key belongs to one agent', async () => {
     const scene = await openScene()
     const [one, other] = [await scene.createAgent(), await scene.createAgent()]
     expect((await send(scene, one, 'key')).json.messageId).not.toBe(
@@ -118,7 +118,7 @@ describe('I: Idempotency-Key', () => {
     ])
   })
 
-  it('refuses two headers', async () => {
+  it('refuses duplicate headers', async () => {
     const scene = await openScene()
     const agent = await scene.createAgent()
     const headers = new Headers({
@@ -135,7 +135,7 @@ describe('I: Idempotency-Key', () => {
     expect(refused.status).toBe(400)
   })
 
-  it.each(['k', 'k'.repeat(255), '~!@#$%^&*() {}'])('takes the key %j', async (key) => {
+  it.each(['k', 'k'.repeat(255), '~!@#$%^&*() {}'])('accepts the key %j', async (key) => {
     const scene = await openScene()
     const agent = await scene.createAgent()
     expect((await send(scene, agent, key)).status).toBe(200)

@@ -4,7 +4,7 @@ import { openScene, UNKNOWN_ID } from '../../test/scene.js'
 const wanted = { name: 'ci', permissions: ['project:message'] }
 
 describe('/v1/keys', () => {
-  it('shows a key in the answer of create and never again', async () => {
+  it('shows a key only in the answer to create', async () => {
     const { ask } = await openScene()
     const created = await ask('POST', '/v1/keys', {
       body: { ...wanted, expiresAt: '2030-01-31T01:00:00+01:00' },
@@ -23,7 +23,7 @@ describe('/v1/keys', () => {
     expect((await ask('GET', '/v1/agents/a/messages', { key: created.json.key })).status).toBe(404)
   })
 
-  it('revokes one at once', async () => {
+  it('revokes a key immediately', async () => {
     const { ask } = await openScene()
     const { id, key } = (await ask('POST', '/v1/keys', { body: wanted })).json
     for (const _ of ['first', 'again'])
@@ -47,7 +47,7 @@ describe('/v1/keys', () => {
       'permissions.1',
     ],
     ['a past expiry', { ...wanted, expiresAt: '2029-12-31T23:59:59Z' }, 'expiresAt'],
-    ['an expiry that is no instant', { ...wanted, expiresAt: 'tomorrow' }, 'expiresAt'],
+    ['an expiry that is not an instant', { ...wanted, expiresAt: 'tomorrow' }, 'expiresAt'],
     ['an expiry without an offset', { ...wanted, expiresAt: '2031-01-01T00:00:00' }, 'expiresAt'],
   ])('refuses %s', async (_, body, path) => {
     const { ask } = await openScene()
@@ -58,7 +58,7 @@ describe('/v1/keys', () => {
     ])
   })
 
-  it('says of a long list of mistakes the first twenty', async () => {
+  it('lists only the first 20 issues', async () => {
     const { ask } = await openScene()
     const refused = await ask('POST', '/v1/keys', {
       body: { name: 'ci', permissions: Array.from({ length: 50_000 }, () => 1) },
@@ -71,7 +71,7 @@ describe('/v1/keys', () => {
     expect(refused.text.length).toBeLessThan(10_000)
   })
 
-  it('takes no key of the caller’s own', async () => {
+  it('ignores a key that the caller chose', async () => {
     const { ask } = await openScene()
     const { key } = (
       await ask('POST', '/v1/keys', { body: { ...wanted, key: 'a-key-of-my-own-choosing' } })

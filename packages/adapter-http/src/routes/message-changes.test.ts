@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID, type Scene } from '../../test/scene.js'
 
-/** A message that runs and that nobody answers. */
+/** Sends a message whose run never ends. */
 async function openRunning(settings: Record<string, unknown> = {}) {
   const scene = await openScene()
   const agent = await scene.createSlowAgent(settings)
@@ -19,7 +19,7 @@ async function send({ ask }: Scene, agentId: string): Promise<string> {
 }
 
 describe('POST …/messages/:messageId/cancel', () => {
-  it('ends the message, and answers the same when it is repeated', async () => {
+  it('cancels the message, and gives the same answer again', async () => {
     const { ask, path } = await openRunning()
     const cancelled = await ask('POST', `${path}/cancel`)
     expect([cancelled.status, cancelled.json]).toMatchObject([
@@ -36,7 +36,7 @@ describe('POST …/messages/:messageId/cancel', () => {
     expect(listed.json.data).toEqual([cancelled.json])
   })
 
-  it('gives who waits a 202 at once', async () => {
+  it('ends the wait of other callers with a 202', async () => {
     const { ask, agent, clock, runtime } = await openRunning()
     const sending = ask('POST', `/v1/agents/${agent.id}/messages`, {
       body: aMessage({ sessionId: 'another' }),
@@ -47,7 +47,7 @@ describe('POST …/messages/:messageId/cancel', () => {
     expect([sent.status, sent.json]).toMatchObject([202, { status: 'pending' }])
   })
 
-  it('refuses a message that has its answer', async () => {
+  it('refuses an answered message', async () => {
     const { ask, clock, path, runtime, messageId } = await openRunning()
     runtime.answer(messageId, 'done')
     await clock.advance(0)
@@ -76,7 +76,7 @@ describe('POST …/messages/:messageId/retry', () => {
     })
   })
 
-  it('refuses what has not failed, a full session, and an agent that does not run', async () => {
+  it('refuses a message that did not fail, a full session and a stopped agent', async () => {
     const scene = await openRunning({ maxQueued: 0 })
     const { ask, agent, clock, path } = scene
     const retry = async () => {
@@ -96,7 +96,7 @@ describe('POST …/messages/:messageId/retry', () => {
 })
 
 describe.each(['cancel', 'retry'])('%s', (change) => {
-  it('answers 404 for what is not there, and for another project', async () => {
+  it('answers 404 for a missing agent or message, and in another project', async () => {
     const { ask, agent, path, otherKey } = await openRunning()
     for (const [at, key] of [
       [path, otherKey],
@@ -108,7 +108,7 @@ describe.each(['cancel', 'retry'])('%s', (change) => {
     }
   })
 
-  it('needs a key that may send messages', async () => {
+  it('requires the permission project:message', async () => {
     const { ask, path, keyWith } = await openRunning()
     const { key } = await keyWith(['project:agents', 'project:webhooks', 'project:admin'])
     expect((await ask('POST', `${path}/${change}`, { key })).status).toBe(403)

@@ -2,7 +2,7 @@ import { defaultPolicy } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 
-/** A message that runs, and its stream. */
+/** Sends a message that keeps running, and opens its stream. */
 async function streamed(options: Parameters<typeof openScene>[0] = {}) {
   const scene = await openScene(options)
   const agent = await scene.createSlowAgent()
@@ -19,7 +19,7 @@ async function streamed(options: Parameters<typeof openScene>[0] = {}) {
 
 const bearer = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } })
 
-/** What a stream has told, all of it once it has ended. */
+/** Reads a stream to its end. */
 function textOf({ body }: Response) {
   let text = ''
   async function readAll(): Promise<string> {
@@ -32,7 +32,7 @@ function textOf({ body }: Response) {
 }
 
 describe('the stream of a message', () => {
-  it('is made of server-sent events, and ends with the message as GET gives it', async () => {
+  it('has server-sent events, and ends with the message that GET returns', async () => {
     const { open, run, runtime, messageId, ask, path } = await streamed()
     const response = await open()
     run?.emit('Hel')
@@ -55,7 +55,7 @@ describe('the stream of a message', () => {
       'x-request-id': expect.stringMatching(/^request-/) as string,
     })
   })
-  it('goes on behind Last-Event-ID, and is a 204 for who has seen its end', async () => {
+  it('continues after Last-Event-ID, and answers 204 after the last event', async () => {
     const { open, run, runtime, messageId } = await streamed()
     run?.emit('Hello')
     const response = await open({ 'Last-Event-ID': '1.4' })
@@ -65,7 +65,7 @@ describe('the stream of a message', () => {
     const done = await open({ 'Last-Event-ID': '1.responded' })
     expect([done.status, await done.text()]).toEqual([204, ''])
   })
-  it('says that it lives', async () => {
+  it('sends heartbeats', async () => {
     const { open, clock } = await streamed()
     const response = await open()
     const reader = response.body?.getReader()
@@ -74,7 +74,7 @@ describe('the stream of a message', () => {
     await clock.advance(15_000)
     expect(new TextDecoder().decode((await next)?.value)).toBe(': heartbeat\n\n')
   })
-  it('ends with its key, two heartbeats later at most, and frees its place', async () => {
+  it('ends within two heartbeats after its key was revoked, and frees its place', async () => {
     let elapsed = 0
     const policy = { stream: { ...defaultPolicy.stream, maxPerProject: 2 } }
     const {
@@ -107,7 +107,7 @@ describe('the stream of a message', () => {
     expect((await app.request(path, bearer(other))).status).toBe(200)
     expect(good.soFar()).toMatch(/heartbeat\n\n: heartbeat\n\n$/)
   })
-  it('looks at its key once a heartbeat, whatever there is to tell', async () => {
+  it('checks its key once per heartbeat, however many events it sends', async () => {
     let elapsed = 0
     const { open, clock, storage } = await streamed({ http: { now: () => elapsed } })
     let looks = 0
@@ -122,7 +122,7 @@ describe('the stream of a message', () => {
     expect(text.soFar()).toMatch(/(: heartbeat\n\n){3}$/)
     expect(looks - opened).toBe(1)
   })
-  it('outlives a storage that is away', async () => {
+  it('continues while the storage is unavailable', async () => {
     let elapsed = 0
     const { open, clock, storage } = await streamed({ http: { now: () => elapsed } })
     const text = textOf(await open())
@@ -131,7 +131,7 @@ describe('the stream of a message', () => {
     await clock.advance(15_000)
     expect(text.soFar()).toContain(': heartbeat')
   })
-  it('frees its place when the reader goes away', async () => {
+  it('frees its place when the reader leaves', async () => {
     const { open } = await streamed({
       policy: { stream: { ...defaultPolicy.stream, maxPerProject: 1 } },
     })
@@ -141,7 +141,7 @@ describe('the stream of a message', () => {
     await response.body?.cancel()
     expect((await open()).status).toBe(200)
   })
-  it('is refused as the message itself would be', async () => {
+  it('gets the same errors as GET of the message', async () => {
     const { ask, path, messageId, otherKey, keyWith } = await streamed()
     const { key } = await keyWith(['project:agents'])
     expect((await ask('GET', path, { key: '' })).status).toBe(401)
@@ -155,7 +155,7 @@ describe('the stream of a message', () => {
     )
     expect((await ask('GET', path.replace(messageId, 'nonsense'))).status).toBe(404)
   })
-  it('is only for GET: a HEAD opens nothing', async () => {
+  it('refuses HEAD', async () => {
     const { ask, path } = await streamed()
     for (const method of ['HEAD', 'POST']) {
       const { status, headers } = await ask(method, path)

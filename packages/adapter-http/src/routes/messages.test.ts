@@ -25,7 +25,7 @@ describe('POST /v1/agents/:id/messages', () => {
     expect(answer.headers.get('preference-applied')).toBeNull()
   })
 
-  it('says where the message is, whatever its agent is called', async () => {
+  it('names the path of the message, even if its agent is called v1', async () => {
     const { ask, createAgent } = await openScene()
     for (const name of ['v1', 'agents', 'messages']) {
       const { id } = await createAgent({ name })
@@ -59,11 +59,12 @@ describe('POST /v1/agents/:id/messages', () => {
     }
   })
 
-  it('hands sessionId, message and metadata to the agent as they were sent', async () => {
+  it('passes sessionId, message and metadata to the agent unchanged', async () => {
     const { app, clock, createSlowAgent, key, runtime } = await openScene()
     const agent = await createSlowAgent()
     const sent =
-      '{"sessionId":"s é","message":"m 😀","metadata":{"z":1,"a":[null,{"__proto__":{"polluted":true}}],"__proto__":{"x":1},"constructor":"c"}}'
+      '{"sessionId":"s é","message":"m ' +
+      '😀","metadata":{"z":1,"a":[null,{"__proto__":{"polluted":true}}],"__proto__":{"x":1},"constructor":"c"}}'
     const headers = {
       Authorization: `Bearer ${key}`,
       'Content-Type': 'application/json',
@@ -79,7 +80,7 @@ describe('POST /v1/agents/:id/messages', () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   })
 
-  it('takes the longest message with the longest metadata, though each of their characters is escaped', async () => {
+  it('accepts the longest message and metadata, even if fully escaped', async () => {
     const { ask, createAgent } = await openScene()
     await createAgent({ name: 'bot' })
     const { messageLength, metadataLength } = defaultLimits
@@ -88,7 +89,7 @@ describe('POST /v1/agents/:id/messages', () => {
     expect((await ask('POST', '/v1/agents/bot/messages', { body })).status).toBe(200)
   })
 
-  it('ignores unknown fields, and never assigns them', async () => {
+  it('ignores unknown fields', async () => {
     const { ask, clock, createSlowAgent, runtime } = await openScene()
     const agent = await createSlowAgent()
     const stray = {
@@ -163,7 +164,7 @@ describe('executionPrincipal (S§4.1, S§7)', () => {
     })
   })
 
-  it('an end user in the default never stands in for the caller’s', async () => {
+  it('the agent’s default never provides the end user of a message', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent({
       defaultExecutionPrincipal: { type: 'end_user', endUserId: 'default' },
@@ -174,7 +175,7 @@ describe('executionPrincipal (S§4.1, S§7)', () => {
 })
 
 describe('agents that cannot take a message', () => {
-  it('answers 404 for one that is missing and for one of another project, in the same words', async () => {
+  it('gives a missing agent and another project’s agent the same 404', async () => {
     const { ask, createAgent, otherKey } = await openScene()
     const agent = await createAgent({ name: 'mine' })
     const answers = [
@@ -188,7 +189,7 @@ describe('agents that cannot take a message', () => {
     }
   })
 
-  it('answers 409 AGENT_NOT_RUNNING for a stopped one, before anything is stored', async () => {
+  it('answers 409 AGENT_NOT_RUNNING for a stopped agent, and stores nothing', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent({ desiredState: 'stopped' })
     const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
@@ -198,7 +199,7 @@ describe('agents that cannot take a message', () => {
     expect((await ask('GET', `/v1/agents/${agent.id}/messages`)).json.data).toEqual([])
   })
 
-  it('answers 409 with Retry-After, and tells nobody to start it, when it is wanted and about to run', async () => {
+  it('gives an agent that is about to start a 409 with Retry-After and no advice', async () => {
     const { ask, createAgent } = await openScene({ isStarted: false })
     const agent = await createAgent()
     const refused = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
@@ -228,7 +229,7 @@ describe('agents that cannot take a message', () => {
     ])
   })
 
-  it('answers 503 with Retry-After and no reason when the storage is away', async () => {
+  it('answers 503 with Retry-After and no reason while the storage is unavailable', async () => {
     const { ask, createAgent, storage } = await openScene()
     const agent = await createAgent()
     storage.fail('messages.accept')
@@ -256,7 +257,7 @@ describe('Prefer', () => {
     expect([answer.status, answer.headers.get('preference-applied')]).toEqual([202, 'wait=2'])
   })
 
-  it('wait=N does not lengthen it, and is then not reported as applied', async () => {
+  it('wait=N does not lengthen the wait, and is then not reported as applied', async () => {
     const { ask, clock, createSlowAgent, runtime } = await openScene({
       policy: { syncWaitMs: 1_000 },
     })
@@ -286,7 +287,7 @@ describe('Prefer', () => {
 })
 
 describe('a caller that leaves', () => {
-  it('stops waiting; the work goes on', async () => {
+  it('ends the wait, and the agent continues', async () => {
     const { ask, clock, createSlowAgent, runtime, service } = await openScene()
     const agent = await createSlowAgent()
     const caller = new AbortController()
@@ -296,7 +297,7 @@ describe('a caller that leaves', () => {
     })
     await clock.until(() => runtime.openRuns.length === 1)
     caller.abort()
-    await clock.advance(500) // when the room looks next
+    await clock.advance(500) // the next poll
     const answer = await sending
     expect(answer.status).toBe(202)
     runtime.answer(answer.json.messageId, 'still here')
@@ -311,7 +312,7 @@ describe('a caller that leaves', () => {
 })
 
 describe('GET /v1/agents/:id/messages/:messageId', () => {
-  it('shows a message that was answered', async () => {
+  it('shows an answered message', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
     const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, {
@@ -378,7 +379,7 @@ describe('GET /v1/agents/:id/messages/:messageId', () => {
     expect(answer.headers.get('preference-applied')).toBe('wait=10')
   })
 
-  it('does not show another project’s, another agent’s or a missing one', async () => {
+  it('answers 404 for a missing message, another agent’s and another project’s', async () => {
     const { ask, createAgent, otherKey } = await openScene()
     const [agent, other] = [await createAgent(), await createAgent()]
     const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })

@@ -4,7 +4,7 @@ import { openScene } from '../../test/scene.js'
 const read = async () => ({ contentType: 'text/plain; version=0.0.4', text: 'up 1\n' })
 
 describe('/metrics', () => {
-  it('is not there unless the host gives metrics', async () => {
+  it('does not exist without the host’s metrics', async () => {
     const { ask } = await openScene()
     expect(await ask('GET', '/metrics')).toMatchObject({
       status: 404,
@@ -12,7 +12,7 @@ describe('/metrics', () => {
     })
   })
 
-  it('gives what the host gives, to everybody when there is no token', async () => {
+  it('serves the host’s text, to every caller if there is no token', async () => {
     const { ask } = await openScene({ http: { metrics: { read } } })
     const answer = await ask('GET', '/metrics', { key: '' })
     expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([
@@ -23,7 +23,7 @@ describe('/metrics', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('takes its token and nothing else, not even an API key that may do everything', async () => {
+  it('accepts only its token, and no API key', async () => {
     const { ask, key } = await openScene({ http: { metrics: { read, token: 'a-token' } } })
     expect((await ask('GET', '/metrics', { key: 'a-token' })).status).toBe(200)
     for (const wrong of ['', 'a-toke', 'a-token-', key]) {
@@ -33,7 +33,7 @@ describe('/metrics', () => {
     }
   })
 
-  it('is shut when the token is empty, as of a variable that is not set', async () => {
+  it('refuses every request if the token is empty, as from an unset variable', async () => {
     const { ask } = await openScene({ http: { metrics: { read, token: '' } } })
     for (const key of ['', 'x']) expect((await ask('GET', '/metrics', { key })).status).toBe(401)
     expect(
@@ -41,7 +41,7 @@ describe('/metrics', () => {
     ).toBe(401)
   })
 
-  it('is for reading', async () => {
+  it('accepts only GET and HEAD', async () => {
     const { ask } = await openScene({ http: { metrics: { read } } })
     const answer = await ask('POST', '/metrics')
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])

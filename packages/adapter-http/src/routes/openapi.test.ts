@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 
 describe('the API reference', () => {
-  it('is a page that may run nothing and load nothing from elsewhere', async () => {
+  it('has no scripts and loads nothing from other hosts', async () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([
       200,
       'text/html; charset=utf-8',
@@ -31,7 +31,7 @@ describe('the API reference', () => {
     expect(style.text).not.toMatch(/url\(|@import/)
   })
 
-  it('shows every operation, every event and every schema of the document', async () => {
+  it('shows every operation, event and schema of the document', async () => {
     const { json: document } = await scene.ask('GET', '/openapi.json')
     const items = [
       ...Object.values<object>(document.paths),
@@ -46,7 +46,7 @@ describe('the API reference', () => {
     expect(ids.filter((id) => !page.text.includes(`id="${id}"`))).toEqual([])
   })
 
-  it('has no link that leads nowhere, and no id twice', () => {
+  it('has no broken link and no duplicate id', () => {
     const ids = [...page.text.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
     const links = [...page.text.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id)
     expect(links.filter((id) => !ids.includes(id))).toEqual([])
@@ -54,7 +54,7 @@ describe('the API reference', () => {
     expect(page.text).not.toMatch(/undefined|\[object/)
   })
 
-  it('finds its style and its source wherever a host mounts the app', async () => {
+  it('links to its style and source under any path', async () => {
     const host = new Hono().route('/messaging', scene.app as unknown as Hono)
     const text = await (await host.request('/messaging/docs')).text()
     for (const link of ['docs/style.css', 'openapi.json']) {
@@ -66,9 +66,9 @@ describe('the API reference', () => {
   })
 })
 
-describe('who has one of these already', () => {
+describe('a caller with a copy', () => {
   it.each(['/docs', '/docs/style.css', '/openapi.json', '/schemas/events/agent.error.json'])(
-    '%s is told so',
+    'gets a 304 for %s',
     async (path) => {
       const first = await scene.ask('GET', path, { key: '' })
       const tag = first.headers.get('etag') ?? ''
@@ -91,7 +91,7 @@ describe('who has one of these already', () => {
     },
   )
 
-  it('gets another document where a host mounts the app elsewhere', async () => {
+  it('gets another document under another path', async () => {
     const host = new Hono().route('/messaging', scene.app as unknown as Hono)
     const tags = [
       await host.request('/messaging/openapi.json'),
@@ -103,7 +103,7 @@ describe('who has one of these already', () => {
 
 describe('the JSON Schema of an event', () => {
   it.each(eventSchemas)(
-    '$name stands by itself, and takes the example',
+    '$name is self-contained, and accepts the example',
     async ({ name, schema }) => {
       const { status, headers, text } = await scene.ask('GET', `/schemas/events/${name}.json`, {
         key: '',
@@ -122,7 +122,7 @@ describe('the JSON Schema of an event', () => {
     },
   )
 
-  it('is not there for an event that is none', async () => {
+  it('does not exist for an unknown event', async () => {
     for (const file of ['message.lost.json', 'toString.json'])
       expect((await scene.ask('GET', `/schemas/events/${file}`)).status).toBe(404)
   })

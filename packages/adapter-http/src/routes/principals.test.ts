@@ -24,7 +24,7 @@ async function openWith(...endUserIds: string[]) {
 }
 
 describe('GET and DELETE /v1/principals/:endUserId', () => {
-  it('count and erase what was done on behalf of an end user, whatever the id', async () => {
+  it('count and erase the data of an end user with any id', async () => {
     const names = ['customer-42', 'a/b?c#d', 'ü 100%', '😀']
     const { ask, of, agent } = await openWith('other', ...names)
     for (const name of names) {
@@ -38,7 +38,7 @@ describe('GET and DELETE /v1/principals/:endUserId', () => {
     expect(json.data.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(['other'])
   })
 
-  it('keep what is not final, unless told otherwise', async () => {
+  it('keep messages that are not final, unless forced', async () => {
     const { ask, of, createSlowAgent } = await openWith()
     const { id } = await createSlowAgent()
     const body = aMessage({ executionPrincipal: { type: 'end_user', endUserId: 'u' } })
@@ -48,7 +48,7 @@ describe('GET and DELETE /v1/principals/:endUserId', () => {
     expect((await ask('DELETE', of('u', '?force=true'))).json).toEqual({ ...nothing, messages: 1 })
   })
 
-  it('go on from a cursor, and refuse one that is none', async () => {
+  it('continue from a cursor, and refuse an illegal one', async () => {
     const { ask, of, agent } = await openWith('u')
     expect((await ask('GET', of('u', `?cursor=${agent.id}.`))).json).toEqual({
       ...nothing,
@@ -61,7 +61,7 @@ describe('GET and DELETE /v1/principals/:endUserId', () => {
     })
   })
 
-  it('answer 400 for an id that nobody can have, 403 without the permission, and find nothing of another project', async () => {
+  it('refuse an illegal id and a missing permission, and see only their project', async () => {
     const { ask, of, keyWith, otherKey } = await openWith('u')
     for (const segment of ['%00', 'x'.repeat(257)])
       expect((await ask('GET', `/v1/principals/${segment}`)).status, segment).toBe(400)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 
-/** A message whose runtime took it and answers later. */
+/** Sends a message whose runtime answers late. */
 async function openDeferred() {
   const scene = await openScene()
   const { ask, clock, createSlowAgent, runtime } = scene
@@ -21,7 +21,7 @@ async function openDeferred() {
 }
 
 describe('POST …/messages/:messageId/response', () => {
-  it('takes an answer with the run token alone, and once more if it is repeated', async () => {
+  it('accepts an answer with only the run token, and accepts its repetition', async () => {
     const { answer, message } = await openDeferred()
     expect((await message()).state).toBe('deferred')
     for (const _ of ['first', 'repeated']) {
@@ -35,7 +35,7 @@ describe('POST …/messages/:messageId/response', () => {
     expect(await message()).toMatchObject({ status: 'responded', response: 'at last' })
   })
 
-  it('wakes who waits for it', async () => {
+  it('ends the wait of the caller', async () => {
     const { answer, ask, clock, path } = await openDeferred()
     const waiting = ask('GET', path, { headers: { Prefer: 'wait=10' } })
     await clock.advance(100)
@@ -43,13 +43,13 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await waiting).json.response).toBe('at last')
   })
 
-  it('takes an empty answer', async () => {
+  it('accepts an empty answer', async () => {
     const { answer, message } = await openDeferred()
     expect((await answer({ response: '' })).status).toBe(204)
     expect(await message()).toMatchObject({ status: 'responded', response: '' })
   })
 
-  it('takes a failure', async () => {
+  it('accepts a failure', async () => {
     const { answer, message } = await openDeferred()
     expect((await answer({ error: { message: 'no idea' } })).status).toBe(204)
     expect(await message()).toMatchObject({
@@ -59,7 +59,7 @@ describe('POST …/messages/:messageId/response', () => {
     })
   })
 
-  it('takes a failure that may be tried again: its token is superseded then', async () => {
+  it('accepts a retryable failure, which supersedes its token', async () => {
     const { answer, clock, message, runtime, runToken } = await openDeferred()
     expect((await answer({ error: { message: 'busy', retryable: true } })).status).toBe(204)
     expect((await message()).state).toBe('queued')
@@ -69,13 +69,13 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await answer({ response: 'in time' }, runtime.requests[1]?.runToken)).status).toBe(204)
   })
 
-  it('cuts a long failure, but not inside a character', async () => {
+  it('cuts a long failure, never inside a character', async () => {
     const { answer, message } = await openDeferred()
     expect((await answer({ error: { message: `${'x'.repeat(999)}😀` } })).status).toBe(204)
     expect((await message()).error.message).toBe('x'.repeat(999))
   })
 
-  it('takes a failure once more if it is repeated', async () => {
+  it('accepts the repetition of a failure', async () => {
     const { answer, message } = await openDeferred()
     for (const _ of ['first', 'repeated'])
       expect((await answer({ error: { message: 'busy', retryable: true } })).status).toBe(204)
@@ -87,7 +87,7 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await other.message()).error.message).toBe('no idea')
   })
 
-  it('refuses an answer under the path of another agent with 404, and takes it under its name', async () => {
+  it('accepts an answer only under the path of its agent', async () => {
     const { ask, createAgent, message, path, runToken } = await openDeferred()
     const { id: otherId } = await createAgent()
     const answerOf = (agent: string) =>
@@ -101,7 +101,7 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await answerOf('agent-1')).status).toBe(204)
   })
 
-  it('refuses a forged token before it reads a body', async () => {
+  it('refuses a forged token before it reads the body', async () => {
     const { ask, path, runToken } = await openDeferred()
     const refused = await ask('POST', `${path}/response`, {
       key: `${runToken.slice(0, -1)}~`,
@@ -110,7 +110,7 @@ describe('POST …/messages/:messageId/response', () => {
     expect(refused.status).toBe(401)
   })
 
-  it('refuses another answer', async () => {
+  it('refuses a second, different answer', async () => {
     const { answer, message } = await openDeferred()
     await answer({ response: 'one' })
     expect((await answer({ response: 'two' })).json.error.code).toBe('CONFLICT')
@@ -122,7 +122,7 @@ describe('POST …/messages/:messageId/response', () => {
     ['an API key', (_: string, key: string) => key],
     ['an altered token', (token: string) => `${token}x`],
     ['a token of another lease', (token: string) => token.replace('amr_1_', 'amr_2_')],
-    ['a token of no lease', () => 'amr_'],
+    ['a token without a lease', () => 'amr_'],
   ])('refuses %s with 401', async (_, tokenOf) => {
     const { answer, key, message, runToken } = await openDeferred()
     const refused = await answer({ response: 'forged' }, tokenOf(runToken, key))
@@ -134,7 +134,7 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await message()).state).toBe('deferred')
   })
 
-  it('refuses the token of one message for another, which may not even exist', async () => {
+  it('refuses the token of another message, even if the message does not exist', async () => {
     const { ask, path, runToken } = await openDeferred()
     for (const id of [UNKNOWN_ID, 'x', '%00']) {
       const other = path.replace(/[^/]+$/, id)
@@ -160,7 +160,12 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await message()).state).toBe('deferred')
   })
 
-  it('has room for an answer of 1 MiB characters, each escaped; a longer one changes nothing', async () => {
+  it('names the missing message of an error', async () => {
+    const { answer } = await openDeferred()
+    expect((await answer({ error: {} })).json.error.message).toBe('error.message is required')
+  })
+
+  it('accepts 1 MiB escaped characters, and refuses a longer answer without effect', async () => {
     const escaped = (characters: number) => `{"response":"${'\\u00e9'.repeat(characters)}"}`
     const fits = await openDeferred()
     expect((await fits.answer(escaped(1024 * 1024))).status).toBe(204)

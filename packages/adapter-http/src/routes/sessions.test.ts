@@ -12,7 +12,7 @@ async function openWithSessions(...sessionIds: string[]) {
 }
 
 describe('GET …/sessions', () => {
-  it('lists them page by page, those with the newest messages first', async () => {
+  it('the list is paged, newest message first', async () => {
     const { ask, path, send } = await openWithSessions('a', 'b', 'c')
     const last = await send('a')
     const first = await ask('GET', `${path}/sessions?limit=2`)
@@ -33,7 +33,7 @@ describe('GET …/sessions', () => {
     expect([second.json.data[0].sessionId, second.json.nextCursor]).toEqual(['b', null])
   })
 
-  it('answers 404 for an agent that is not there, and needs the permission to send', async () => {
+  it('answers 404 for a missing agent, and requires project:message', async () => {
     const { ask, path, keyWith, otherKey } = await openWithSessions()
     expect((await ask('GET', '/v1/agents/nobody/sessions')).status).toBe(404)
     expect((await ask('GET', `${path}/sessions`, { key: otherKey })).status).toBe(404)
@@ -62,7 +62,7 @@ describe('GET …/messages?sessionId=', () => {
 })
 
 describe('DELETE …/sessions/:sessionId', () => {
-  it('erases a session, whatever its name', async () => {
+  it('erases a session with any name', async () => {
     const names = ['plain', 'a/b?c#d', 'ü 100%', '😀']
     const { ask, path } = await openWithSessions('kept', ...names)
     for (const name of names)
@@ -80,7 +80,7 @@ describe('DELETE …/sessions/:sessionId', () => {
     expect((await ask('GET', `${path}/messages`)).json.data).toHaveLength(1)
   })
 
-  it('refuses while messages are open, unless it is forced', async () => {
+  it('refuses while messages are open, unless forced', async () => {
     const { ask, createSlowAgent } = await openScene()
     const agent = await createSlowAgent()
     await ask('POST', `/v1/agents/${agent.id}/messages`, {
@@ -94,7 +94,7 @@ describe('DELETE …/sessions/:sessionId', () => {
     expect((await ask('DELETE', `${path}?force=true`)).status).toBe(204)
   })
 
-  it('answers 404 for what cannot be there', async () => {
+  it('answers 404 for an illegal session', async () => {
     const { ask, path, otherKey } = await openWithSessions('s')
     for (const name of ['unknown', '%00', '%', '%ff'])
       expect((await ask('DELETE', `${path}/sessions/${name}`)).status, name).toBe(404)

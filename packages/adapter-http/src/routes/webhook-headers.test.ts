@@ -4,7 +4,7 @@ import { aMessage, openScene } from '../../test/scene.js'
 const hook = { url: 'https://receiver.example/hook', events: ['message.responded'] }
 
 describe('headers of a webhook', () => {
-  it('are shown as names, never as values, and cleared by null', async () => {
+  it('show their names, never their values, and are cleared by null', async () => {
     const { ask } = await openScene()
     const body =
       '{"url":"https://receiver.example/hook","events":["*"],"headers":{"X-Api-Key":"canary","__proto__":"canary"}}'
@@ -36,10 +36,10 @@ describe('headers of a webhook', () => {
     ['text', 'X-A: b', 'headers'],
     ['a list', ['X-A'], 'headers'],
     ['other values', { 'X-A': 7 }, 'headers'],
-    ['what it is shown as', { 'X-A': { set: true } }, 'headers'],
-    ['one of ours', { 'WEBHOOK-SIGNATURE': 'x' }, 'headers.WEBHOOK-SIGNATURE'],
+    ['the form of an answer', { 'X-A': { set: true } }, 'headers'],
+    ['a header of the service', { 'WEBHOOK-SIGNATURE': 'x' }, 'headers.WEBHOOK-SIGNATURE'],
     ['a line break', { 'X-A': 'a\nb' }, 'headers.X-A'],
-  ])('are not %s', async (_, headers, path) => {
+  ])('cannot be %s', async (_, headers, path) => {
     const { ask } = await openScene()
     const refused = await ask('POST', '/v1/webhooks', { body: { ...hook, headers } })
     expect([refused.status, refused.json.error.issues]).toEqual([
@@ -49,7 +49,7 @@ describe('headers of a webhook', () => {
   })
 })
 
-it('an attempt is shown with its request headers, and the trace of the send among them', async () => {
+it('an attempt shows its request headers with the trace of the send', async () => {
   const { ask, createAgent, clock, sender } = await openScene()
   const agent = await createAgent()
   await ask('POST', '/v1/webhooks', { body: { ...hook, headers: { Authorization: 'canary' } } })

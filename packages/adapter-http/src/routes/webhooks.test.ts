@@ -6,7 +6,7 @@ const url = 'https://receiver.example/hook'
 const hook = { url, events: ['message.responded'] }
 
 describe('POST /v1/webhooks', () => {
-  it('shows the secret in its answer and never again', async () => {
+  it('shows the secret only in its answer', async () => {
     const { ask } = await openScene()
     const created = await ask('POST', '/v1/webhooks', { body: hook })
     expect(created.status).toBe(201)
@@ -33,7 +33,7 @@ describe('POST /v1/webhooks', () => {
     expect(secret).toBeDefined()
   })
 
-  it('takes a secret of the caller’s own, an agent and a description', async () => {
+  it('accepts a secret, an agent and a description', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
     const secret = `whsec_${btoa('x'.repeat(24))}`
@@ -56,8 +56,8 @@ describe('POST /v1/webhooks', () => {
     ['events as text', { url, events: 'message.responded' }, 'events'],
     ['events of other types', { url, events: [7] }, 'events'],
     ['a short secret', { ...hook, secret: `whsec_${btoa('short')}` }, 'secret'],
-    ['an agent that is missing', { ...hook, agentId: UNKNOWN_ID }, 'agentId'],
-    ['an agent id that is none', { ...hook, agentId: '\0' }, 'agentId'],
+    ['a missing agent', { ...hook, agentId: UNKNOWN_ID }, 'agentId'],
+    ['an illegal agent id', { ...hook, agentId: '\0' }, 'agentId'],
     ['a description of another type', { ...hook, description: 7 }, 'description'],
   ])('refuses %s', async (_, body, path) => {
     const { ask } = await openScene()
@@ -66,7 +66,7 @@ describe('POST /v1/webhooks', () => {
     expect(refused.json.error.issues).toEqual([{ path, message: expect.any(String) }])
   })
 
-  it('refuses a url that the sender refuses, with its reason', async () => {
+  it('refuses a URL that the sender refuses, with its reason', async () => {
     const { ask, sender } = await openScene()
     sender.refuse('http://127.0.0.1/', 'is not a public address')
     const { json } = await ask('POST', '/v1/webhooks', {
@@ -75,7 +75,7 @@ describe('POST /v1/webhooks', () => {
     expect(json.error.issues).toEqual([{ path: 'url', message: 'is not a public address' }])
   })
 
-  it('refuses one too many', async () => {
+  it('refuses a webhook beyond the limit', async () => {
     const { ask, service } = await openScene()
     const max = service.policy.limits.webhooksPerProject
     for (let n = 0; n < max; n++)
@@ -85,7 +85,7 @@ describe('POST /v1/webhooks', () => {
 })
 
 describe('the life of a webhook', () => {
-  it('changes what is given; null clears what is optional', async () => {
+  it('a change leaves absent fields unchanged, and null clears optional fields', async () => {
     const { ask } = await openScene()
     const { secret: _, ...created } = (
       await ask('POST', '/v1/webhooks', { body: { ...hook, description: 'd' } })
@@ -109,7 +109,7 @@ describe('the life of a webhook', () => {
     expect((await ask('PATCH', path, { body: { url: null } })).status).toBe(400)
   })
 
-  it('is deleted', async () => {
+  it('a deleted webhook is gone', async () => {
     const { ask } = await openScene()
     const path = `/v1/webhooks/${(await ask('POST', '/v1/webhooks', { body: hook })).json.id}`
     const deleted = await ask('DELETE', path)
@@ -122,7 +122,7 @@ describe('the life of a webhook', () => {
 })
 
 describe('POST /v1/webhooks/:id/disable and /enable', () => {
-  it('hold deliveries back, and let them go again, one first', async () => {
+  it('disable keeps deliveries, and enable sends one first', async () => {
     const { ask, clock, sender } = await openScene()
     const path = `/v1/webhooks/${(await ask('POST', '/v1/webhooks', { body: hook })).json.id}`
     await ask('POST', `${path}/test`)
@@ -143,14 +143,14 @@ describe('POST /v1/webhooks/:id/disable and /enable', () => {
     expect(enabled.json).not.toHaveProperty('disabledReason')
     expect(enabled.json).not.toHaveProperty('disabledAt')
   })
-  it('are refused for a webhook that is not there', async () => {
+  it('answer 404 for a missing webhook', async () => {
     const { ask } = await openScene()
     for (const action of ['enable', 'disable'])
       expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/${action}`)).status).toBe(404)
   })
 })
 
-it('a webhook shows how its receiver does', async () => {
+it('a webhook shows its health', async () => {
   const { ask, clock, sender } = await openScene()
   const created = await ask('POST', '/v1/webhooks', { body: { ...hook, disableOnGone: true } })
   const path = `/v1/webhooks/${created.json.id}`
@@ -177,7 +177,7 @@ it('a webhook shows how its receiver does', async () => {
 })
 
 describe('POST /v1/webhooks/:id/rotate-secret', () => {
-  it('shows the new secret once, and until when the old one signs too', async () => {
+  it('shows the new secret once, and the end of the old secret', async () => {
     const { ask } = await openScene()
     const webhook = (
       await ask('POST', '/v1/webhooks', {
@@ -197,7 +197,7 @@ describe('POST /v1/webhooks/:id/rotate-secret', () => {
     expect(finished.status).toBe(200)
     expect(finished.json).not.toHaveProperty('previousSecretUntil')
   })
-  it('hides the end of a grace that is over', async () => {
+  it('hides the end of the old secret after it has passed', async () => {
     const { ask, clock } = await openScene()
     const path = `/v1/webhooks/${(await ask('POST', '/v1/webhooks', { body: hook })).json.id}`
     await ask('POST', `${path}/rotate-secret`, { body: { graceMs: 60_000 } })
@@ -206,7 +206,7 @@ describe('POST /v1/webhooks/:id/rotate-secret', () => {
     await clock.advance(1)
     expect((await ask('GET', path)).json).not.toHaveProperty('previousSecretUntil')
   })
-  it('refuses a bad secret, and a webhook that is not there', async () => {
+  it('refuses an illegal secret and a missing webhook', async () => {
     const { ask } = await openScene()
     const webhook = (
       await ask('POST', '/v1/webhooks', {
@@ -226,7 +226,7 @@ describe('POST /v1/webhooks/:id/rotate-secret', () => {
   })
 })
 
-it('POST /v1/webhooks/:id/test sends an event to it alone', async () => {
+it('POST /v1/webhooks/:id/test sends an event to this webhook only', async () => {
   const { ask, clock, sender } = await openScene()
   const webhook = (
     await ask('POST', '/v1/webhooks', {
