@@ -124,6 +124,20 @@ describe.each(vectors)('the published vector “$name” is right', (vector) => 
     }
   })
 
+  it.each([undefined, '', 'whsec_'])(
+    'and the program for Node refuses the secret %j',
+    async (bad) => {
+      const file = inFile('verify.mjs', program('js'))
+      const { isGenuine, isGenuineAndFresh } = (await import(
+        /* @vite-ignore */ pathToFileURL(file).href
+      )) as Record<string, Verifier>
+      for (const verify of [isGenuine, isGenuineAndFresh])
+        expect(() => verify?.(bad as string, headers, Buffer.from(body))).toThrow(
+          'the secret must be',
+        )
+    },
+  )
+
   it('by the program for Python', needs('python'), () => {
     const ask = `
 import json, sys
@@ -134,12 +148,19 @@ answers = [is_genuine(v["secret"], v["headers"], body), not is_genuine(v["secret
 for secret in known:
     answers += [is_genuine_and_fresh(secret, v["headers"], body, now), not is_genuine_and_fresh(secret, v["headers"], body, now + 301)]
     answers += [not is_genuine_and_fresh(secret, v["forged"], body, now), not is_genuine_and_fresh(secret, v["headers"], body)]
+for bad in [None, "", "whsec_"]:
+    for verify in [is_genuine, is_genuine_and_fresh]:
+        try:
+            verify(bad, v["headers"], body)
+            answers.append(False)
+        except ValueError:
+            answers.append(True)
 print(json.dumps(answers))`
     const input = JSON.stringify({ ...vector, headers: lowerCase(headers), forged: forged(vector) })
     const answers = JSON.parse(
       execFileSync('python3', ['-c', program('python') + ask], { input, encoding: 'utf8' }),
     ) as boolean[]
-    expect(answers.length).toBe(nextSecret === undefined ? 7 : 11)
+    expect(answers.length).toBe(nextSecret === undefined ? 13 : 17)
     expect(answers.every(Boolean)).toBe(true)
   })
 
