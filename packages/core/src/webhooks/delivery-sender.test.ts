@@ -11,7 +11,7 @@ import { newSecret } from '../domain/signature.js'
 import { webhookSecretContext } from '../domain/webhook.js'
 import { localSignal } from '../messages/local-signal.js'
 import { attemptMaker } from './attempt-maker.js'
-import { createDeliverySender } from './delivery-sender.js'
+import { DeliverySender } from './delivery-sender.js'
 
 const { maxInFlightPerWebhook: MOST } = defaultPolicy.deliver
 /** One webhook, and `claims`: how often was looked for what is due. Nothing ever is. */
@@ -27,7 +27,7 @@ async function worker(attempts?: AttemptMaker) {
   let claims = 0
   const { claimDue } = platform.storage.deliveries
   platform.storage.deliveries.claimDue = (query) => (claims++, claimDue(query))
-  const deliveries = createDeliverySender({
+  const deliveries = new DeliverySender({
     ...platform,
     attempts: attempts ?? attemptMaker({ ...platform, policy: defaultPolicy }),
     workSignal,
@@ -218,7 +218,7 @@ it('leaves what it cannot give up to its lease, and says why', async () => {
   const { webhook, deliveries, committed, storage, telemetry, settled } = await worker()
   storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
   deliveries.take(committed(MOST + 2), deliveries.admit())
-  deliveries.drop(webhook.id)
+  deliveries.webhookDeleted(webhook.id)
   await settled()
   expect(telemetry.named('store.unavailable')).toMatchObject([{ reason: 'away' }])
   expect(deliveries.inFlight).toBe(MOST)

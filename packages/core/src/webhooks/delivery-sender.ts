@@ -1,265 +1,264 @@
 import { isInterrupted, type WebhookDelivery } from '../domain/delivery.js'
 import type { Webhook } from '../domain/webhook.js'
-import type { ClaimedDelivery, ReleasedClaim, Outgoing } from '../ports/delivery-store.js'
+import { createLoop, type Loop } from '../pacing/loop.js'
 import type { Platform } from '../platform.js'
-import { makeAttempt, recordAttempt, type Made } from './attempt-delivery.js'
-import type { Judged } from './health-decision.js'
-import { createLoop } from '../pacing/loop.js'
-import { createTurns, retryShare, type Waiting } from './turns.js'
+import type { ClaimedDelivery, Outgoing, ReleasedClaim } from '../ports/delivery-store.js'
+import {
+  makeAttempt,
+  recordAttempt,
+  type FinishedAttempt,
+  type WebhookTransition,
+} from './attempt.js'
+import { canMoreBeDue, decideClaimBounds, shouldClaimAgain } from './claim-decisions.js'
+import { FairQueue, type Waiting } from './fair-queue.js'
+
+/** The claim for deliveries about to be committed. `skipped`: webhooks and projects that had no room. */
+export type Admission = NonNullable<Outgoing['claim']> & { readonly skipped: readonly string[] }
 
 /**
- * Sends deliveries: those born claimed by this process at once, the rest as they come due. Projects and webhooks take turns,
- * as `Turns` says, and each has a cap of its own, so that none waits for another's slow receiver.
+ * Sends webhook deliveries.
+ *
+ * A delivery arrives in one of two ways:
+ * - `take`: this process committed the delivery and already holds its lease, so no query is needed.
+ * - `tick`: the store hands out deliveries whose time has come.
+ *
+ * Waiting deliveries share the slots fairly over projects and webhooks (see `FairQueue`). A result is
+ * stored after its slot is free again, so a slow store does not slow the receiver.
  */
-export type DeliverySender = {
-  /** The claim for deliveries about to be committed; undefined when they are better left to `claimDue`. */
-  admit(): Admission | undefined
-  /** Sends what was born claimed, and remembers to look for what was not. `admission`: that of its commit. */
-  take(claimed: readonly ClaimedDelivery[], admission: Admission | undefined): void
-  /** The webhook was changed: what waits here for it is sent to it as it is now, and not at all while it is disabled. */
-  renew(webhook: Webhook): void
-  /** The webhook was deleted: what waits here for it is given up. */
-  drop(webhookId: string): void
-  /** The delivery was cancelled: if it waits here it is not sent. */
-  cancel(delivery: Pick<WebhookDelivery, 'id' | 'webhookId'>): void
-  /** Something is due: it is looked for here if this process sends, else the others are told. */
-  wake(): void
-  /** Requests under way. */
-  readonly inFlight: number
-  /** One round: claims what is due, as far as there is room. Gives the attempts that it claimed. */
-  tick(): Promise<Promise<void>[]>
-  start(): void
-  /**
-   * Begins nothing more, and gives up what waits: others may send it at once. Attempts under way get `graceMs`; one that does not end
-   * in it is made again after its lease.
-   */
-  stop(graceMs: number): Promise<void>
-}
+export class DeliverySender {
+  readonly #platform: Platform
+  readonly #queue: FairQueue
+  readonly #loop: Loop
+  /** Attempts that are not stored yet. */
+  readonly #attempts = new Set<Promise<void>>()
+  /** Webhooks whose last attempt here failed. */
+  readonly #failing = new Set<string>()
+  /** Webhooks and projects that had no room when a delivery was committed or claimed. */
+  readonly #skipped = new Set<string>()
+  /** Attempts whose slot is free and whose result is not stored yet. */
+  #unrecorded = 0
+  /** More deliveries can be due than this process holds. */
+  #moreDue = false
+  #claim: 'none' | 'running' | 'running, and a slot is free' = 'none'
+  #phase: 'stopped' | 'running' | 'draining' = 'stopped'
+  #stopListening = (): void => undefined
 
-/** `passedOver`: the webhooks and projects that had no room when something for them was committed. */
-export type Admission = NonNullable<Outgoing['claim']> & { readonly passedOver: readonly string[] }
-
-export function createDeliverySender(d: Platform): DeliverySender {
-  const { deadlineMs, leaseMs, maxInFlight, maxInFlightPerWebhook, prefetch } = d.policy.deliver
-  const turns = createTurns(d.policy.deliver)
-  const attempts = new Set<Promise<void>>()
-  /** Webhooks that failed here and were not well again since. */
-  const failing = new Set<string>()
-  /** Attempts that were made and have given up their slot. */
-  let unrecorded = 0
-  let moreDue = false
-  /** Webhooks and projects of which more may be due, once they have room. */
-  const passedOver = new Set<string>()
-  let isClaiming = false
-  /** Something ended while a claim was under way. */
-  let hasEnded = false
-  let phase: 'stopped' | 'started' | 'draining' = 'stopped'
-  let stopHearing = (): void => undefined
-  const loop = createLoop(d, 'delivery worker', d.policy.pollMs, tick)
-
-  const enqueue = (claimed: ClaimedDelivery): Promise<void> =>
-    new Promise((done) => turns.add({ claimed, done }))
-
-  function wake(): void {
-    if (phase === 'started') loop.wake()
-    else d.workSignal.announce({ kind: 'deliveries' })
+  constructor(platform: Platform) {
+    this.#platform = platform
+    this.#queue = new FairQueue(platform.policy.deliver)
+    this.#loop = createLoop(platform, 'delivery sender', platform.policy.pollMs, () => this.tick())
   }
 
-  function startWaiting(): void {
-    while (phase !== 'draining' && unrecorded < prefetch) {
-      const next = turns.start()
+  /** Requests in flight. */
+  get inFlight(): number {
+    return this.#queue.inFlight
+  }
+
+  /** Returns the claim for deliveries about to be committed, or undefined if this process has no room. */
+  admit(): Admission | undefined {
+    const { clock, policy } = this.#platform
+    const { leaseMs, maxInFlight } = policy.deliver
+    const hasSlot = this.#queue.inFlight < maxInFlight && this.#queue.room > 0
+    if (this.#phase !== 'running' || !hasSlot) return undefined
+    const skipped: string[] = []
+    const has = (id: string): boolean => this.#queue.full.has(id) && skipped.push(id) > 0
+    return { until: clock.now() + leaseMs, except: { has }, skipped }
+  }
+
+  /** Sends the deliveries that were committed with a claim. Remembers the ones that the admission skipped. */
+  take(claimed: readonly ClaimedDelivery[], admission: Admission | undefined): void {
+    for (const one of claimed) void this.#enqueue(one)
+    this.#releaseIfDraining()
+    this.#startWaiting()
+    if (!admission) this.#moreDue = true
+    for (const id of admission?.skipped ?? []) this.#skipped.add(id)
+    if (this.#moreDue || this.#hasRoomForSkipped()) this.#onSlotFree()
+    if (this.#phase !== 'running') this.wake()
+  }
+
+  /** Applies a change of a webhook to its waiting deliveries. Releases them if the webhook is disabled. */
+  webhookChanged(webhook: Webhook): void {
+    if (webhook.status.kind === 'disabled') this.webhookDeleted(webhook.id)
+    else this.#queue.updateWebhook(webhook)
+  }
+
+  /** Releases the webhook's waiting deliveries. */
+  webhookDeleted(webhookId: string): void {
+    this.#failing.delete(webhookId)
+    void this.#releaseWaiting(this.#queue.drop(webhookId))
+  }
+
+  /** Drops the delivery if it waits here. */
+  deliveryCancelled({ id, webhookId }: Pick<WebhookDelivery, 'id' | 'webhookId'>): void {
+    for (const { done } of this.#queue.drop(webhookId, id)) done()
+  }
+
+  /** Looks for due deliveries. If this process does not send, tells the processes that do. */
+  wake(): void {
+    if (this.#phase === 'running') this.#loop.wake()
+    else this.#platform.workSignal.announce({ kind: 'deliveries' })
+  }
+
+  /** Claims due deliveries once, as far as there is room. Returns a promise per claimed delivery. */
+  async tick(): Promise<Promise<void>[]> {
+    if (this.#phase === 'draining' || this.#queue.room <= 0) return []
+    this.#claim = 'running'
+    this.#moreDue = false
+    this.#skipped.clear()
+    for (const id of this.#queue.full) this.#skipped.add(id)
+    const claimed = await this.#claimDue()
+    const hasFreeSlot = this.#claim !== 'running'
+    this.#claim = 'none'
+    const sends = claimed.map((one) => this.#enqueue(one))
+    this.#releaseIfDraining()
+    if (hasFreeSlot) this.#onSlotFree()
+    else this.#startWaiting()
+    return sends
+  }
+
+  start(): void {
+    if (this.#phase !== 'stopped') return
+    this.#phase = 'running'
+    this.#stopListening = this.#platform.workSignal.onAnnounced(({ kind }) => {
+      if (kind === 'deliveries') this.#loop.wake()
+    })
+    this.#loop.start()
+  }
+
+  /**
+   * Starts nothing more and releases the waiting deliveries. Attempts in flight get `graceMs`; another
+   * process repeats an attempt that takes longer, after its lease.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#phase = 'draining'
+    this.#stopListening()
+    await this.#loop.stop()
+    const ended = new AbortController()
+    const released = this.#releaseWaiting(this.#queue.clear())
+    void Promise.all([released, ...this.#attempts]).then(() => ended.abort('ended'))
+    await this.#platform.clock.sleep(graceMs, ended.signal)
+  }
+
+  #enqueue(claimed: ClaimedDelivery): Promise<void> {
+    return new Promise((done) => this.#queue.add({ claimed, done }))
+  }
+
+  async #claimDue(): Promise<readonly ClaimedDelivery[]> {
+    const { clock, policy, storage, telemetry } = this.#platform
+    const bounds = decideClaimBounds(policy.deliver, this.#queue)
+    const now = clock.now()
+    const until = now + policy.deliver.leaseMs
+    const due = { ...bounds, now, until, except: this.#queue.full }
+    const claims = await storage.deliveries.claimDue(due)
+    if (claims.isErr()) telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
+    const claimed = claims.unwrapOr([])
+    this.#moreDue ||= canMoreBeDue(bounds, claimed.length)
+    return claimed
+  }
+
+  #startWaiting(): void {
+    const { prefetch } = this.#platform.policy.deliver
+    while (this.#phase !== 'draining' && this.#unrecorded < prefetch) {
+      const next = this.#queue.start()
       if (!next) return
-      const attempt = make(next)
-      attempts.add(attempt)
+      const attempt = this.#send(next)
+      this.#attempts.add(attempt)
       void attempt.then(() => {
-        attempts.delete(attempt)
-        carryOn()
+        this.#attempts.delete(attempt)
+        this.#onSlotFree()
       })
     }
   }
 
-  function hasReopened(): boolean {
-    for (const id of passedOver) if (!turns.full.has(id)) return true
+  #hasRoomForSkipped(): boolean {
+    for (const id of this.#skipped) if (!this.#queue.full.has(id)) return true
     return false
   }
 
-  /** Something has ended. */
-  function carryOn(): void {
-    startWaiting()
-    hasEnded ||= isClaiming // and a claim that is asked for now would find what this one is about to leave
-    moreDue ||= hasReopened()
-    // As soon as it is worth one: large claims that come when little is left here keep the senders waiting.
-    if (!isClaiming && moreDue && turns.waiting < prefetch / 2) loop.wake()
+  #onSlotFree(): void {
+    this.#startWaiting()
+    // A running claim does not know of this slot: look again after it.
+    if (this.#claim === 'running') this.#claim = 'running, and a slot is free'
+    this.#moreDue ||= this.#hasRoomForSkipped()
+    const isClaiming = this.#claim !== 'none'
+    const { waiting } = this.#queue
+    const { prefetch } = this.#platform.policy.deliver
+    if (shouldClaimAgain({ isClaiming, moreDue: this.#moreDue, waiting, prefetch }))
+      this.#loop.wake()
   }
 
-  async function make({ claimed, done }: Waiting): Promise<void> {
-    // It waited so long that its lease might end during the attempt.
-    const tooLate = claimed.lease.until < d.clock.now() + deadlineMs
-    const made = tooLate ? undefined : await makeAttempt(d, claimed, failing)
-    if (made && !isCutShort(made)) await record(made)
+  async #send({ claimed, done }: Waiting): Promise<void> {
+    const { clock, policy } = this.#platform
+    const isLeaseTooShort = claimed.lease.until < clock.now() + policy.deliver.deadlineMs
+    const finished = isLeaseTooShort
+      ? undefined
+      : await makeAttempt(this.#platform, claimed, this.#failing)
+    if (finished && !this.#wasInterruptedByUs(finished)) await this.#record(finished)
     else {
-      turns.end(claimed)
-      await release([claimed])
+      this.#queue.end(claimed)
+      await this.#release([claimed])
     }
     done()
   }
 
-  /** What is not sent here after all is due at once, for whoever is to send it; if the store is away, then after its lease. */
-  async function release(claims: readonly ClaimedDelivery[]): Promise<void> {
-    if (claims.length === 0) return
-    const held = claims.map(givenUp)
-    const released = await d.storage.deliveries.release(held, d.clock.now())
-    if (released.isErr())
-      return d.telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
-    if (released.value > 0 && phase === 'draining') d.workSignal.announce({ kind: 'deliveries' })
+  /** An interruption by a stop or an ended lease costs neither the webhook's health nor a step of the schedule. */
+  #wasInterruptedByUs({ claimed, record: { attempt } }: FinishedAttempt): boolean {
+    const isOurs = this.#phase === 'draining' || attempt.startedAt >= claimed.lease.until
+    return isOurs && isInterrupted(attempt.outcome)
   }
 
-  async function letGo(waiting: readonly Waiting[]): Promise<void> {
-    await release(waiting.map(({ claimed }) => claimed))
+  /** Frees the slot before the record, unless the outcome can change the webhook: then no request may overtake it. */
+  async #record(finished: FinishedAttempt): Promise<void> {
+    const { claimed, record } = finished
+    if (!record.decideHealth) {
+      this.#queue.end(claimed)
+      this.#unrecorded++
+      this.#onSlotFree()
+      await recordAttempt(this.#platform, finished)
+      this.#unrecorded--
+      return
+    }
+    if (record.attempt.outcome.kind === 'accepted') this.#failing.delete(claimed.webhook.id)
+    else this.#failing.add(claimed.webhook.id)
+    const transition = await recordAttempt(this.#platform, finished)
+    this.#queue.end(claimed)
+    if (transition) this.#applyTransition(transition)
+  }
+
+  #applyTransition({ before, after }: WebhookTransition): void {
+    const isOpen = after.health.circuit.kind === 'open'
+    if (after.status.kind === 'disabled' || isOpen) this.webhookDeleted(after.id)
+    const hasClosed = before.health.circuit.kind === 'open' && !isOpen
+    if (hasClosed || before.status.kind !== after.status.kind) this.#loop.wake()
+  }
+
+  /** Releases deliveries that were committed or claimed during a stop. */
+  #releaseIfDraining(): void {
+    if (this.#phase === 'draining') void this.#releaseWaiting(this.#queue.clear())
+  }
+
+  async #releaseWaiting(waiting: readonly Waiting[]): Promise<void> {
+    await this.#release(waiting.map(({ claimed }) => claimed))
     for (const { done } of waiting) done()
   }
 
-  /** What was committed, or claimed by a pass, while the workers were stopped. */
-  function letGoLate(): void {
-    if (phase === 'draining') void letGo(turns.clear())
-  }
-
-  /** By our stop, or because its turn came after its lease: no receiver's health and no delivery's schedule is to suffer of that. */
-  function isCutShort({ claimed: { lease }, record: { attempt } }: Made): boolean {
-    return (
-      isInterrupted(attempt.outcome) && (phase === 'draining' || attempt.startedAt >= lease.until)
-    )
-  }
-
-  /** The next request need not wait for the record of the last, unless the webhook is to be judged: that may end what goes there. */
-  async function record(made: Made): Promise<void> {
-    if (made.record.decideHealth) {
-      note(made.claimed, made.record.attempt.outcome.kind === 'accepted')
-      return conclude(made, await recordAttempt(d, made))
-    }
-    turns.end(made.claimed)
-    unrecorded++
-    carryOn()
-    await recordAttempt(d, made)
-    unrecorded--
-  }
-
-  function note({ webhook }: ClaimedDelivery, isWell: boolean): void {
-    if (isWell) failing.delete(webhook.id)
-    else failing.add(webhook.id)
-  }
-
-  function conclude({ claimed }: Made, judged: Judged | undefined): void {
-    turns.end(claimed)
-    if (judged) heed(judged)
-  }
-
-  function drop(webhookId: string): void {
-    failing.delete(webhookId)
-    void letGo(turns.drop(webhookId))
-  }
-
-  /** What waits for a webhook that is to be left alone is let go as well. Of one that answers again, or of its disabling, more is due. */
-  function heed({ before, after }: Judged): void {
-    if (after.status.kind === 'disabled' || after.health.circuit.kind === 'open') drop(after.id)
-    const hasClosed =
-      before.health.circuit.kind === 'open' && after.health.circuit.kind === 'closed'
-    if (hasClosed || before.status.kind !== after.status.kind) loop.wake()
-  }
-
-  async function tick(): Promise<Promise<void>[]> {
-    const limit = phase === 'draining' ? 0 : turns.room
-    if (limit <= 0) return []
-    isClaiming = true
-    moreDue = false
-    passedOver.clear()
-    for (const id of turns.full) passedOver.add(id)
-    const claimed = await claim(limit)
-    isClaiming = false
-    const begun = claimed.map(enqueue)
-    letGoLate()
-    if (hasEnded) carryOn()
-    else startWaiting()
-    hasEnded = false
-    return begun
-  }
-
-  async function claim(limit: number): Promise<ClaimedDelivery[]> {
-    const now = d.clock.now()
-    const bounds = {
-      limit,
-      perWebhook: 2 * maxInFlightPerWebhook,
-      perProject: Math.ceil(prefetch / 4),
-      retries: Math.max(0, retryShare(prefetch) - turns.waitingRetries),
-    }
-    const claims = await d.storage.deliveries.claimDue({
-      now,
-      until: now + leaseMs,
-      ...bounds,
-      except: turns.full,
-    })
-    if (claims.isErr())
-      d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
-    const claimed = claims.unwrapOr([])
-    // What stays below every bound is all that is due, but for the retries that were not asked for.
-    moreDue ||=
-      bounds.retries === 0 ||
-      (claimed.length > 0 && claimed.length >= Math.min(...Object.values(bounds)))
-    return claimed
-  }
-
-  return {
-    admit() {
-      const hasRoom = phase === 'started' && turns.inFlight < maxInFlight && turns.room > 0
-      if (!hasRoom) return undefined
-      const passed: string[] = []
-      const has = (id: string): boolean => turns.full.has(id) && passed.push(id) > 0
-      return { until: d.clock.now() + leaseMs, except: { has }, passedOver: passed }
-    },
-    take(claimed, admission) {
-      for (const one of claimed) void enqueue(one)
-      letGoLate()
-      startWaiting()
-      // What was not born claimed for want of room is claimed once there is some, not only at the next poll.
-      if (!admission) moreDue = true
-      for (const id of admission?.passedOver ?? []) passedOver.add(id)
-      if (moreDue || hasReopened()) carryOn()
-      // What was committed just now was not born claimed here, and there may have been something.
-      if (phase !== 'started') wake()
-    },
-    renew(webhook) {
-      if (webhook.status.kind === 'disabled') drop(webhook.id)
-      else turns.renew(webhook)
-    },
-    drop,
-    cancel({ id, webhookId }) {
-      for (const { done } of turns.drop(webhookId, id)) done()
-    },
-    wake,
-    get inFlight() {
-      return turns.inFlight
-    },
-    tick,
-    start() {
-      if (phase !== 'stopped') return
-      phase = 'started'
-      stopHearing = d.workSignal.onAnnounced(({ kind }) => {
-        if (kind === 'deliveries') loop.wake()
-      })
-      loop.start()
-    },
-    async stop(graceMs) {
-      phase = 'draining'
-      stopHearing()
-      await loop.stop()
-      const ended = new AbortController()
-      void Promise.all([letGo(turns.clear()), ...attempts]).then(() => ended.abort('ended'))
-      await d.clock.sleep(graceMs, ended.signal)
-    },
+  /**
+   * Releases the leases of deliveries that this process will not send, so that another process can.
+   * If the write fails, the leases expire.
+   */
+  async #release(claims: readonly ClaimedDelivery[]): Promise<void> {
+    if (claims.length === 0) return
+    const { clock, storage, telemetry, workSignal } = this.#platform
+    const released = await storage.deliveries.release(claims.map(releasedClaim), clock.now())
+    if (released.isErr())
+      return telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
+    if (released.value > 0 && this.#phase === 'draining')
+      workSignal.announce({ kind: 'deliveries' })
   }
 }
 
-const givenUp = ({ delivery, lease, webhook }: ClaimedDelivery): ReleasedClaim => ({
-  ...{ deliveryId: delivery.id, token: lease.token },
+const releasedClaim = ({ delivery, lease, webhook }: ClaimedDelivery): ReleasedClaim => ({
+  deliveryId: delivery.id,
+  token: lease.token,
   isProbe: webhook.health.circuit.kind === 'open',
 })

@@ -63,7 +63,7 @@ export const cancelDelivery =
     d.storage.deliveries.cancel(projectId, deliveryId, d.clock.now()).andThen((cancelled) => {
       if (cancelled === undefined) return fail('delivery_not_found')
       if (cancelled === 'already_final') return fail('delivery_final')
-      d.deliverySender.cancel(cancelled)
+      d.deliverySender.deliveryCancelled(cancelled)
       return ok(cancelled)
     })
 

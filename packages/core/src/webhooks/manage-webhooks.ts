@@ -113,7 +113,7 @@ export const updateWebhook =
         changeOf(d, change, before),
       )
       if (!updated) return fail('webhook_not_found')
-      d.deliverySender.renew(updated)
+      d.deliverySender.webhookChanged(updated)
       const isWorthALook = before.status.kind === 'disabled' || before.url !== updated.url
       if (updated.status.kind === 'enabled' && isWorthALook) d.deliverySender.wake()
       return ok(updated)
@@ -166,7 +166,7 @@ export const rotateSecret =
       const rotation = { secret: sealed, previousUntil: updatedAt + graceMs, updatedAt }
       const webhook = yield* d.storage.webhooks.rotateSecret(projectId, webhookId, rotation)
       if (!webhook) return fail('webhook_not_found')
-      d.deliverySender.renew(webhook)
+      d.deliverySender.webhookChanged(webhook)
       return ok({ webhook, secret })
     })
 
@@ -180,7 +180,7 @@ export const finishRotation =
         updatedAt: d.clock.now(),
       })
       if (!webhook) return fail('webhook_not_found')
-      d.deliverySender.renew(webhook)
+      d.deliverySender.webhookChanged(webhook)
       return ok(webhook)
     })
 
@@ -216,7 +216,7 @@ export const deleteWebhook =
     safeTry(async function* () {
       const deleted = yield* d.storage.webhooks.delete(projectId, webhookId)
       if (!deleted) return fail('webhook_not_found')
-      d.deliverySender.drop(webhookId)
+      d.deliverySender.webhookDeleted(webhookId)
       d.maintenance.wake()
       return ok(undefined)
     })

@@ -4,21 +4,23 @@ import type { Platform } from '../platform.js'
 import type { Outgoing } from '../ports/delivery-store.js'
 import type { Admission, DeliverySender } from './delivery-sender.js'
 
-/** With the delivery worker's own claim, which it wants to see again. */
-type Admitted = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
+type Outbox = Pick<Platform, 'clock' | 'ids'> & { readonly deliverySender: DeliverySender }
 
-/** An event ready to be committed; its deliveries are born claimed if the delivery worker has room for them. */
+/** The claim is the delivery sender's admission: `take` gets it back after the commit. */
+type OutgoingEvent = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
+
+/** An event ready to commit. Its deliveries are born claimed if the delivery sender has room for them. */
 export function outgoingOf(
-  d: Pick<Platform, 'clock' | 'ids'> & { readonly deliverySender: DeliverySender },
+  { clock, ids, deliverySender }: Outbox,
   payload: EventPayload,
   projectId: string,
   trace?: TraceContext,
-): Admitted {
-  const claim = d.deliverySender.admit()
-  const event = freezeEvent(payload, d.ids.next(), projectId, d.clock.now())
+): OutgoingEvent {
+  const claim = deliverySender.admit()
+  const event = freezeEvent(payload, ids.next(), projectId, clock.now())
   return {
     event: { ...event, ...(trace && { trace }) },
-    nextDeliveryId: () => d.ids.next(),
+    nextDeliveryId: () => ids.next(),
     ...(claim && { claim }),
   }
 }

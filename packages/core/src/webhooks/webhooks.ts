@@ -1,6 +1,6 @@
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
-import { createDeliverySender } from './delivery-sender.js'
+import { DeliverySender } from './delivery-sender.js'
 import {
   cancelDelivery,
   getDelivery,
@@ -25,7 +25,7 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Webhooks and their deliveries: the calls of the service, and the sender behind them. */
 export function createWebhooks(platform: Platform, maintenance: Maintenance) {
-  const deliverySender = createDeliverySender(platform)
+  const deliverySender = new DeliverySender(platform)
   const context = { ...platform, maintenance, deliverySender }
   return {
     deliverySender,

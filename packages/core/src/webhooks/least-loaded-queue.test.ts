@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { createLoadQueue } from './load-queue.js'
+import { LeastLoadedQueue } from './least-loaded-queue.js'
 
 it('gives the item with the least load, and of those with the same the one that has had it longest', () => {
-  const queue = createLoadQueue<string>()
+  const queue = new LeastLoadedQueue<string>()
   expect(queue.first()).toBeUndefined()
   for (const [item, load] of [
     ['a', 1],
@@ -18,13 +18,13 @@ it('gives the item with the least load, and of those with the same the one that 
 })
 
 it('keeps the place of an item whose load is noted again', () => {
-  const queue = createLoadQueue<string>()
+  const queue = new LeastLoadedQueue<string>()
   for (const item of ['a', 'b', 'a']) queue.put(item, 2)
   expect(queue.first()).toBe('a')
 })
 
 it('forgets what is removed, and minds nothing that it does not have', () => {
-  const queue = createLoadQueue<string>()
+  const queue = new LeastLoadedQueue<string>()
   queue.put('a', 3)
   queue.remove('a')
   queue.remove('b')

@@ -1,0 +1,191 @@
+import { okAsync } from 'neverthrow'
+import { decideNextState, type Outcome } from '../domain/delivery.js'
+import { freezeEvent } from '../domain/event.js'
+import { toIso, type Instant } from '../domain/instant.js'
+import { traceIdOf } from '../domain/trace.js'
+import type { Webhook } from '../domain/webhook.js'
+import { decideWebhookHealth, type HealthDecision } from '../domain/webhook-health.js'
+import { retryUntilStored } from '../pacing/retry-until-stored.js'
+import type { Platform } from '../platform.js'
+import type {
+  AttemptRecord,
+  ClaimedDelivery,
+  DeliveryDetail,
+  RecordedAttempt,
+  WebhookUpdate,
+} from '../ports/delivery-store.js'
+import type { Stored } from '../ports/stored.js'
+
+/** An attempt whose request has ended, with the record to store. */
+export type FinishedAttempt = { readonly claimed: ClaimedDelivery; readonly record: AttemptRecord }
+
+/** A webhook before and after an attempt changed it. */
+export type WebhookTransition = NonNullable<
+  Extract<RecordedAttempt, { kind: 'recorded' }>['webhook']
+>
+
+/** Makes one attempt and decides the delivery's next state. `failing`: ids of webhooks whose last attempt failed. Never rejects. */
+export async function makeAttempt(
+  platform: Platform,
+  claimed: ClaimedDelivery,
+  failing: ReadonlySet<string>,
+): Promise<FinishedAttempt> {
+  const { attempts, policy, random } = platform
+  const { delivery, lease, webhook } = claimed
+  const { startedAt, endedAt, requestHeaders, outcome } = await attempts.make(claimed)
+  const durationMs = Math.max(0, endedAt - startedAt)
+  const state = decideNextState(delivery, outcome, policy.retry, endedAt, random.next())
+  const attempt = { startedAt, durationMs, ...(requestHeaders && { requestHeaders }), outcome }
+  // Read after the request: another attempt can have failed during it.
+  const isFailing = failing.has(webhook.id)
+  const decideHealth = healthDecider(platform, webhook, outcome, endedAt, isFailing)
+  return {
+    claimed,
+    record: {
+      deliveryId: delivery.id,
+      token: lease.token,
+      attempt,
+      state,
+      ...(decideHealth && { decideHealth, webhookId: webhook.id }),
+    },
+  }
+}
+
+/**
+ * Stores the attempt, and retries while the storage is unavailable. Returns the webhook's transition, if
+ * the attempt caused one. Never rejects.
+ */
+export async function recordAttempt(
+  platform: Platform,
+  finished: FinishedAttempt,
+): Promise<WebhookTransition | undefined> {
+  const { telemetry } = platform
+  const recorded = await retryUntilStored(platform, recording(platform, finished))
+  if (recorded.isErr()) return undefined
+  if (recorded.value.kind !== 'recorded') {
+    telemetry.record({ name: 'delivery.refused', ...factsOf(finished) })
+    return undefined
+  }
+  telemetry.record({ name: 'delivery.attempted', ...factsOf(finished) })
+  const transition = recorded.value.webhook
+  if (transition) reportTransition(platform, transition)
+  return transition
+}
+
+/**
+ * The write of the attempt. A repeat first checks whether an earlier try was stored: an accepted attempt
+ * is recorded whatever happened since, so it would count twice after a redelivery.
+ */
+function recording(
+  { storage: { deliveries } }: Platform,
+  { claimed: { delivery }, record }: FinishedAttempt,
+): () => Stored<RecordedAttempt> {
+  let isRepeat = false
+  return () => {
+    if (isRepeat)
+      return deliveries
+        .get(delivery.projectId, delivery.id)
+        .andThen((found) =>
+          isStored(found, record)
+            ? okAsync({ kind: 'recorded' } as const)
+            : deliveries.recordAttempt(record),
+        )
+    isRepeat = true
+    return deliveries.recordAttempt(record)
+  }
+}
+
+const isStored = (
+  found: DeliveryDetail | undefined,
+  { attempt: { startedAt, durationMs, outcome } }: AttemptRecord,
+): boolean =>
+  found?.attempts.some(
+    (one) =>
+      one.startedAt === startedAt &&
+      one.durationMs === durationMs &&
+      one.outcome.kind === outcome.kind,
+  ) ?? false
+
+/**
+ * The health decision that the store makes in the commit of the attempt. Returns undefined, which saves
+ * the store a read, if the webhook as claimed gives no reason for a change. `isFailing`: an attempt of
+ * this process has failed since the claim, so a success must reset the failure count.
+ */
+function healthDecider(
+  { ids, policy, random }: Platform,
+  claimed: Webhook,
+  outcome: Outcome,
+  now: Instant,
+  isFailing: boolean,
+): AttemptRecord['decideHealth'] {
+  const attempt = { outcome, isProbe: claimed.health.circuit.kind === 'open' }
+  const jitter = random.next()
+  const decide = (webhook: Webhook): HealthDecision | undefined =>
+    decideWebhookHealth(webhook, attempt, policy.webhookHealth, now, jitter)
+  if (!isFailing && !decide(claimed)) return undefined
+  return (webhook) => {
+    const decision = decide(webhook)
+    return decision && updateOf(ids, webhook, decision, now)
+  }
+}
+
+function updateOf(
+  ids: Platform['ids'],
+  webhook: Webhook,
+  { health, disable }: HealthDecision,
+  now: Instant,
+): WebhookUpdate {
+  if (!disable) return { change: { health, updatedAt: webhook.updatedAt } }
+  const data = {
+    webhookId: webhook.id,
+    reason: disable,
+    disabledAt: toIso(now),
+    consecutiveFailures: health.consecutiveFailures,
+    failingSince: toIso(health.failingSince ?? now),
+  }
+  const payload = { event: 'webhook.disabled', data } as const
+  const event = freezeEvent(payload, ids.next(), webhook.projectId, now)
+  return {
+    change: { health, status: { kind: 'disabled', reason: disable, at: now }, updatedAt: now },
+    outgoing: { event, nextDeliveryId: () => ids.next(), notTo: webhook.id },
+  }
+}
+
+/** Reports a circuit that opened or closed, and a webhook that was disabled. */
+function reportTransition({ telemetry }: Platform, { before, after }: WebhookTransition): void {
+  const { id: webhookId, projectId, health, status } = after
+  const { circuit, consecutiveFailures } = health
+  const earlier = before.health.circuit
+  const facts = { webhookId, projectId, consecutiveFailures }
+  if (circuit.kind === 'open' && (earlier.kind === 'closed' || earlier.trips < circuit.trips)) {
+    const probeAt = circuit.until
+    telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'open', probeAt })
+  }
+  if (circuit.kind === 'closed' && earlier.kind === 'open')
+    telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'closed' })
+  if (status.kind === 'disabled' && before.status.kind === 'enabled')
+    telemetry.record({ name: 'webhook.disabled', ...facts, reason: status.reason })
+}
+
+function factsOf({
+  claimed: { delivery, webhook, trace },
+  record: { attempt, state },
+}: FinishedAttempt) {
+  const { durationMs, outcome } = attempt
+  return {
+    deliveryId: delivery.id,
+    eventId: delivery.eventId,
+    webhookId: webhook.id,
+    projectId: delivery.projectId,
+    event: delivery.event,
+    attemptNumber: delivery.attemptCount + 1,
+    durationMs,
+    outcome: outcome.kind,
+    ...('statusCode' in outcome
+      ? { statusCode: outcome.statusCode }
+      : { error: outcome.error, detail: outcome.detail }),
+    state: state.kind,
+    ...(state.kind === 'pending' && { nextAttemptAt: state.nextAttemptAt }),
+    ...(trace && { traceId: traceIdOf(trace) }),
+  }
+}
