@@ -4,7 +4,7 @@ import { pass } from './points.js'
 
 // Passes `in migration` when a step of the schema has been made and its commit is still to come. Both drivers keep their methods on a prototype.
 const isStep = (sql: unknown): boolean =>
-  typeof sql === 'string' && /create table|alter table/i.test(sql)
+  typeof sql === 'string' && /create (table|or replace function)|alter table/i.test(sql)
 
 type Driver = { readonly prototype: { exec: (source: string) => unknown } }
 /** The very one that the adapter has, whichever version that is. */

@@ -27,7 +27,7 @@ const acceptSqlBy = (name: string) =>
     @principals, @traces, @nows, @claimUntils)`)
 const [acceptOneByOneSql, acceptApartSql] = [
   acceptSqlBy('accept_messages'),
-  acceptSqlBy('accept_apart'),
+  acceptSqlBy('accept_independent'),
 ]
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
   `${selectMessage} where m.seq = any(@seqs::bigint[])`,

@@ -51,7 +51,7 @@ type Room = { left: number; retries: number; readonly ofProject: Map<string, num
 const lanesSql = sql<LaneQuery & Stretches & Floors, Lane>(`
   ${selectWebhook.replace('select', 'select lane.firsts, lane.retries,')}
     join (select stretch.place, due.* from unnest(@afters::bigint[], @upTos::bigint[]) with ordinality as stretch (after, up_to, place)
-      cross join lateral agent_messaging.due_lanes(after, up_to, @now, @mostLanes, @most, @except, @floorLanes, @floors) due
+      cross join lateral agent_messaging.due_webhooks(after, up_to, @now, @mostLanes, @most, @except, @floorLanes, @floors) due
       limit @mostLanes) lane on lane.seq = w.seq
   where w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now)
   order by lane.place, w.seq`)
@@ -80,7 +80,7 @@ type ClaimedRow = {
   readonly wasDueAt: Instant
 }
 const claimSql = sql<Shares & { readonly now: Instant; readonly until: Instant }, ClaimedRow>(
-  'select * from agent_messaging.claim_due(@lanes, @areRetries, @counts, @floors, @halfOpen, @now, @until)',
+  'select * from agent_messaging.claim_deliveries(@lanes, @areRetries, @counts, @floors, @halfOpen, @now, @until)',
 )
 
 /**

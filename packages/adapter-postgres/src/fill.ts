@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { codeOf } from './error-code.js'
 import { migrate } from './migrate.js'
-import { migrations } from './migrations/index.js'
 import { explainOpenFailure, PostgresOpenError } from './open-error.js'
+import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 
 type Value = string | number | null
@@ -77,7 +77,7 @@ export async function fillPostgres({
 async function openEmpty(client: pg.Client, tables: readonly FillTable[]): Promise<void> {
   await client.connect()
   await requireFittingServer(client)
-  await migrate(client, migrations)
+  await migrate(client, schema)
   await client.query('begin')
   await requireEmpty(client, tables)
 }

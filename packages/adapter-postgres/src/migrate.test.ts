@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { openPostgresStorage } from './index.js'
+import { openPostgresStorage, readPostgresSchema } from './index.js'
 import { migrate } from './migrate.js'
-import { migrations } from './migrations/index.js'
+import { schema, type Schema } from './schema/schema.js'
 
 let postgres: TestPostgres
 let connectionString: string
@@ -30,56 +30,111 @@ const version = async (client: pg.Client): Promise<number | undefined> =>
   (await client.query<{ version: number }>('select version from agent_messaging.schema_version'))
     .rows[0]?.version
 
-/** What the next release adds: a column that may be absent, as the rule for steps says. */
-const newer = [...migrations, 'alter table agent_messaging.projects add column motto text']
-/** And the one after that, which this release does not work with. */
-const later = [...newer, `update agent_messaging.schema_version set works_from = ${newer.length}`]
+/** The text of each function in the database, and the transaction that wrote it. */
+async function functionsIn(client: pg.Client): Promise<Map<string, { text: string; by: string }>> {
+  const { rows } = await client.query<{ name: string; text: string; by: string }>(`
+    select proname as name, prosrc as text, xmin::text as by from pg_proc
+    where pronamespace = 'agent_messaging'::regnamespace`)
+  return new Map(rows.map(({ name, ...row }) => [name, row]))
+}
+
+const CHANGED = 'subscribers'
+const changedText = (text: string): string => text.replace('begin\n', 'begin\n  -- changed\n')
+/** The next release: a column that can be null, and a function with another text. */
+const newer: Schema = {
+  migrations: [...schema.migrations, 'alter table agent_messaging.projects add column motto text'],
+  functions: { ...schema.functions, [CHANGED]: changedText(schema.functions[CHANGED] ?? '') },
+}
+/** The release after that, which the current release does not work with. */
+const later: Schema = {
+  ...newer,
+  migrations: [
+    ...newer.migrations,
+    `update agent_messaging.schema_version set works_from = ${newer.migrations.length}`,
+  ],
+}
 
 describe('a rolling upgrade', () => {
-  it('leaves the release before at work, and lets it start again', async () => {
-    const [before, client] = [await openPostgresStorage({ connectionString }), await connected()]
+  it('leaves the previous release working and able to restart', async () => {
+    const before = await openPostgresStorage({ connectionString })
+    const client = await connected()
     await migrate(client, newer)
-    expect(
-      (await before.credentials.createProject({ id: 'p', name: 'p', createdAt: 1 })).isOk(),
-    ).toBe(true)
+    const project = { id: 'p', name: 'p', createdAt: 1 }
+    expect((await before.credentials.createProject(project)).isOk()).toBe(true)
     const restarted = await openPostgresStorage({ connectionString })
-    expect((await restarted.credentials.getProject('p'))._unsafeUnwrap()).toEqual({
-      id: 'p',
-      name: 'p',
-      createdAt: 1,
-    })
-    expect(await version(client)).toBe(newer.length)
+    expect((await restarted.credentials.getProject('p'))._unsafeUnwrap()).toEqual(project)
+    expect(await version(client)).toBe(newer.migrations.length)
     await Promise.all([before.close(), restarted.close()])
   })
 
-  it('refuses a release from before what the schema still works with', async () => {
+  it('applies the functions with a changed text, and a restart of the previous release restores none', async () => {
+    const client = await connected()
+    await migrate(client, schema)
+    const before = await functionsIn(client)
+    await migrate(client, newer)
+    const after = await functionsIn(client)
+    const changed = [...after].filter(([name, { by }]) => before.get(name)?.by !== by)
+    expect(changed.map(([name]) => name)).toEqual([CHANGED])
+    expect(after.get(CHANGED)?.text).toContain('-- changed')
+    await migrate(client, schema)
+    expect(await functionsIn(client)).toEqual(after)
+  })
+
+  it('refuses a release that is too old for the schema', async () => {
     const client = await connected()
     await migrate(client, later)
     await expect(openPostgresStorage({ connectionString })).rejects.toThrow(
-      `has version ${later.length}, written by a newer release`,
+      `has version ${later.migrations.length}, written by a newer release`,
     )
   })
 
-  it('of processes of two releases that start at once each finds the schema whole', async () => {
+  it('gives processes of two releases that start at once the schema of the newer one', async () => {
     const starting = await Promise.all(Array.from({ length: 6 }, connected))
-    await Promise.all(
-      starting.map((client, n) => migrate(client, n % 2 === 0 ? migrations : newer)),
-    )
-    expect(await version(await connected())).toBe(newer.length)
+    await Promise.all(starting.map((client, n) => migrate(client, n % 2 === 0 ? schema : newer)))
+    const client = await connected()
+    expect(await version(client)).toBe(newer.migrations.length)
+    const functions = await functionsIn(client)
+    expect([...functions.keys()].sort()).toEqual(Object.keys(newer.functions).sort())
+    expect(functions.get(CHANGED)?.text).toContain('-- changed')
   })
 
-  it('waits for who uses a table, and holds up nobody for long', async () => {
-    const [client, user] = [await connected(), await connected()]
-    await migrate(client, migrations)
+  it('waits for a transaction that uses a table, and blocks other statements only briefly', async () => {
+    const client = await connected()
+    const user = await connected()
+    await migrate(client, schema)
     await user.query('begin; select 1 from agent_messaging.projects')
     const migrated = migrate(client, newer)
-    // Behind the step's own wait, which ends first: it lets go, and this one has its turn.
+    // Queues behind the migration, which gives up its place after a second.
     const another = await connected()
     await another.query('select pg_sleep(0.2)')
     expect((await another.query('select 1 from agent_messaging.projects')).rows).toEqual([])
-    expect(await version(another)).toBe(migrations.length)
+    expect(await version(another)).toBe(schema.migrations.length)
     await user.query('commit')
     await migrated
-    expect(await version(client)).toBe(newer.length)
+    expect(await version(client)).toBe(newer.migrations.length)
+  })
+})
+
+describe('a database that an unreleased commit made', () => {
+  it.each([
+    ['has no record of its functions', 'drop table agent_messaging.schema_functions'],
+    ['has another function', "update agent_messaging.schema_functions set hash = ''"],
+  ])('is refused with the reason if it %s, and stays as it is', async (_, change) => {
+    const client = await connected()
+    await migrate(client, schema)
+    await client.query(`${change}; insert into agent_messaging.projects
+      (id, name, created_at) values ('p', 'p', 1)`)
+    const refusal = 'an unreleased commit of this project made the schema agent_messaging'
+    await expect(openPostgresStorage({ connectionString })).rejects.toThrow(refusal)
+    await expect(readPostgresSchema({ connectionString })).rejects.toThrow(refusal)
+    expect((await client.query('select id from agent_messaging.projects')).rowCount).toBe(1)
+  })
+})
+
+describe('a function', () => {
+  it.each(Object.entries(schema.functions))('%s has its name in its text', (name, text) => {
+    expect(text.trim()).toMatch(
+      new RegExp(`^create or replace function agent_messaging\\.${name}\\(`),
+    )
   })
 })

@@ -1,76 +1,129 @@
 import type { ClientBase } from 'pg'
 import { codeOf } from './error-code.js'
 import { PostgresOpenError } from './open-error.js'
+import { hashOf, type Schema } from './schema/schema.js'
 
-/** 'AMSG': what those who migrate hold one after the other. */
+/** The schema as it is in the database. */
+type State = {
+  readonly version: number
+  /** A release must know at least this many migrations to work with the schema. */
+  readonly worksFrom: number
+  /** The hash of each function's text, by name. */
+  readonly hashes: ReadonlyMap<string, string>
+}
+
+/** 'AMSG': the advisory lock that migrating processes hold one after the other. */
 const LOCK = 0x414d5347
 /**
- * A step that waits for a table holds up all who come after it, the release before among them: it lets go soon, and tries again. In all
- * that is half a minute of another's transaction.
+ * A migration that waits for a table blocks all statements behind it, those of the previous release
+ * too. So a migration gives up soon and tries again, for half a minute in all.
  */
 const LOCK_TIMEOUT = "set local lock_timeout = '1s'"
 const MOST_TRIES = 30
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Brings the schema to the newest version, each step whole or not at all. Processes that start at once take turns, and each goes on
- * from the version that it then finds. The lock ends with its transaction, so that it also holds behind a pooler.
+ * Brings the schema to the newest version in one transaction: migrations, changed functions and the
+ * version number. Processes that start at once take turns, and each continues from the version that
+ * it finds. The lock ends with the transaction, so it also works behind a pooler.
  *
- * The release before goes on working meanwhile and afterwards, since a step only adds: tables, columns that may be absent, indexes that a
- * small table gets, functions under new names. A function may also be put in other words that take, do and give the same.
- * What nobody uses any more goes one release later, in a step that raises
- * `schema_version.works_from` to the number of migrations that a release has to know.
+ * Only a process whose release knows a newer version changes anything. So a process of the previous
+ * release that restarts during a rolling update does not restore its functions.
+ *
+ * The previous release keeps working during the migration and after, because a migration only adds:
+ * tables, columns that can be null, indexes of small tables, functions with new names. A migration
+ * of a later release drops unused parts and raises `schema_version.works_from`.
  */
-export async function migrate(client: ClientBase, migrations: readonly string[]): Promise<void> {
-  for (let [isDone, tries] = [false, 1]; !isDone;) {
+export async function migrate(client: ClientBase, schema: Schema): Promise<void> {
+  for (let tries = 1; ; tries++) {
     await client.query('begin isolation level read committed')
     try {
       await client.query(`select pg_advisory_xact_lock(${LOCK})`)
       await client.query(LOCK_TIMEOUT)
-      isDone = await takeStep(client, migrations)
+      await migrateLocked(client, schema)
       await client.query('commit')
+      return
     } catch (error) {
-      await client.query('rollback').catch(() => undefined) // what it failed with says more
-      if (codeOf(error) !== LOCK_NOT_AVAILABLE || tries++ === MOST_TRIES) throw error
+      await client.query('rollback').catch(() => undefined) // the first error says more
+      if (codeOf(error) !== LOCK_NOT_AVAILABLE || tries === MOST_TRIES) throw error
     }
   }
 }
 
-/** Gives whether there was nothing left to do. */
-async function takeStep(client: ClientBase, migrations: readonly string[]): Promise<boolean> {
-  const { version, works_from: worksFrom = 1 } = (await versionOf(client)) ?? (await begun(client))
-  if (version > migrations.length) {
-    if (worksFrom <= migrations.length) return true
+async function migrateLocked(client: ClientBase, schema: Schema): Promise<void> {
+  const state = (await readState(client, schema)) ?? (await createState(client))
+  const newest = schema.migrations.length
+  if (state.version > newest && state.worksFrom > newest) {
     throw new PostgresOpenError(
-      `the schema agent_messaging has version ${version}, written by a newer release; this one knows versions up to ` +
-        `${migrations.length}. Install that release again.`,
+      `the schema agent_messaging has version ${state.version}, written by a newer release; this ` +
+        `one knows versions up to ${newest}. Install that release again.`,
     )
   }
-  const next = migrations[version]
-  if (next === undefined) return true
-  await client.query(next)
-  await client.query('update agent_messaging.schema_version set version = $1', [version + 1])
-  return false
+  if (state.version >= newest) return
+  for (const migration of schema.migrations.slice(state.version)) await client.query(migration)
+  await applyFunctions(client, schema, state)
+  await client.query('update agent_messaging.schema_version set version = $1', [newest])
 }
 
-type Version = { readonly version: number; readonly works_from?: number }
+async function applyFunctions(
+  client: ClientBase,
+  { functions }: Schema,
+  { hashes }: State,
+): Promise<void> {
+  for (const [name, text] of Object.entries(functions)) {
+    const hash = hashOf(text)
+    if (hashes.get(name) === hash) continue
+    await client.query(text)
+    await client.query(
+      `insert into agent_messaging.schema_functions (name, hash) values ($1, $2)
+        on conflict (name) do update set hash = excluded.hash`,
+      [name, hash],
+    )
+  }
+}
 
-/** Undefined while nobody has been here. */
-export async function versionOf(client: ClientBase): Promise<Version | undefined> {
-  const there = await client.query<{ table: unknown }>(
-    "select to_regclass('agent_messaging.schema_version') as table",
+/**
+ * Returns the state of the schema, undefined if the database has none. Rejects with a
+ * `PostgresOpenError` if an unreleased commit of this project made the schema.
+ */
+export async function readState(client: ClientBase, schema: Schema): Promise<State | undefined> {
+  const { rows: found } = await client.query<{ versions: unknown; functions: unknown }>(`
+    select to_regclass('agent_messaging.schema_version') as versions,
+      to_regclass('agent_messaging.schema_functions') as functions`)
+  if (found[0]?.versions === null) return undefined
+  if (found[0]?.functions === null) throw fromAnotherCommit('it has no table schema_functions')
+  const { rows } = await client.query<{ version: number; worksFrom: number }>(
+    'select version, works_from as "worksFrom" from agent_messaging.schema_version',
   )
-  if (there.rows[0]?.table === null) return undefined
-  const { rows } = await client.query<Version>('select * from agent_messaging.schema_version')
-  return rows[0]
+  const known = await client.query<{ name: string; hash: string }>(
+    'select name, hash from agent_messaging.schema_functions',
+  )
+  const hashes = new Map(known.rows.map(({ name, hash }) => [name, hash]))
+  const [{ version, worksFrom } = { version: 0, worksFrom: 1 }] = rows
+  if (version === schema.migrations.length) {
+    const differing = Object.entries(schema.functions).filter(
+      ([name, text]) => hashes.get(name) !== hashOf(text),
+    )
+    if (differing[0]) throw fromAnotherCommit(`its function ${differing[0][0]} differs`)
+  }
+  return { version, worksFrom, hashes }
 }
 
-async function begun(client: ClientBase): Promise<Version> {
+const fromAnotherCommit = (sign: string): PostgresOpenError =>
+  new PostgresOpenError(
+    `an unreleased commit of this project made the schema agent_messaging (${sign}). ` +
+      'Use an empty database, or drop the schema with its data. Nothing was changed.',
+  )
+
+async function createState(client: ClientBase): Promise<State> {
   const { rows } = await client.query<{ schema: unknown }>(
     "select to_regnamespace('agent_messaging') as schema",
   )
   if (rows[0]?.schema === null) await client.query('create schema agent_messaging')
-  await client.query('create table agent_messaging.schema_version (version integer not null)')
-  await client.query('insert into agent_messaging.schema_version values (0)')
-  return { version: 0 }
+  await client.query(`
+    create table agent_messaging.schema_version (
+      version integer not null, works_from integer not null);
+    insert into agent_messaging.schema_version values (0, 1);
+    create table agent_messaging.schema_functions (name text primary key, hash text not null)`)
+  return { version: 0, worksFrom: 1, hashes: new Map() }
 }

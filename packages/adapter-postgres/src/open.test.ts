@@ -4,8 +4,8 @@ import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { migrations } from './migrations/index.js'
 import { explainOpenFailure } from './open-error.js'
+import { schema } from './schema/schema.js'
 import { openPostgresStorage, PostgresOpenError } from './index.js'
 
 let postgres: TestPostgres
@@ -37,7 +37,7 @@ describe('opening', () => {
     )
     expect(
       await query(connectionString, 'select version from agent_messaging.schema_version'),
-    ).toEqual([{ version: migrations.length }])
+    ).toEqual([{ version: schema.migrations.length }])
     for (const storage of storages) {
       expect((await storage.ping()).isOk()).toBe(true)
       await storage.close()

@@ -6,8 +6,8 @@ import { createDatabase, type Database } from './database.js'
 import { deliveryStore } from './delivery-store.js'
 import { messageStore } from './message-store.js'
 import { migrate } from './migrate.js'
-import { migrations } from './migrations/index.js'
 import { explainOpenFailure } from './open-error.js'
+import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 import { sql } from './sql.js'
 import { webhookStore } from './webhook-store.js'
@@ -67,7 +67,7 @@ async function prepare(pool: pg.Pool): Promise<void> {
   const client = await pool.connect()
   try {
     await requireFittingServer(client)
-    await migrate(client, migrations)
+    await migrate(client, schema)
   } finally {
     client.release()
   }

@@ -1,7 +1,7 @@
 import pg from 'pg'
-import { versionOf } from './migrate.js'
-import { migrations } from './migrations/index.js'
+import { readState } from './migrate.js'
 import { explainOpenFailure } from './open-error.js'
+import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 
 /** `version` 0 is a database without anything of ours; `newest` is what this release brings it to. */
@@ -20,7 +20,8 @@ export async function readPostgresSchema({
   try {
     await client.connect()
     await requireFittingServer(client)
-    return { version: (await versionOf(client))?.version ?? 0, newest: migrations.length }
+    const state = await readState(client, schema)
+    return { version: state?.version ?? 0, newest: schema.migrations.length }
   } catch (error) {
     throw explainOpenFailure(
       `postgres://${client.host}:${client.port}/${client.database ?? ''}`,

@@ -1,13 +1,18 @@
 /**
- * The tables of adapter-sqlite, in a schema of their own beside whatever a host keeps in the database. `seq` gives rows their order
- * and the pages their place; ids are UUIDv7 and known outside, compared byte by byte. Instants are ms since 1970, JSON is text, since
- * `jsonb` would reorder what is signed.
+ * The tables, in a schema beside the tables of a host.
  *
- * Indexes on `due_at` and on what is not yet answered or delivered hold open rows only. None of those on messages names a column
- * that a claim changes, which leaves a claim's update within its page (HOT). Rows that every commit would refer to (webhooks, names
- * of headers) are no foreign keys: each reference would lock them, and they are never deleted.
+ * - `seq` orders rows and marks places in pages. Callers know the ids, UUIDv7, compared by byte.
+ * - Instants are milliseconds since 1970. JSON is text: `jsonb` would reorder signed bodies.
+ * - Indexes on `due_at`, on missing answers and on undelivered deliveries hold open rows only.
+ * - No index on messages names a column that a claim or an answer changes, except for the partial
+ *   ones. So a claim's update stays within its page (HOT).
+ * - Webhooks and header names are not referenced by foreign keys, because each commit would lock
+ *   them. Their rows are never deleted. Attempts have none either: their delivery is locked when
+ *   they are inserted, and the check would look it up again.
+ * - Messages are updated once or twice, so half of each page stays free. Tables whose rows are all
+ *   updated are vacuumed early, before dead rows in their partial indexes slow down claims.
  */
-export const initial = `
+export const tables = `
 create table agent_messaging.settings (name text primary key, value text not null);
 
 create table agent_messaging.projects (
@@ -50,11 +55,15 @@ create table agent_messaging.agents (
   max_queued integer not null,
   created_at bigint not null,
   updated_at bigint not null,
+  -- The process that hosts the agent, if only one can, and until when that process counts as alive.
+  owner text,
+  owned_until bigint,
   unique (project_id, name)
 );
 create index agents_project on agent_messaging.agents (project_id, seq);
 
--- The queue and the lock of its messages. Idle: due_at is null and head_position = last_position + 1.
+-- A session is the queue of its messages and their lock.
+-- An idle session has due_at null and head_position = last_position + 1.
 create table agent_messaging.sessions (
   seq bigint generated always as identity primary key,
   agent_id text collate "C" not null,
@@ -68,7 +77,7 @@ create table agent_messaging.sessions (
   last_message_at bigint not null,
   state text,
   unique (agent_id, session_id)
-);
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create index sessions_due on agent_messaging.sessions (agent_id, due_at) where due_at is not null;
 create index sessions_activity on agent_messaging.sessions (agent_id, last_message_id);
 
@@ -95,19 +104,22 @@ create table agent_messaging.messages (
   error text,
   created_at bigint not null,
   unique (session_seq, position)
-);
-create unique index messages_key on agent_messaging.messages (agent_id, idempotency_key) where idempotency_key is not null;
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+create unique index messages_key on agent_messaging.messages (agent_id, idempotency_key)
+  where idempotency_key is not null;
 create index messages_agent on agent_messaging.messages (agent_id, seq);
 create index messages_unanswered on agent_messaging.messages (agent_id, seq) where response is null;
-create index messages_finished on agent_messaging.messages (finished_at) where finished_at is not null;
+create index messages_finished on agent_messaging.messages (finished_at)
+  where finished_at is not null;
 
--- Owners of sessions that are no agents, or no more: nothing reads what is theirs, and all of it is removed little by little.
+-- Owners of erased sessions, and deleted agents. The sweep deletes their sessions and messages.
 create table agent_messaging.erasures (
   seq bigint generated always as identity primary key,
   agent_id text collate "C" not null unique
 );
 
--- A deleted webhook keeps its row, without its secrets: its deliveries still name it. Its circuit is closed when circuit_until is null.
+-- A deleted webhook keeps its row without secrets, because its deliveries name the webhook.
+-- The circuit is closed if circuit_until is null.
 create table agent_messaging.webhooks (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
@@ -136,7 +148,7 @@ create table agent_messaging.webhooks (
 );
 create index webhooks_project on agent_messaging.webhooks (project_id, seq) where not is_deleted;
 create index webhooks_deleted on agent_messaging.webhooks (seq) where is_deleted;
-create index webhooks_ailing on agent_messaging.webhooks (seq)
+create index webhooks_unhealthy on agent_messaging.webhooks (seq)
   where not is_deleted and (disabled_at is not null or circuit_until is not null);
 
 create table agent_messaging.subscriptions (
@@ -155,7 +167,7 @@ create table agent_messaging.events (
   created_at bigint not null
 );
 
--- Final: due_at is null. Claimed: state is 'sending', and due_at is the end of the lease.
+-- A final delivery has due_at null. A claimed one has state 'sending', and due_at ends its lease.
 create table agent_messaging.deliveries (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
@@ -171,16 +183,19 @@ create table agent_messaging.deliveries (
   finished_at bigint,
   cancelled_reason text,
   created_at bigint not null
-);
--- First attempts stand apart from retries, so that either are found at once however many of the other are due.
-create index deliveries_due on agent_messaging.deliveries (webhook_seq, (attempt_count > 0), due_at) where due_at is not null;
+) with (autovacuum_vacuum_scale_factor = 0.05);
+-- First attempts come apart from retries, so that due ones of either kind are found at once.
+create index deliveries_due on agent_messaging.deliveries (webhook_seq, (attempt_count > 0), due_at)
+  where due_at is not null;
 create index deliveries_project on agent_messaging.deliveries (project_id, seq);
 create index deliveries_webhook on agent_messaging.deliveries (webhook_seq, seq);
-create index deliveries_undelivered on agent_messaging.deliveries (project_id, seq) where state <> 'delivered';
+create index deliveries_undelivered on agent_messaging.deliveries (project_id, seq)
+  where state <> 'delivered';
 create index deliveries_event on agent_messaging.deliveries (event_seq);
-create index deliveries_finished on agent_messaging.deliveries (finished_at) where finished_at is not null;
+create index deliveries_finished on agent_messaging.deliveries (finished_at)
+  where finished_at is not null;
 
--- The names of an attempt's request headers are few and the same over and over, so they are kept once; its own are the values, one a line.
+-- The header names of attempts repeat, so each list is stored once. Attempts hold the values.
 create table agent_messaging.header_names (
   seq bigint generated always as identity primary key,
   digest text collate "C" not null unique,
@@ -188,7 +203,7 @@ create table agent_messaging.header_names (
 );
 
 create table agent_messaging.attempts (
-  delivery_seq bigint not null references agent_messaging.deliveries,
+  delivery_seq bigint not null,
   attempt_number integer not null,
   started_at bigint not null,
   duration_ms bigint not null,

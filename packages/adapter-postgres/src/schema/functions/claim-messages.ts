@@ -1,0 +1,54 @@
+import { HOT, LOCK_TIMEOUT, NO_SORT } from '../hot-function.js'
+
+/**
+ * Claims the heads of due sessions under new leases, for each agent the longest due ones first.
+ * Skips sessions that another transaction has locked. Returns all facts that a run needs, because a
+ * statement of its own for them costs more than the claim: most of its time goes into planning.
+ */
+export const claimMessages = `
+create or replace function agent_messaging.claim_messages(
+  agent_ids text[], free bigint[], at bigint, until bigint)
+returns table (
+  id text, "projectId" text, "agentId" text, "sessionId" text, message text, metadata text,
+  principal text, fingerprint text, trace text, attempt integer, "createdAt" bigint, token bigint,
+  "sessionState" text, was text)
+${HOT} ${NO_SORT} ${LOCK_TIMEOUT} as $$
+#variable_conflict use_column
+declare
+  sessions bigint[];
+begin
+  perform agent_messaging.require_read_committed();
+  with due as materialized (
+    select s.seq, s.due_at, lane.place
+    from unnest(agent_ids, free) with ordinality as lane (agent_id, free, place)
+    cross join lateral (
+      select q.seq, q.due_at from agent_messaging.sessions q
+      where q.agent_id = lane.agent_id and q.due_at <= at
+      order by q.due_at limit lane.free for update skip locked) s),
+  claimed as (
+    update agent_messaging.sessions s set due_at = until, lease = s.lease + 1
+    from due where s.seq = any(array[due.seq])
+    returning s.seq, due.place, due.due_at)
+  select array_agg(c.seq order by c.place, c.due_at, c.seq) into sessions from claimed c;
+  if sessions is null then
+    return;
+  end if;
+  -- In a statement of its own: a head can be accepted after the statement above began and before
+  -- that statement had the lock.
+  return query
+    with heads as materialized (
+      select m.*, a.project_id, s.session_id, s.lease, s.state as session_state, claimed.place
+      from unnest(sessions) with ordinality as claimed (seq, place)
+        join agent_messaging.sessions s on s.seq = any(array[claimed.seq])
+        join agent_messaging.messages m
+          on m.session_seq = any(array[s.seq]) and m.position = any(array[s.head_position])
+        join agent_messaging.agents a on a.id = any(array[s.agent_id])),
+    started as (
+      update agent_messaging.messages m set state = 'running', attempt = m.attempt + 1,
+        started_at = at, not_before = null, deadline_at = null
+      from heads where m.id = any(array[heads.id]))
+    select h.id, h.project_id, h.agent_id, h.session_id, h.message, h.metadata, h.principal,
+      h.fingerprint, h.trace, h.attempt + 1, h.created_at, h.lease, h.session_state, h.state
+    from heads h order by h.place;
+end $$;
+`

@@ -1,0 +1,54 @@
+import { HOT, LOCK_TIMEOUT, NO_SORT } from '../hot-function.js'
+
+/**
+ * Returns enabled webhooks that have due deliveries, in the order of their `seq`, at most
+ * `most_webhooks`. For each webhook returns the due times of its oldest first attempts and retries.
+ *
+ * The step from one webhook to the next is one descent of an index. Reads at most `most` deliveries
+ * of each webhook. A floor is the oldest due time of a webhook at an earlier look: the scan starts
+ * there and skips dead rows that a long snapshot keeps in the index.
+ */
+export const dueWebhooks = `
+create or replace function agent_messaging.due_webhooks(
+  after bigint, up_to bigint, at bigint, most_webhooks bigint, most bigint, except_ids text[],
+  floor_webhooks bigint[], floors bigint[])
+returns table (seq bigint, firsts json, retries json) rows 16
+${HOT} ${NO_SORT} ${LOCK_TIMEOUT} as $$
+#variable_conflict use_column
+declare
+  -- The planner would turn constants into conditions that the index does not have.
+  a_first constant boolean := false;
+  a_retry constant boolean := true;
+begin
+  perform agent_messaging.require_read_committed();
+  return query
+    with recursive webhook (seq) as (
+      (select d.webhook_seq from agent_messaging.deliveries d
+        where d.due_at is not null and d.webhook_seq > after and d.webhook_seq <= up_to
+        order by d.webhook_seq, d.attempt_count > 0, d.due_at limit 1)
+      union all
+      select next.webhook_seq from webhook cross join lateral
+        (select d.webhook_seq from agent_messaging.deliveries d
+          where d.due_at is not null and d.webhook_seq > webhook.seq and d.webhook_seq <= up_to
+          order by d.webhook_seq, d.attempt_count > 0, d.due_at limit 1) next)
+    select webhook.seq, array_to_json(due.firsts), array_to_json(due.retries)
+    from webhook
+      cross join lateral
+        (select * from agent_messaging.webhooks w where w.seq = webhook.seq offset 0) w
+      left join unnest(floor_webhooks, floors) as known (seq, floor) on known.seq = webhook.seq
+      cross join lateral (select
+        array(select d.due_at from agent_messaging.deliveries d
+          where d.webhook_seq = webhook.seq and (d.attempt_count > 0) = a_first
+            and d.due_at between coalesce(known.floor, 0) and at
+          order by d.due_at limit most) as firsts,
+        array(select d.due_at from agent_messaging.deliveries d
+          where d.webhook_seq = webhook.seq and (d.attempt_count > 0) = a_retry
+            and d.due_at between coalesce(known.floor, 0) and at
+          order by d.due_at limit most) as retries offset 0) due
+    where not w.is_deleted and w.disabled_at is null
+      and (w.circuit_until is null or w.circuit_until <= at)
+      and w.id <> all(except_ids) and w.project_id <> all(except_ids)
+      and cardinality(due.firsts) + cardinality(due.retries) > 0
+    limit most_webhooks;
+end $$;
+`

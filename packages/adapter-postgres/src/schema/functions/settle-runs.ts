@@ -1,0 +1,81 @@
+import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
+
+/**
+ * Records the outcomes of runs, each with its event and the deliveries of that event. First locks
+ * the sessions in the order in which accepts lock them, then reads. Returns the unchanging facts of
+ * each message whose run was recorded.
+ */
+export const settleRuns = `
+create or replace function agent_messaging.settle_runs(
+  message_ids text[], tokens bigint[], states text[], not_befores bigint[], finished_ats bigint[],
+  response_times bigint[], responses text[], errors text[], nows bigint[], event_ids text[],
+  event_names text[], bodies text[], traces text[], told_ats bigint[], project_ids text[],
+  delivery_ids text[], webhook_seqs text[], due_ats text[], leases text[])
+returns table (
+  place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
+  "sessionId" text, message text, metadata text, principal text, fingerprint text, trace text,
+  attempt integer, "createdAt" bigint)
+${HOT} ${BATCH_LOCK_TIMEOUT} as $$
+#variable_conflict use_column
+begin
+  perform agent_messaging.require_read_committed();
+  perform 1 from unnest(message_ids) as g (message_id)
+      join agent_messaging.messages m on m.id = any(array[g.message_id])
+      join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
+    order by s.agent_id || '', s.session_id for update of s;
+  return query
+    with held as materialized (
+      select g.*, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message,
+        m.metadata, m.principal, m.fingerprint, m.trace as message_trace, m.attempt, m.created_at,
+        case when g.event_id is not null
+          then nextval('agent_messaging.events_seq_seq') end as event_seq
+      from unnest(message_ids, tokens, states, not_befores, finished_ats, response_times, responses,
+          errors, nows, event_ids, event_names, bodies, traces, told_ats, project_ids, delivery_ids,
+          webhook_seqs, due_ats, leases)
+        with ordinality as g (message_id, token, state, not_before, finished_at, response_time,
+          response, error, now, event_id, event_name, body, trace, told_at, project_id,
+          delivery_ids, webhook_seqs, due_ats, leases, place)
+        join agent_messaging.messages m on m.id = any(array[g.message_id])
+        join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
+        join agent_messaging.agents a on a.id = any(array[s.agent_id])
+      where s.lease = g.token and s.head_position = m.position
+        and m.state in ('running', 'deferred')),
+    written as (
+      update agent_messaging.messages m set state = h.state, not_before = h.not_before,
+        started_at = null, deadline_at = null, finished_at = h.finished_at,
+        response_time_ms = h.response_time, response = h.response, error = h.error
+      from held h where m.id = any(array[h.message_id])),
+    moved as (
+      update agent_messaging.sessions s set
+        open_count = s.open_count - (h.state <> 'queued')::int,
+        due_at = case
+          when h.state = 'queued' then h.not_before when s.open_count > 1 then h.now end,
+        head_position = case
+          when h.state = 'queued' then s.head_position
+          when s.open_count = 1 then s.last_position + 1
+          -- Behind the head all open messages are queued. Skips cancelled and moved messages.
+          else (select m.position from agent_messaging.messages m
+            where m.session_seq = s.seq and m.position > s.head_position and m.state = 'queued'
+            order by m.position limit 1) end
+      from held h where s.seq = any(array[h.session_seq])
+      returning s.due_at is not null as waits, h.*),
+    told as (
+      insert into agent_messaging.events (seq, id, name, body, trace, created_at)
+        overriding system value
+      select event_seq, event_id, event_name, body, trace, told_at
+      from held where event_seq is not null),
+    born as (
+      insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
+        attempt_count, due_at, lease, created_at)
+      select b.id, h.project_id, b.webhook_seq, h.event_seq,
+        case b.lease when 1 then 'sending' else 'pending' end, 0, 0, b.due_at, b.lease, h.told_at
+      from held h cross join lateral
+        unnest(h.delivery_ids::text[], h.webhook_seqs::bigint[], h.due_ats::bigint[],
+          h.leases::bigint[])
+        with ordinality as b (id, webhook_seq, due_at, lease, place)
+      where h.event_seq is not null order by h.place, b.place)
+    select h.place, h.waits, h.message_id, h.owner, h.agent_id, h.session_id, h.message, h.metadata,
+      h.principal, h.fingerprint, h.message_trace, h.attempt, h.created_at
+    from moved h;
+end $$;
+`
