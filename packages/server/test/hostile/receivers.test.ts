@@ -111,7 +111,7 @@ const RECEIVERS: [what: string, answer: Answer, attempt: object, run: object][] 
       socket.write(bomb)
     ),
     { outcome: 'accepted' },
-    failed('is not'),
+    failed('must be JSON'),
   ],
   [
     'redirects',
