@@ -20,7 +20,7 @@ export const builtInAgents: Agents = { echo: ({ message }) => message }
 
 export const noAgentsFile: AgentsFile = { agents: {}, programs: {} }
 
-/** Loads an ES module with agent functions as default export, child processes as `programs`, or both. */
+/** Loads an ES module that exports agent functions by default, programs as `programs`, or both. */
 export async function loadAgents(file: string): Promise<AgentsFile> {
   const full = path.resolve(file)
   if (!existsSync(full)) throw new OperatorError(`--agents: file not found: ${full}`, 2)
@@ -45,7 +45,7 @@ async function importModule(full: string): Promise<{ default?: unknown; programs
   }
 }
 
-/** The line of a syntax error, which only `node --check` prints. Empty if an imported module has the error. */
+/** The line of a syntax error, from `node --check`. Empty if an imported module has the error. */
 function lineOfError(full: string): string {
   const { stderr } = spawnSync(process.execPath, ['--check', full], { encoding: 'utf8' })
   const [first = ''] = stderr.split('\n')

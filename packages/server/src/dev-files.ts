@@ -26,7 +26,7 @@ export type DevSettings = DevDatabase & {
   readonly webhookSecretFile: string | undefined
 }
 
-/** Reads the settings that the environment lacks from `data/`, and creates them on the first start. */
+/** Reads settings that the environment lacks from `data/`. The first start creates them. */
 export function readOrCreateDevSettings(config: Config): DevSettings {
   const { databasePath = devFiles.database, bootstrapApiKey } = config
   const needsFiles = [config.databasePath, config.masterKey, bootstrapApiKey].includes(undefined)
@@ -42,7 +42,7 @@ export function readOrCreateDevSettings(config: Config): DevSettings {
   }
 }
 
-/** The database and master key that an earlier `dev` created in this directory, if there are any. */
+/** The database and master key that `dev` created in this directory, if they exist. */
 export function existingDevDatabase(config: Config): DevDatabase | undefined {
   const { databasePath = devFiles.database, masterKey } = config
   const exists =

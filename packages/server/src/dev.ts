@@ -78,7 +78,7 @@ async function agentsOf({ service, storage }: RunningServer): Promise<Welcome['a
   }))
 }
 
-/** Creates the agent `echo` once per database. If a person stops or deletes it, it stays so. */
+/** Creates the agent `echo` once per database. A stopped or deleted `echo` stays so. */
 async function ensureEcho(
   { service, storage }: Pick<RunningServer, 'service' | 'storage'>,
   projectId: string,

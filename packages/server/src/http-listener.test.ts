@@ -99,7 +99,8 @@ describe('the listener', () => {
     })
     const socket = (await socketTo(listener, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).pause()
     await once(socket, 'readable')
-    for (let i = 0; i < 2; i++) await end(await socketTo(listener, '')) // by now the limits have passed
+    // By the end of these connections, the limits have passed.
+    for (let i = 0; i < 2; i++) await end(await socketTo(listener, ''))
     let received = 0
     socket.on('data', (chunk: Buffer) => (received += chunk.length))
     await end(socket)

@@ -4,7 +4,7 @@ import { readConfig, type Config } from './config.js'
 import { OperatorError } from './operator-error.js'
 import { envFileProblems, unknownVariables } from './setting-warnings.js'
 
-/** Reads the settings from the environment and `.env`, and prints a warning for each ignored one. */
+/** Reads the settings from the environment and `.env`, and prints a warning for ignored ones. */
 export function loadConfig(): Config {
   for (const line of readEnvironment()) process.stderr.write(`${line}\n`)
   const config = readConfig(process.env)

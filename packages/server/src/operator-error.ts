@@ -3,7 +3,7 @@ import type { ResultAsync } from 'neverthrow'
 
 /**
  * Ends a start or a command with a message for the operator, without a stack trace.
- * Exit code 2 means invalid usage or settings; 1 means any other failure.
+ * Exit code 2 means invalid usage or settings. Exit code 1 means any other failure.
  */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'

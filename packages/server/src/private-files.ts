@@ -34,7 +34,7 @@ function createText(file: string, text: string): string {
   fsyncSync(fd)
   closeSync(fd)
   try {
-    linkSync(draft, file) // fails if another process was faster; a rename would replace its file
+    linkSync(draft, file) // unlike a rename, fails if another process was faster
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {

@@ -35,9 +35,7 @@ Examples:
 /** The command line. Help and usage errors go to `output`, by default stdout and stderr. */
 export function createProgram(output: OutputConfiguration = {}): Command {
   const program = new Command('agent-messaging')
-    .description(
-      'Send messages to agents, durably; deliver their answers as signed, retried webhooks.',
-    )
+    .description('Send messages to agents, and deliver their answers as signed, retried webhooks.')
     .version(version)
     .showHelpAfterError('(run with --help for usage)')
     .configureOutput(output)

@@ -16,7 +16,7 @@ it('a line of .env that sets nothing is named by its number, without its text', 
   ]
   const problems = envFileProblems([...text, 'SERVICE_MASTER_KEY: c2VjcmV0=', 'B = 1\r'].join('\n'))
   expect(problems).toEqual(
-    [4, 9, 11].map((line) => `.env line ${line} is ignored: it must have the form NAME=value`),
+    [4, 9, 11].map((line) => `.env line ${line} is ignored: expected NAME=value`),
   )
 })
 

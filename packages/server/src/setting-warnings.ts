@@ -16,7 +16,7 @@ export function envFileProblems(text: string): string[] {
       line.trim() === '' ||
       line.trimStart().startsWith('#') ||
       /^\s*(?:export\s+)?[\w.-]+\s*=/.test(line)
-    return isValid ? [] : [`.env line ${index + 1} is ignored: it must have the form NAME=value`]
+    return isValid ? [] : [`.env line ${index + 1} is ignored: expected NAME=value`]
   })
 }
 

@@ -102,7 +102,7 @@ function originalBodies(body: Buffer): { change: string; body: Buffer }[] {
     { change: 'white space was added around it', text: text.trim() },
     { change: 'a byte order mark was added', text: text.replace(/^\uFEFF/, '') },
     {
-      change: 'it was parsed and serialized again; use the raw bytes of the request',
+      change: 'a parser and serializer changed it (use the raw bytes of the request)',
       text: compact(text),
     },
   ].flatMap(({ change, text: original }) =>

@@ -25,7 +25,7 @@ export function stateGauges({ gauge }: Instruments) {
   )
   const webhooks = gauge(
     'webhooks_held',
-    'Webhooks that are disabled or whose circuit is not closed.',
+    'Webhooks that are disabled or have an open or half-open circuit.',
     ['state'],
   )
 

@@ -35,7 +35,7 @@ export function welcome(w: Welcome): string {
   API key   ${w.apiKey}${w.apiKeyFile === undefined ? '' : ` (stored in ${w.apiKeyFile})`}
   Agents    ${w.agents.map(shownAgent).join(', ') || 'none'}
 
-1. In a second terminal, start a receiver. It checks signatures and prints each delivery:
+1. In a second terminal, start a receiver that checks signatures and prints each delivery:
 
 ${w.command} listen ${file === undefined ? `--secret ${secret}` : `--secret-file ${file}`}
 

@@ -81,7 +81,7 @@ describe('send', SLOWLY, () => {
 
   it('waits no longer than --wait', async () => {
     expect((await cli('send slow Hello --wait 0', env)).stdout).toMatch(
-      /^Accepted message \S+\. It has no answer yet\.\n$/,
+      /^Accepted message \S+\. The agent has not answered yet\.\n$/,
     )
     expect(JSON.parse((await cli('send slow Hello --wait 0 --json', env)).stdout)).toEqual({
       messageId: expect.any(String),

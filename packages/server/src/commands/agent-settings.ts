@@ -31,7 +31,7 @@ export function withRuntime(command: Command): Command {
     new Option('--handler <name>', 'run a function of the server: echo, or one from --agents'),
     new Option('--program <name>', 'run a child process from --agents'),
     new Option('--url <url>', 'call an HTTP service that accepts messages at this URL'),
-    new Option('--openai <baseUrl>', 'call an OpenAI-compatible API; requires --model'),
+    new Option('--openai <baseUrl>', 'call an OpenAI-compatible API (requires --model)'),
     new Option('--acp <name>', 'run a program from --agents with the Agent Client Protocol'),
     new Option('--a2a <url>', 'call an A2A agent, by the URL of its card'),
     new Option(

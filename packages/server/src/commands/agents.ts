@@ -32,14 +32,14 @@ export function addAgents(program: Command): void {
   addShow(agents)
   addUpdate(agents)
   addSwitch(agents, 'start', 'start an agent')
-  addSwitch(agents, 'stop', 'stop an agent; current runs can finish, and queued messages wait')
+  addSwitch(agents, 'stop', 'stop an agent after its current runs; queued messages wait')
   addDelete(agents)
 }
 
 function addCreate(agents: Command): void {
   const create = withSettings(withRuntime(agents.command('create <name>')))
   withProject(create.option('--start', 'also start the agent'))
-    .description(`create an agent; requires ${RUNTIME_FLAGS}`)
+    .description(`create an agent (requires ${RUNTIME_FLAGS})`)
     .addHelpText(
       'after',
       example(
@@ -97,7 +97,9 @@ function addShow(agents: Command): void {
 function addUpdate(agents: Command): void {
   const update = withSettings(withRuntime(agents.command('update <agent>')))
   withProject(update.option('--name <name>', 'new name'))
-    .description('change the given settings of an agent; stop it before you change its runtime')
+    .description(
+      'change the given settings of an agent (only a stopped agent can change its runtime)',
+    )
     .addHelpText(
       'after',
       example(
@@ -152,7 +154,7 @@ function addDelete(agents: Command): void {
     agents
       .command('delete <agent>')
       .description('delete an agent with its sessions and messages')
-      .option('--force', 'delete even if messages are open; they stay unanswered'),
+      .option('--force', 'delete the agent even if messages are unanswered'),
   )
     .addHelpText('after', example('agent-messaging agents delete support'))
     .action((agent: string, { project, force, json }: ProjectOptions & { force?: true }) =>
@@ -193,7 +195,7 @@ async function createAgent(
 const secretIn = ({ signingSecret }: CreatedAgent): string =>
   signingSecret === undefined
     ? ''
-    : `\nThe server signs its requests to the agent with this secret:\n\n${signingSecret}\n\nStore the secret now. It is not shown again.`
+    : `\nThe server signs its requests to the agent with this secret:\n\n${signingSecret}\n\nStore the secret now. The server does not show it again.`
 
 const agentRow = ({ id, name, runtime, desiredState, state }: Agent) => ({
   name,

@@ -18,7 +18,7 @@ export function addCopy(program: Command): void {
     .addArgument(
       new Argument('<postgres-url>', 'an empty database, or one without schema agent_messaging'),
     )
-    .description('copy the SQLite database to PostgreSQL; stop the server first')
+    .description('copy the SQLite database of a stopped server to PostgreSQL')
     .addOption(jsonOption())
     .addHelpText(
       'after',

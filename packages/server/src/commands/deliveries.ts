@@ -55,7 +55,7 @@ export function addDeliveries(program: Command): void {
     )
 
   withProject(deliveries.command('redeliver <id>'))
-    .description('send a delivery again now; a finished one gets a new retry schedule')
+    .description('send a delivery again now (a finished one gets a new retry schedule)')
     .addHelpText('after', example(`agent-messaging deliveries redeliver ${ID}`))
     .action((deliveryId: string, { project, json }: ProjectOptions) =>
       onProject(project, async (service, projectId) => {
@@ -85,7 +85,7 @@ export function addDeliveries(program: Command): void {
     )
 
   withFilters(withProject(deliveries.command('recover <webhook>')))
-    .description('resend the matching deliveries of a webhook; without --status, exhausted ones')
+    .description('resend the exhausted deliveries of a webhook, or those with --status')
     .addHelpText(
       'after',
       example(`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`),

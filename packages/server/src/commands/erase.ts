@@ -67,14 +67,14 @@ Backups are not changed.
 `
 
 const SCOPE = `
-The command selects messages by the endUserId in their executionPrincipal. It keeps other messages
-of the same sessions and, without --force, messages that are not final. It works in small steps
-while a server runs, and you can stop and repeat it. A server can still send a delivery that it has
-already read. Backups, agents and receivers are not changed. See docs/security.md.
+The command erases messages whose executionPrincipal has this endUserId. Other messages of the same
+sessions are kept, and without --force also messages that are not final. You can run the command
+while a server runs, and you can stop and repeat it. A running server can still send a delivery that
+it has already read. Backups, agents and receivers are not changed. See docs/security.md.
 `
 
 const withForce = (command: Command): Command =>
-  withProject(command.option('--force', 'erase even open messages; they stay unanswered'))
+  withProject(command.option('--force', 'erase even unanswered messages'))
 
 async function erasePrincipal(
   service: MessagingService,

@@ -24,7 +24,7 @@ export function addKeys(program: Command): void {
   withProject(
     keys
       .command('create <name>')
-      .description('create an API key and print it; it is shown only once')
+      .description('create an API key and print it once')
       .addOption(permissionOption())
       .option(
         '--expires-at <time>',
@@ -92,7 +92,7 @@ async function createKey(
   print(
     json,
     { ...keyBody(apiKey), key },
-    `${key}\n\nStore this key now. It is not shown again. Its id is ${apiKey.id}.`,
+    `${key}\n\nStore this key now. The server does not show it again. The id is ${apiKey.id}.`,
   )
 }
 

@@ -21,7 +21,7 @@ export const withProject = (command: Command): Command =>
 
 /** An option with one value that can be repeated. A list would swallow the next argument. */
 export const repeatable = (flags: string, about: string, choices: readonly string[]) =>
-  new Option(flags, `${about} (choices: ${choices.join(', ')}; repeatable)`).argParser(
+  new Option(flags, `${about} (repeatable, choices: ${choices.join(', ')})`).argParser(
     (value: string, before?: readonly string[]) => {
       if (!choices.includes(value))
         throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)

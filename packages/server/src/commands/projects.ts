@@ -10,7 +10,7 @@ import { print, table } from './output.js'
 export function addProjects(program: Command): void {
   const projects = program
     .command('projects')
-    .description('manage projects; each has its own agents, webhooks and API keys')
+    .description('manage projects, which separate agents, webhooks and API keys')
 
   projects
     .command('create <name>')

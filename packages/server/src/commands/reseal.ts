@@ -22,8 +22,8 @@ export function addReseal(program: Command): void {
 }
 
 const NOTES = `
-The command decrypts with SERVICE_OTHER_MASTER_KEYS. It works in small steps while servers run, and
-you can stop and repeat it. When it is done, only SERVICE_MASTER_KEY opens the database.
+SERVICE_OTHER_MASTER_KEYS must contain the older key. You can run the command while servers run, and
+you can stop and repeat it. Afterwards, only SERVICE_MASTER_KEY opens the database.
 docs/operations.md describes the whole procedure.
 `
 

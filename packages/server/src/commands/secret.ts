@@ -20,13 +20,16 @@ export const withSecret = (command: Command, about: string): Command =>
 
 /**
  * The secret from the options, or else from WEBHOOK_SECRET.
- * Throws for an empty or malformed secret, because anyone can sign with an empty key.
+ * Throws for an empty or malformed secret, because an attacker can sign with an empty key.
  */
 export function secretOf({ secret, secretFile }: SecretOptions): string | undefined {
   const given = secret ?? secretFile ?? process.env['WEBHOOK_SECRET']
   if (given === undefined || isSecret(given)) return given
   const problem = given === '' ? 'is empty' : 'is malformed'
-  throw new OperatorError(`the webhook secret ${problem}; it must start with whsec_`, 2)
+  throw new OperatorError(
+    `the webhook secret ${problem}; use the whsec_… secret that the service returned`,
+    2,
+  )
 }
 
 export function requireSecret(options: SecretOptions): string {

@@ -52,7 +52,7 @@ export function addSend(program: Command): void {
     .option('--idempotency-key <key>', 'send at most one message for this key, even if repeated')
     .option(
       '--wait <seconds>',
-      'maximum wait for the answer; 0 returns at once (default: no limit)',
+      'maximum wait for the answer, 0 for none (default: no limit)',
       wholeNumber(0),
     )
     .option('--stream', 'print the answer while the agent produces it')
@@ -153,7 +153,7 @@ async function sendAndWait({ client, agent, message, options }: Request): Promis
 const textOf = (sent: Sent): string =>
   sent.status === 'responded'
     ? sent.response
-    : `Accepted message ${sent.messageId}. It has no answer yet.`
+    : `Accepted message ${sent.messageId}. The agent has not answered yet.`
 
 /** Prints the answer in parts. A new attempt starts on a new line, because it starts over. */
 async function streamAnswer({ client, agent, message, options }: Request): Promise<void> {

@@ -90,7 +90,7 @@ async function start({
   exitOnDefect(logger)
   if (!worker && config.cronSecret === undefined)
     throw new OperatorError(
-      '--no-worker requires CRON_SECRET, because only calls of /api/cron/webhooks do background work',
+      '--no-worker requires CRON_SECRET. Only calls of /api/cron/webhooks do background work',
       2,
     )
   const agents = file === undefined ? noAgentsFile : await loadAgents(file)

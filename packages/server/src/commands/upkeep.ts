@@ -32,14 +32,14 @@ export function addUpkeep(program: Command): void {
 
   program
     .command('backup <file>')
-    .description('copy the SQLite database to a new file and check the copy; servers can run')
+    .description('copy the SQLite database to a new file and check the copy')
     .addOption(jsonOption())
     .addHelpText('after', example('agent-messaging backup backups/$(date +%F).db'))
     .action((file: string, { json }: Json) => backup(file, json))
 
   program
     .command('restore <file>')
-    .description('replace the SQLite database with a backup; stop the server first')
+    .description('replace the SQLite database of a stopped server with a backup')
     .addOption(jsonOption())
     .addHelpText(
       'after',

@@ -29,7 +29,7 @@ export function addWebhooks(program: Command): void {
   addList(webhooks)
   addUpdate(webhooks)
   addSwitch(webhooks, 'enable', 'enable a webhook and send the deliveries that were kept for it')
-  addSwitch(webhooks, 'disable', 'disable a webhook; its deliveries are kept until it is enabled')
+  addSwitch(webhooks, 'disable', 'disable a webhook and keep its deliveries')
   addTest(webhooks)
   addRotate(webhooks)
   addFinishRotation(webhooks)
@@ -38,8 +38,8 @@ export function addWebhooks(program: Command): void {
 
 function addCreate(webhooks: Command): void {
   withSecret(withProject(webhooks.command('create <url>')), SECRET)
-    .description('create a webhook and print its secret; the secret is shown only once')
-    .addOption(events('event to send; all events without this option'))
+    .description('create a webhook and print its secret once')
+    .addOption(events('event to send, by default all'))
     .option('--agent <agent>', 'send only events of this agent (name or id)')
     .option('--description <text>', 'description for people')
     .addHelpText(
@@ -81,12 +81,12 @@ function addUpdate(webhooks: Command): void {
   withProject(webhooks.command('update <id>'))
     .description('change the given settings of a webhook')
     .option('--url <url>', 'new URL')
-    .addOption(events('event to send; replaces the present events'))
+    .addOption(events('new event to send, replacing the old ones'))
     .option('--agent <agent>', 'send only events of this agent (name or id), - for all agents')
     .option('--description <text>', 'description for people, - for none')
     .option(
       '--drop-headers',
-      'remove the custom headers; required when the URL changes to another origin',
+      'remove the custom headers (required when the URL changes to another origin)',
     )
     .addHelpText(
       'after',
@@ -137,10 +137,10 @@ function addTest(webhooks: Command): void {
 
 function addRotate(webhooks: Command): void {
   withSecret(withProject(webhooks.command('rotate <id>')), SECRET)
-    .description('replace the secret of a webhook and print the new one; it is shown only once')
+    .description('replace the secret of a webhook and print the new one once')
     .option(
       '--grace <duration>',
-      'how long the old secret also signs, such as 1h; 0s ends it now (default: 24h)',
+      'how long the old secret also signs, such as 1h or 0s (default: 24h)',
       duration,
     )
     .addHelpText(
@@ -266,7 +266,7 @@ const agentIdOf = async (
   (await orFail(service.agents.get({ projectId, agent }), `cannot use agent ${agent}`)).id
 
 const shownOnce = (secret: string): string =>
-  `Its secret is:\n\n${secret}\n\nStore the secret now. It is not shown again.`
+  `Its secret is:\n\n${secret}\n\nStore the secret now. The server does not show it again.`
 
 const webhookRow = ({ id, url, events: subscribed, agentId, status }: Webhook) => ({
   id,

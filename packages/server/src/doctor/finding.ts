@@ -3,7 +3,7 @@ export type Finding = {
   readonly check: string
   readonly status: 'ok' | 'warning' | 'failed'
   readonly message: string
-  /** What the operator can do. Absent if the check passed. */
+  /** Tells the operator how to fix the problem. Absent if the check passed. */
   readonly fix?: string
 }
 

@@ -93,7 +93,7 @@ async function servesOurApi(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Compares the clock with the last write to the file. A clock that was set back delays due work. */
+/** Checks that the clock was not set back since the last write to the file. Due work would wait. */
 export function checkClock(file: string | undefined, now: number): Finding {
   const time = new Date(now).toISOString()
   const newest = [file, `${file}-wal`]
