@@ -1,8 +1,15 @@
-import type { Accepted, Message, NewMessage } from '@org/agent-messaging-core/storage'
+import {
+  claimedMessage,
+  createdMessage,
+  toMessage,
+  traceColumn,
+  type Accepted,
+  type MessageRow,
+  type NewMessage,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { selectMessage, toMessage, type MessageRow } from './message-row.js'
+import { selectMessage } from './message-row.js'
 import { sql } from './sql.js'
-import { traceColumn } from './trace.js'
 
 type Nullable = readonly (string | null)[]
 type Columns = {
@@ -73,37 +80,17 @@ function acceptedOf(
   row: MessageRow | undefined,
 ): Accepted {
   const { kind, token, sessionState } = verdict
-  const { now, claimUntil: until } = given
   switch (kind) {
     case 'existing':
       // Erased in the moment between: as an agent that was deleted then, it is not there.
       return row ? { kind, message: toMessage(row) } : { kind: 'agent_not_found' }
     case 'created':
-      return {
-        kind,
-        message: { ...factsOf(given), attempt: 0, state: { kind: 'queued', notBefore: now } },
-      }
-    case 'claimed': {
-      const message = {
-        ...factsOf(given),
-        attempt: 1,
-        state: { kind: 'running', startedAt: now },
-      } as const
-      const lease = { token: token ?? 0, until: until ?? now }
-      return { kind, claimed: { message, lease, ...(sessionState !== null && { sessionState }) } }
-    }
+      return createdMessage(given)
+    case 'claimed':
+      return claimedMessage(given, token ?? 0, given.claimUntil ?? given.now, sessionState)
     default:
       return { kind }
   }
-}
-
-function factsOf({
-  idempotencyKey: _,
-  now,
-  claimUntil: __,
-  ...facts
-}: NewMessage): Omit<Message, 'attempt' | 'state'> {
-  return { ...facts, createdAt: now }
 }
 
 const columnsOf = (all: readonly NewMessage[]): Columns => ({

@@ -1,30 +1,36 @@
 import {
+  AGENT_COLUMNS,
+  AGENT_STATE,
+  AGENT_UPDATE,
+  agentColumns,
+  agentStateColumns,
+  assignments,
+  insertList,
   mayChangeRuntime,
+  resealRows,
+  selectList,
+  toAgent,
+  toPage,
   type Agent,
   type AgentChange,
+  type AgentColumns,
+  type AgentRow,
   type AgentStore,
   type ClaimedDelivery,
   type OwnRequest,
   type Page,
   type PageOf,
+  type ResealedRows,
+  type ResealStep,
   type StateChange,
 } from '@org/agent-messaging-core/storage'
-import {
-  agentColumns,
-  agentStateColumns,
-  selectAgent,
-  toAgent,
-  type AgentRow,
-} from './agent-row.js'
 import type { Database, Queries } from './database.js'
 import { addErasure } from './erasure.js'
 import { fanOut } from './fan-out.js'
-import { pageStart, toPage } from './page.js'
-import { resealRows } from './reseal.js'
+import { pageStart } from './page.js'
 import { hasOpen } from './session-row.js'
 import { sql } from './sql.js'
 
-type Columns = ReturnType<typeof agentColumns>
 type StateColumns = ReturnType<typeof agentStateColumns> & {
   readonly agentId: string
   readonly from: string
@@ -32,6 +38,8 @@ type StateColumns = ReturnType<typeof agentStateColumns> & {
 type Ref = { readonly projectId: string; readonly id: string }
 type Project = { readonly projectId: string }
 type Named = { readonly projectId: string; readonly name: string }
+
+const selectAgent = `select seq, ${selectList(AGENT_COLUMNS)} from agent_messaging.agents`
 
 const byIdSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id = @projectId`)
 const lockSql = sql<Ref, AgentRow>(
@@ -64,19 +72,15 @@ const lockProjectSql = sql<Project>(
 const countSql = sql<Project, { readonly count: number }>(
   'select count(*) as count from agent_messaging.agents where project_id = @projectId',
 )
-const insertSql = sql<Columns>(`
-  insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
-    state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
-  values (@id, @projectId, @name, @defaultPrincipal, @runtimeKind, @runtimeOptions, @runtimeSecrets, @desiredState,
-    @state, @startedAt, @lastError, @failures, @retryAt, @concurrency, @maxAttempts, @maxQueued, @createdAt, @updatedAt)`)
-const updateSql = sql<Columns>(`
-  update agent_messaging.agents set name = @name, default_principal = @defaultPrincipal, runtime_kind = @runtimeKind,
-    runtime_options = @runtimeOptions, runtime_secrets = @runtimeSecrets, desired_state = @desiredState,
-    concurrency = @concurrency, max_attempts = @maxAttempts, max_queued = @maxQueued, updated_at = @updatedAt
-  where id = @id`)
-const setStateSql = sql<StateColumns>(`
-  update agent_messaging.agents set state = @state, started_at = @startedAt, last_error = @lastError, failures = @failures, retry_at = @retryAt
-  where id = @agentId and state = @from`)
+const insertSql = sql<AgentColumns>(
+  `insert into agent_messaging.agents ${insertList(AGENT_COLUMNS)}`,
+)
+const updateSql = sql<AgentColumns>(
+  `update agent_messaging.agents set ${assignments(AGENT_UPDATE)} where id = @id`,
+)
+const setStateSql = sql<StateColumns>(
+  `update agent_messaging.agents set ${assignments(AGENT_STATE)} where id = @agentId and state = @from`,
+)
 /** Of two processes that find it free at once the second waits for the first's row, and then finds it taken. */
 const ownSql = sql<OwnRequest, { readonly id: string }>(`
   update agent_messaging.agents set owner = @owner, owned_until = @until
@@ -86,7 +90,7 @@ const disownSql = sql<{ readonly owner: string }>(`
   update agent_messaging.agents set owner = null, owned_until = null where owner = @owner`)
 const removeSql = sql<Ref>('delete from agent_messaging.agents where id = @id')
 
-const behindSql = sql<{ readonly after: number; readonly limit: number }, AgentRow>(
+const afterSql = sql<{ readonly after: number; readonly limit: number }, AgentRow>(
   `${selectAgent} where seq > @after order by seq limit @limit for no key update`,
 )
 
@@ -104,7 +108,7 @@ export function agentStore({ read, write, gathered }: Database): AgentStore {
     own: (request) => write(async (db) => (await db.all(ownSql, request)).map(({ id }) => id)),
     disown: (owner) => write(async (db) => void (await db.run(disownSql, { owner }))),
     listActive: () => read(async (db) => (await db.all(activeSql, {})).map(toAgent)),
-    reseal: (step) => write((db) => resealRows(sealedOf(db), step)),
+    reseal: (step) => write((db) => reseal(db, step)),
   }
 }
 
@@ -157,11 +161,12 @@ async function change(
   return changed
 }
 
-const sealedOf = (db: Queries) => ({
-  behind: (place: { after: number; limit: number }) => db.all(behindSql, place),
-  from: toAgent,
-  write: (agent: Agent) => db.run(updateSql, agentColumns(agent)),
-})
+async function reseal(db: Queries, step: ResealStep<Agent>): Promise<ResealedRows> {
+  const { after, limit } = step
+  const { changed, result } = resealRows(await db.all(afterSql, { after, limit }), toAgent, step)
+  for (const agent of changed) await db.run(updateSql, agentColumns(agent))
+  return result
+}
 
 async function remove(
   db: Queries,

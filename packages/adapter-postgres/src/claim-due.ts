@@ -1,14 +1,18 @@
-import type {
-  ClaimDue,
-  ClaimedDelivery,
-  EventName,
-  Instant,
-  SendingDelivery,
+import {
+  ClaimBudget,
+  claimedDelivery,
+  toTrace,
+  toWebhook,
+  type ClaimDue,
+  type ClaimedDelivery,
+  type ClaimedDeliveryRow,
+  type EventName,
+  type Instant,
+  type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
-import { toTrace } from './trace.js'
-import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
+import { webhookList } from './webhook-row.js'
 
 /** Webhooks with something due that are looked at in one call: bounds it where thousands are held back by their project's share. */
 const MOST_LANES = 1_000
@@ -41,15 +45,13 @@ type Share = {
   readonly count: number
   readonly floor: Instant
 }
-/** What the call may still claim. */
-type Room = { left: number; retries: number; readonly ofProject: Map<string, number> }
 
 /**
  * What a statement reads itself it sees as it was when the statement began, a function in it as it is when the function does: so a webhook
  * that was enabled in between, to be probed, is here still one that was disabled and has no circuit. It is left to the next look.
  */
 const lanesSql = sql<LaneQuery & Stretches & Floors, Lane>(`
-  ${selectWebhook.replace('select', 'select lane.firsts, lane.retries,')}
+  select lane.firsts, lane.retries, ${webhookList} from agent_messaging.webhooks w
     join (select stretch.place, due.* from unnest(@afters::bigint[], @upTos::bigint[]) with ordinality as stretch (after, up_to, place)
       cross join lateral agent_messaging.due_webhooks(after, up_to, @now, @mostLanes, @most, @except, @floorLanes, @floors) due
       limit @mostLanes) lane on lane.seq = w.seq
@@ -63,18 +65,11 @@ type Shares = {
   readonly floors: readonly Instant[]
   readonly halfOpen: readonly number[]
 }
-type ClaimedRow = {
+type ClaimedRow = ClaimedDeliveryRow & {
   readonly seq: number
-  readonly id: string
-  readonly projectId: string
   readonly webhookSeq: number
   readonly eventId: string
   readonly event: EventName
-  readonly attemptCount: number
-  readonly step: number
-  readonly resumeAt: number | null
-  readonly lease: number
-  readonly createdAt: number
   readonly body: string
   readonly trace: string | null
   readonly wasDueAt: Instant
@@ -93,7 +88,7 @@ export function dueClaims(): (db: Queries, query: ClaimDue) => Promise<ClaimedDe
 
   /** Every lane once, beginning behind the last one served. */
   async function shares(db: Queries, query: ClaimDue): Promise<Share[]> {
-    const room: Room = { left: query.limit, retries: query.retries, ofProject: new Map() }
+    const budget = new ClaimBudget(query)
     const asked = {
       now: query.now,
       most: Math.min(query.perWebhook, query.limit),
@@ -103,17 +98,17 @@ export function dueClaims(): (db: Queries, query: ClaimDue) => Promise<ClaimedDe
     const start = lastLane
     const shared: Share[] = []
     let isRound = false
-    for (let [last, looks] = [start, 0]; !isRound && room.left > 0 && looks < MOST_LANES;) {
-      const mostLanes = Math.max(LANES_AT_ONCE, room.left)
+    for (let [last, looks] = [start, 0]; !isRound && budget.left > 0 && looks < MOST_LANES;) {
+      const mostLanes = Math.max(LANES_AT_ONCE, budget.left)
       const lanes: readonly Lane[] = await db.all(lanesSql, {
         ...asked,
         ...stretchesFrom(last, start),
         mostLanes,
       })
       for (const lane of lanes) {
-        if (room.left <= 0) break
+        if (budget.left === 0) break
         lastLane = lane.seq
-        shared.push(...shareOf(lane, query, room))
+        shared.push(...shareOf(lane, budget))
       }
       looks += lanes.length
       last = lanes.at(-1)?.seq ?? start
@@ -158,22 +153,15 @@ function laneFloors() {
   }
 }
 
-/** Of one lane the oldest due, first attempts or retries, as many as there is room for. */
-function shareOf(lane: Lane, query: ClaimDue, room: Room): Share[] {
-  const ofProject = room.ofProject.get(lane.projectId) ?? query.perProject
-  const most = Math.max(0, Math.min(room.left, ofProject, isHalfOpen(lane) ? 1 : query.perWebhook))
-  const firsts = lane.firsts.slice(0, most).map((dueAt) => ({ dueAt, isRetry: false }))
-  const retries = lane.retries
-    .slice(0, Math.min(most, room.retries))
-    .map((dueAt) => ({ dueAt, isRetry: true }))
-  const taken = [...firsts, ...retries].sort((a, b) => a.dueAt - b.dueAt).slice(0, most)
-  const retried = taken.filter(({ isRetry }) => isRetry).length
-  room.left -= taken.length
-  room.retries -= retried
-  room.ofProject.set(lane.projectId, ofProject - taken.length)
+/** The deliveries of one webhook to claim. First attempts and retries are claimed separately. */
+function shareOf(lane: Lane, budget: ClaimBudget): Share[] {
+  const candidate = { projectId: lane.projectId, isHalfOpen: isHalfOpen(lane) }
+  const due = (times: readonly Instant[]) => times.map((dueAt) => ({ dueAt }))
+  const { deliveries, retries } = budget.take(candidate, due(lane.firsts), due(lane.retries))
+  const firsts = deliveries.length - retries
   return [
-    { lane, isRetry: false, count: taken.length - retried, floor: lane.firsts[0] ?? 0 },
-    { lane, isRetry: true, count: retried, floor: lane.retries[0] ?? 0 },
+    { lane, isRetry: false, count: firsts, floor: lane.firsts[0] ?? 0 },
+    { lane, isRetry: true, count: retries, floor: lane.retries[0] ?? 0 },
   ].filter(({ count }) => count > 0)
 }
 
@@ -201,25 +189,8 @@ async function claimShares(
     // As it was in the moment before: what it is changed to meanwhile counts from the next claim on.
     const webhook = toWebhook(isHalfOpen(lane) ? { ...lane, circuitUntil: until } : lane)
     return (ofLane.get(lane.seq) ?? []).map((row) => {
-      const {
-        resumeAt,
-        lease,
-        body,
-        trace,
-        seq: _,
-        webhookSeq: __,
-        wasDueAt: ___,
-        step,
-        ...facts
-      } = row
-      const state = {
-        kind: 'sending',
-        leaseUntil: until,
-        step,
-        ...(resumeAt !== null && { resumeAt }),
-      } as const
-      const delivery: SendingDelivery = { ...facts, webhookId: webhook.id, state }
-      return { delivery, lease: { token: lease, until }, webhook, body, ...toTrace(trace) }
+      const event = { id: row.eventId, name: row.event, body: row.body, ...toTrace(row.trace) }
+      return claimedDelivery(row, event, webhook, until)
     })
   })
 }

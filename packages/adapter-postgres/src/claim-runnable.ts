@@ -1,11 +1,12 @@
-import type {
-  ClaimedMessage,
-  Instant,
-  Lane,
-  MessageStateKind,
+import {
+  messageOf,
+  type ClaimedMessage,
+  type Instant,
+  type Lane,
+  type MessageFacts,
+  type MessageStateKind,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { toFacts, type MessageFacts } from './message-row.js'
 import { sql } from './sql.js'
 
 type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
@@ -38,9 +39,8 @@ export async function claimRunnable(
   const claims = await db.all(claimSql, { agentIds, free, now, until })
   return claims.map(({ token, sessionState, was, ...facts }) => {
     const lost = was === 'running' || was === 'deferred' ? was : undefined
-    const message = { ...toFacts(facts), state: { kind: 'running', startedAt: now } } as const
     return {
-      message,
+      message: messageOf(facts, { kind: 'running', startedAt: now }),
       lease: { token, until },
       ...(lost && { lost }),
       ...(sessionState !== null && { sessionState }),

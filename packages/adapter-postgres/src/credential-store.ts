@@ -1,6 +1,14 @@
 import {
+  API_KEY_COLUMNS,
+  apiKeyColumns,
+  ENDED_SIGN_IN,
+  insertList,
+  selectList,
+  toApiKey,
   toIso,
+  toPage,
   type ApiKey,
+  type ApiKeyRow,
   type CredentialStore,
   type Instant,
   type Page,
@@ -8,24 +16,15 @@ import {
   type Project,
 } from '@org/agent-messaging-core/storage'
 import type { Database, Queries } from './database.js'
-import { pageStart, toPage } from './page.js'
+import { pageStart } from './page.js'
 import { sql } from './sql.js'
 
-type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
-  readonly permissions: string
-  readonly expiresAt: number | null
-  readonly revokedAt: number | null
-}
 type Id = { readonly id: string }
 type Setting = { readonly name: string }
 
-/** Sign-ins that were ended are few, and soon forgotten: they are settings, by their id, with the time when they may be forgotten. */
-const ENDED_SIGN_IN = 'ended-sign-in/'
-
 const selectProject = 'select id, name, created_at as "createdAt" from agent_messaging.projects'
-const selectKey = `
-  select id, project_id as "projectId", name, permissions, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
-  from agent_messaging.api_keys`
+const keyList = selectList(API_KEY_COLUMNS)
+const selectKey = `select ${keyList} from agent_messaging.api_keys`
 
 const insertProjectSql = sql<Project>(
   'insert into agent_messaging.projects (id, name, created_at) values (@id, @name, @createdAt) on conflict do nothing',
@@ -34,20 +33,20 @@ const projectSql = sql<Id, Project>(`${selectProject} where id = @id`)
 const projectsSql = sql<{ readonly cursor: string | null; readonly rows: number }, Project>(`
   ${selectProject}
   where seq > coalesce((select seq from agent_messaging.projects where id <= @cursor order by id desc limit 1), 0) order by seq limit @rows`)
-const insertKeySql = sql<KeyRow & { readonly digest: string }>(`
-  insert into agent_messaging.api_keys (id, project_id, digest, name, permissions, created_at, expires_at, revoked_at)
-  values (@id, @projectId, @digest, @name, @permissions, @createdAt, @expiresAt, @revokedAt)`)
-const keyByIdSql = sql<Id, KeyRow>(`${selectKey} where id = @id`)
-const keyByDigestSql = sql<{ readonly digest: string }, KeyRow>(
+const insertKeySql = sql<ApiKeyRow & { readonly digest: string }>(
+  `insert into agent_messaging.api_keys ${insertList([...API_KEY_COLUMNS, 'digest'])}`,
+)
+const keyByIdSql = sql<Id, ApiKeyRow>(`${selectKey} where id = @id`)
+const keyByDigestSql = sql<{ readonly digest: string }, ApiKeyRow>(
   `${selectKey} where digest = @digest`,
 )
 const keysByDigestsSql = sql<
   { readonly digests: readonly string[] },
-  KeyRow & { readonly digest: string }
->(`${selectKey.replace('select', 'select digest,')} where digest = any(@digests::text[])`)
+  ApiKeyRow & { readonly digest: string }
+>(`select digest, ${keyList} from agent_messaging.api_keys where digest = any(@digests::text[])`)
 const newestSql = sql<
   { readonly projectId: string; readonly before: number; readonly rows: number },
-  KeyRow
+  ApiKeyRow
 >(`${selectKey} where project_id = @projectId and seq < @before order by seq desc limit @rows`)
 const lockProjectSql = sql<{ readonly projectId: string }>(
   'select 1 from agent_messaging.projects where id = @projectId for no key update',
@@ -111,7 +110,7 @@ export function credentialStore({ read, write, gathered }: Database): Credential
 /** Of many requests at once, most with one and the same key. */
 async function findKeys(db: Queries, digests: readonly string[]): Promise<(ApiKey | undefined)[]> {
   const rows = await db.all(keysByDigestsSql, { digests: [...new Set(digests)] })
-  const keys = new Map(rows.map(({ digest, ...row }) => [digest, toKey(row)]))
+  const keys = new Map(rows.map(({ digest, ...row }) => [digest, toApiKey(row)]))
   return digests.map((digest) => keys.get(digest))
 }
 
@@ -127,14 +126,7 @@ async function createKey(
   if ((await db.run(lockProjectSql, key)) === 0) return 'project_not_found'
   if (await db.one(keyByDigestSql, { digest })) return 'digest_taken'
   if (((await db.one(countGoodSql, key))?.count ?? 0) >= limit) return 'limit_reached'
-  const { permissions, expiresAt = null, revokedAt = null } = key
-  await db.run(insertKeySql, {
-    ...key,
-    digest,
-    permissions: JSON.stringify(permissions),
-    expiresAt,
-    revokedAt,
-  })
+  await db.run(insertKeySql, { ...apiKeyColumns(key), digest })
   return 'created'
 }
 
@@ -151,12 +143,5 @@ async function pageOfKeys(db: Queries, projectId: string, page: PageOf): Promise
     before: await start(db, page),
     rows: page.limit + 1,
   })
-  return toPage(rows, page.limit, toKey)
+  return toPage(rows, page.limit, toApiKey)
 }
-
-const toKey = ({ permissions, expiresAt, revokedAt, ...row }: KeyRow): ApiKey => ({
-  ...row,
-  permissions: JSON.parse(permissions) as ApiKey['permissions'],
-  ...(expiresAt !== null && { expiresAt }),
-  ...(revokedAt !== null && { revokedAt }),
-})

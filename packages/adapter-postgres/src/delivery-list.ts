@@ -1,13 +1,25 @@
-import type {
-  Page,
-  PageOf,
-  RedeliverFilter,
-  WebhookDelivery,
+import {
+  DELIVERY_COLUMNS,
+  selectList,
+  toDelivery,
+  toPage,
+  type DeliveryRow,
+  type Page,
+  type PageOf,
+  type RedeliverFilter,
+  type WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { selectDelivery, toDelivery, type DeliveryRow } from './delivery-row.js'
-import { pageStart, toPage } from './page.js'
+import { pageStart } from './page.js'
 import { sql, type Sql } from './sql.js'
+
+/** The columns of a delivery `d` with its webhook `w` and its event `e`. */
+export const deliveryList = `
+  ${selectList(DELIVERY_COLUMNS, 'd')}, w.id as "webhookId", e.id as "eventId", e.name as event, d.state`
+/** Append a `where`. */
+export const fromDeliveries = `
+  from agent_messaging.deliveries d join agent_messaging.events e on e.seq = d.event_seq
+    join agent_messaging.webhooks w on w.seq = d.webhook_seq`
 
 type Place = { readonly seq: number; readonly id: string }
 
@@ -62,7 +74,7 @@ export function deliveryListSql(
   if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${LAST_ANSWER}`)
   const lock = toBeChanged ? ' for update of d' : ''
   return sql(
-    `${selectDelivery} where ${conditions.join(' and ')} order by d.seq desc limit @rows${lock}`,
+    `select ${deliveryList} ${fromDeliveries} where ${conditions.join(' and ')} order by d.seq desc limit @rows${lock}`,
   )
 }
 

@@ -1,12 +1,16 @@
-import type {
-  AttemptRecord,
-  DeliveryAttempt,
-  DeliveryDetail,
-  DeliveryStore,
-  ReleasedClaim,
-  Instant,
-  RecordedAttempt,
-  Unavailable,
+import {
+  toAttempt,
+  toDelivery,
+  type AttemptRecord,
+  type AttemptRow,
+  type DeliveryDetail,
+  type DeliveryRow,
+  type DeliveryRowWithBody,
+  type DeliveryStore,
+  type Instant,
+  type RecordedAttempt,
+  type ReleasedClaim,
+  type Unavailable,
 } from '@org/agent-messaging-core/storage'
 import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import { attemptActivity } from './activity.js'
@@ -14,24 +18,18 @@ import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
 import type { Database, Queries } from './database.js'
-import { listDeliveries } from './delivery-list.js'
-import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
+import { deliveryList, fromDeliveries, listDeliveries } from './delivery-list.js'
 import { erasePrincipalDeliveries } from './erase-principal.js'
 import { publishTo } from './fan-out.js'
 import { inTurn } from './in-turn.js'
 import { hasWebhookUpdate, type Judge } from './judgement.js'
-import { headerNames, toHeaders } from './kept-headers.js'
+import { headerNames } from './header-names.js'
 import { releaseProbesSql } from './probe-readiness.js'
 import { purgeDeliveries } from './purge.js'
 import { recordAttempts, recordJudged } from './record-attempt.js'
 import { cancelDelivery, redeliver } from './redelivery.js'
 import { sql } from './sql.js'
 
-type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
-  readonly outcome: string
-  readonly headerNames: string | null
-  readonly headerValues: string | null
-}
 type Release = {
   readonly ids: readonly string[]
   readonly tokens: readonly number[]
@@ -39,19 +37,16 @@ type Release = {
 }
 type Ref = { readonly projectId: string; readonly deliveryId: string }
 
-const oneSql = sql<Ref, DeliveryRowWithBody>(
-  `${selectDeliveryWithBody} where d.id = @deliveryId and d.project_id = @projectId`,
-)
+const ONE = `${fromDeliveries} where d.id = @deliveryId and d.project_id = @projectId`
+const oneSql = sql<Ref, DeliveryRow>(`select ${deliveryList} ${ONE}`)
 /** The attempts come with their delivery, in one statement and so in one snapshot. */
 const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly AttemptRow[] }>(`
-  ${selectDeliveryWithBody.replace(
-    'select',
-    `select coalesce((
-       select json_agg(json_build_object('attemptNumber', t.attempt_number, 'startedAt', t.started_at, 'durationMs', t.duration_ms,
-         'outcome', t.outcome, 'headerNames', n.names, 'headerValues', t.header_values) order by t.attempt_number)
-       from agent_messaging.attempts t left join agent_messaging.header_names n on n.seq = t.header_names_seq
-       where t.delivery_seq = d.seq), '[]') as attempts,`,
-  )} where d.id = @deliveryId and d.project_id = @projectId`)
+  select ${deliveryList}, e.body, coalesce((
+    select json_agg(json_build_object('attemptNumber', t.attempt_number, 'startedAt', t.started_at, 'durationMs', t.duration_ms,
+      'outcome', t.outcome, 'headerNames', n.names, 'headerValues', t.header_values) order by t.attempt_number)
+    from agent_messaging.attempts t left join agent_messaging.header_names n on n.seq = t.header_names_seq
+    where t.delivery_seq = d.seq), '[]') as attempts
+  ${ONE}`)
 /** The claims that still hold. What somebody has locked is being recorded, cancelled or made due by him. */
 const HELD = `
   select d.seq, d.webhook_seq, d.due_at from unnest(@ids::text[], @tokens::bigint[]) as held (id, token)
@@ -151,15 +146,4 @@ const heldOf = (claims: readonly ReleasedClaim[], now: Instant): Release => ({
     tokens: claims.map(({ token }) => token),
     now,
   },
-})
-
-const toAttempt = ({
-  headerNames,
-  headerValues,
-  outcome,
-  ...row
-}: AttemptRow): DeliveryAttempt => ({
-  ...row,
-  ...toHeaders(headerNames, headerValues),
-  outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
 })

@@ -1,16 +1,20 @@
-import type {
-  ClaimedDelivery,
-  EventName,
-  Instant,
-  Outgoing,
-  Webhook,
-  WebhookEvent,
+import {
+  newClaimedDelivery,
+  newDeliveryClaim,
+  toWebhook,
+  traceColumn,
+  type ClaimedDelivery,
+  type EventName,
+  type Instant,
+  type Outgoing,
+  type Webhook,
+  type WebhookEvent,
+  type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { makeReadyToProbe } from './probe-readiness.js'
 import { sql } from './sql.js'
-import { traceColumn } from './trace.js'
-import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
+import { webhookList } from './webhook-row.js'
 
 /** A delivery as it is born: under lease 1, or due under none. */
 export type Born = {
@@ -45,12 +49,8 @@ type Topics = {
 }
 
 const subscribedSql = sql<Topics, WebhookRow & { readonly topic: number }>(`
-  ${selectWebhook
-    .replace('select', 'select topic,')
-    .replace(
-      'agent_messaging.webhooks w',
-      'agent_messaging.subscribers(@projectIds, @names, @agentIds) subscriber, lateral (select (subscriber.webhook).*) w',
-    )}`)
+  select topic, ${webhookList}
+  from agent_messaging.subscribers(@projectIds, @names, @agentIds) subscriber, lateral (select (subscriber.webhook).*) w`)
 const webhookSql = sql<
   { readonly id: string; readonly projectId: string },
   { readonly seq: number }
@@ -112,13 +112,13 @@ function fanOutTo(
   const claimed: ClaimedDelivery[] = []
   for (const { seq, webhook } of receivers) {
     if (webhook.id === notTo) continue
-    const [id, until] = [nextDeliveryId(), claimUntil(webhook, claim)]
+    const [id, until] = [nextDeliveryId(), newDeliveryClaim(webhook, claim)]
     born.push(
       until === undefined
         ? { id, webhookSeq: seq, dueAt: event.createdAt, lease: 0 }
         : { id, webhookSeq: seq, dueAt: until, lease: 1 },
     )
-    if (until !== undefined) claimed.push(claimedDelivery(id, event, webhook, until))
+    if (until !== undefined) claimed.push(newClaimedDelivery(id, event, webhook, until))
   }
   return { born, claimed }
 }
@@ -154,41 +154,4 @@ async function insert(
     dueAts: deliveries.map((born) => born.dueAt),
     leases: deliveries.map((born) => born.lease),
   })
-}
-
-function claimUntil(
-  { id, projectId, status, health }: Webhook,
-  claim: Outgoing['claim'],
-): Instant | undefined {
-  const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'
-  return claim && isReady && !claim.except.has(id) && !claim.except.has(projectId)
-    ? claim.until
-    : undefined
-}
-
-function claimedDelivery(
-  id: string,
-  event: WebhookEvent,
-  webhook: Webhook,
-  until: Instant,
-): ClaimedDelivery {
-  const state = { kind: 'sending', leaseUntil: until, step: 0 } as const
-  const { projectId, createdAt } = event
-  const delivery = {
-    id,
-    projectId,
-    webhookId: webhook.id,
-    eventId: event.id,
-    event: event.name,
-    attemptCount: 0,
-    state,
-    createdAt,
-  }
-  return {
-    delivery,
-    lease: { token: 1, until },
-    webhook,
-    body: event.body,
-    ...(event.trace && { trace: event.trace }),
-  }
 }

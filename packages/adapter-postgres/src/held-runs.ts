@@ -1,6 +1,12 @@
-import type { Held, Instant, MessageStore } from '@org/agent-messaging-core/storage'
+import {
+  holdsRun,
+  type Held,
+  type Instant,
+  type MessageRow,
+  type MessageStore,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { messageById, writeState, type MessageRow } from './message-row.js'
+import { messageById, writeState } from './message-row.js'
 import { holdUntil, lockSessionsOf, remember } from './session-row.js'
 import { sql } from './sql.js'
 
@@ -14,15 +20,13 @@ type Leases = {
   readonly until: Instant
 }
 
-/** The message that this token still has the right to: running or deferred, and not claimed since. Time plays no part. */
+/** Locks the message's session. Returns the message if this token holds its run. */
 async function lockHeld(db: Queries, { messageId, token }: Held): Promise<MessageRow | undefined> {
   await lockSessionsOf(db, messageId)
   const row = await db.one(messageById, { messageId })
-  const isHeld =
-    row?.lease === token &&
-    row.position === row.headPosition &&
-    (row.state === 'running' || row.state === 'deferred')
-  return isHeld ? row : undefined
+  if (!row) return undefined
+  const { state, lease, position, headPosition } = row
+  return holdsRun({ state, lease, isHead: position === headPosition }, token) ? row : undefined
 }
 
 const extendSql = sql<Leases, { readonly place: number }>(`

@@ -1,14 +1,15 @@
-import { changeWebhook, type AttemptRecord, type Webhook } from '@org/agent-messaging-core/storage'
+import {
+  changeWebhook,
+  toWebhook,
+  webhookColumns,
+  type AttemptRecord,
+  type Webhook,
+  type WebhookRow,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
 import { sql } from './sql.js'
-import {
-  selectWebhook,
-  toWebhook,
-  updateWebhook,
-  webhookColumns,
-  type WebhookRow,
-} from './webhook-row.js'
+import { selectWebhook, updateWebhook } from './webhook-row.js'
 
 export type Judge = NonNullable<AttemptRecord['decideHealth']>
 type Judged = { readonly before: Webhook; readonly after: Webhook }

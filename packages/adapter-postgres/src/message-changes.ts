@@ -1,6 +1,7 @@
 import {
   isFinal,
   isRetryable,
+  toMessage,
   type AgentState,
   type Cancelled,
   type MessageStore,
@@ -8,7 +9,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
-import { messageByRef, toMessage, writeState } from './message-row.js'
+import { messageByRef, writeState } from './message-row.js'
 import { advance, enqueue, forgo, lockSessionsOf } from './session-row.js'
 import { sql } from './sql.js'
 

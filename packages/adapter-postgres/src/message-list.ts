@@ -1,31 +1,20 @@
-import type { Message, MessageFilter, Page, PageOf } from '@org/agent-messaging-core/storage'
+import {
+  messageBounds,
+  toMessage,
+  toPage,
+  type CursorPlace,
+  type Message,
+  type MessageBounds,
+  type MessageFilter,
+  type MessageRow,
+  type Page,
+  type PageOf,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { selectMessage, toMessage, type MessageRow } from './message-row.js'
-import { toPage } from './page.js'
+import { selectMessage } from './message-row.js'
 import { sql } from './sql.js'
 
-/** Where a page may have its rows, both ends included. */
-type Bounds = {
-  readonly fromSeq: number
-  readonly toSeq: number
-  readonly fromPosition: number
-  readonly toPosition: number
-}
-type Place = {
-  readonly id: string
-  readonly seq: number
-  readonly position: number
-  readonly sessionId: string
-}
-
-const EVERYWHERE: Bounds = {
-  fromSeq: 0,
-  toSeq: Number.MAX_SAFE_INTEGER,
-  fromPosition: 0,
-  toPosition: Number.MAX_SAFE_INTEGER,
-}
-
-const placeSql = sql<{ readonly cursor: string }, Place>(`
+const placeSql = sql<{ readonly cursor: string }, CursorPlace>(`
   select m.id, m.seq, m.position, s.session_id as "sessionId"
   from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
   where m.id <= @cursor order by m.id desc limit 1`)
@@ -36,36 +25,14 @@ export async function listMessages(
   filter: MessageFilter,
   page: PageOf,
 ): Promise<Page<Message>> {
-  const { cursor } = page
-  const bounds =
-    cursor === undefined
-      ? EVERYWHERE
-      : boundsBehind(cursor, await db.one(placeSql, { cursor }), filter)
-  const statement = sql<MessageFilter & Bounds & { readonly rows: number }, MessageRow>(
+  const { cursor, limit } = page
+  const place = cursor === undefined ? undefined : await db.one(placeSql, { cursor })
+  const bounds = messageBounds(cursor, place, filter)
+  const statement = sql<MessageFilter & MessageBounds & { readonly rows: number }, MessageRow>(
     messageListSql(filter),
   )
-  return toPage(
-    await db.all(statement, { ...filter, ...bounds, rows: page.limit + 1 }),
-    page.limit,
-    toMessage,
-  )
-}
-
-/** A cursor whose row is gone stands where its id, a UUIDv7, would be. Within a session a retried message has a newer place than its id. */
-function boundsBehind(
-  cursor: string,
-  place: Place | undefined,
-  { sessionId, order }: MessageFilter,
-): Bounds {
-  if (place?.id === cursor && place.sessionId === sessionId) {
-    return order === 'asc'
-      ? { ...EVERYWHERE, fromPosition: place.position + 1 }
-      : { ...EVERYWHERE, toPosition: place.position - 1 }
-  }
-  const seq = place?.seq ?? 0
-  return order === 'asc'
-    ? { ...EVERYWHERE, fromSeq: seq + 1 }
-    : { ...EVERYWHERE, toSeq: place?.id === cursor ? seq - 1 : seq }
+  const rows = await db.all(statement, { ...filter, ...bounds, rows: limit + 1 })
+  return toPage(rows, limit, toMessage)
 }
 
 /** An answer is there or not whatever the state is called: an index on that is left alone when a message is claimed. */

@@ -1,9 +1,11 @@
-import type {
-  Accepted,
-  MessageStore,
-  NewMessage,
-  RecordedRun,
-  SessionsOf,
+import {
+  toMessage,
+  type Accepted,
+  type MessageRow,
+  type MessageStore,
+  type NewMessage,
+  type RecordedRun,
+  type SessionsOf,
 } from '@org/agent-messaging-core/storage'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
@@ -17,14 +19,7 @@ import { addErasure, sweep } from './erasure.js'
 import { defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
 import { listMessages } from './message-list.js'
-import {
-  messageById,
-  messageByRef,
-  messagesByIds,
-  selectMessage,
-  toMessage,
-  type MessageRow,
-} from './message-row.js'
+import { messageById, messageByRef, messagesByIds, selectMessage } from './message-row.js'
 import { purgeMessages } from './purge.js'
 import { recordRuns, type Run } from './record-runs.js'
 import { sessionHistory } from './session-history.js'

@@ -1,18 +1,13 @@
-import type {
-  AfterAttempt,
-  AttemptRecord,
-  RecordedAttempt,
+import {
+  afterAttemptColumns,
+  type AttemptRecord,
+  type RecordedAttempt,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { judged } from './judgement.js'
-import type { HeaderNames } from './kept-headers.js'
+import type { HeaderNames } from './header-names.js'
 import { sql } from './sql.js'
 
-type Columns = {
-  readonly dueAt: number | null
-  readonly finishedAt: number | null
-  readonly step: number | null
-}
 type Recorded = { readonly place: number; readonly webhookSeq: number }
 
 const recordSql = sql<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
@@ -48,7 +43,7 @@ async function columnsOf(db: Queries, names: HeaderNames, records: readonly Atte
     db,
     records.map(({ attempt }) => attempt.requestHeaders),
   )
-  const columns = records.map(({ state }) => stateColumns(state))
+  const columns = records.map(({ state }) => afterAttemptColumns(state))
   return {
     deliveryIds: records.map(({ deliveryId }) => deliveryId),
     tokens: records.map(({ token }) => token),
@@ -62,16 +57,5 @@ async function columnsOf(db: Queries, names: HeaderNames, records: readonly Atte
     steps: columns.map(({ step }) => step),
     dueAts: columns.map(({ dueAt }) => dueAt),
     finishedAts: columns.map(({ finishedAt }) => finishedAt),
-  }
-}
-
-function stateColumns(state: AfterAttempt): Columns {
-  switch (state.kind) {
-    case 'pending':
-      return { dueAt: state.nextAttemptAt, finishedAt: null, step: state.step }
-    case 'delivered':
-      return { dueAt: null, finishedAt: state.deliveredAt, step: null }
-    case 'exhausted':
-      return { dueAt: null, finishedAt: state.exhaustedAt, step: null }
   }
 }

@@ -1,9 +1,14 @@
-import type { MessageStore, RecordedRun } from '@org/agent-messaging-core/storage'
+import {
+  messageOf,
+  messageStateColumns,
+  traceColumn,
+  type MessageFacts,
+  type MessageStore,
+  type RecordedRun,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOuts, type Born, type FanOut } from './fan-out.js'
-import { stateColumns, toFacts, type MessageFacts } from './message-row.js'
 import { sql } from './sql.js'
-import { traceColumn } from './trace.js'
 
 export type Run = Parameters<MessageStore['recordRun']>[0]
 
@@ -27,7 +32,7 @@ export async function recordRuns(db: Queries, runs: readonly Run[]): Promise<Rec
     if (!row) return { kind: 'lease_lost' }
     return {
       kind: 'recorded',
-      message: { ...toFacts(row), state },
+      message: messageOf(row, state),
       deliveries: told[at]?.claimed ?? [],
       sessionWaits: row.sessionWaits,
     }
@@ -35,7 +40,7 @@ export async function recordRuns(db: Queries, runs: readonly Run[]): Promise<Rec
 }
 
 function columnsOf(runs: readonly Run[], told: readonly FanOut[]) {
-  const states = runs.map(({ state }) => stateColumns(state))
+  const states = runs.map(({ state }) => messageStateColumns(state))
   const born = told.map((one) => one.born)
   // An event that nobody is to hear of is kept nowhere.
   const events = runs.map(({ outgoing }, at) => (born[at]?.length ? outgoing?.event : undefined))

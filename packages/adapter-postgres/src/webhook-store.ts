@@ -1,23 +1,26 @@
 import {
   changeWebhook,
+  insertList,
+  resealRows,
+  toPage,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  webhookColumns,
   type Page,
   type PageOf,
+  type ResealedRows,
+  type ResealStep,
   type SecretRotation,
   type Webhook,
   type WebhookChange,
+  type WebhookColumns,
+  type WebhookRow,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'
 import type { Database, Queries } from './database.js'
-import { pageStart, toPage } from './page.js'
-import { resealRows } from './reseal.js'
+import { pageStart } from './page.js'
 import { sql } from './sql.js'
-import {
-  selectWebhook,
-  toWebhook,
-  updateWebhook,
-  webhookColumns,
-  type WebhookRow,
-} from './webhook-row.js'
+import { selectWebhook, updateWebhook } from './webhook-row.js'
 
 type Ref = { readonly projectId: string; readonly id: string }
 type Project = { readonly projectId: string }
@@ -36,13 +39,9 @@ const countSql = sql<Project, { readonly count: number }>(
 const newestSql = sql<Project & { readonly before: number; readonly rows: number }, WebhookRow>(
   `${selectWebhook} where w.project_id = @projectId and not w.is_deleted and w.seq < @before order by w.seq desc limit @rows`,
 )
-const insertSql = sql<ReturnType<typeof webhookColumns>>(`
-  insert into agent_messaging.webhooks (id, project_id, url, events, agent_id, description, secret, header_names, headers,
-    previous_secret, previous_until, disable_on_gone, disabled_at, disabled_reason, consecutive_failures, failing_since, last_success_at,
-    last_failure_at, circuit_until, circuit_trips, created_at, updated_at, is_deleted)
-  values (@id, @projectId, @url, @events, @agentId, @description, @secret, @headerNames, @headers,
-    @previousSecret, @previousUntil, @disableOnGone, @disabledAt, @disabledReason, @consecutiveFailures, @failingSince, @lastSuccessAt,
-    @lastFailureAt, @circuitUntil, @circuitTrips, @createdAt, @updatedAt, false)`)
+const insertSql = sql<WebhookColumns>(
+  `insert into agent_messaging.webhooks ${insertList(WEBHOOK_COLUMNS)}`,
+)
 /** Of some services the URL alone lets in. */
 const eraseSql = sql<Ref>(`
   update agent_messaging.webhooks
@@ -55,7 +54,7 @@ const subscribeSql = sql<Ref & { readonly names: readonly string[] }>(`
   insert into agent_messaging.subscriptions (project_id, event, webhook_seq)
   select @projectId, name, w.seq from agent_messaging.webhooks w cross join unnest(@names::text[]) as name where w.id = @id`)
 
-const behindSql = sql<{ readonly after: number; readonly limit: number }, WebhookRow>(
+const afterSql = sql<{ readonly after: number; readonly limit: number }, WebhookRow>(
   `${selectWebhook} where not w.is_deleted and w.seq > @after order by w.seq limit @limit for no key update`,
 )
 
@@ -74,7 +73,7 @@ export function webhookStore({ read, write }: Database): WebhookStore {
     rotateSecret: (projectId, id, rotation) =>
       write((db) => rotateSecret(db, { projectId, id }, rotation)),
     delete: (projectId, id) => write((db) => remove(db, { projectId, id })),
-    reseal: (step) => write((db) => resealRows(sealedOf(db), step)),
+    reseal: (step) => write((db) => reseal(db, step)),
   }
 }
 
@@ -128,11 +127,12 @@ async function rotateSecret(
   return rotated
 }
 
-const sealedOf = (db: Queries) => ({
-  behind: (place: { after: number; limit: number }) => db.all(behindSql, place),
-  from: toWebhook,
-  write: (webhook: Webhook) => db.run(updateWebhook, webhookColumns(webhook)),
-})
+async function reseal(db: Queries, step: ResealStep<Webhook>): Promise<ResealedRows> {
+  const { after, limit } = step
+  const { changed, result } = resealRows(await db.all(afterSql, { after, limit }), toWebhook, step)
+  for (const webhook of changed) await db.run(updateWebhook, webhookColumns(webhook))
+  return result
+}
 
 async function remove(db: Queries, ref: Ref): Promise<boolean> {
   if (!(await db.one(lockSql, ref))) return false

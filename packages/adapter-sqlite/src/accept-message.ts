@@ -1,14 +1,17 @@
 import type { Database } from 'better-sqlite3'
-import type {
-  Accepted,
-  AgentState,
-  Message,
-  MessageState,
-  NewMessage,
+import {
+  claimedMessage,
+  createdMessage,
+  newMessageClaim,
+  toMessage,
+  traceColumn,
+  type Accepted,
+  type AgentState,
+  type MessageRow,
+  type NewMessage,
 } from '@org/agent-messaging-core/storage'
-import { selectMessage, toMessage, type MessageRow } from './message-row.js'
+import { selectMessage } from './message-row.js'
 import type { Place, SessionRows } from './session-rows.js'
-import { traceColumn } from './trace.js'
 
 type InsertedValues = (string | number | null)[]
 /** The agent's state and limit, and the messages with the same id or key. */
@@ -73,51 +76,13 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
     if (!place) return { kind: 'session_full' }
 
     if (sameKey !== null) freeKey.run(accepted)
-    const born =
-      claimUntil !== null && place.isHead ? claimed(accepted, place, claimUntil) : queued(accepted)
-    insert.run(valuesOf(accepted, place, born.kind === 'claimed'))
-    return born
+    const claim = newMessageClaim(accepted.claimUntil, place.isHead)
+    insert.run(valuesOf(accepted, place, claim !== undefined))
+    return claim === undefined
+      ? createdMessage(accepted)
+      : claimedMessage(accepted, place.lease, claim, place.sessionState)
   }
 }
-
-type Born = Extract<Accepted, { kind: 'created' | 'claimed' }>
-
-const claimed = (accepted: NewMessage, { lease, sessionState }: Place, until: number): Born => {
-  const message = messageOf(accepted, 1, { kind: 'running', startedAt: accepted.now })
-  return {
-    kind: 'claimed',
-    claimed: {
-      message,
-      lease: { token: lease, until },
-      ...(sessionState !== null && { sessionState }),
-    },
-  }
-}
-
-const queued = (accepted: NewMessage): Born => ({
-  kind: 'created',
-  message: messageOf(accepted, 0, { kind: 'queued', notBefore: accepted.now }),
-})
-
-/** One literal, because V8 gives each object that is made by spreading another one a large hidden class. */
-const messageOf = <S extends MessageState>(
-  accepted: NewMessage,
-  attempt: number,
-  state: S,
-): Message & { readonly state: S } => ({
-  id: accepted.id,
-  projectId: accepted.projectId,
-  agentId: accepted.agentId,
-  sessionId: accepted.sessionId,
-  message: accepted.message,
-  ...(accepted.metadata && { metadata: accepted.metadata }),
-  executionPrincipal: accepted.executionPrincipal,
-  ...(accepted.fingerprint !== undefined && { fingerprint: accepted.fingerprint }),
-  ...(accepted.trace && { trace: accepted.trace }),
-  attempt,
-  state,
-  createdAt: accepted.now,
-})
 
 const valuesOf = (
   accepted: NewMessage,

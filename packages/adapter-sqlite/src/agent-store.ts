@@ -1,35 +1,42 @@
 import type { Database } from 'better-sqlite3'
 import {
+  AGENT_COLUMNS,
+  AGENT_STATE,
+  AGENT_UPDATE,
+  agentColumns,
+  agentStateColumns,
+  assignments,
+  insertList,
   mayChangeRuntime,
+  resealRows,
+  selectList,
+  toAgent,
+  toPage,
   type Agent,
   type AgentChange,
+  type AgentColumns,
+  type AgentRow,
   type AgentStore,
   type OwnRequest,
   type Page,
   type PageOf,
+  type ResealedRows,
+  type ResealStep,
   type StateChange,
 } from '@org/agent-messaging-core/storage'
-import {
-  agentColumns,
-  agentStateColumns,
-  selectAgent,
-  toAgent,
-  type AgentRow,
-} from './agent-row.js'
 import type { Committer } from './committer.js'
 import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
-import { pageStart, toPage } from './page.js'
-import { resealRows } from './reseal.js'
 import type { SessionRows } from './session-rows.js'
-import { atMost } from './statements.js'
+import { atMost, pageStart } from './statements.js'
 import { VersionedCache } from './versioned-cache.js'
 
-type Columns = ReturnType<typeof agentColumns>
 type StateColumns = ReturnType<typeof agentStateColumns> & {
   readonly agentId: string
   readonly from: string
 }
+
+const selectAgent = `select seq, ${selectList(AGENT_COLUMNS)} from agents`
 
 type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
 
@@ -98,10 +105,10 @@ export function agentStore(
     return { changed, deliveries: changed && outgoing ? fanOut(outgoing) : [] }
   }
 
-  const sealed = {
-    after: (seq: number, limit: number) => sql.after.all(seq, limit),
-    from: toAgent,
-    write: (agent: Agent) => void sql.update.run(agentColumns(agent)),
+  function reseal(step: ResealStep<Agent>): ResealedRows {
+    const { changed, result } = resealRows(sql.after.all(step.after, step.limit), toAgent, step)
+    for (const agent of changed) sql.update.run(agentColumns(agent))
+    return result
   }
 
   const own = ({ agentIds, ...terms }: OwnRequest): string[] =>
@@ -121,7 +128,7 @@ export function agentStore(
     own: (request) => committer.write(() => own(request)),
     disown: (owner) => committer.write(() => void sql.disown.run(owner)),
     listActive: () => committer.read(() => sql.active.all().map(toAgent)),
-    reseal: (step) => write(() => resealRows(sealed, step)),
+    reseal: (step) => write(() => reseal(step)),
   }
 }
 
@@ -140,19 +147,13 @@ const prepare = (db: Database) => ({
   after: db.prepare<[number, number], AgentRow>(
     `${selectAgent} where seq > ? order by seq ${atMost('?')}`,
   ),
-  insert: db.prepare<[Columns]>(`
-    insert into agents (id, project_id, name, default_principal, runtime_kind, runtime_options, runtime_secrets, desired_state,
-      state, started_at, last_error, failures, retry_at, concurrency, max_attempts, max_queued, created_at, updated_at)
-    values (@id, @projectId, @name, @defaultPrincipal, @runtimeKind, @runtimeOptions, @runtimeSecrets, @desiredState,
-      @state, @startedAt, @lastError, @failures, @retryAt, @concurrency, @maxAttempts, @maxQueued, @createdAt, @updatedAt)`),
-  update: db.prepare<[Columns]>(`
-    update agents set name = @name, default_principal = @defaultPrincipal, runtime_kind = @runtimeKind,
-      runtime_options = @runtimeOptions, runtime_secrets = @runtimeSecrets, desired_state = @desiredState,
-      concurrency = @concurrency, max_attempts = @maxAttempts, max_queued = @maxQueued, updated_at = @updatedAt
-    where id = @id`),
-  setState: db.prepare<[StateColumns]>(`
-    update agents set state = @state, started_at = @startedAt, last_error = @lastError, failures = @failures, retry_at = @retryAt
-    where id = @agentId and state = @from`),
+  insert: db.prepare<[AgentColumns]>(`insert into agents ${insertList(AGENT_COLUMNS)}`),
+  update: db.prepare<[AgentColumns]>(
+    `update agents set ${assignments(AGENT_UPDATE)} where id = @id`,
+  ),
+  setState: db.prepare<[StateColumns]>(
+    `update agents set ${assignments(AGENT_STATE)} where id = @agentId and state = @from`,
+  ),
   lease: db.prepare<[{ readonly agentId: string } & Omit<OwnRequest, 'agentIds'>]>(`
     update agents set owner = @owner, owned_until = @until
     where id = @agentId and (owner is null or owner = @owner or owned_until <= @now)`),

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { ClaimDue, ClaimedDelivery } from '@org/agent-messaging-core/storage'
+import { ClaimBudget, type ClaimDue, type ClaimedDelivery } from '@org/agent-messaging-core/storage'
 import { rowClaims, type Events } from './claim-rows.js'
 import { atMost } from './statements.js'
 import type { WebhookRows } from './webhook-rows.js'
@@ -29,9 +29,6 @@ type DueWebhook = {
   readonly isHalfOpen: 0 | 1
 }
 type Due = { readonly seq: number; readonly dueAt: number }
-/** How much the call can still claim. */
-type Room = { left: number; retries: number; readonly ofProject: Map<string, number> }
-
 /**
  * `DeliveryStore.claimDue`, in a transaction. A call visits the webhooks with open deliveries in a
  * circle, and starts where the last call ended. A step to the next webhook descends an index a few
@@ -43,7 +40,7 @@ export function dueClaims(
 ): (query: ClaimDue) => ClaimedDelivery[] {
   const nextWebhook = db.prepare<{ after: number; now: number }, DueWebhook>(nextWebhookSql)
   const due = db.prepare<[number, 0 | 1, number, number], Due>(dueSql)
-  const holdCircuit = db.prepare<[number, number]>(
+  const setCircuit = db.prepare<[number, number]>(
     'update webhooks set circuit_until = ? where seq = ?',
   )
   const claimRows = rowClaims(db)
@@ -57,51 +54,40 @@ export function dueClaims(
     for (let one = next(0); one && one.seq <= from; one = next(one.seq)) yield one
   }
 
-  function hold(webhook: DueWebhook, until: number): void {
-    holdCircuit.run(until, webhook.seq)
+  function holdCircuit(webhookSeq: number, until: number): void {
+    setCircuit.run(until, webhookSeq)
     webhooks.changed()
   }
 
   function claimOf(
-    webhook: DueWebhook,
+    { seq, projectId, ...webhook }: DueWebhook,
     query: ClaimDue,
-    room: Room,
+    budget: ClaimBudget,
     events: Events,
   ): ClaimedDelivery[] {
-    const ofProject = room.ofProject.get(webhook.projectId) ?? query.perProject
-    const most = Math.min(room.left, ofProject, webhook.isHalfOpen ? 1 : query.perWebhook)
-    if (most <= 0) return []
-    const firsts = due.all(webhook.seq, 0, query.now, most)
-    const retries = due.all(webhook.seq, 1, query.now, Math.min(most, room.retries))
-    const taken = oldest(firsts, retries, most)
-    if (taken.length === 0) return []
-
-    if (webhook.isHalfOpen) hold(webhook, query.until)
-    room.left -= taken.length
-    room.retries -= taken.filter((one) => retries.includes(one)).length
-    room.ofProject.set(webhook.projectId, ofProject - taken.length)
-    return claimRows(
-      taken.map(({ seq }) => seq),
-      webhooks.bySeq(webhook.seq),
-      query.until,
-      events,
-    )
+    const candidate = { projectId, isHalfOpen: webhook.isHalfOpen === 1 }
+    const room = budget.roomFor(candidate)
+    if (room === 0) return []
+    const firsts = due.all(seq, 0, query.now, room)
+    const retries = due.all(seq, 1, query.now, budget.retriesAmong(room))
+    const { deliveries } = budget.take(candidate, firsts, retries)
+    if (deliveries.length === 0) return []
+    if (candidate.isHalfOpen) holdCircuit(seq, query.until)
+    const seqs = deliveries.map((delivery) => delivery.seq)
+    return claimRows(seqs, webhooks.bySeq(seq), query.until, events)
   }
 
   return (query) => {
-    const room: Room = { left: query.limit, retries: query.retries, ofProject: new Map() }
+    const budget = new ClaimBudget(query)
     const claimed: ClaimedDelivery[] = []
     const events: Events = new Map()
     let visited = 0
     for (const webhook of dueWebhooks(query.now)) {
-      if (room.left <= 0 || visited++ === MOST_WEBHOOKS) break
+      if (budget.left === 0 || visited++ === MOST_WEBHOOKS) break
       lastServed = webhook.seq
       if (!query.except.has(webhook.id) && !query.except.has(webhook.projectId))
-        claimed.push(...claimOf(webhook, query, room, events))
+        claimed.push(...claimOf(webhook, query, budget, events))
     }
     return claimed
   }
 }
-
-const oldest = (firsts: readonly Due[], retries: readonly Due[], most: number): Due[] =>
-  [...firsts, ...retries].sort((a, b) => a.dueAt - b.dueAt).slice(0, most)

@@ -1,25 +1,20 @@
-import type { Database } from 'better-sqlite3'
-import type {
-  ClaimedDelivery,
-  Instant,
-  Webhook,
-  WebhookEvent,
+import {
+  claimedDelivery,
+  toTrace,
+  type ClaimedDelivery,
+  type ClaimedDeliveryRow,
+  type Instant,
+  type Webhook,
+  type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
-import { toTrace } from './trace.js'
+import type { Database } from 'better-sqlite3'
 
-type ClaimedRow = {
-  readonly id: string
-  readonly eventSeq: number
-  readonly attemptCount: number
-  readonly step: number
-  readonly resumeAt: Instant | null
-  readonly lease: number
-  readonly createdAt: Instant
-}
-type EventRow = Pick<WebhookEvent, 'id' | 'name' | 'body'> & { readonly trace: string | null }
+type ClaimedRow = ClaimedDeliveryRow & { readonly eventSeq: number }
+type Event = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'trace'>
+type EventRow = Omit<Event, 'trace'> & { readonly trace: string | null }
 
 /** Events by their `seq`. */
-export type Events = Map<number, EventRow>
+export type Events = Map<number, Event>
 
 /** Claims due deliveries of one webhook. `events` caches events, which many webhooks share. */
 export function rowClaims(
@@ -40,8 +35,11 @@ export function rowClaims(
     'select id, name, body, trace from events where seq = ?',
   )
 
-  function eventOf(seq: number, events: Events): EventRow {
-    const event = (events.get(seq) ?? read.get(seq)) as EventRow
+  function eventOf(seq: number, events: Events): Event {
+    const known = events.get(seq)
+    if (known) return known
+    const { trace, ...row } = read.get(seq) as EventRow
+    const event = { ...row, ...toTrace(trace) }
     events.set(seq, event)
     return event
   }
@@ -52,34 +50,4 @@ export function rowClaims(
       const row = rowOf.get(seq) as ClaimedRow
       return claimedDelivery(row, eventOf(row.eventSeq, events), webhook, until)
     })
-}
-
-function claimedDelivery(
-  row: ClaimedRow,
-  event: EventRow,
-  webhook: Webhook,
-  until: Instant,
-): ClaimedDelivery {
-  const { id, attemptCount, step, resumeAt, lease, createdAt } = row
-  const state = {
-    kind: 'sending',
-    leaseUntil: until,
-    step,
-    ...(resumeAt !== null && { resumeAt }),
-  } as const
-  const names = {
-    id,
-    projectId: webhook.projectId,
-    webhookId: webhook.id,
-    eventId: event.id,
-    event: event.name,
-  }
-  const delivery = { ...names, attemptCount, state, createdAt }
-  return {
-    delivery,
-    lease: { token: lease, until },
-    webhook,
-    body: event.body,
-    ...toTrace(event.trace),
-  }
 }

@@ -1,6 +1,12 @@
 import type { Database } from 'better-sqlite3'
-import type { ClaimedMessage, Instant, Lane } from '@org/agent-messaging-core/storage'
-import { selectMessage, stateWriter, toMessage, type MessageRow } from './message-row.js'
+import {
+  messageOf,
+  type ClaimedMessage,
+  type Instant,
+  type Lane,
+  type MessageRow,
+} from '@org/agent-messaging-core/storage'
+import { selectMessage, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
 
 type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
@@ -23,7 +29,7 @@ export function runnableClaims(
     const state = { kind: 'running', startedAt: now } as const
     writeState(head.seq, attempt, state)
     const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
-    const message = { ...toMessage(head), attempt, state }
+    const message = messageOf(head, state, attempt)
     return [
       {
         message,

@@ -1,7 +1,15 @@
 import type { Database } from 'better-sqlite3'
 import {
+  API_KEY_COLUMNS,
+  apiKeyColumns,
+  ENDED_SIGN_IN,
+  insertList,
+  selectList,
+  toApiKey,
   toIso,
+  toPage,
   type ApiKey,
+  type ApiKeyRow,
   type CredentialStore,
   type Instant,
   type Page,
@@ -9,25 +17,14 @@ import {
   type Project,
 } from '@org/agent-messaging-core/storage'
 import type { Committer } from './committer.js'
-import { pageStart, toPage } from './page.js'
-import { atMost } from './statements.js'
+import { atMost, pageStart } from './statements.js'
 import { VersionedCache } from './versioned-cache.js'
 
-type KeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {
-  readonly permissions: string
-  readonly expiresAt: number | null
-  readonly revokedAt: number | null
-}
-
-/** Ended sign-ins are few. Each is a setting, whose value is the time when the row can be deleted. */
-const ENDED_SIGN_IN = 'ended-sign-in/'
 /** Sorts after all names that begin with `ENDED_SIGN_IN`. */
 const AFTER_ENDED_SIGN_INS = 'ended-sign-in0'
 
 const selectProject = 'select id, name, created_at as createdAt from projects'
-const selectKey = `
-  select id, project_id as projectId, name, permissions, created_at as createdAt, expires_at as expiresAt, revoked_at as revokedAt
-  from api_keys`
+const selectKey = `select ${selectList(API_KEY_COLUMNS)} from api_keys`
 
 export function credentialStore(db: Database, committer: Committer): CredentialStore {
   const sql = prepare(db)
@@ -44,14 +41,7 @@ export function credentialStore(db: Database, committer: Committer): CredentialS
     if (sql.keyByDigest.get(digest)) return 'digest_taken'
     if ((sql.countGood.get(key.projectId, key.createdAt) ?? 0) >= limit) return 'limit_reached'
     cache.clear()
-    const { permissions, expiresAt = null, revokedAt = null } = key
-    sql.insertKey.run({
-      ...key,
-      digest,
-      permissions: JSON.stringify(permissions),
-      expiresAt,
-      revokedAt,
-    })
+    sql.insertKey.run({ ...apiKeyColumns(key), digest })
     return 'created'
   }
 
@@ -62,7 +52,7 @@ export function credentialStore(db: Database, committer: Committer): CredentialS
 
   function findByDigest(digest: string): ApiKey | undefined {
     const row = sql.keyByDigest.get(digest)
-    return row && toKey(row)
+    return row && toApiKey(row)
   }
 
   function pageOfProjects({
@@ -76,7 +66,7 @@ export function credentialStore(db: Database, committer: Committer): CredentialS
   }
 
   const pageOfKeys = (projectId: string, page: PageOf): Page<ApiKey> =>
-    toPage(sql.keys.all(projectId, start(page), page.limit + 1), page.limit, toKey)
+    toPage(sql.keys.all(projectId, start(page), page.limit + 1), page.limit, toApiKey)
 
   return {
     createProject: (row) => committer.write(() => void sql.insertProject.run(row)),
@@ -111,17 +101,17 @@ const prepare = (db: Database) => ({
   projects: db.prepare<[string | null, number], Project>(
     `${selectProject} where seq > coalesce((select seq from projects where id <= ? order by id desc limit 1), 0) order by seq ${atMost('?')}`,
   ),
-  insertKey: db.prepare<[KeyRow & { digest: string }]>(`
-    insert into api_keys (id, project_id, digest, name, permissions, created_at, expires_at, revoked_at)
-    values (@id, @projectId, @digest, @name, @permissions, @createdAt, @expiresAt, @revokedAt)`),
-  keyById: db.prepare<[string], KeyRow>(`${selectKey} where id = ?`),
-  keyByDigest: db.prepare<[string], KeyRow>(`${selectKey} where digest = ?`),
+  insertKey: db.prepare<[ApiKeyRow & { digest: string }]>(
+    `insert into api_keys ${insertList([...API_KEY_COLUMNS, 'digest'])}`,
+  ),
+  keyById: db.prepare<[string], ApiKeyRow>(`${selectKey} where id = ?`),
+  keyByDigest: db.prepare<[string], ApiKeyRow>(`${selectKey} where digest = ?`),
   countGood: db
     .prepare<[string, Instant], number>(
       'select count(*) from api_keys where project_id = ? and revoked_at is null and (expires_at is null or expires_at > ?)',
     )
     .pluck(),
-  keys: db.prepare<[string, number, number], KeyRow>(
+  keys: db.prepare<[string, number, number], ApiKeyRow>(
     `${selectKey} where project_id = ? and seq < ? order by seq desc ${atMost('?')}`,
   ),
   revoke: db.prepare<[number, string, string]>(
@@ -140,11 +130,4 @@ const prepare = (db: Database) => ({
   replaceSetting: db.prepare<[string, string, string]>(
     'update settings set value = ? where name = ? and value = ?',
   ),
-})
-
-const toKey = ({ permissions, expiresAt, revokedAt, ...row }: KeyRow): ApiKey => ({
-  ...row,
-  permissions: JSON.parse(permissions) as ApiKey['permissions'],
-  ...(expiresAt !== null && { expiresAt }),
-  ...(revokedAt !== null && { revokedAt }),
 })

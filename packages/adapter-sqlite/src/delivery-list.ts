@@ -1,13 +1,26 @@
 import type { Database } from 'better-sqlite3'
-import type {
-  Page,
-  PageOf,
-  RedeliverFilter,
-  WebhookDelivery,
+import {
+  DELIVERY_COLUMNS,
+  selectList,
+  toDelivery,
+  toPage,
+  type DeliveryRow,
+  type Page,
+  type PageOf,
+  type RedeliverFilter,
+  type WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
-import { selectDelivery, toDelivery, type DeliveryRow } from './delivery-row.js'
-import { pageStart, toPage } from './page.js'
-import { atMost, preparedOnce } from './statements.js'
+import { atMost, pageStart, preparedOnce } from './statements.js'
+
+const columns = `
+  ${selectList(DELIVERY_COLUMNS, 'd')}, w.id as webhookId, e.id as eventId, e.name as event,
+  iif(d.is_claimed = 1 and d.due_at is not null, 'sending', d.state) as state`
+const joined =
+  'from deliveries d join events e on e.seq = d.event_seq join webhooks w on w.seq = d.webhook_seq'
+
+/** Append a `where`. */
+const selectDelivery = `select ${columns} ${joined}`
+export const selectDeliveryWithBody = `select ${columns}, e.body, e.trace ${joined}`
 
 type ListFilter = RedeliverFilter & { readonly isOfLivingWebhook?: true }
 type Place = { readonly seq: number; readonly id: string }

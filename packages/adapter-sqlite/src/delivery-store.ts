@@ -1,33 +1,28 @@
 import type { Database } from 'better-sqlite3'
-import type {
-  DeliveryAttempt,
-  DeliveryDetail,
-  DeliveryStore,
-  ReleasedClaim,
-  Instant,
+import {
+  toAttempt,
+  toDelivery,
+  type AttemptRow,
+  type DeliveryDetail,
+  type DeliveryRowWithBody,
+  type DeliveryStore,
+  type Instant,
+  type ReleasedClaim,
 } from '@org/agent-messaging-core/storage'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
 import type { Committer } from './committer.js'
-import { deliveryList } from './delivery-list.js'
-import { selectDeliveryWithBody, toDelivery, type DeliveryRowWithBody } from './delivery-row.js'
+import { deliveryList, selectDeliveryWithBody } from './delivery-list.js'
 import { principalDeliveries } from './erase-principal.js'
 import { probeRelease } from './probe-readiness.js'
 import { publisherOf, type FanOut } from './fan-out.js'
-import { toHeaders } from './kept-headers.js'
 import { attemptRecords } from './record-attempt.js'
 import { deliveryPurge } from './purge.js'
 import { redelivery } from './redelivery.js'
 import { atMost } from './statements.js'
 import type { WebhookRows } from './webhook-rows.js'
-
-type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
-  readonly outcome: string
-  readonly headerNames: string | null
-  readonly headerValues: string | null
-}
 
 type Release = { readonly deliveryId: string; readonly token: number; readonly now: Instant }
 
@@ -123,17 +118,6 @@ const prepare = (db: Database) => ({
     update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
       (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
        where w.is_deleted = 1 and d.due_at is not null ${atMost('@limit')})`),
-})
-
-const toAttempt = ({
-  headerNames,
-  headerValues,
-  outcome,
-  ...row
-}: AttemptRow): DeliveryAttempt => ({
-  ...row,
-  ...toHeaders(headerNames, headerValues),
-  outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
 })
 
 /** Makes claimed deliveries due, and lets open circuits be probed that a claimed probe holds open. */

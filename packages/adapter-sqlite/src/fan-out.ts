@@ -1,14 +1,15 @@
 import type { Database } from 'better-sqlite3'
-import type {
-  ClaimedDelivery,
-  EventName,
-  Instant,
-  Outgoing,
-  Webhook,
-  WebhookEvent,
+import {
+  newClaimedDelivery,
+  newDeliveryClaim,
+  traceColumn,
+  type ClaimedDelivery,
+  type EventName,
+  type Instant,
+  type Outgoing,
+  type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import { probeReadiness } from './probe-readiness.js'
-import { traceColumn } from './trace.js'
 import type { Receiver, WebhookRows } from './webhook-rows.js'
 
 /** Stores an event with its deliveries, in the transaction of the change that it reports. Returns the deliveries that are created claimed. */
@@ -62,11 +63,11 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
     if (receivers.length === 0) return []
     const eventSeq = insert.event(event)
     return receivers.flatMap(({ seq: webhookSeq, webhook }) => {
-      const until = claimUntil(webhook, claim)
+      const until = newDeliveryClaim(webhook, claim)
       const id = nextDeliveryId()
-      const born = until === undefined ? due(event.createdAt) : claimed(until)
-      insert.delivery(event, { id, webhookSeq, eventSeq, ...born })
-      return until === undefined ? [] : [claimedDelivery(id, event, webhook, until)]
+      const row = until === undefined ? due(event.createdAt) : claimed(until)
+      insert.delivery(event, { id, webhookSeq, eventSeq, ...row })
+      return until === undefined ? [] : [newClaimedDelivery(id, event, webhook, until)]
     })
   }
 }
@@ -128,40 +129,3 @@ function insertsOf(db: Database) {
 
 const due = (dueAt: Instant) => ({ isClaimed: 0, dueAt, lease: 0 }) as const
 const claimed = (dueAt: Instant) => ({ isClaimed: 1, dueAt, lease: 1 }) as const
-
-function claimUntil(
-  { id, projectId, status, health }: Webhook,
-  claim: Outgoing['claim'],
-): Instant | undefined {
-  const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'
-  return claim && isReady && !claim.except.has(id) && !claim.except.has(projectId)
-    ? claim.until
-    : undefined
-}
-
-function claimedDelivery(
-  id: string,
-  event: WebhookEvent,
-  webhook: Webhook,
-  until: Instant,
-): ClaimedDelivery {
-  const state = { kind: 'sending', leaseUntil: until, step: 0 } as const
-  const { projectId, createdAt } = event
-  const delivery = {
-    id,
-    projectId,
-    webhookId: webhook.id,
-    eventId: event.id,
-    event: event.name,
-    attemptCount: 0,
-    state,
-    createdAt,
-  }
-  return {
-    delivery,
-    lease: { token: 1, until },
-    webhook,
-    body: event.body,
-    ...(event.trace && { trace: event.trace }),
-  }
-}

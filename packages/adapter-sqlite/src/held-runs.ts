@@ -1,7 +1,15 @@
 import type { Database } from 'better-sqlite3'
-import type { Held, Instant, MessageStore, RecordedRun } from '@org/agent-messaging-core/storage'
+import {
+  holdsRun,
+  toMessage,
+  type Held,
+  type Instant,
+  type MessageRow,
+  type MessageStore,
+  type RecordedRun,
+} from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
-import { messageById, stateWriter, toMessage, type MessageRow } from './message-row.js'
+import { messageById, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
 
 type HeldRuns = {
@@ -16,14 +24,11 @@ export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): H
   const byId = messageById(db)
   const writeState = stateWriter(db)
 
-  /** Finds the message if this token still holds it. A lease that has ended counts until the next claim. */
   function find({ messageId, token }: Held): MessageRow | undefined {
     const row = byId(messageId)
-    const isHeld =
-      row?.lease === token &&
-      row.position === row.headPosition &&
-      (row.state === 'running' || row.state === 'deferred')
-    return isHeld ? row : undefined
+    if (!row) return undefined
+    const { state, lease, position, headPosition } = row
+    return holdsRun({ state, lease, isHead: position === headPosition }, token) ? row : undefined
   }
 
   return {

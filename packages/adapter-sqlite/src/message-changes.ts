@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import {
   isFinal,
   isRetryable,
+  toMessage,
   type AgentState,
   type Cancelled,
   type MessageRef,
@@ -9,7 +10,7 @@ import {
   type Retried,
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
-import { messageByRef, stateWriter, toMessage } from './message-row.js'
+import { messageByRef, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
 
 type MessageChanges = {

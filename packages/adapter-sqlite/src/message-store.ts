@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3'
-import type { MessageStore, SessionsOf } from '@org/agent-messaging-core/storage'
+import {
+  toMessage,
+  type MessageRow,
+  type MessageStore,
+  type SessionsOf,
+} from '@org/agent-messaging-core/storage'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
@@ -11,13 +16,7 @@ import type { FanOut } from './fan-out.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
 import { messageList } from './message-list.js'
-import {
-  messageById,
-  messageByRef,
-  selectMessage,
-  toMessage,
-  type MessageRow,
-} from './message-row.js'
+import { messageById, messageByRef, selectMessage } from './message-row.js'
 import { messagePurge } from './purge.js'
 import { sessionHistory } from './session-history.js'
 import { sessionList } from './session-list.js'

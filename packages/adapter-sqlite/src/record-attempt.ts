@@ -1,22 +1,20 @@
 import type { Database } from 'better-sqlite3'
 import {
+  afterAttemptColumns,
+  attemptCounts,
   changeWebhook,
-  type AfterAttempt,
+  toWebhook,
+  webhookColumns,
   type AttemptRecord,
   type DeliveryStatus,
   type RecordedAttempt,
   type Webhook,
+  type WebhookColumns,
+  type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
-import { headerWriter } from './kept-headers.js'
-import {
-  selectWebhook,
-  toWebhook,
-  updateWebhookSql,
-  webhookColumns,
-  type WebhookRow,
-} from './webhook-row.js'
-import type { WebhookRows } from './webhook-rows.js'
+import { headerWriter } from './header-names.js'
+import { selectWebhook, updateWebhookSql, type WebhookRows } from './webhook-rows.js'
 
 type Claim = {
   readonly seq: number
@@ -43,11 +41,6 @@ type UpdatedColumns = [
   attemptNumber: number,
   deliverySeq: number,
 ]
-type Columns = {
-  readonly dueAt: number | null
-  readonly finishedAt: number | null
-  readonly step: number | null
-}
 
 /** `DeliveryStore.recordAttempt`, in a transaction. */
 export function attemptRecords(
@@ -70,12 +63,12 @@ export function attemptRecords(
 
   return (record) => {
     const claim = claimOf.get(record.deliveryId)
-    if (!claim || !counts(record, claim)) return { kind: 'lease_lost' }
+    if (!claim || !counts(claim, record)) return { kind: 'lease_lost' }
     const { startedAt, durationMs } = record.attempt
     const outcome = JSON.stringify(record.attempt.outcome)
     const attemptNumber = claim.attemptCount + 1
     const { headerNamesSeq, headerValues } = columnsOfHeaders(record.attempt.requestHeaders)
-    const { step, dueAt, finishedAt } = columnsOf(record.state)
+    const { step, dueAt, finishedAt } = afterAttemptColumns(record.state)
     insert.run(
       claim.seq,
       attemptNumber,
@@ -91,24 +84,12 @@ export function attemptRecords(
   }
 }
 
-/** An accepted delivery is delivered, also if the claim was lost. Other outcomes count only from the holder of the claim. */
-function counts({ token, attempt }: AttemptRecord, { state, isClaimed, lease }: Claim): boolean {
-  return (
-    state === 'pending' &&
-    (attempt.outcome.kind === 'accepted' || (isClaimed === 1 && lease === token))
+const counts = ({ state, isClaimed, lease }: Claim, { token, attempt }: AttemptRecord): boolean =>
+  attemptCounts(
+    { isOpen: state === 'pending', isClaimed: isClaimed === 1, lease },
+    token,
+    attempt.outcome.kind,
   )
-}
-
-function columnsOf(state: AfterAttempt): Columns {
-  switch (state.kind) {
-    case 'pending':
-      return { dueAt: state.nextAttemptAt, finishedAt: null, step: state.step }
-    case 'delivered':
-      return { dueAt: null, finishedAt: state.deliveredAt, step: null }
-    case 'exhausted':
-      return { dueAt: null, finishedAt: state.exhaustedAt, step: null }
-  }
-}
 
 type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
 type Changed = { readonly before: Webhook; readonly after: Webhook }
@@ -122,7 +103,7 @@ function healthUpdates(
   const webhookOf = db.prepare<[number], WebhookRow>(
     `${selectWebhook} where w.seq = ? and w.is_deleted = 0`,
   )
-  const update = db.prepare<[ReturnType<typeof webhookColumns>]>(updateWebhookSql)
+  const update = db.prepare<[WebhookColumns]>(updateWebhookSql)
 
   return (webhookSeq, decide) => {
     const row = webhookOf.get(webhookSeq)

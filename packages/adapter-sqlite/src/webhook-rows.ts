@@ -1,7 +1,20 @@
-import type { EventName, Webhook } from '@org/agent-messaging-core/storage'
+import {
+  assignments,
+  selectList,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  WEBHOOK_UPDATE,
+  type EventName,
+  type Webhook,
+  type WebhookRow,
+} from '@org/agent-messaging-core/storage'
 import type { Database, Statement } from 'better-sqlite3'
 import { VersionedCache } from './versioned-cache.js'
-import { selectWebhook, toWebhook, type WebhookRow } from './webhook-row.js'
+
+/** Append joins or a `where`. */
+export const selectWebhook = `select w.seq, ${selectList(WEBHOOK_COLUMNS, 'w')} from webhooks w`
+/** Binds `webhookColumns`. */
+export const updateWebhookSql = `update webhooks set ${assignments(WEBHOOK_UPDATE)} where id = @id`
 
 export type Receiver = { readonly seq: number; readonly webhook: Webhook }
 

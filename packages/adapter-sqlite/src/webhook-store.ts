@@ -1,27 +1,26 @@
 import type { Database } from 'better-sqlite3'
 import {
   changeWebhook,
+  insertList,
+  resealRows,
+  toPage,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  webhookColumns,
   type Page,
   type PageOf,
+  type ResealedRows,
+  type ResealStep,
   type SecretRotation,
   type Webhook,
   type WebhookChange,
+  type WebhookColumns,
+  type WebhookRow,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'
 import type { Committer } from './committer.js'
-import { pageStart, toPage } from './page.js'
-import { resealRows } from './reseal.js'
-import { atMost } from './statements.js'
-import {
-  selectWebhook,
-  toWebhook,
-  updateWebhookSql,
-  webhookColumns,
-  type WebhookRow,
-} from './webhook-row.js'
-import type { WebhookRows } from './webhook-rows.js'
-
-type Columns = ReturnType<typeof webhookColumns>
+import { atMost, pageStart } from './statements.js'
+import { selectWebhook, updateWebhookSql, type WebhookRows } from './webhook-rows.js'
 
 export function webhookStore(
   db: Database,
@@ -86,10 +85,10 @@ export function webhookStore(
   const pageOf = (projectId: string, page: PageOf): Page<Webhook> =>
     toPage(sql.list.all(projectId, start(page), page.limit + 1), page.limit, toWebhook)
 
-  const sealed = {
-    after: (seq: number, limit: number) => sql.after.all(seq, limit),
-    from: toWebhook,
-    write: (webhook: Webhook) => void sql.update.run(webhookColumns(webhook)),
+  function reseal(step: ResealStep<Webhook>): ResealedRows {
+    const { changed, result } = resealRows(sql.after.all(step.after, step.limit), toWebhook, step)
+    for (const webhook of changed) sql.update.run(webhookColumns(webhook))
+    return result
   }
 
   return {
@@ -103,7 +102,7 @@ export function webhookStore(
     update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
     rotateSecret: (projectId, id, rotation) => write(() => rotateSecret(projectId, id, rotation)),
     delete: (projectId, id) => write(() => remove(projectId, id)),
-    reseal: (step) => write(() => resealRows(sealed, step)),
+    reseal: (step) => write(() => reseal(step)),
   }
 }
 
@@ -123,14 +122,8 @@ const prepare = (db: Database) => ({
   after: db.prepare<[number, number], WebhookRow>(
     `${selectWebhook} where w.is_deleted = 0 and w.seq > ? order by w.seq ${atMost('?')}`,
   ),
-  insert: db.prepare<[Columns]>(`
-    insert into webhooks (id, project_id, url, events, agent_id, description, secret, header_names, headers, previous_secret, previous_until, disable_on_gone,
-      disabled_at, disabled_reason, consecutive_failures, failing_since, last_success_at, last_failure_at, circuit_until, circuit_trips,
-      created_at, updated_at, is_deleted)
-    values (@id, @projectId, @url, @events, @agentId, @description, @secret, @headerNames, @headers, @previousSecret, @previousUntil, @disableOnGone,
-      @disabledAt, @disabledReason, @consecutiveFailures, @failingSince, @lastSuccessAt, @lastFailureAt, @circuitUntil, @circuitTrips,
-      @createdAt, @updatedAt, 0)`),
-  update: db.prepare<[Columns]>(updateWebhookSql),
+  insert: db.prepare<[WebhookColumns]>(`insert into webhooks ${insertList(WEBHOOK_COLUMNS)}`),
+  update: db.prepare<[WebhookColumns]>(updateWebhookSql),
   // The URL is erased too, because the URL of some services contains the secret.
   erase: db.prepare<[number]>(`
     update webhooks set url = '', description = null, secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = 1

@@ -144,7 +144,7 @@ create table agent_messaging.webhooks (
   circuit_trips bigint not null,
   created_at bigint not null,
   updated_at bigint not null,
-  is_deleted boolean not null
+  is_deleted boolean not null default false
 );
 create index webhooks_project on agent_messaging.webhooks (project_id, seq) where not is_deleted;
 create index webhooks_deleted on agent_messaging.webhooks (seq) where is_deleted;

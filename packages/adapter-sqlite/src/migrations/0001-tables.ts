@@ -136,7 +136,7 @@ create table webhooks (
   circuit_trips integer not null,
   created_at integer not null,
   updated_at integer not null,
-  is_deleted integer not null
+  is_deleted integer not null default 0
 ) strict;
 create index webhooks_project on webhooks (project_id) where is_deleted = 0;
 create index webhooks_deleted on webhooks (id) where is_deleted = 1;

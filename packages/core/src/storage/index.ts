@@ -11,6 +11,9 @@ export type {
   WebhookDelivery,
 } from '../domain/delivery.js'
 export { decideRedelivery } from '../domain/delivery.js'
+export { ClaimBudget } from '../domain/claim-budget.js'
+export { attemptCounts, holdsRun } from '../domain/fencing.js'
+export { newDeliveryClaim, newMessageClaim } from '../domain/first-claim.js'
 export type { EventName, WebhookEvent } from '../domain/event.js'
 export { freezeEvent, isForEndUser } from '../domain/event.js'
 export type { Turn } from '../domain/history.js'
@@ -84,3 +87,59 @@ export type {
 } from '../ports/stored.js'
 export type { SecretRotation, WebhookStore } from '../ports/webhook-store.js'
 export type { WaitingWork, WorkSignal } from '../ports/work-signal.js'
+export {
+  AGENT_COLUMNS,
+  AGENT_STATE,
+  AGENT_UPDATE,
+  agentColumns,
+  agentStateColumns,
+  toAgent,
+  type AgentColumns,
+  type AgentRow,
+} from './agent-row.js'
+export {
+  API_KEY_COLUMNS,
+  apiKeyColumns,
+  ENDED_SIGN_IN,
+  toApiKey,
+  type ApiKeyRow,
+} from './api-key-row.js'
+export { assignments, insertList, selectList } from './columns.js'
+export {
+  afterAttemptColumns,
+  DELIVERY_COLUMNS,
+  headerLines,
+  toAttempt,
+  toDelivery,
+  type AttemptRow,
+  type DeliveryRow,
+  type DeliveryRowWithBody,
+} from './delivery-row.js'
+export { messageBounds, type CursorPlace, type MessageBounds } from './message-bounds.js'
+export {
+  MESSAGE_COLUMNS,
+  MESSAGE_SESSION_COLUMNS,
+  MESSAGE_STATE,
+  messageOf,
+  messageStateColumns,
+  toMessage,
+  type MessageFacts,
+  type MessageRow,
+  type MessageStateColumns,
+} from './message-row.js'
+export {
+  claimedDelivery,
+  claimedMessage,
+  createdMessage,
+  newClaimedDelivery,
+  type ClaimedDeliveryRow,
+} from './new-rows.js'
+export { resealRows, toPage, toTrace, traceColumn } from './rows.js'
+export {
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  WEBHOOK_UPDATE,
+  webhookColumns,
+  type WebhookColumns,
+  type WebhookRow,
+} from './webhook-row.js'

@@ -1,20 +1,41 @@
-import type {
-  Agent,
-  AgentState,
-  DefaultExecutionPrincipal,
-  JsonObject,
-  RunError,
-} from '@org/agent-messaging-core/storage'
+import type { Agent, AgentState } from '../domain/agent.js'
+import type { JsonObject } from '../domain/json.js'
+import type { DefaultExecutionPrincipal } from '../domain/principal.js'
+import type { RunError } from '../domain/run.js'
 
-export type AgentRow = ReturnType<typeof agentColumns> & { readonly seq: number }
+export type AgentColumns = ReturnType<typeof agentColumns>
+export type AgentRow = AgentColumns & { readonly seq: number }
 
-/** Append a `where`. */
-export const selectAgent = `
-  select seq, id, project_id as projectId, name, default_principal as defaultPrincipal, runtime_kind as runtimeKind,
-    runtime_options as runtimeOptions, runtime_secrets as runtimeSecrets, desired_state as desiredState,
-    state, started_at as startedAt, last_error as lastError, retry_at as retryAt, failures,
-    concurrency, max_attempts as maxAttempts, max_queued as maxQueued, created_at as createdAt, updated_at as updatedAt
-  from agents`
+type Properties = readonly (keyof AgentColumns)[]
+
+/** The columns that a change of state writes. */
+export const AGENT_STATE = [
+  'state',
+  'startedAt',
+  'lastError',
+  'failures',
+  'retryAt',
+] as const satisfies Properties
+/** The columns that an update writes. */
+export const AGENT_UPDATE = [
+  'name',
+  'defaultPrincipal',
+  'runtimeKind',
+  'runtimeOptions',
+  'runtimeSecrets',
+  'desiredState',
+  'concurrency',
+  'maxAttempts',
+  'maxQueued',
+  'updatedAt',
+] as const satisfies Properties
+export const AGENT_COLUMNS: Properties = [
+  'id',
+  'projectId',
+  'createdAt',
+  ...AGENT_UPDATE,
+  ...AGENT_STATE,
+]
 
 export const toAgent = (row: AgentRow): Agent => ({
   id: row.id,
@@ -62,15 +83,18 @@ export const agentStateColumns = (state: AgentState) => ({
 
 /** Reads the columns that `agentStateColumns` wrote. The columns of the state are not null. */
 function toAgentState(row: ReturnType<typeof agentStateColumns>): AgentState {
-  const {
-    state: kind,
-    startedAt,
-    lastError,
-    failures,
-  } = row as { readonly [C in keyof typeof row]: NonNullable<(typeof row)[C]> }
-  if (kind === 'running') return { kind, startedAt }
-  const retry = row.retryAt !== null && { retryAt: row.retryAt }
-  if (kind === 'error')
-    return { kind, lastError: JSON.parse(lastError) as RunError, failures, ...retry }
-  return { kind }
+  const kind = row.state
+  switch (kind) {
+    case 'running':
+      return { kind, startedAt: row.startedAt as number }
+    case 'error':
+      return {
+        kind,
+        lastError: JSON.parse(row.lastError as string) as RunError,
+        failures: row.failures as number,
+        ...(row.retryAt !== null && { retryAt: row.retryAt }),
+      }
+    default:
+      return { kind }
+  }
 }

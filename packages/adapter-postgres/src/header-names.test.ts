@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { queriesOn } from './database.js'
 import { openPostgresStorage } from './index.js'
-import { headerNames } from './kept-headers.js'
+import { headerNames } from './header-names.js'
 
 let postgres: TestPostgres
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
+import { headerLines, type DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
@@ -50,28 +50,15 @@ export function headerNames(mostKnown = MOST_KNOWN): HeaderNames {
       // Another one, and not emptied: who is at it goes on with the one that it has.
       if (known.size > mostKnown) known = new Map()
       const ours = known
-      const names = all.map((headers) => headers && Object.keys(headers).join('\n'))
+      const names = all.map((headers) => headers && headerLines(headers).names)
       const unknown = new Set(
         names.filter((some) => some !== undefined && !ours.has(some)) as string[],
       )
       const seqs = await find(db, ours, [...unknown])
       return all.map((headers, at) => ({
         headerNamesSeq: seqs.get(names[at] ?? '') ?? null,
-        // What was ever sent as a header holds no line break.
-        headerValues: headers ? Object.values(headers).join('\n') : null,
+        headerValues: headers ? headerLines(headers).values : null,
       }))
     },
-  }
-}
-
-/** The inverse of `columnsOf`, given the names. */
-export function toHeaders(
-  names: string | null,
-  values: string | null,
-): { requestHeaders?: Record<string, string> } {
-  if (names === null || values === null) return {}
-  const each = values.split('\n')
-  return {
-    requestHeaders: Object.fromEntries(names.split('\n').map((name, at) => [name, each[at] ?? ''])),
   }
 }

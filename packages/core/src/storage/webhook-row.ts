@@ -1,31 +1,39 @@
-import type {
-  Circuit,
-  DisabledReason,
-  Sealed,
-  Webhook,
-  WebhookHealth,
-} from '@org/agent-messaging-core/storage'
+import type { Sealed } from '../domain/sealed.js'
+import type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
+import type { DisabledReason, Webhook } from '../domain/webhook.js'
 
-export type WebhookRow = ReturnType<typeof webhookColumns> & { readonly seq: number }
+export type WebhookColumns = ReturnType<typeof webhookColumns>
+/** A store can return a boolean as a number. */
+export type WebhookRow = Omit<WebhookColumns, 'disableOnGone'> & {
+  readonly seq: number
+  readonly disableOnGone: boolean | number
+}
 
-/** Append joins or a `where`. */
-export const selectWebhook = `
-  select w.seq, w.id, w.project_id as projectId, w.url, w.events, w.agent_id as agentId, w.description, w.secret,
-    w.header_names as headerNames, w.headers, w.previous_secret as previousSecret, w.previous_until as previousUntil, w.disable_on_gone as disableOnGone,
-    w.disabled_at as disabledAt, w.disabled_reason as disabledReason, w.consecutive_failures as consecutiveFailures,
-    w.failing_since as failingSince, w.last_success_at as lastSuccessAt, w.last_failure_at as lastFailureAt,
-    w.circuit_until as circuitUntil, w.circuit_trips as circuitTrips, w.created_at as createdAt, w.updated_at as updatedAt
-  from webhooks w`
+type Properties = readonly (keyof WebhookColumns)[]
 
-/** Binds `webhookColumns`. */
-export const updateWebhookSql = `
-  update webhooks set url = @url, events = @events, agent_id = @agentId, description = @description, secret = @secret,
-    header_names = @headerNames, headers = @headers,
-    previous_secret = @previousSecret, previous_until = @previousUntil, disable_on_gone = @disableOnGone,
-    disabled_at = @disabledAt, disabled_reason = @disabledReason, consecutive_failures = @consecutiveFailures,
-    failing_since = @failingSince, last_success_at = @lastSuccessAt, last_failure_at = @lastFailureAt,
-    circuit_until = @circuitUntil, circuit_trips = @circuitTrips, updated_at = @updatedAt
-  where id = @id`
+/** The columns that an update writes. */
+export const WEBHOOK_UPDATE = [
+  'url',
+  'events',
+  'agentId',
+  'description',
+  'secret',
+  'previousSecret',
+  'previousUntil',
+  'headerNames',
+  'headers',
+  'disableOnGone',
+  'disabledAt',
+  'disabledReason',
+  'consecutiveFailures',
+  'failingSince',
+  'lastSuccessAt',
+  'lastFailureAt',
+  'circuitUntil',
+  'circuitTrips',
+  'updatedAt',
+] as const satisfies Properties
+export const WEBHOOK_COLUMNS: Properties = ['id', 'projectId', 'createdAt', ...WEBHOOK_UPDATE]
 
 export const toWebhook = (row: WebhookRow): Webhook => ({
   id: row.id,
@@ -44,7 +52,7 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
       sealed: row.headers as Sealed,
     },
   }),
-  disableOnGone: row.disableOnGone === 1,
+  disableOnGone: Boolean(row.disableOnGone),
   status:
     row.disabledAt === null
       ? { kind: 'enabled' }
@@ -65,6 +73,7 @@ const toHealth = (row: WebhookRow): WebhookHealth => ({
       : { kind: 'open', until: row.circuitUntil, trips: row.circuitTrips },
 })
 
+/** `disableOnGone` is a number, because SQLite has no boolean. PostgreSQL accepts 0 and 1 for one. */
 export const webhookColumns = (webhook: Webhook) => ({
   id: webhook.id,
   projectId: webhook.projectId,

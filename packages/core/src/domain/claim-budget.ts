@@ -1,0 +1,70 @@
+import type { Instant } from './instant.js'
+
+type Limits = {
+  readonly limit: number
+  readonly retries: number
+  readonly perWebhook: number
+  readonly perProject: number
+}
+/** `isHalfOpen`: the webhook's circuit admits one delivery, the probe. */
+type Candidate = { readonly projectId: string; readonly isHalfOpen: boolean }
+type Due = { readonly dueAt: Instant }
+type Share<T> = {
+  /** The deliveries to claim, the longest due first. */
+  readonly deliveries: readonly T[]
+  /** How many of them were attempted before. */
+  readonly retries: number
+}
+
+/**
+ * Shares one claim of due deliveries between webhooks. The claim has a limit for all deliveries, for
+ * retries, for each webhook and for each project. A store offers the due deliveries of one webhook
+ * after the other, until the budget is spent.
+ */
+export class ClaimBudget {
+  readonly #limits: Limits
+  #left: number
+  #retriesLeft: number
+  readonly #leftOfProject = new Map<string, number>()
+
+  constructor(limits: Limits) {
+    this.#limits = limits
+    this.#left = limits.limit
+    this.#retriesLeft = limits.retries
+  }
+
+  get left(): number {
+    return Math.max(0, this.#left)
+  }
+
+  /** The retries that a webhook with room for `deliveries` can get. */
+  retriesAmong(deliveries: number): number {
+    return Math.max(0, Math.min(deliveries, this.#retriesLeft))
+  }
+
+  /** The deliveries that the webhook can get. */
+  roomFor({ projectId, isHalfOpen }: Candidate): number {
+    const { perWebhook, perProject } = this.#limits
+    const ofProject = this.#leftOfProject.get(projectId) ?? perProject
+    return Math.max(0, Math.min(this.#left, ofProject, isHalfOpen ? 1 : perWebhook))
+  }
+
+  /**
+   * Chooses deliveries of one webhook and spends the budget. `firsts` are due first attempts and
+   * `retries` due retries, each in the order in which they are due.
+   */
+  take<T extends Due>(webhook: Candidate, firsts: readonly T[], retries: readonly T[]): Share<T> {
+    const room = this.roomFor(webhook)
+    const allowed = new Set(retries.slice(0, this.retriesAmong(room)))
+    const deliveries = [...firsts.slice(0, room), ...allowed]
+      .sort((a, b) => a.dueAt - b.dueAt)
+      .slice(0, room)
+    const retried = deliveries.filter((one) => allowed.has(one)).length
+    const { projectId } = webhook
+    const ofProject = this.#leftOfProject.get(projectId) ?? this.#limits.perProject
+    this.#left -= deliveries.length
+    this.#retriesLeft -= retried
+    this.#leftOfProject.set(projectId, ofProject - deliveries.length)
+    return { deliveries, retries: retried }
+  }
+}
