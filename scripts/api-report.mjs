@@ -1,5 +1,5 @@
-// The public surface of every package, as its users' compilers see it, is kept in api/: a change of it shows in review.
-// `node scripts/api-report.mjs` fails when a report is not what the packages say; with --write it writes them anew.
+// Keeps the public surface of every package in api/, so that a change of it shows in review.
+// Fails when a report differs from its package. With --write, writes the reports instead.
 import {
   copyFileSync,
   existsSync,
@@ -18,23 +18,22 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const reports = path.join(root, 'api')
 const isWriting = process.argv.includes('--write')
 
-// What our compiler and linter have said is not said again here.
+// The compiler and the linter have their own steps in CI.
 const quiet = { default: { logLevel: 'none' } }
 const overrideTsconfig = {
   compilerOptions: {
-    ...{
-      target: 'es2022',
-      lib: ['es2023', 'webworker'],
-      module: 'nodenext',
-      moduleResolution: 'nodenext',
-      types: ['node'],
-      strict: true,
-    },
-    ...{ exactOptionalPropertyTypes: true, skipLibCheck: true },
+    target: 'es2022',
+    lib: ['es2023', 'webworker'],
+    module: 'nodenext',
+    moduleResolution: 'nodenext',
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
   },
 }
 
-/** Every entry that has types, with the name of its report. */
+/** Each entry with types, and the name of its report. */
 const entries = readdirSync(path.join(root, 'packages'))
   .map((name) => path.join(root, 'packages', name))
   .filter((home) => existsSync(path.join(home, 'tsconfig.json')))
@@ -55,10 +54,10 @@ try {
   const stale = readdirSync(reports).filter((file) => !entries.some((entry) => entry.file === file))
   for (const file of isWriting ? stale : []) rmSync(path.join(reports, file))
   const wrong = isWriting ? [] : [...changed, ...stale]
-  for (const file of wrong) console.error(`api/${file} is not what the package says.`)
+  for (const file of wrong) console.error(`api/${file} differs from its package.`)
   if (wrong.length > 0)
     console.error(
-      'If that is meant: npm run build && npm run api, and commit what it writes, with a changeset.',
+      'If you want this change: npm run build && npm run api. Commit it with a changeset.',
     )
   else console.log(`${entries.length} reports of public surfaces are up to date.`)
   process.exitCode = wrong.length > 0 ? 1 : 0
@@ -96,13 +95,14 @@ function isUpToDate({ home, types, file }) {
     localBuild: false,
     messageCallback: (message) => (message.handled = true),
   })
-  const [kept, made] = [path.join(reports, file), path.join(temporary, file)]
+  const kept = path.join(reports, file)
+  const made = path.join(temporary, file)
   if (existsSync(kept) && linesOf(kept) === linesOf(made)) return true
   if (isWriting) copyFileSync(made, kept)
   return false
 }
 
-/** In an order of their own: the compiler lists the members of a union as it came across them, which a build of a part changes. */
+/** Sorts the lines, because a partial build changes the order of a union's members. */
 function linesOf(file) {
   return readFileSync(file, 'utf8').split('\n').sort().join('\n')
 }

@@ -1,5 +1,5 @@
-// The arrow points inwards only: this reads every import of every package and names the ones that point elsewhere.
-// What is not allowed here is refused: a new folder in core, or a new package, gets its line in a table below first.
+// Checks that imports point inwards only. Names each import that the tables below do not allow.
+// A new folder in core and a new package need a line in a table.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,7 +23,7 @@ const SUBJECTS = [
 ]
 const upTo = (subject) => SUBJECTS.slice(0, SUBJECTS.indexOf(subject) + 1)
 
-/** What each place in core's src can import, itself aside. */
+/** The other places in core's src that each place can import. */
 const CORE_PLACES = {
   ...Object.fromEntries(SUBJECTS.map((subject) => [subject, upTo(subject)])),
   runtimes: ['domain', 'ports'],
@@ -43,11 +43,11 @@ const CORE_PACKAGES_OF = {
   contract: /^(neverthrow|zod|vitest|fast-check)$/,
 }
 
-/** The packages that also load where there is no Node, and the ones that wire adapters together. */
+/** Packages that also load without Node, and packages that wire adapters together. */
 const WITHOUT_NODE = ['core', 'adapter-http']
 const WIRING = ['server']
 
-/** One sentence for each import that breaks a rule, as `file:line  sentence`. */
+/** Returns `file:line  sentence` for each import that breaks a rule. */
 export function boundaryViolations(root) {
   return sourceFiles(root).flatMap((file) =>
     importsOf(file, readFileSync(path.join(root, file), 'utf8')).flatMap(({ specifier, line }) => {
@@ -75,7 +75,7 @@ function filesIn(root, folder) {
   }
 }
 
-/** `new Date()` reads the clock as an import reads a module; the linter has no rule for it. */
+/** `new Date()` reads the clock, and the linter has no rule for it. */
 const CLOCK = 'new Date()'
 
 function importsOf(file, source) {
@@ -97,7 +97,7 @@ function importsOf(file, source) {
   return found
 }
 
-/** Where a file stands: its package, the folder of the package's src, and whether it is a test. */
+/** Returns the package of a file, its folder below src, and whether the file is a test. */
 function placeOf(file) {
   const [, name, top, ...below] = file.split('/')
   return {
@@ -123,23 +123,24 @@ function relativeProblem(from, target) {
   if (from.isTest) return undefined
   const to = placeOf(target)
   if (!target.startsWith(`packages/${from.name}/src/`))
-    return `a relative import stays in its package's src; this one leads to ${target}`
+    return `a relative import must stay in its package's src, but leads to ${target}`
   if (from.name !== 'core') return undefined
   const allowed = CORE_PLACES[from.folder]
   if (!allowed) return `core's \`${from.folder}\` has no line in scripts/check-boundaries.mjs`
   return to.folder === from.folder || allowed.includes(to.folder)
     ? undefined
-    : `core's \`${from.folder}\` may not import \`${to.folder}\``
+    : `core's \`${from.folder}\` cannot import \`${to.folder}\``
 }
 
 function packageProblem({ name, isTest }, target) {
   if (WIRING.includes(name)) return undefined
-  if (isTest && target.split('/')[0] === name.replace('adapter-', '')) return undefined // a package's tests may use it as its users do
+  // The tests of a package can import it by its name, as its users do.
+  if (isTest && target.split('/')[0] === name.replace('adapter-', '')) return undefined
   if (name === 'core')
     return `core imports no package of this repository, but here ${SCOPE}${target}`
   const [other, entry] = target.split('/')
   if (other !== 'core')
-    return `${name} may import core alone; only ${WIRING.join(', ')}, examples and benchmarks import ${SCOPE}${other}`
+    return `${name} can import only core. ${WIRING.join(', ')}, examples and benchmarks can import ${SCOPE}${other}`
   if (entry === 'node' && WITHOUT_NODE.includes(name) && !isTest)
     return `${name} imports nothing of Node, but here core's \`./node\``
   if ((entry === 'testing' || entry === 'contract') && !isTest)
@@ -149,14 +150,12 @@ function packageProblem({ name, isTest }, target) {
 
 function corePackageProblem({ folder }, specifier) {
   const allowed = CORE_PACKAGES_OF[folder] ?? CORE_PACKAGES
-  return allowed.test(specifier)
-    ? undefined
-    : `core's \`${folder}\` may not import \`${specifier}\``
+  return allowed.test(specifier) ? undefined : `core's \`${folder}\` cannot import \`${specifier}\``
 }
 
 const clockProblem = ({ name, folder, isTest }) =>
   name === 'core' && folder !== 'node' && !isTest
-    ? '`new Date()` reads the clock; `now` comes in as an argument or from the Clock'
+    ? '`new Date()` reads the clock. Take `now` as an argument or from the Clock'
     : undefined
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,4 +1,4 @@
-// Fails on commit subjects over 72 characters. Reads the commits after the one that added this file.
+// Fails on commit subjects over 72 characters, in the commits after the one that added this file.
 import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,11 +1,11 @@
-// What npm writes wrongly or silently into package-lock.json, found here instead of in somebody's `npm ci`.
+// Finds faults that npm writes into package-lock.json without an error.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Newer versions need a newer Node than ours, and no error at install time says so. */
+/** Newer versions need a newer Node than ours, and npm installs them without an error. */
 const HELD_BACK = { 'better-sqlite3': '12.11.1' }
 
-/** One sentence for each fault of a parsed lockfile. */
+/** Returns a sentence for each fault of a parsed lockfile. */
 export function lockfileProblems({ packages }) {
   return [
     ...Object.entries(packages).flatMap(([place, entry]) => [
@@ -16,16 +16,16 @@ export function lockfileProblems({ packages }) {
   ]
 }
 
-/** npm leaves out the platform packages that it could not see, and `npm ci` fails with EUSAGE on the platform that needs one. */
+/** Without an entry for a platform's package, `npm ci` fails on that platform with EUSAGE. */
 const missingPlatforms = (packages, place, { optionalDependencies = {} }) =>
   Object.keys(optionalDependencies)
     .filter((name) => !places(place).some((parent) => packages[`${parent}node_modules/${name}`]))
     .map(
       (name) =>
-        `${place || 'the root'} names the optional dependency ${name}, which has no entry: install it again with a registry that has it`,
+        `${place || 'the root'} has the optional dependency ${name} without an entry. Install it from a registry that has it.`,
     )
 
-/** Where Node looks for what the package at `place` imports: under itself, then under each of its parents, up to the root. */
+/** Returns the folders where Node looks for imports of the package at `place`. */
 function places(place) {
   const folders = place === '' ? [] : place.split('/')
   return folders.map((_, i) => `${folders.slice(0, folders.length - i).join('/')}/`).concat('')
@@ -33,18 +33,16 @@ function places(place) {
 
 const hostOf = (place, { resolved = '' }) =>
   resolved.includes('//')
-    ? [
-        `${place} is tied to a host; \`omit-lockfile-registry-resolved=true\` in .npmrc leaves it out`,
-      ]
+    ? [`${place} names a host. Set \`omit-lockfile-registry-resolved=true\` in .npmrc.`]
     : []
 
 const unpinned = (packages) =>
   Object.entries(HELD_BACK).flatMap(([name, version]) => {
     const found = Object.keys(packages).filter((place) => place.endsWith(`node_modules/${name}`))
-    if (found.length === 0) return [`${name} is not in the lockfile; it is held at ${version}`]
+    if (found.length === 0) return [`${name} is missing and must be held at ${version}`]
     return found
       .filter((place) => packages[place].version !== version)
-      .map((place) => `${place} is ${packages[place].version}; it is held at ${version}`)
+      .map((place) => `${place} is ${packages[place].version} and must be held at ${version}`)
   })
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

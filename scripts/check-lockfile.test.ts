@@ -4,7 +4,7 @@ import { lockfileProblems } from './check-lockfile.mjs'
 const sqlite = { 'node_modules/better-sqlite3': { version: '12.11.1' } }
 
 describe('the lockfile check', () => {
-  it('passes a lockfile that is whole', () => {
+  it('passes a complete lockfile', () => {
     const packages = {
       '': {},
       ...sqlite,
@@ -26,7 +26,7 @@ describe('the lockfile check', () => {
     expect(lockfileProblems({ packages })).toEqual([expect.stringContaining('linter-mac')])
   })
 
-  it('does not take the entry of another package’s own copy for it', () => {
+  it('ignores the copy below another package', () => {
     const packages = {
       ...sqlite,
       'node_modules/linter': { version: '1.0.0', optionalDependencies: { 'linter-mac': '1.0.0' } },
@@ -43,12 +43,12 @@ describe('the lockfile check', () => {
     expect(lockfileProblems({ packages })).toEqual([expect.stringContaining('node_modules/zod')])
   })
 
-  it('finds a held-back package at another version, wherever it is', () => {
+  it('finds a held-back package at another version in any folder', () => {
     const packages = { ...sqlite, 'packages/x/node_modules/better-sqlite3': { version: '13.0.0' } }
     expect(lockfileProblems({ packages })).toEqual([expect.stringContaining('held at 12.11.1')])
   })
 
-  it('finds a held-back package missing', () => {
+  it('finds a missing held-back package', () => {
     expect(lockfileProblems({ packages: {} })).toHaveLength(1)
   })
 })

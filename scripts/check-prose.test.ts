@@ -40,7 +40,7 @@ describe('the prose check', () => {
       'sql(`select 1 -- Somebody is first\nfrom rows where id = $1`)',
       '1 comments: somebody',
     ],
-    ['a.test.ts', 'it.each([1])("keeps a row of its own", () => {})', '1 titles: of its own'],
+    ['a.test.ts', 'it.each([1])("keeps a row of its own", () => {})', '1 titles: its own'],
     ['a.test.ts', 'describe(`a key that may send`, () => {})', '1 titles: may'],
     ['a.md', '# Page\n\nA text.\n\n- The row is to be deleted.', '5 docs: is to'],
     ['a.md', '| a | b |\n|---|---|\n| 1 | Open: who asks |', '3 docs: bare who'],

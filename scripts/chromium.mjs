@@ -7,22 +7,21 @@ const WELL_KNOWN = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Where this machine's Chromium is: `CHROMIUM_PATH`, or a well-known place. */
+/** Finds Chromium at `CHROMIUM_PATH` or in a well-known place. */
 export const chromiumPath = () =>
   [process.env.CHROMIUM_PATH ?? '', ...WELL_KNOWN].find((place) => existsSync(place))
 
-/** For `chromium.launch`: it asks nobody for anything but the pages. */
+/** Options for `chromium.launch`. The browser requests only the pages. */
 export const chromiumOptions = () => ({
   executablePath: chromiumPath() ?? '',
   args: [
-    ...[
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-    ],
-    ...['--disable-component-update', '--disable-sync'],
+    '--headless',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
   ],
 })

@@ -1,6 +1,6 @@
-// Does what the Dockerfile says, without Docker: its steps run in folders of their own, on this machine instead of on its images. What is
-// left out: the images themselves, the user, and steps on paths outside the working directory. `npm ci`, which CI begins with anyway, is
-// replaced by a copy of what it installed.
+// Runs the steps of the Dockerfile in temporary folders on this machine, without Docker.
+// Does not check the images, the user, and steps on paths outside the working directory.
+// Copies the installed dependencies instead of running `npm ci`.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -25,7 +25,7 @@ try {
   mkdirSync(data)
   await serve()
   console.log(
-    'The steps of the Dockerfile build a server that starts, is found healthy, and drains on SIGTERM.',
+    'The steps of the Dockerfile build a server that starts, becomes healthy, and drains on SIGTERM.',
   )
 } finally {
   rmSync(folder, { recursive: true })
@@ -45,7 +45,7 @@ function stepsOf(stage, wanted) {
   return stage.filter(({ instruction }) => instruction === wanted).map(({ rest }) => rest)
 }
 
-/** The files of git that .dockerignore lets through, as `COPY . .` would. */
+/** Copies the files of git that .dockerignore allows, as `COPY . .` does. */
 function copyContext(to) {
   const { stdout } = spawnSync(
     'git',
@@ -56,19 +56,19 @@ function copyContext(to) {
     .split('\n')
     .filter(Boolean)
     .map(ruleOf)
-  const files = stdout.split('\0').filter((file) => file !== '' && isLetThrough(file, rules))
+  const files = stdout.split('\0').filter((file) => file !== '' && isAllowed(file, rules))
   for (const file of files) cpSync(path.join(root, file), path.join(to, file))
 }
 
-/** The last rule that fits a file or a folder above it decides. */
-function isLetThrough(file, rules) {
-  return rules.findLast(({ pattern }) => pattern.test(file))?.isLetIn ?? true
+/** The last rule that matches a file or a folder above it decides. */
+function isAllowed(file, rules) {
+  return rules.findLast(({ pattern }) => pattern.test(file))?.isException ?? true
 }
 
 function ruleOf(line) {
   const glob = line.replace(/^!/, '').replaceAll('.', '\\.')
   const pattern = glob.replaceAll('**/', '\0').replaceAll('*', '[^/]*').replaceAll('\0', '(?:.*/)?')
-  return { isLetIn: line.startsWith('!'), pattern: new RegExp(`^${pattern}(?:/|$)`) }
+  return { isException: line.startsWith('!'), pattern: new RegExp(`^${pattern}(?:/|$)`) }
 }
 
 function copyModules(to) {
@@ -94,7 +94,7 @@ function run(command) {
     cwd: app,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  if (status !== 0) throw new Error(`it ended with ${status}`)
+  if (status !== 0) throw new Error(`the step ended with exit code ${status}`)
 }
 
 async function serve() {
@@ -120,7 +120,7 @@ async function serve() {
   try {
     for (const end = Date.now() + START_LIMIT_MS; !isHealthy();) {
       if (server.exitCode !== null || Date.now() > end)
-        throw new Error('the server is not found healthy')
+        throw new Error('the server did not become healthy')
     }
   } finally {
     server.kill('SIGTERM')
@@ -129,7 +129,7 @@ async function serve() {
   if (code !== 0) throw new Error(`the server ended with ${code} on SIGTERM`)
 }
 
-/** The image's own, with its volume in the folder of this run. */
+/** Returns the image's settings, with its volume in the temporary folder. */
 function settings() {
   const pairs = stepsOf(final, 'ENV').flatMap((rest) => rest.split(' '))
   return Object.fromEntries(

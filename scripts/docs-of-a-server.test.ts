@@ -2,8 +2,6 @@ import { readFileSync } from 'node:fs'
 import { createServer, type RunningServer } from '@org/agent-messaging-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-// What the pages list of routes, errors and metrics, beside what a server says that it has.
-
 type Operation = {
   readonly security?: readonly Record<string, readonly string[]>[]
   readonly responses: Record<string, unknown>
@@ -17,7 +15,7 @@ type OpenApi = {
 const METHODS = ['get', 'post', 'patch', 'delete']
 const read = (file: string): string =>
   readFileSync(new URL(`../docs/${file}`, import.meta.url), 'utf8')
-/** The rows of the table that begins with this line, as cells. */
+/** Returns the cells of each row of the table with this head. */
 const table = (page: string, head: string): string[][] =>
   (page.split(`${head}\n`)[1]?.split('\n\n')[0] ?? '')
     .split('\n')
@@ -83,13 +81,16 @@ describe('a server has', () => {
   })
 })
 
-/** One without methods of its own stands beside the one before: `POST /a/b`, `/c` are `POST /a/b` and `POST /a/c`. */
+/** Expands a route without a method next to the one before: `POST /a/b`, `/c` has `POST /a/c`. */
 function routesIn(codes: readonly string[]): string[] {
-  let [methods, folder] = ['', '']
+  let methods = ''
+  let folder = ''
   return codes.flatMap((code) => {
     const [, ownMethods, path = ''] = /^(?:([A-Z, ]+) )?(\/\S+)$/.exec(code) ?? []
-    if (ownMethods !== undefined)
-      [methods, folder] = [ownMethods, path.slice(0, path.lastIndexOf('/'))]
+    if (ownMethods !== undefined) {
+      methods = ownMethods
+      folder = path.slice(0, path.lastIndexOf('/'))
+    }
     return methods
       .split(', ')
       .map((method) => asInOpenApi(`${method} ${ownMethods === undefined ? folder + path : path}`))
@@ -102,7 +103,7 @@ const asInOpenApi = (route: string): string =>
 const permissionOf = (operation: Operation | undefined): string =>
   operation?.security?.flatMap(({ apiKey = [] }) => apiKey)[0] ?? '-'
 
-/** A response that is an error of one kind is referred to by its name, and has an example of that name. */
+/** Returns the errors of an operation. A response refers to an example with the error's name. */
 const errorsOf = ({ responses = {} }: Partial<Operation>): string[] =>
   Object.entries(responses).flatMap(([status, response]) =>
     [...JSON.stringify(response).matchAll(/#\/components\/(?:responses|examples)\/(\w+)/g)].flatMap(

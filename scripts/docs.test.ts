@@ -9,12 +9,12 @@ const read = (file: string): string => readFileSync(new URL(`../${file}`, import
 const block = (file: string, language: string): string =>
   new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(read(file))?.[1] ?? ''
 
-it('the README shows the embedding example as it is run', () => {
+it('the README shows the embedding example that CI runs', () => {
   const shown = block('README.md', 'ts')
   expect(read('examples/embed-in-host/main.ts')).toBe(shown)
 })
 
-it('the docs show the agent in Python as it is run', () => {
+it('the docs show the agent in Python that the example runs', () => {
   expect(read('examples/process-agent-python/agent.py')).toBe(block('docs/runtimes.md', 'python'))
 })
 
@@ -24,7 +24,7 @@ it('the examples for embedding and for a unit test have at most 40 lines', () =>
   }
 })
 
-it('the docs show programs as they are run', () => {
+it('the docs show the programs that CI runs', () => {
   const pages = readdirSync(new URL('../docs', import.meta.url)).filter((file) =>
     file.endsWith('.md'),
   )
@@ -35,10 +35,10 @@ it('the docs show programs as they are run', () => {
   for (const [, file = '', text] of shown) expect(text, file).toBe(read(file))
 })
 
-it('the unit of systemd is one, and lets a server drain', needs('systemd'), () => {
+it('the unit of systemd is valid and gives a server time to drain', needs('systemd'), () => {
   const unit = 'docs/agent-messaging.service'
-  // A mistyped setting is told on stderr alone.
-  const told = spawnSync(
+  // systemd-analyze reports a mistyped setting only on stderr.
+  const { stderr } = spawnSync(
     'systemd-analyze',
     ['verify', '--man=no', fileURLToPath(new URL(`../${unit}`, import.meta.url))],
     {
@@ -46,7 +46,7 @@ it('the unit of systemd is one, and lets a server drain', needs('systemd'), () =
     },
   )
   expect(
-    told.stderr
+    stderr
       .split('\n')
       .filter(
         (line) => line.includes('agent-messaging.service') && !line.includes('is not executable'),
@@ -57,7 +57,7 @@ it('the unit of systemd is one, and lets a server drain', needs('systemd'), () =
   expect(Number(stopSeconds) * 1_000 - Number(graceMs)).toBeGreaterThanOrEqual(10_000)
 })
 
-it('the docs say what to install while nothing is published, and it is there', () => {
+it('the docs name the packages to install before publication, and the packages exist', () => {
   const packages = readdirSync(new URL('../packages', import.meta.url))
   const pages = [
     'README.md',
@@ -77,7 +77,7 @@ it('the docs say what to install while nothing is published, and it is there', (
   }
 })
 
-it('the docs point to pages, headings and files that are there', () => {
+it('the docs link to pages, headings and files that exist', () => {
   const docs = readdirSync(new URL('../docs', import.meta.url)).filter((file) =>
     file.endsWith('.md'),
   )
@@ -90,7 +90,7 @@ it('the docs point to pages, headings and files that are there', () => {
   expect(
     pages.flatMap((page) =>
       linksOf(page)
-        .filter(({ target }) => !leadsSomewhere(target))
+        .filter(({ target }) => !exists(target))
         .map(({ link }) => `${page}: ${link}`),
     ),
   ).toEqual([])
@@ -106,8 +106,8 @@ function linksOf(page: string): { link: string; target: string }[] {
   }))
 }
 
-/** Headings as GitHub names them. */
-function leadsSomewhere(target: string): boolean {
+/** Returns true if the file exists and has the heading, by GitHub's name for headings. */
+function exists(target: string): boolean {
   const [file = '', heading] = target.split('#')
   if (!existsSync(new URL(`../${file}`, import.meta.url))) return false
   const names =
@@ -123,7 +123,7 @@ const slug = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
-it('the documented settings are those of the server', () => {
+it('the docs list the settings of the server', () => {
   const cli = fileURLToPath(new URL('../packages/server/dist/cli.js', import.meta.url))
   const printed = (form: string): string =>
     execFileSync(process.execPath, [cli, 'config', form], { encoding: 'utf8' })
@@ -131,7 +131,7 @@ it('the documented settings are those of the server', () => {
   expect(read('docs/configuration.md')).toContain(printed('--markdown').trim())
 })
 
-it('the tests that the webhook promises rest on are there', () => {
+it('the tests that docs/webhooks.md names exist', () => {
   const named = [...read('docs/webhooks.md').matchAll(/`((?:packages|scripts)\/[^`]+)`/g)].map(
     ([, file]) => file ?? '',
   )
@@ -139,7 +139,7 @@ it('the tests that the webhook promises rest on are there', () => {
   expect(named.filter((file) => !existsSync(new URL(`../${file}`, import.meta.url)))).toEqual([])
 })
 
-it('the pages name files, functions and types that are there', () => {
+it('ARCHITECTURE.md names files, functions and types that exist', () => {
   const sources = ['packages', 'scripts', 'faults', 'benchmarks', 'examples'].flatMap(filesBelow)
   const text = sources.map((file) => (/\.(?:[jt]sx?|mjs)$/.test(file) ? read(file) : '')).join('\n')
   const named = [...read('ARCHITECTURE.md').matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)

@@ -1,5 +1,5 @@
-// Runs every example. Each has an npm script `check`, which runs it and asserts what it prints, or a test of its own, which `npm test` runs.
-// One whose `needs` names a program that this machine has not is left out, which with CI_STRICT=1 is a failure.
+// Runs the npm script `check` of each example. `npm test` runs the examples that have a test.
+// Skips an example whose `needs` names a missing program. With CI_STRICT=1, that is a failure.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -26,7 +26,7 @@ function isChecked(folder) {
     (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).status !== 0,
   )
   if (missing.length > 0) {
-    console.log(`${name}: left out for want of ${missing.join(' and ')}`)
+    console.log(`${name}: skipped, needs ${missing.join(' and ')}`)
     return process.env.CI_STRICT !== '1'
   }
   const startedAt = performance.now()

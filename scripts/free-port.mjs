@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A port of 127.0.0.1 that nobody listens on at this moment.
+ * Returns a port of 127.0.0.1 without a listener.
  * @returns {Promise<number>}
  */
 export async function freePort() {

@@ -29,40 +29,40 @@ function runSuite(source: string, { strict = false, args = [] as readonly string
   return { lines: run.stdout.trimEnd().split('\n'), code: run.status }
 }
 
-describe('the reporter of what was left out', () => {
-  it('says nothing but the totals when nothing was', () => {
+describe('the reporter of skipped tests', () => {
+  it('prints only the totals after a run without skipped tests', () => {
     expect(runSuite(`it('a', () => {})`, { strict: true })).toEqual({
       lines: ['1 passed, 0 failed'],
       code: 0,
     })
   })
 
-  it('names what was missing, and passes', () => {
+  it('names the missing programs, and passes the run', () => {
     const suite = `it('a', () => {}); describe('b', ${missing('a browser')}, () => { it('c', () => {}); it('d', () => {}) }); it('e', ${missing('strace')}, () => {})`
     expect(runSuite(suite)).toEqual({
       lines: [
-        expect.stringContaining('Left out'),
-        '  2 tests for want of a browser',
-        '  1 test for want of strace',
+        expect.stringContaining('Skipped'),
+        '  2 tests without a browser',
+        '  1 test without strace',
         '1 passed, 0 failed, 3 skipped',
       ],
       code: 0,
     })
   })
 
-  it('fails the run for it under CI_STRICT=1', () => {
+  it('fails the run under CI_STRICT=1', () => {
     expect(
       runSuite(`it('a', () => {}); it('b', ${missing('strace')}, () => {})`, { strict: true }).code,
     ).toBe(1)
   })
 
-  it('names a test that was left out without a reason', () => {
+  it('names a test that was skipped without a reason', () => {
     expect(runSuite(`it('a', () => {}); it('b', { skip: true }, () => {})`).lines).toContain(
       '  1 test without a reason: b',
     )
   })
 
-  it('does not miss what the caller’s own filter left out', () => {
+  it('ignores tests that the caller’s filter excludes', () => {
     const { lines, code } = runSuite(`it('a', () => {}); it('b', () => {})`, {
       strict: true,
       args: ['-t', 'a'],
@@ -75,7 +75,7 @@ describe('the reporter of what was left out', () => {
     expect({ last: lines.at(-1), code }).toEqual({ last: '0 passed, 1 failed', code: 1 })
   })
 
-  it('counts a hook that throws as a failure, and does not miss the tests that it kept from running', () => {
+  it('counts a hook that throws as a failure, and ignores the tests below the hook', () => {
     const suite = `describe('a', () => { beforeAll(() => { throw new Error('no') }); describe('b', () => it('c', () => {})) })`
     const { lines, code } = runSuite(suite)
     expect({ last: lines.at(-1), code }).toEqual({ last: '0 passed, 1 failed', code: 1 })

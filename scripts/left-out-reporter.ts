@@ -8,8 +8,8 @@ import type {
 } from 'vitest/node'
 
 /**
- * Prints, after everything else, what the run left out and why, then one plain line: `N passed, N failed[, N skipped]`.
- * With CI_STRICT=1 a run that left anything out has failed.
+ * Prints the skipped tests with their reasons at the end of a run. The last line is
+ * `N passed, N failed[, N skipped]`. With CI_STRICT=1, a run that skipped a test has failed.
  */
 export default class LeftOutReporter implements Reporter {
   #lines: readonly string[] = []
@@ -27,11 +27,11 @@ export default class LeftOutReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()])
     const inState = (state: string) => tests.filter((test) => test.result().state === state)
-    // A file that does not load, a hook that throws, and an error that no test caught, are failures too.
+    // A file that does not load, a hook that throws and an uncaught error are failures too.
     const groups = modules.flatMap((module) => [module, ...module.children.allSuites()])
     const failed =
       inState('failed').length + groups.filter(hasErrors).length + unhandledErrors.length
-    // Neither a test below such a failure nor one that the caller's own `-t` left out is missed.
+    // Ignores tests below such a failure, and tests that the caller's `-t` filtered out.
     const skipped = inState('skipped').filter((test) => !isBelowErrors(test))
     const leftOut = this.#isFiltered ? skipped.filter(isMissingSomething) : skipped
     this.#isComplete = leftOut.length === 0
@@ -56,12 +56,12 @@ function leftOutLines(leftOut: readonly TestCase[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const test of leftOut) {
     const reason = isMissingSomething(test)
-      ? `for want of ${missingOf(test).join(' and ')}`
+      ? `without ${missingOf(test).join(' and ')}`
       : `without a reason: ${test.fullName}`
     counts.set(reason, (counts.get(reason) ?? 0) + 1)
   }
   const reasons = [...counts].map(
     ([reason, count]) => `  ${count} ${count === 1 ? 'test' : 'tests'} ${reason}`,
   )
-  return ['Left out (`.ci/run` installs what they need and runs them):', ...reasons]
+  return ['Skipped (`.ci/run` installs the missing programs):', ...reasons]
 }

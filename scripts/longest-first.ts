@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that take half a minute or more, mostly because they start processes: without a record of earlier runs, as in a fresh clone, files come by
- * their size, and one of these at the end would leave the other processors idle.
+ * Files that take half a minute or more. They start first, because a long file at the end leaves
+ * the other processors idle. Vitest sorts the rest by size if there is no record of earlier runs.
  */
 const LONG = [
   'faults/short',

@@ -1,5 +1,5 @@
-// What a user of the packages gets: each is packed, its manifest and its types are checked, and a blank project, by Node's rules and by a
-// bundler's, imports every entry and compiles what the READMEs show.
+// Packs each package and checks its manifest and its types. Then a blank project imports every
+// entry and compiles the examples of the READMEs, by Node's rules and by a bundler's.
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -32,7 +32,7 @@ function requirePaperwork(home, { name, engines, license, sideEffects }) {
   if (missing.length > 0) throw new Error(`${name} lacks ${missing.join(', ')}`)
 }
 
-/** Shows what a program printed only when it failed. */
+/** Runs a program. Throws with its output if it fails. */
 function run(command, args, cwd = root) {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,
@@ -77,7 +77,10 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** As npm would install it, but with links to what it declares, and to nothing else: an install would compile the database driver again. */
+/**
+ * Installs a package with links to the dependencies that it declares. Replaces `npm install`, which
+ * would compile the database driver again.
+ */
 function unpack(tarball, home, { name, dependencies, peerDependencies }) {
   const target = path.join(consumer, 'node_modules', name)
   mkdirSync(target, { recursive: true })
@@ -139,7 +142,7 @@ function importEverything() {
   console.log(`A blank project type-checks and loads ${entries.join(', ')}.`)
 }
 
-/** What a package's README shows. */
+/** Returns the example of a package's README. */
 function codeOf(home, { name }) {
   const [, code] =
     /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(home, 'README.md'), 'utf8')) ?? []

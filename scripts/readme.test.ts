@@ -7,8 +7,6 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from './free-port.mjs'
 
-// The commands of the README and of the quick start, run in a shell as they stand there, but for the ports and for waiting where a person would.
-
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
 const TSC = path.join(ROOT, 'node_modules/typescript/bin/tsc')
@@ -18,7 +16,8 @@ const STRICT =
   )
 const folder = mkdtempSync(path.join(tmpdir(), 'readme-'))
 const started: ChildProcess[] = []
-let [port, receiverPort] = [0, 0]
+let port = 0
+let receiverPort = 0
 let key = ''
 
 type Block = { readonly language: string; readonly text: string }
@@ -29,11 +28,12 @@ const blocksOf = (file: string): Block[] =>
   }))
 
 beforeAll(async () => {
-  ;[port, receiverPort] = [await freePort(), await freePort()]
+  port = await freePort()
+  receiverPort = await freePort()
   const agents = blocksOf('README.md').find(({ text }) => text.includes('greeter:'))?.text ?? ''
   writeFileSync(path.join(folder, 'my-agents.mjs'), agents)
   const cli = path.join(ROOT, 'packages/server/dist/cli.js')
-  // What was not taken at once comes when it is asked for, and not by itself.
+  // A delivery that failed is sent again only when the test asks for a redelivery.
   const env = { ...process.env, PORT: `${port}`, SERVICE_WEBHOOK_RETRY_SCHEDULE: '1h' }
   const said = start(process.execPath, [cli, 'dev', '--agents', 'my-agents.mjs'], {
     cwd: folder,
@@ -50,7 +50,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Gives what it has printed so far. */
+/** Starts a program. Returns a function that returns the output until now. */
 function start(
   command: string,
   args: readonly string[],
@@ -69,7 +69,7 @@ async function until(isTrue: () => boolean): Promise<void> {
     !isTrue();
     await new Promise((resolve) => setTimeout(resolve, 50))
   )
-    if (Date.now() > end) throw new Error('it did not come true')
+    if (Date.now() > end) throw new Error('the condition did not become true in 30 s')
 }
 
 const here = (text: string): string =>
@@ -77,7 +77,7 @@ const here = (text: string): string =>
     .replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)
     .replaceAll('127.0.0.1:4000', `127.0.0.1:${receiverPort}`)
 
-/** With `pipefail` and `curl --fail`: a command that fails is not passed over. */
+/** Runs commands of a page with the ports of this test. Rejects if one command fails. */
 async function shell(text: string, env: Record<string, string> = {}): Promise<string> {
   const script = `set -euo pipefail\n${here(text).replaceAll(/\bcurl /g, 'curl --silent --show-error --fail-with-body ')}`
   const options = { cwd: ROOT, env: { ...process.env, KEY: key, ...env } }
@@ -96,7 +96,7 @@ describe('the README', () => {
     language === 'sh' && text.includes('curl') ? [{ text, shown: blocks[at + 1] }] : [],
   )
 
-  it('names the two commands that there are', () => {
+  it('names the two commands that package.json has', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     expect(blocks[0]?.text.match(/^npm \w+/gm)?.map((command) => command.slice(4))).toEqual([
       'start',
@@ -105,7 +105,7 @@ describe('the README', () => {
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['start', 'test']))
   })
 
-  it('has commands that do what it shows, one after the other', { timeout: 60_000 }, async () => {
+  it('shows commands that print the answers below them', { timeout: 60_000 }, async () => {
     expect(commands.length).toBeGreaterThanOrEqual(4)
     for (const { text, shown } of commands) {
       const answer = JSON.parse(await shell(text)) as object
@@ -114,7 +114,7 @@ describe('the README', () => {
     }
   })
 
-  it('has a client that gets an answer', async () => {
+  it('shows a client that gets an answer', async () => {
     const { text } = blocks.find((block) => block.text.includes('createClient(')) ?? { text: '' }
     const options = {
       cwd: path.join(ROOT, 'examples/receive-webhooks'),
@@ -128,9 +128,9 @@ describe('the README', () => {
     expect(stdout.trim()).toBe('responded Hello')
   })
 
-  it('has a client that compiles in a strict program', () => {
+  it('shows a client that compiles in a strict program', () => {
     const { text } = blocks.find((block) => block.text.includes('createClient(')) ?? { text: '' }
-    // Beside what the example's own build writes: there its imports are found.
+    // The imports of the program resolve in the build folder of this example.
     const program = path.join(ROOT, 'examples/receive-webhooks/build/readme.mts')
     mkdirSync(path.dirname(program), { recursive: true })
     writeFileSync(program, text)
@@ -171,7 +171,7 @@ describe('the quick start', () => {
     started.pop()?.kill('SIGKILL')
   })
 
-  it('redelivers without a wait after the receiver was down', { timeout: 60_000 }, async () => {
+  it('redelivers without delay after the receiver was down', { timeout: 60_000 }, async () => {
     const [list = '', redeliver = ''] = again
       .trim()
       .split('\n')
@@ -190,7 +190,7 @@ describe('the quick start', () => {
 /** The files of the server are in a folder of the test. */
 const inFolder = (text: string): string => text.replaceAll('data/', `${folder}/data/`)
 
-/** As somebody would type it where the server was started. */
+/** Runs a command of the CLI in the folder where the server was started. */
 async function command(words: string): Promise<string> {
   const cli = path.join(ROOT, 'packages/server/dist/cli.js')
   return (

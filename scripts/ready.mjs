@@ -1,5 +1,5 @@
-// Brings a fresh clone to where it can run: the right Node, the dependencies, the build. It says nothing when all is there.
-// It runs before anything is installed, and on Nodes that are too old, so it imports nothing but Node's own.
+// Prepares a fresh clone: checks Node's version, installs the dependencies and builds.
+// Runs before the installation and on old versions of Node, so this file imports only Node modules.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,13 +9,13 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Ends the process, with a sentence, when something cannot be had. */
+/** Prepares the clone. Ends the process with a message if a step fails. */
 export async function makeReady() {
   const problem = nodeProblem(process.versions.node)
   if (problem) stop(problem)
   if (!isInstalled(root))
     await install(
-      'Installing dependencies (about a minute; the database driver may have to be compiled)…',
+      'Installing dependencies (about a minute, longer if the database driver must be compiled)…',
       ['ci', '--include=dev'],
     )
   if (!hasWorkingDriver(root))
@@ -23,14 +23,16 @@ export async function makeReady() {
   await build()
 }
 
-/** `version` as in process.versions.node. */
 export function nodeProblem(version) {
   const [major, minor] = version.split('.').map(Number)
   if (major > 20 || (major === 20 && minor >= 19)) return undefined
-  return `This needs Node 20.19 or newer, and this is Node ${version}. Install a newer one, for example from https://nodejs.org.`
+  return `Node 20.19 or newer is required, and this is Node ${version}. Install a newer version, for example from https://nodejs.org.`
 }
 
-/** Whether npm's own record of its last install (it writes it last) has all that the lockfile asks for. */
+/**
+ * Returns true if the last installation has all packages of the lockfile. npm writes its record
+ * `node_modules/.package-lock.json` at the end of an installation.
+ */
 export function isInstalled(folder) {
   const installed = packagesOf(path.join(folder, 'node_modules/.package-lock.json'))
   if (!installed) return false
@@ -50,7 +52,7 @@ function packagesOf(lockfile) {
   }
 }
 
-/** False after a change of Node or of the machine: the driver is compiled for the one that installed it. */
+/** Returns false if the driver was compiled for another version of Node or another machine. */
 function hasWorkingDriver(folder) {
   try {
     const Database = createRequire(path.join(folder, 'package.json'))('better-sqlite3')
@@ -63,7 +65,7 @@ function hasWorkingDriver(folder) {
 
 async function install(title, args) {
   console.log(title)
-  // Run by npm, this is the npm that was called; npm's own settings may leave out what the build and the driver need.
+  // Uses the npm that runs this script. The two flags overrule settings of the user.
   const npm = process.env.npm_execpath?.endsWith('npm-cli.js')
     ? [process.execPath, process.env.npm_execpath]
     : ['npm']
@@ -71,10 +73,10 @@ async function install(title, args) {
     [...npm, ...args, '--ignore-scripts=false', '--loglevel=error'],
     ['ignore', 'ignore', 'inherit'],
   )
-  if (code !== 0) stop('The installation failed; what npm says is above.')
+  if (code !== 0) stop('The installation failed. See the output of npm above.')
 }
 
-/** `tsc -b` takes 0.2 s when nothing has changed. It goes by its own notes and would not see that an output was deleted. */
+/** Builds all packages. Forces a full build if an output is missing: `tsc -b` does not notice. */
 async function build() {
   const packages = readdirSync(path.join(root, 'packages')).map((name) =>
     path.join(root, 'packages', name),
@@ -90,10 +92,10 @@ async function build() {
     path.join(root, 'faults'),
     ...(isBuilt ? [] : ['--force']),
   ])
-  if (code !== 0) stop('The build failed; what it says is above.')
+  if (code !== 0) stop('The build failed. See the output of tsc above.')
 }
 
-/** Runs a program in the root, hands it the signals that this process gets, and gives its exit code. */
+/** Runs a program in the root, forwards signals to it, and returns its exit code. */
 export async function run([command, ...args], stdio = 'inherit') {
   const child = spawn(command, args, { cwd: root, stdio })
   const forward = (signal) => child.kill(signal)
@@ -102,7 +104,7 @@ export async function run([command, ...args], stdio = 'inherit') {
     stop(`${command} could not be started: ${error.message}`),
   )
   for (const name of SIGNALS) process.off(name, forward)
-  if (signal) process.kill(process.pid, signal) // ended by a signal, as the child was
+  if (signal) process.kill(process.pid, signal)
   return code
 }
 

@@ -7,19 +7,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isInstalled, nodeProblem, run } from './ready.mjs'
 
 describe('the check of Node’s version', () => {
-  it.each(['20.19.0', '20.20.2', '22.0.0', '24.1.0'])('takes %s', (version) => {
+  it.each(['20.19.0', '20.20.2', '22.0.0', '24.1.0'])('accepts %s', (version) => {
     expect(nodeProblem(version)).toBeUndefined()
   })
 
   it.each(['20.18.3', '18.20.0', '16.0.0'])(
-    'refuses %s in a sentence that names both versions',
+    'refuses %s with a message that names both versions',
     (version) => {
       expect(nodeProblem(version)).toMatch(new RegExp(`20\\.19 .*${version}`))
     },
   )
 })
 
-describe('the check of what is installed', () => {
+describe('the check of the installation', () => {
   const asked = {
     '': {},
     'packages/core': { version: '0.1.0' },
@@ -38,24 +38,24 @@ describe('the check of what is installed', () => {
   const write = (file: string, packages: object) =>
     writeFileSync(path.join(folder, file), JSON.stringify({ packages }))
 
-  it('asks for an install in a fresh clone', () => {
+  it('requests an installation in a fresh clone', () => {
     write('package-lock.json', asked)
     expect(isInstalled(folder)).toBe(false)
   })
 
-  it('asks for an install after one that broke off in the middle of its record', () => {
+  it('requests an installation after an interrupted one', () => {
     write('package-lock.json', asked)
     writeFileSync(path.join(folder, 'node_modules/.package-lock.json'), '{"packages": {')
     expect(isInstalled(folder)).toBe(false)
   })
 
-  it('is content with what npm installed by this lockfile', () => {
+  it('accepts an installation of this lockfile', () => {
     write('package-lock.json', asked)
     write('node_modules/.package-lock.json', asked)
     expect(isInstalled(folder)).toBe(true)
   })
 
-  it('is content without the packages of other platforms', () => {
+  it('accepts an installation without the packages of other platforms', () => {
     write('package-lock.json', {
       ...asked,
       'node_modules/linter-mac': { version: '1.0.0', optional: true },
@@ -66,21 +66,21 @@ describe('the check of what is installed', () => {
 
   it.each([
     ['another version', { 'node_modules/zod': { version: '4.0.1' } }],
-    ['a package more', { 'node_modules/hono': { version: '4.0.0' } }],
-    ['a workspace more', { 'node_modules/http': { link: true } }],
-  ])('asks for an install when the lockfile now has %s', (_, change) => {
+    ['a new package', { 'node_modules/hono': { version: '4.0.0' } }],
+    ['a new workspace', { 'node_modules/http': { link: true } }],
+  ])('requests an installation when the lockfile has %s', (_, change) => {
     write('package-lock.json', { ...asked, ...change })
     write('node_modules/.package-lock.json', asked)
     expect(isInstalled(folder)).toBe(false)
   })
 })
 
-describe('a step', () => {
-  it('gives the exit code of its program', async () => {
+describe('run', () => {
+  it('returns the exit code of its program', async () => {
     expect(await run([process.execPath, '-e', 'process.exit(7)'])).toBe(7)
   })
 
-  it('hands its program the signals that it gets, and ends when and as the program does', async () => {
+  it('forwards signals to its program, and ends with the program’s exit code', async () => {
     const program = `process.on('SIGTERM', () => process.exit(3)); console.log('up'); setInterval(() => {}, 1000)`
     const module = new URL('ready.mjs', import.meta.url).href
     const script = `import { run } from '${module}'; process.exitCode = await run([process.execPath, '-e', ${JSON.stringify(program)}])`

@@ -1,5 +1,6 @@
-// Pictures of every screen of the console, in light and dark, wide and narrow: `node scripts/screenshots.mjs [folder]` after a build.
-// With --readme it makes those that the README shows, in docs/images.
+// Takes a picture of each screen of the console, light and dark, wide and narrow. Needs a build.
+//   node scripts/screenshots.mjs [folder]
+// With --readme, takes the pictures of the README, in docs/images.
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { createConsole } from '@org/agent-messaging-console'

@@ -38,7 +38,7 @@ const program = (language: string): string =>
 const isUtf8 = ({ body }: Vector): boolean => body.length !== Buffer.byteLength(body)
 const lowerCase = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-/** The last character of each signature is another one, but one that is possible there. */
+/** Changes the last character of each signature to another valid one. */
 const forged = ({ headers }: Vector): Record<string, string> => ({
   ...lowerCase(headers),
   'x-service-signature':

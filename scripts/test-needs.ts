@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chromiumPath } from './chromium.mjs'
 
-/** What a test may need beyond Node: in words, and whether this machine has it. */
+/** Programs and rights that tests need beyond Node. */
 const NEEDS = {
   chromium: {
     words: 'Chromium (in a well-known place, or CHROMIUM_PATH)',
@@ -26,14 +26,15 @@ type Need = keyof typeof NEEDS
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** What this test was left out for want of, in words. */
+    /** The needs that this machine does not meet. */
     missing?: readonly string[]
   }
 }
 
 /**
- * Options for `it` or `describe`: runs where all needs are met, is left out where not, and is then named at the end of the run.
- * `it('fsyncs each commit', needs('strace'), () => …)`. `.ci/run` installs every need and fails when a test is left out.
+ * Options for `it` or `describe`: `it('fsyncs each commit', needs('strace'), () => …)`. Skips the
+ * test if the machine does not meet a need, and names the test at the end of the run. `.ci/run`
+ * installs every need and fails when a test is skipped.
  */
 export function needs(...all: readonly Need[]): {
   readonly skip: boolean

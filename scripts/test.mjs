@@ -1,9 +1,9 @@
-// `npm test`: from a fresh clone to the whole suite; arguments after `--` go to vitest (`npm test -- packages/core`).
-// scripts/left-out-reporter.ts prints what was left out, and the totals, last.
+// `npm test`: prepares a fresh clone and runs all tests. Arguments after `--` go to vitest:
+// `npm test -- packages/core`. See scripts/left-out-reporter.ts for the last lines.
 import path from 'node:path'
 import { makeReady, root, run } from './ready.mjs'
 
-await makeReady() // built too: some tests start the server as its own process
+await makeReady() // Some tests start the built server.
 process.exitCode = await run([
   process.execPath,
   path.join(root, 'node_modules/vitest/vitest.mjs'),

@@ -36,7 +36,7 @@ export const PATTERNS = {
     'something',
     'somewhere',
   ),
-  'of its own': words('of (?:its|their|his|her|our|your) own', 'by (?:itself|themselves)'),
+  'its own': words('of (?:its|their|his|her|our|your) own', 'by (?:itself|themselves)'),
   anew: words('anew', 'of late', 'meanwhile', 'thereby', 'but for', 'whence', 'hence', 'lest'),
   'so many': words('so long', 'so many'),
   'is to': pattern(

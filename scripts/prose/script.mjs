@@ -5,7 +5,7 @@ import { blank, fill, unquote } from './text.mjs'
 /** Attributes of an element whose values people read or hear. */
 const READ_ATTRIBUTES = /^(title|alt|label|placeholder|aria-label|summary|content)$/
 
-/** Returns the comments of a program and its strings, each with its offset and whether it is a test's title. */
+/** Returns the comments of a program, and its strings with their offsets. Titles are marked. */
 export function readScript(file, source) {
   const { program, comments, errors } = parseSync(file, source)
   if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`)

@@ -23,7 +23,7 @@ export function isForPeople(text) {
   return words.length >= 3 && words.length >= tokens.length * 0.6 && !isSql(text)
 }
 
-/** Between paragraphs: an empty line, or the start of a list item, a heading, a table cell or a tag. */
+/** Separates paragraphs: an empty line, a list item, a heading, a table cell, a tag. */
 const BREAK =
   /(\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)|\n(?=\s*(?:#|@\w|\|))|(?<=\n[ \t]*#+[^\n]*)\n|\|)/
 
@@ -38,7 +38,7 @@ export function paragraphs(text, offset) {
   return found
 }
 
-/** Code and markup, and what stands in its place. */
+/** Code and markup, and how to replace it. */
 const CODE = [
   [/^---\n[^]*?\n---\n/, blank], // front matter
   [/^([ \t]*)(`{3,}|~{3,})[^\n]*\n[^]*?(?:\n[ \t]*\2|$(?![^]))/gm, blank],
