@@ -1,6 +1,8 @@
 # docker build -t agent-messaging .
-# openssl rand -base64 32 > master-key && openssl rand -hex 20 > api-key   # once; keep both files
-# docker run --init -p 3000:3000 -v messages:/data -e SERVICE_MASTER_KEY="$(cat master-key)" -e SERVICE_BOOTSTRAP_API_KEY="$(cat api-key)" agent-messaging
+# openssl rand -base64 32 > master-key  # Once. Keep the file.
+# openssl rand -hex 20 > api-key        # Once. Keep the file.
+# docker run --init -p 3000:3000 -v messages:/data -e SERVICE_MASTER_KEY="$(cat master-key)" \
+#   -e SERVICE_BOOTSTRAP_API_KEY="$(cat api-key)" agent-messaging
 
 # This stage has a compiler, in case the database driver has no binary for the image.
 FROM node:20-bookworm AS build

@@ -5,7 +5,8 @@ const everyLine = { lines: 100, branches: 100 }
 
 export default defineConfig({
   resolve: { conditions: ['@org/source'] },
-  // Tests run in the server pipeline, which has conditions of its own: without these, imports between packages would load what was last built.
+  // Tests run in the server pipeline, which does not read the conditions above. Without these
+  // conditions, imports between packages would load the last build.
   ssr: { resolve: { conditions: ['@org/source', 'node', 'default'] } },
   test: {
     include: [

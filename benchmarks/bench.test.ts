@@ -20,8 +20,16 @@ const ROWS = [
 ]
 const MORE_ROWS = ['pending-deliveries', 'waiting-callers', 'growth-send', 'growth-deliver', 'soak']
 const TINY = {
-  ...{ rounds: 1, seconds: 0.5, connections: 4, messages: 10, beside: 20, deliveries: 100 },
-  ...{ pending: 100, waiting: 20, stored: 100, minutes: 0.05 },
+  rounds: 1,
+  seconds: 0.5,
+  connections: 4,
+  messages: 10,
+  beside: 20,
+  deliveries: 100,
+  pending: 100,
+  waiting: 20,
+  stored: 100,
+  minutes: 0.05,
 }
 
 const bench = (...args: readonly string[]) => promisify(execFile)(process.execPath, [RUN, ...args])

@@ -90,14 +90,12 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     const final = await readFinalState(url, [...webhooks.values()], purgedBefore)
     const received = readJournals<ReceivedRequest>(folder, 'received')
     const history: History = {
-      ...{
-        seed: scenario.seed,
-        rules,
-        requests: clients.requests,
-        runs: runsOf(folder),
-        faults: [...migrations, ...faults],
-        final,
-      },
+      seed: scenario.seed,
+      rules,
+      requests: clients.requests,
+      runs: runsOf(folder),
+      faults: [...migrations, ...faults],
+      final,
       received: received.map((request) => ({
         ...request,
         webhookId: webhooks.get(request.webhookId)?.webhookId ?? request.webhookId,

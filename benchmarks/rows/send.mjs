@@ -63,7 +63,8 @@ export async function figuresOf({ server, receiver }, callers) {
   refuseFailures({ requests, ...failures })
   return {
     perSecond: requests / took,
-    ...{ p50, p99 },
+    p50,
+    p99,
     ...taken(before, after, requests),
     handles: after.handles,
     receiverBusy,

@@ -69,21 +69,24 @@ await new Promise((resolve) => server.once('listening', resolve))
 
 const url = `http://127.0.0.1:${server.address().port}/`
 const card = {
-  ...{
-    name: 'table',
-    description: 'books tables',
-    version: '1',
-    skills: [],
-    capabilities: { extensions: [] },
-  },
-  supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: '' }],
-  ...{
-    defaultInputModes: ['text/plain'],
-    defaultOutputModes: ['text/plain'],
-    securitySchemes: {},
-    securityRequirements: [],
-    signatures: [],
-  },
+  name: 'table',
+  description: 'books tables',
+  version: '1',
+  skills: [],
+  capabilities: { extensions: [] },
+  supportedInterfaces: [
+    {
+      url,
+      protocolBinding: 'JSONRPC',
+      protocolVersion: '1.0',
+      tenant: '',
+    },
+  ],
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
+  securitySchemes: {},
+  securityRequirements: [],
+  signatures: [],
 }
 const rpc = new JsonRpcTransportHandler(
   new DefaultRequestHandler(card, new InMemoryTaskStore(), executor),

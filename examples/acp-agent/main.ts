@@ -20,7 +20,10 @@ const notes = {
 
 const start = (): Promise<RunningServer> =>
   createServer({
-    ...{ port: 0, databasePath: path.join(folder, 'messages.db'), masterKey, bootstrapApiKey: KEY },
+    port: 0,
+    databasePath: path.join(folder, 'messages.db'),
+    masterKey,
+    bootstrapApiKey: KEY,
     programs: { notes },
   })
 

@@ -358,8 +358,15 @@ describe('the checker, where users step in', () => {
 describe('the figures of a run', () => {
   it('count what was accepted, answered, delivered and repeated', () => {
     expect(summarize(validHistory())).toEqual({
-      ...{ seed: 1, faults: { kill: 1 }, requests: 5, accepted: 3, answered: 2 },
-      ...{ delivered: 5, received: 7, duplicates: 1, lost: 0 },
+      seed: 1,
+      faults: { kill: 1 },
+      requests: 5,
+      accepted: 3,
+      answered: 2,
+      delivered: 5,
+      received: 7,
+      duplicates: 1,
+      lost: 0,
     })
   })
 

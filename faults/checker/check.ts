@@ -13,7 +13,12 @@ import type { Invariant, Violation } from './violation.js'
 
 /** The nine promises, by the names that a violation bears. */
 const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
-  ...{ acknowledged, 'one-per-key': onePerKey, outbox, drained, schedule, delivered },
+  acknowledged,
+  'one-per-key': onePerKey,
+  outbox,
+  drained,
+  schedule,
+  delivered,
   'same-bytes': sameBytes(verify),
   'session-order': sessionOrder,
   fencing,

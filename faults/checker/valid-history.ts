@@ -47,14 +47,26 @@ export function validHistory(): History {
   return structuredClone({
     seed: 1,
     rules: {
-      delaysMs: [1_000, 1_000],
+      delaysMs: [1e3, 1e3],
       deliveryTimeoutMs: 500,
-      deliveryLeaseMs: 1_000,
-      runLeaseMs: 1_000,
+      deliveryLeaseMs: 1e3,
+      runLeaseMs: 1e3,
     },
-    ...{ requests, received, runs },
-    faults: [{ kind: 'kill', at: 2_150, until: 2_300 }],
-    final: { messages, webhooks: WEBHOOKS, deliveries },
+    requests,
+    received,
+    runs,
+    faults: [
+      {
+        kind: 'kill',
+        at: 2150,
+        until: 2300,
+      },
+    ],
+    final: {
+      messages,
+      webhooks: WEBHOOKS,
+      deliveries,
+    },
   })
 }
 
@@ -135,25 +147,27 @@ function deliver(
     data: { messageId },
   })
   const request = (time: number, status: number): ReceivedRequest => ({
-    ...{
-      at: time,
-      webhookId,
-      headers: signed(deliveryId, body),
-      body,
-      receipt: `${deliveryId} at ${time}`,
+    at: time,
+    webhookId,
+    headers: signed(deliveryId, body),
+    body,
+    receipt: `${deliveryId} at ${time}`,
+    answer: {
+      at: time + 5,
+      status,
     },
-    answer: { at: time + 5, status },
   })
   received.push(...unrecordedAt.map((time) => request(time, 200)))
   const recorded =
     refusedAt === undefined ? [request(at, 200)] : [request(refusedAt, 500), request(at, 200)]
   received.push(...recorded)
   const attempts = recorded.map((one, index) => ({
-    ...{ attemptNumber: index + 1, startedAt: one.at - 1, durationMs: 10, receipt: one.receipt },
-    ...{
-      outcome: one.answer?.status === 200 ? 'accepted' : 'refused',
-      statusCode: one.answer?.status ?? 0,
-    },
+    attemptNumber: index + 1,
+    startedAt: one.at - 1,
+    durationMs: 10,
+    receipt: one.receipt,
+    outcome: one.answer?.status === 200 ? 'accepted' : 'refused',
+    statusCode: one.answer?.status ?? 0,
   }))
   deliveries.push({ deliveryId, webhookId, status: 'delivered', body, attempts })
 }
@@ -163,11 +177,9 @@ function signed(deliveryId: string, body: string): Record<string, string> {
     .update(`${deliveryId}.5.${body}`)
     .digest('base64')
   return {
-    ...{
-      'webhook-id': deliveryId,
-      'webhook-timestamp': '5',
-      'webhook-signature': `v1,${standard}`,
-    },
+    'webhook-id': deliveryId,
+    'webhook-timestamp': '5',
+    'webhook-signature': `v1,${standard}`,
     'x-service-signature': `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`,
   }
 }

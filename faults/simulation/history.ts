@@ -86,14 +86,12 @@ function finalMessage(
   const key = record.keys.get(messageId)
   const endedAt = endOf(state)
   return {
-    ...{
-      messageId,
-      agent,
-      sessionId: message.sessionId,
-      message: message.message,
-      state: state.kind,
-      attempt: message.attempt,
-    },
+    messageId,
+    agent,
+    sessionId: message.sessionId,
+    message: message.message,
+    state: state.kind,
+    attempt: message.attempt,
     retries: record.retries.get(messageId) ?? 0,
     ...(key !== undefined && { key }),
     ...(state.kind === 'responded' && { response: state.response }),
@@ -114,12 +112,18 @@ function finalDelivery(
 ): FinalDelivery {
   const { id: deliveryId, webhookId, state } = delivery
   return {
-    ...{ deliveryId, webhookId, status: state.kind, body },
+    deliveryId,
+    webhookId,
+    status: state.kind,
+    body,
     redeliveredAt: redelivered
       .filter(({ of }) => of === deliveryId || of === webhookId)
       .map(({ at }) => at),
     attempts: attempts.map(({ attemptNumber, startedAt: at, durationMs, outcome }) => ({
-      ...{ attemptNumber, startedAt: at - startedAt, durationMs, outcome: outcome.kind },
+      attemptNumber,
+      startedAt: at - startedAt,
+      durationMs,
+      outcome: outcome.kind,
       ...('statusCode' in outcome && {
         statusCode: outcome.statusCode,
         receipt: outcome.responseBody,

@@ -5,7 +5,9 @@ const SECOND = 1_000
 /** All of the service's times, shortened, so that each of them plays a part in a minute; and little room, so that it is full at times. */
 export const POLICY: Policy = {
   ...defaultPolicy,
-  ...{ syncWaitMs: 10 * SECOND, pollMs: 2 * SECOND, runLeaseMs: 6 * SECOND },
+  syncWaitMs: 10 * SECOND,
+  pollMs: 2 * SECOND,
+  runLeaseMs: 6 * SECOND,
   dispatch: {
     backoffMs: [500, 2 * SECOND],
     jitter: 0.2,
@@ -18,16 +20,19 @@ export const POLICY: Policy = {
     timeoutMs: 2 * SECOND,
     failuresBeforeError: 3,
   },
-  retry: { delaysMs: [SECOND, 4 * SECOND, 12 * SECOND], jitter: 0.2, maxRetryAfterMs: 30 * SECOND },
+  retry: {
+    delaysMs: [SECOND, 4 * SECOND, 12 * SECOND],
+    jitter: 0.2,
+    maxRetryAfterMs: 30 * SECOND,
+  },
   webhookHealth: {
-    ...{
-      failures: 4,
-      openMs: 2 * SECOND,
-      longestOpenMs: 8 * SECOND,
-      jitter: 0.2,
-      maxRetryAfterMs: 30 * SECOND,
-    },
-    ...{ disableAfterMs: 20 * SECOND, disableFailures: 6 },
+    failures: 4,
+    openMs: 2 * SECOND,
+    longestOpenMs: 8 * SECOND,
+    jitter: 0.2,
+    maxRetryAfterMs: 30 * SECOND,
+    disableAfterMs: 20 * SECOND,
+    disableFailures: 6,
   },
   deliver: {
     deadlineMs: 3 * SECOND,

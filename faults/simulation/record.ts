@@ -64,7 +64,11 @@ export function createRecord(world: World, faults: Faults): StoreRecord {
   }
 
   return {
-    ...{ keys, retries, retriesAt, webhooks, redelivered },
+    keys,
+    retries,
+    retriesAt,
+    webhooks,
+    redelivered,
     witness: (method, args, answer) => {
       if (Object.hasOwn(notes, method))
         notes[method as keyof typeof notes](args as never, answer as never)

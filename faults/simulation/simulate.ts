@@ -58,7 +58,12 @@ export async function simulate(
   const record = createRecord(world, faults)
   const sessions = createSessionWatch(MOST_QUEUED)
   const around: Surroundings = {
-    ...{ world, weather, faults, agents, policy: POLICY, ids: fakeIds() },
+    world,
+    weather,
+    faults,
+    agents,
+    policy: POLICY,
+    ids: fakeIds(),
     storage: store(storage),
     alter: core,
     senderOf: (owner) => sender(receivers.senderOf(owner)),

@@ -17,15 +17,13 @@ export type Weather = {
 }
 
 export const fine = (): Weather => ({
-  ...{
-    storeFails: 0,
-    isStoreAway: false,
-    slow: 0,
-    networkFails: 0,
-    receiversFail: 0,
-    agentsFail: 0,
-    answersLost: 0,
-  },
+  storeFails: 0,
+  isStoreAway: false,
+  slow: 0,
+  networkFails: 0,
+  receiversFail: 0,
+  agentsFail: 0,
+  answersLost: 0,
 })
 
 /** A climate of its own for every seed. Many are calm: where faults are many, there is little that none of them excuses. */

@@ -57,14 +57,22 @@ const messageOf = (
   agent: string,
   { metadata, respondedAt, messageId, sessionId, message, state, response, attempt }: Message,
 ): FinalMessage => ({
-  ...{ messageId, agent, sessionId, message, state, attempt },
+  messageId,
+  agent,
+  sessionId,
+  message,
+  state,
+  attempt,
   ...(metadata?.key !== undefined && { key: metadata.key }),
   ...(response !== undefined && { response }),
   ...(respondedAt !== undefined && { endedAt: Date.parse(respondedAt) }),
 })
 
 const deliveryOf = ({ id, webhookId, status, body, attempts }: Delivery): FinalDelivery => ({
-  ...{ deliveryId: id, webhookId, status, body },
+  deliveryId: id,
+  webhookId,
+  status,
+  body,
   attempts: attempts.map(({ startedAt, responseBody, ...attempt }) => ({
     ...attempt,
     startedAt: Date.parse(startedAt),

@@ -15,15 +15,17 @@ export type Harm = (
 
 /** What happens around a commit or a request that a crash must not tear apart. */
 const POINTS = [
-  ...[
-    'before accept',
-    'after accept',
-    'after claimRunnable',
-    'before recordRun',
-    'after recordRun',
-    'after defer',
-  ],
-  ...['after claimDue', 'before send', 'after send', 'before recordAttempt', 'after recordAttempt'],
+  'before accept',
+  'after accept',
+  'after claimRunnable',
+  'before recordRun',
+  'after recordRun',
+  'after defer',
+  'after claimDue',
+  'before send',
+  'after send',
+  'before recordAttempt',
+  'after recordAttempt',
 ] as const
 const PURGE_POINTS = ['before purge', 'after purge'] as const
 const REACHED_WITHIN_MS = 4_000
@@ -98,8 +100,12 @@ async function callCron({ url }: ServerProcess): Promise<void> {
 }
 
 export const processFaults: Readonly<Record<string, Harm>> = {
-  ...{ kill, sigterm, sigstop, clock, cron },
+  kill,
+  sigterm,
+  sigstop,
+  clock,
+  cron,
   'kill-at': killAt(POINTS),
-  // Purging is rare by itself; each call of the cron route does some.
+  // Each call of the cron route purges, which the server does rarely.
   purge: killAt(PURGE_POINTS, (server) => void callCron(server)),
 }

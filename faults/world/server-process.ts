@@ -107,7 +107,10 @@ export async function serverProcess({
   }
 
   return {
-    ...{ url, start, kill, accidents },
+    url,
+    start,
+    kill,
+    accidents,
     pid: () => (isOver() ? undefined : child?.pid),
     signal: (signal) => void child?.kill(signal),
     tell: (told) => void (child?.connected && child.send(told)),
