@@ -1,56 +1,62 @@
 import type { ToolKind } from '@agentclientprotocol/sdk'
 import type { AgentUpdate } from './acp-updates.js'
 
-/** What an agent says and does in one turn. */
-export type Answer = {
-  take(update: AgentUpdate): void
-  readonly text: () => string
-  readonly isTooLong: () => boolean
-  /** As the agent's reports of a tool call had it. */
-  readonly kindOf: (toolCallId: string) => ToolKind | undefined
-}
-
 export type AnswerOptions = {
-  /** UTF-16 units. */
+  /** In UTF-16 units. */
   readonly maxLength: number
   emit(chunk: string): void
-  /** Called once; nothing is collected from then on. */
+  /** Called once. The answer collects no text after that. */
   onTooLong(): void
 }
 
-/** Tool calls of one turn whose kind is kept; those beyond are of kind "other". */
+/** How many tool calls of a turn keep their kind. Further calls have the kind `other`. */
 const MAX_TOOL_CALLS = 10_000
 
-export function collectAnswer({ maxLength, emit, onTooLong }: AnswerOptions): Answer {
-  const chunks: string[] = []
-  const kinds = new Map<string, ToolKind>()
-  let length = 0
-  let isInterrupted = false
+/** The text and the tool calls of an agent in one turn. */
+export class AcpAnswer {
+  readonly #options: AnswerOptions
+  readonly #chunks: string[] = []
+  readonly #kinds = new Map<string, ToolKind>()
+  #length = 0
+  #toolCallSinceText = false
 
-  function add(chunk: string): void {
-    if (length > maxLength) return
-    length += chunk.length
-    if (length > maxLength) return onTooLong()
-    chunks.push(chunk)
-    emit(chunk)
+  constructor(options: AnswerOptions) {
+    this.#options = options
   }
 
-  /** What an agent says before it uses a tool and after it are two things: without a space they would read as one word. */
-  function say(text: string): void {
+  get text(): string {
+    return this.#chunks.join('')
+  }
+
+  get isTooLong(): boolean {
+    return this.#length > this.#options.maxLength
+  }
+
+  /** The kind that the agent's reports gave this tool call. */
+  kindOf(toolCallId: string): ToolKind | undefined {
+    return this.#kinds.get(toolCallId)
+  }
+
+  add(update: AgentUpdate): void {
+    if (update.sessionUpdate === 'agent_message_chunk') return this.#addText(update.content.text)
+    this.#toolCallSinceText = true
+    if (update.kind && this.#kinds.size < MAX_TOOL_CALLS)
+      this.#kinds.set(update.toolCallId, update.kind)
+  }
+
+  /** Separates the text before and after a tool call, so that the words do not run together. */
+  #addText(text: string): void {
     if (text === '') return
-    if (isInterrupted && length > 0) add('\n\n')
-    isInterrupted = false
-    add(text)
+    if (this.#toolCallSinceText && this.#length > 0) this.#append('\n\n')
+    this.#toolCallSinceText = false
+    this.#append(text)
   }
 
-  return {
-    take(update) {
-      if (update.sessionUpdate === 'agent_message_chunk') return say(update.content.text)
-      isInterrupted = true
-      if (update.kind && kinds.size < MAX_TOOL_CALLS) kinds.set(update.toolCallId, update.kind)
-    },
-    text: () => chunks.join(''),
-    isTooLong: () => length > maxLength,
-    kindOf: (toolCallId) => kinds.get(toolCallId),
+  #append(chunk: string): void {
+    if (this.isTooLong) return
+    this.#length += chunk.length
+    if (this.isTooLong) return this.#options.onTooLong()
+    this.#chunks.push(chunk)
+    this.#options.emit(chunk)
   }
 }

@@ -7,14 +7,14 @@ import {
   type FinishedRun,
 } from '@org/agent-messaging-core/runtime'
 
-/** The agent was asked and said nothing in time. */
-export class AgentLate extends Error {
-  override readonly name = 'AgentLate'
+/** The agent did not answer a request in time. */
+export class AgentTimeout extends Error {
+  override readonly name = 'AgentTimeout'
 }
 
-/** The agent's answer is not what the protocol says. */
-export class AnswerInvalid extends Error {
-  override readonly name = 'AnswerInvalid'
+/** The agent's response violates the protocol. */
+export class InvalidResponse extends Error {
+  override readonly name = 'InvalidResponse'
 }
 
 const MAX_ERROR_LENGTH = 1_000
@@ -22,33 +22,31 @@ const AUTH_REQUIRED = RequestError.authRequired().code
 const INTERNAL_ERROR = RequestError.internalError().code
 const NOT_FOUND = RequestError.resourceNotFound().code
 
-/** The agent has let go of the session; or has not found something else, which it says the same way. */
+/** True if the agent has dropped the session. Another missing resource has the same code. */
 export const isSessionUnknown = (error: unknown): boolean =>
   error instanceof RequestError && error.code === NOT_FOUND
 
-/** What a run comes to when it could not be had an answer for; `logins` are the ids of the ways to log in that the agent offers. */
+/**
+ * Turns an error into the outcome of a run. `logins` are the login methods that the agent offers.
+ */
 export function failureOf(error: unknown, logins: readonly string[]): FinishedRun {
   const reason = reasonOf(error)
-  if (error instanceof AgentLate) return failedRun('RUNTIME_TIMEOUT', reason, true)
-  if (error instanceof AnswerInvalid) return failedRun('RESPONSE_INVALID', reason)
+  if (error instanceof AgentTimeout) return failedRun('RUNTIME_TIMEOUT', reason, true)
+  if (error instanceof InvalidResponse) return failedRun('RESPONSE_INVALID', reason)
   if (!(error instanceof RequestError)) return failedRun('RUNTIME_ERROR', reason, true)
-  if (error.code === AUTH_REQUIRED) return failedRun('RUNTIME_ERROR', loginNeeded(reason, logins))
-  return failedRun(
-    'RUNTIME_ERROR',
-    reason,
-    error.code === INTERNAL_ERROR || isSessionUnknown(error),
-  )
+  if (error.code === AUTH_REQUIRED) return failedRun('RUNTIME_ERROR', loginRequired(reason, logins))
+  const retryable = error.code === INTERNAL_ERROR || isSessionUnknown(error)
+  return failedRun('RUNTIME_ERROR', reason, retryable)
 }
 
-/** Which of the agent's logins to take is the operator's to say, and what needs a browser is his to do beforehand. */
-function loginNeeded(reason: string, logins: readonly string[]): string {
-  const offer = logins.length > 0 ? `; it offers: ${logins.join(', ')}` : ''
-  return storable(
-    `the agent wants a login, which its program's entry does not name or make (${reason})${offer}`,
-  )
+/** The operator chooses the login method, and logs in beforehand if that needs a browser. */
+function loginRequired(reason: string, logins: readonly string[]): string {
+  const choice =
+    logins.length > 0 ? `, or set the program's login to one of: ${logins.join(', ')}` : ''
+  return storable(`the agent requires a login (${reason}). Log in to the program first${choice}`)
 }
 
-/** In the agent's words, where it has any. The SDK puts what an agent threw into `data.details`. */
+/** Returns the agent's own words if it sent any. The SDK puts thrown errors into `data.details`. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const details =
@@ -58,5 +56,5 @@ export function reasonOf(error: unknown): string {
 
 export function storable(text: string): string {
   const short = beginningOf(text, MAX_ERROR_LENGTH)
-  return isStorableText(short) ? short : 'the agent gave a reason that cannot be stored'
+  return isStorableText(short) ? short : 'the agent failed with a text that cannot be stored'
 }

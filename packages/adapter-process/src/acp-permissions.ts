@@ -1,6 +1,6 @@
 import type { PermissionOption, ToolKind } from '@agentclientprotocol/sdk'
 
-/** What the protocol says a tool may be. */
+/** The kinds of tool in the protocol. */
 export const TOOL_KINDS = [
   'read',
   'edit',
@@ -15,14 +15,14 @@ export const TOOL_KINDS = [
 ] as const satisfies ToolKind[]
 
 /**
- * What an agent may do of what it asks leave for: nothing, all of it, or the kinds of tool named here. Which kind a tool is of
- * the agent says itself, so this holds back a model that errs, not a program that lies.
+ * Which tools an agent can use when it asks: none, all, or these kinds. The agent reports the kind,
+ * so the policy restrains a model that makes mistakes, but not a program that lies.
  */
 export type PermissionPolicy = 'deny' | 'allow' | { readonly allow: readonly ToolKind[] }
 
 /**
- * The option to choose, if any fits. Leave is given once at a time: agents write down what is allowed for good, and a stricter
- * policy would then come too late.
+ * Returns the option to choose, if one fits. Never grants a permission permanently, because agents
+ * store such a permission, and a stricter policy would then come too late.
  */
 export function decidePermission(
   policy: PermissionPolicy,

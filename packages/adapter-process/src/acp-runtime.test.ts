@@ -34,7 +34,7 @@ const coder = (program = 'coder') => ({
   secrets: {},
 })
 
-/** An agent built on the SDK, under way. */
+/** Starts an agent that is built on the SDK. */
 async function running(args: readonly string[] = [], setting: Setting = {}) {
   return runningProgram(testProgram('acp-agent.mjs', ...args), setting)
 }
@@ -47,7 +47,7 @@ async function runningProgram(program: AcpProgram, setting: Setting = {}) {
   return { agent, exits, log }
 }
 
-/** Why a program that behaves like this does not start. */
+/** The error of a program that does not start. */
 async function startError(program: AcpProgram, setting: Setting = {}): Promise<RunError> {
   const { runtime } = runtimeOf(program, setting)
   return (await runtime.start(coder(), () => expect.unreachable()))._unsafeUnwrapErr()
@@ -55,7 +55,7 @@ async function startError(program: AcpProgram, setting: Setting = {}): Promise<R
 
 const never = new AbortController().signal
 
-/** Runs of one session; what they remember is there for the next, as the service does it. */
+/** Runs of one session. Like the service, it keeps the session state between runs. */
 function session(
   sessionId = 'session-1',
   past: readonly { message: string; response: string }[] = [],
@@ -68,7 +68,10 @@ function session(
     run: (agent: RunningAgent, message: string, more: Partial<RunRequest> = {}, signal = never) =>
       agent.run(
         aRunRequest({
-          ...{ messageId: 'message-1', agentId: 'agent-1', sessionId, message },
+          messageId: 'message-1',
+          agentId: 'agent-1',
+          sessionId,
+          message,
           ...(kept.state !== undefined && { sessionState: kept.state }),
           remember: async (state) => void (kept.state = state),
           history: async () =>
@@ -114,29 +117,29 @@ describe('options of acp agents', () => {
     [{ program: ['coder'] }, 'program must be one of: coder'],
     [{ program: 'coder', command: 'sh' }, 'command is not an option of acp agents'],
     [{ program: 'coder', permissions: 'allow' }, 'permissions is not an option of acp agents'],
-  ])('are not %j', async (options, error) => {
+  ])('reject %j', async (options, error) => {
     expect((await runtime.parseOptions(options as never))._unsafeUnwrapErr()).toBe(error)
   })
 })
 
 describe('a turn', () => {
   beforeEach(() => {
-    // The SDK writes to the console what it cannot use; the console is not ours to write to.
-    const complaints = vi.spyOn(console, 'error')
+    // The SDK must not write to the console.
+    const consoleError = vi.spyOn(console, 'error')
     return () => {
-      expect(complaints).not.toHaveBeenCalled()
-      complaints.mockRestore()
+      expect(consoleError).not.toHaveBeenCalled()
+      consoleError.mockRestore()
     }
   })
 
-  it('is answered with all the text that the agent sent, and shows each piece at once', async () => {
+  it('returns all text of the agent and emits each piece', async () => {
     const { agent } = await running()
     const { run, chunks } = session()
     expect(await run(agent, 'tool')).toEqual(answered('Let me look.\n\nIt is a cat.'))
     expect(chunks).toEqual(['Let me look.', '\n\n', 'It is a', ' cat.'])
   })
 
-  it('prompts with the message, and tells whose it is', async () => {
+  it('sends the message and its principal', async () => {
     const { agent } = await running()
     const about = {
       metadata: { channel: 'C1' },
@@ -157,7 +160,7 @@ describe('a turn', () => {
     })
   })
 
-  it('hands on the trace under the names that the protocol keeps for it', async () => {
+  it('carries the trace in the protocol’s own fields', async () => {
     const { agent } = await running()
     const trace = {
       traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
@@ -167,7 +170,7 @@ describe('a turn', () => {
     expect(JSON.parse((outcome as { response: string }).response)).toMatchObject({ _meta: trace })
   })
 
-  it('works where the operator says, or where we do', async () => {
+  it('uses the working directory of the program or of the service', async () => {
     const cwd = folder()
     expect(await session().run((await running([], { program: { cwd } })).agent, 'cwd')).toEqual(
       answered(cwd),
@@ -175,7 +178,7 @@ describe('a turn', () => {
     expect(await session().run((await running()).agent, 'cwd')).toEqual(answered(process.cwd()))
   })
 
-  it('hears nothing of thoughts, plans, pictures, other sessions and noise', async () => {
+  it('ignores thoughts, plans, images, other sessions and noise', async () => {
     const { agent, exits, log } = await running()
     const { run, chunks } = session()
     expect(await run(agent, 'noise')).toEqual(answered('heard'))
@@ -187,20 +190,23 @@ describe('a turn', () => {
         JSON.parse(line.slice('program.stray_line '.length)) as { line: string; why: string },
     )
     expect(strays.map(({ line }) => line)).toEqual([
-      ...['Debugger attached.', '{"jsonrpc":"2.0","method":"session/upd', '[]', '7', 'null', '{}'],
-      ...[
-        '{"jsonrpc":"2.0","id":4711,"result":{"stopReason":"end_turn"}}',
-        expect.stringContaining('"id":null') as string,
-      ],
+      'Debugger attached.',
+      '{"jsonrpc":"2.0","method":"session/upd',
+      '[]',
+      '7',
+      'null',
+      '{}',
+      '{"jsonrpc":"2.0","id":4711,"result":{"stopReason":"end_turn"}}',
+      expect.stringContaining('"id":null') as string,
     ])
   })
 
-  it('does not stand still over an agent that talks to nobody before it listens', async () => {
+  it('survives an agent that prints before it reads', async () => {
     const { agent } = await running()
     expect(await session().run(agent, 'babble 20000')).toEqual(answered('done'))
   })
 
-  it('takes every piece that was sent before the end of the turn, and one end', async () => {
+  it('includes every piece before the end of the turn, and ends once', async () => {
     const { agent } = await running()
     const { run } = session()
     const all = Array.from({ length: 2_000 }, (_, index) => `${index} `).join('')
@@ -209,7 +215,7 @@ describe('a turn', () => {
   })
 
   it.each(['fs/read_text_file', 'terminal/create', 'elicitation/create', '_of/theirs'])(
-    'gets no %s of ours',
+    'rejects the agent’s request %s',
     async (method) => {
       const { agent } = await running([], { program: { permissions: 'allow' } })
       expect(await session().run(agent, `asks ${method}`)).toEqual(answered('refused with -32601'))
@@ -221,32 +227,24 @@ describe('a turn', () => {
     ['stop max_turn_requests half', answered('half')],
     [
       'stop max_tokens',
-      failed(
-        'RUNTIME_ERROR',
-        'the agent came to its limit (max_tokens) before it said anything',
-        false,
-      ),
+      failed('RUNTIME_ERROR', 'the agent reached its limit (max_tokens) before any text', false),
     ],
     ['stop refusal', failed('RUNTIME_ERROR', 'the agent refused', false)],
     ['stop refusal not that', failed('RUNTIME_ERROR', 'the agent refused: not that', false)],
     ['stop cancelled', failed('RUNTIME_ERROR', 'the agent cancelled its turn', false)],
     [
       'stop bored',
-      failed(
-        'RESPONSE_INVALID',
-        'the agent ended its turn for no reason that the protocol knows',
-        false,
-      ),
+      failed('RESPONSE_INVALID', 'the agent ended its turn with an unknown stop reason', false),
     ],
     ['stop end_turn', answered('')],
     ['throw', failed('RUNTIME_ERROR', 'Internal error: no model at home', true)],
     ['invalid', failed('RUNTIME_ERROR', 'Invalid params: no such slash command', false)],
-  ])('that ends with "%s"', async (prompt, outcome) => {
+  ])('has the right outcome for "%s"', async (prompt, outcome) => {
     const { agent } = await running()
     expect(await session().run(agent, prompt)).toEqual(outcome)
   })
 
-  it('fails when the answer is too long, and the agent is told to end', async () => {
+  it('fails and is cancelled when the answer is too long', async () => {
     const { agent } = await running([], { limits: { maxAnswerLength: 5_000 } })
     const { run, chunks } = session()
     expect(await run(agent, 'flood')).toEqual(
@@ -257,7 +255,7 @@ describe('a turn', () => {
     expect(await run(agent, 'huge 5001')).toMatchObject({ error: { code: 'RESPONSE_INVALID' } })
   })
 
-  it('goes on beside those of other sessions', async () => {
+  it('overlaps with turns of other sessions', async () => {
     const { agent } = await running()
     const stopped = new AbortController()
     const first = session('session-1')
@@ -280,29 +278,27 @@ describe('permissions', () => {
     [{ allow: ['read'] }, 'once execute', 'id of reject_once'],
     [{ allow: ['read'] }, 'once of_next_year', 'id of reject_once'],
     [{ allow: ['other'] }, 'once of_next_year', 'id of allow_once'],
-  ] as const)(
-    'under %j, to a request with options %s: %s',
-    async (permissions, request, answer) => {
-      const { agent, log } = await running([], permissions ? { program: { permissions } } : {})
-      expect(await session().run(agent, `permission ${request}`)).toEqual(answered(answer))
-      expect(log).toEqual([
-        expect.stringContaining('program.permission {"agentId":"agent-1","program":"coder"'),
-      ])
-    },
-  )
+  ] as const)('with the policy %j and the options %s: %s', async (permissions, request, answer) => {
+    const { agent, log } = await running([], permissions ? { program: { permissions } } : {})
+    expect(await session().run(agent, `permission ${request}`)).toEqual(answered(answer))
+    expect(log).toEqual([
+      expect.stringContaining('program.permission {"agentId":"agent-1","program":"coder"'),
+    ])
+  })
 })
 
 describe('sessions', () => {
-  it('are one of the agent each, and last', async () => {
+  it('each have their own lasting session of the agent', async () => {
     const { agent } = await running()
-    const [first, second] = [session('session-1'), session('session-2')]
+    const first = session('session-1')
+    const second = session('session-2')
     await first.run(agent, 'one')
     await second.run(agent, 'two')
     expect(await first.run(agent, 'turns')).toEqual(answered('one|turns'))
     expect(first.kept.state).not.toBe(second.kept.state)
   })
 
-  it('are kept before the agent is prompted', async () => {
+  it('are stored before the prompt', async () => {
     const { agent } = await running()
     const { run, chunks } = session()
     const remember = async () => {
@@ -319,33 +315,30 @@ describe('sessions', () => {
   it.each([
     ['loads', ['--load'], 'loaded'],
     ['resumes', ['--load', '--resume'], 'resumed'],
-  ])(
-    'are opened again by an agent that %s them, and their replay is no answer',
-    async (_, args, opened) => {
-      const store = `--store=${path.join(folder(), 'sessions.json')}`
-      const before = await running([...args, store])
-      const { run, chunks, kept } = session()
-      await run(before.agent, 'my cat is Tom')
-      await before.agent.stop()
-      const { state } = kept
-      chunks.length = 0
+  ])('reopen in an agent that %s them, and ignore the replay', async (_, args, opened) => {
+    const store = `--store=${path.join(folder(), 'sessions.json')}`
+    const before = await running([...args, store])
+    const { run, chunks, kept } = session()
+    await run(before.agent, 'my cat is Tom')
+    await before.agent.stop()
+    const { state } = kept
+    chunks.length = 0
 
-      const { agent } = await running([...args, store])
-      expect(await run(agent, 'turns')).toEqual(answered(`my cat is Tom|${opened}|turns`))
-      expect(chunks).toHaveLength(1)
-      expect(kept.state).toBe(state)
-    },
-  )
+    const { agent } = await running([...args, store])
+    expect(await run(agent, 'turns')).toEqual(answered(`my cat is Tom|${opened}|turns`))
+    expect(chunks).toHaveLength(1)
+    expect(kept.state).toBe(state)
+  })
 
   const past = [{ message: 'my cat is "Tom"', response: 'noted' }]
   const recounted =
-    'This conversation has gone on before. Its latest turns, oldest first, as JSON:\n' +
-    '[{"user":"my cat is \\"Tom\\"","you":"noted"}]\nIt goes on here:'
+    'This conversation started earlier. Its latest turns as JSON, oldest first:\n' +
+    '[{"user":"my cat is \\"Tom\\"","you":"noted"}]\nThe conversation continues here:'
 
   it.each([
     ['cannot load any', []],
     ['has forgotten them', ['--load', '--store=STORE']],
-  ])('begin anew, with what was said before, in an agent that %s', async (_, args) => {
+  ])('start with the history in an agent that %s', async (_, args) => {
     const file = path.join(folder(), 'sessions.json')
     writeFileSync(file, '{}')
     const { agent } = await running(args.map((arg) => arg.replace('STORE', file)))
@@ -360,7 +353,7 @@ describe('sessions', () => {
     expect(await run(agent, 'turns')).toEqual(answered('prompt|turns'))
   })
 
-  it('that are new are told what was said before until the agent has taken a turn', async () => {
+  it('receive the history until the agent has ended a turn', async () => {
     const { agent } = await running()
     const { run } = session('session-1', past)
     await run(agent, 'throw')
@@ -370,7 +363,7 @@ describe('sessions', () => {
     expect((JSON.parse(next) as { prompt: unknown[] }).prompt).toHaveLength(1)
   })
 
-  it('are opened again when the agent has let go of them while it ran', async () => {
+  it('reopen when a running agent has dropped them', async () => {
     const { agent } = await running(['--load', `--store=${path.join(folder(), 'sessions.json')}`])
     const { run } = session()
     await run(agent, 'my cat is Tom')
@@ -378,16 +371,17 @@ describe('sessions', () => {
     expect(await run(agent, 'turns')).toEqual(answered('my cat is Tom|evict|loaded|turns'))
   })
 
-  it('are never two of ours in one of the agent', async () => {
+  it('never share one session of the agent', async () => {
     const { agent } = await running(['--one-id'])
     expect(await session('session-1').run(agent, 'hello')).toEqual(answered('You said: hello'))
     expect(await session('session-2').run(agent, 'hello')).toEqual(
-      failed('RESPONSE_INVALID', 'the agent gave a new session the id of another', false),
+      failed('RESPONSE_INVALID', 'the agent gave a new session the id of another session', false),
     )
   })
 
-  it('are not taken for one that the agent, started anew, has given the same id', async () => {
-    const [first, second] = [session('session-1'), session('session-2')]
+  it('are not confused when a restarted agent reuses an id', async () => {
+    const first = session('session-1')
+    const second = session('session-2')
     const before = await running(['--counts'])
     await first.run(before.agent, 'a secret')
     await before.agent.stop()
@@ -398,18 +392,14 @@ describe('sessions', () => {
     expect(await second.run(agent, 'turns')).toEqual(answered('another secret|turns'))
   })
 
-  it('have an id that is text', async () => {
+  it('need an id that is text', async () => {
     const { agent } = await running(['--no-id'])
     expect(await session().run(agent, 'hello')).toEqual(
-      failed(
-        'RESPONSE_INVALID',
-        'the agent opened a session without an id that can be stored',
-        false,
-      ),
+      failed('RESPONSE_INVALID', "the agent's new session has no id that can be stored", false),
     )
   })
 
-  it('are opened in time, or the agent is ended', async () => {
+  it('open in time, or the agent is ended', async () => {
     const { agent, exits } = await running(['--slow'], { limits: { sessionTimeoutMs: 50 } })
     expect(await session().run(agent, 'hello')).toEqual(
       failed('RUNTIME_TIMEOUT', 'the agent did not answer session/new within 50 ms', true),
@@ -417,11 +407,11 @@ describe('sessions', () => {
     await expect
       .poll(() => exits)
       .toEqual([
-        { code: 'RUNTIME_EXITED', message: 'the agent was ended, for it did not answer any more' },
+        { code: 'RUNTIME_EXITED', message: 'the agent was ended because it stopped responding' },
       ])
   })
 
-  it('that are not opened end no agent that is at work', async () => {
+  it('that do not open in time do not end a busy agent', async () => {
     const { agent, exits } = await running(['--one'], { limits: { sessionTimeoutMs: 1_500 } })
     const { run, chunks } = session('session-1')
     const aborter = new AbortController()
@@ -435,14 +425,15 @@ describe('sessions', () => {
     expect(exits).toEqual([])
   })
 
-  it('need a login where the agent says so', async () => {
+  it('report a required login', async () => {
     const { agent } = await running(['--login'])
-    const words =
-      "the agent wants a login, which its program's entry does not name or make (Authentication required); it offers: browser, api-key"
-    expect(await session().run(agent, 'hello')).toEqual(failed('RUNTIME_ERROR', words, false))
+    const message =
+      'the agent requires a login (Authentication required). ' +
+      "Log in to the program first, or set the program's login to one of: browser, api-key"
+    expect(await session().run(agent, 'hello')).toEqual(failed('RUNTIME_ERROR', message, false))
   })
 
-  it('are open to an agent that has been told how to log in', async () => {
+  it('open after the configured login', async () => {
     const { agent } = await running(['--login'], { program: { login: 'api-key' } })
     expect(await session().run(agent, 'hello')).toEqual(answered('You said: hello'))
     expect(
@@ -455,7 +446,7 @@ describe('sessions', () => {
 })
 
 describe('an aborted run', () => {
-  it('ends when the agent has ended its turn, and the session goes on', async () => {
+  it('ends with the agent’s turn, and the session goes on', async () => {
     const { agent } = await running()
     const { run, chunks, kept } = session()
     const aborter = new AbortController()
@@ -468,7 +459,7 @@ describe('an aborted run', () => {
     expect(kept.state).toBe(state)
   })
 
-  it('is given up when the agent does not end its turn, whose late words are no part of the next answer', async () => {
+  it('fails if the agent does not end its turn, and drops its late text', async () => {
     const { agent } = await running(['--load'], { limits: { cancelGraceMs: 50 } })
     const { run, chunks, kept } = session()
     const aborter = new AbortController()
@@ -476,7 +467,7 @@ describe('an aborted run', () => {
     await expect.poll(() => chunks).toEqual(['deaf'])
     aborter.abort()
     expect(await outcome).toEqual(
-      failed('RUNTIME_TIMEOUT', 'the agent did not end its turn when asked to', false),
+      failed('RUNTIME_TIMEOUT', 'the agent did not end its turn when it was cancelled', false),
     )
     const { state } = kept
     expect(await run(agent, 'turns')).toEqual(answered('turns'))
@@ -484,7 +475,7 @@ describe('an aborted run', () => {
     expect(chunks).toEqual(['deaf', 'turns'])
   })
 
-  it('is given no leave any more', async () => {
+  it('gets no more permissions', async () => {
     const { agent } = await running([], { program: { permissions: 'allow' } })
     const { run, chunks } = session()
     const aborter = new AbortController()
@@ -495,7 +486,7 @@ describe('an aborted run', () => {
     expect(await run(agent, 'turns')).toEqual(answered('nag|cancelled|turns'))
   })
 
-  it('does not prompt when it is aborted before', async () => {
+  it('sends no prompt if it is aborted before', async () => {
     const { agent } = await running()
     const { run, chunks } = session()
     expect(await run(agent, 'hello', {}, AbortSignal.abort(new Error('too late')))).toMatchObject({
@@ -519,7 +510,7 @@ describe('an aborted run', () => {
 })
 
 describe('an agent that ends', () => {
-  it('loses its runs, says why, and is reported once', async () => {
+  it('loses its runs with the reason and is reported once', async () => {
     const { agent, exits, log } = await running()
     const waits = session('session-2').run(agent, 'wait')
     const lost = failed(
@@ -535,21 +526,24 @@ describe('an agent that ends', () => {
     expect(log).toEqual([
       'program.stderr {"agentId":"agent-1","program":"coder","line":"out of memory, sort of"}',
     ])
-    expect(await agent.health(never)).toEqual({ ok: false, detail: 'the agent has hung up' })
+    expect(await agent.health(never)).toEqual({
+      ok: false,
+      detail: 'the agent closed its connection',
+    })
     expect(await session().run(agent, 'hello')).toEqual(lost)
     await agent.stop()
     expect(exits).toHaveLength(1)
   })
 
-  it('by a signal does so too', async () => {
+  it('by a signal loses its runs', async () => {
     const { agent, exits } = await running()
     expect(await session().run(agent, 'crash')).toEqual(
-      failed('RUNTIME_LOST', 'the agent was ended by SIGSEGV', true),
+      failed('RUNTIME_LOST', 'the agent was killed by SIGSEGV', true),
     )
     expect(exits).toHaveLength(1)
   })
 
-  it('by too long a message is ended with it', async () => {
+  it('is ended after a message that is too long', async () => {
     const { agent, exits } = await running()
     const { run } = session()
     const { response } = (await run(agent, 'pid')) as { response: string }
@@ -566,7 +560,7 @@ describe('an agent that ends', () => {
 })
 
 describe('stopping', () => {
-  it('ends the runs and the process, and is no exit to report', async () => {
+  it('ends the runs and the process without reporting an exit', async () => {
     const { agent, exits } = await running()
     const { run, chunks } = session()
     const { response } = (await session('session-2').run(agent, 'pid')) as { response: string }
@@ -579,7 +573,7 @@ describe('stopping', () => {
     expect(exits).toEqual([])
   })
 
-  it('leaves nothing of an agent that will not end', async () => {
+  it('kills an agent that does not end', async () => {
     const { agent, log } = await runningProgram(testProgram('acp-rude.mjs', 'stubborn'), {
       limits: { stopGraceMs: 50 },
     })
@@ -595,26 +589,23 @@ describe('a program that does not start', () => {
   it.each([
     ['silent', 'the agent did not start: the agent did not answer initialize within 700 ms'],
     ['garbage', 'the agent did not start: the agent did not answer initialize within 700 ms'],
-    [
-      'no-answer',
-      'the agent did not start: its answer to initialize is not what the protocol says',
-    ],
+    ['no-answer', 'the agent did not start: its response to initialize is not valid'],
     [
       'other-version',
-      'the agent did not start: it speaks version 99 of the protocol, and this service version 1',
+      'the agent did not start: it uses protocol version 99, and this service supports 1',
     ],
     ['endless', expect.stringMatching(/^the agent sent a message of more than 8388608 bytes$/)],
     ['leaves', 'the agent exited with code 4: no licence found'],
     ['hangs-up', expect.stringMatching(/^the agent /)],
-  ])('because it is %s', async (manner, message) => {
-    const patient = manner === 'silent' || manner === 'garbage' ? 700 : 20_000
-    const error = await startError(testProgram('acp-rude.mjs', manner), {
-      limits: { startTimeoutMs: patient, stopGraceMs: 50 },
+  ])('reports its behaviour "%s"', async (behaviour, message) => {
+    const startTimeoutMs = behaviour === 'silent' || behaviour === 'garbage' ? 700 : 20_000
+    const error = await startError(testProgram('acp-rude.mjs', behaviour), {
+      limits: { startTimeoutMs, stopGraceMs: 50 },
     })
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message })
   })
 
-  it('because the service is to stop', async () => {
+  it('is ended when the service stops', async () => {
     const { runtime, log } = runtimeOf(testProgram('acp-rude.mjs', 'silent'), {
       limits: { stopGraceMs: 50 },
     })
@@ -626,7 +617,7 @@ describe('a program that does not start', () => {
     expect(isAlive(Number(/pid (\d+)/.exec(log[0] ?? '')?.[1]))).toBe(false)
   })
 
-  it('because it is not there', async () => {
+  it('reports a missing command', async () => {
     const error = await startError({ command: '/nowhere/agent' })
     expect(error).toEqual({
       code: 'RUNTIME_EXITED',
@@ -634,7 +625,7 @@ describe('a program that does not start', () => {
     })
   })
 
-  it('because the operator has taken it out', async () => {
+  it('reports a program that the operator has removed', async () => {
     const { runtime } = runtimeOf(testProgram('acp-agent.mjs'))
     const started = await runtime.start(coder('gone'), () => expect.unreachable())
     expect(started._unsafeUnwrapErr()).toEqual({

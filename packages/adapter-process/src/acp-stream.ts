@@ -11,13 +11,13 @@ import { readLines } from './lines.js'
 export type AgentPipes = { readonly stdin: Writable; readonly stdout: Readable }
 
 export type StreamEvents = {
-  /** The params of a `session/update`, whatever they are. */
+  /** Receives the unchecked params of each `session/update`. */
   onUpdate(params: unknown): void
-  /** A line that is no message, or answers what was not asked or is answered already. */
+  /** Receives each line that is not a message or answers no open request. */
   onStray(line: string, why: string): void
 }
 
-/** One message of an agent, and so the most of it that is held at once: an answer comes in many. */
+/** The limit of one message. A long answer comes in many messages. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 const NEWLINE = 0x0a
 
@@ -26,17 +26,20 @@ export class MessageTooLong extends Error {
 }
 
 /**
- * A child's pipes as the SDK wants them. The SDK's own stream answers each stray line, and waits for the agent to read that: one
- * that prints its log to stdout and reads late would stand still for ever, and we with it. Updates are taken out, in the order
- * of the pipe: all those of a turn have been seen when its end is, and kinds that the SDK does not know are no error.
+ * Turns a child's pipes into a stream for the SDK. The SDK's own stream answers each invalid line
+ * and waits until the agent reads the answer. An agent that logs to stdout and reads late would
+ * then block forever.
+ *
+ * Updates bypass the SDK, in the order of the pipe. So all updates of a turn arrive before its end,
+ * and unknown kinds of update are not errors.
  */
 export function agentStream(
   { stdin, stdout }: AgentPipes,
   { onUpdate, onStray }: StreamEvents,
 ): Stream {
-  const asked = new Set<JsonRpcId>()
+  const openRequests = new Set<JsonRpcId>()
 
-  function take(line: string, pass: (message: AnyMessage) => void): void {
+  function onLine(line: string, pass: (message: AnyMessage) => void): void {
     if (line.trim() === '') return
     const message = parse(line)
     if (!message) return onStray(line, 'not a JSON object')
@@ -44,15 +47,16 @@ export function agentStream(
       return message.method === CLIENT_METHODS.session_update
         ? onUpdate(message.params)
         : pass(message)
-    if (!asked.delete(message.id)) return onStray(line, 'no answer to anything asked')
+    if (!openRequests.delete(message.id))
+      return onStray(line, 'the response belongs to no open request')
     pass(message)
   }
 
   return {
-    readable: readableOf(stdout, take),
+    readable: messagesOf(stdout, onLine),
     writable: new WritableStream({
       write: (message) => {
-        if ('method' in message && 'id' in message) asked.add(message.id)
+        if ('method' in message && 'id' in message) openRequests.add(message.id)
         return new Promise((resolve, reject) => {
           stdin.write(`${JSON.stringify(message)}\n`, (error) =>
             error ? reject(error) : resolve(),
@@ -63,30 +67,31 @@ export function agentStream(
   }
 }
 
-/** Reads to the end whatever becomes of the connection, so that nobody waits for room in the pipe. */
-function readableOf(
+/** Reads to the end even after the connection has closed, so that the program never blocks. */
+function messagesOf(
   stdout: Readable,
-  take: (line: string, pass: (message: AnyMessage) => void) => void,
+  onLine: (line: string, pass: (message: AnyMessage) => void) => void,
 ): ReadableStream<AnyMessage> {
   let isOpen = true
-  let unended = 0
+  /** Bytes since the last newline. */
+  let unfinished = 0
   return new ReadableStream({
     start(controller) {
-      const end = (how: () => void) => {
-        if (isOpen) how()
+      const end = (endStream: () => void) => {
+        if (isOpen) endStream()
         isOpen = false
       }
       const tooLong = () => end(() => controller.error(new MessageTooLong()))
-      const heard = readLines(stdout, MAX_MESSAGE_BYTES, (line, isCut) => {
+      const read = readLines(stdout, MAX_MESSAGE_BYTES, (line, isCut) => {
         if (isCut) tooLong()
-        else if (isOpen) take(line, (message) => controller.enqueue(message))
+        else if (isOpen) onLine(line, (message) => controller.enqueue(message))
       })
       stdout.on('data', (chunk: Buffer) => {
         const newline = chunk.lastIndexOf(NEWLINE)
-        unended = newline === -1 ? unended + chunk.length : chunk.length - newline - 1
-        if (unended > MAX_MESSAGE_BYTES) tooLong()
+        unfinished = newline === -1 ? unfinished + chunk.length : chunk.length - newline - 1
+        if (unfinished > MAX_MESSAGE_BYTES) tooLong()
       })
-      void heard.then(
+      void read.then(
         () => end(() => controller.close()),
         (error: unknown) => end(() => controller.error(error)),
       )
@@ -97,7 +102,7 @@ function readableOf(
   })
 }
 
-/** Undefined for what is not JSON, or no object. What kind of message it is the SDK finds out, and tells the agent if it is none. */
+/** Returns undefined if the line is not a JSON object. The SDK validates the message itself. */
 function parse(line: string): AnyMessage | undefined {
   try {
     const value: unknown = JSON.parse(line)

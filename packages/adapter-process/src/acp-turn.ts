@@ -11,85 +11,106 @@ import {
   type Turn,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
-import { collectAnswer, type Answer } from './acp-answer.js'
+import { AcpAnswer } from './acp-answer.js'
 import type { AcpConnection } from './acp-connection.js'
-import { AgentLate, isSessionUnknown, storable } from './acp-failure.js'
+import { AgentTimeout, isSessionUnknown, storable } from './acp-failure.js'
 import type { AcpSessions } from './acp-sessions.js'
 
 export type TurnDeps = {
   readonly connection: AcpConnection
   readonly sessions: AcpSessions
-  /** UTF-16 units. */
+  /** In UTF-16 units. */
   readonly maxAnswerLength: number
-  /** What an agent that is asked to end a turn may take to do so. */
+  /** How long an agent can take to end a cancelled turn. */
   readonly cancelGraceMs: number
 }
 
-/** The key in `_meta` under which we say what the protocol has no field for. */
+/** The key in `_meta` for facts that the protocol has no field for. */
 const META_KEY = 'agent-messaging'
 
-const finished = z.object({ stopReason: z.string() })
+const promptResponse = z.object({ stopReason: z.string() })
 
-/** One prompt, from the session's opening to the end of the agent's turn. Rejects as `ask` does. */
-export async function takeTurn(
-  d: TurnDeps,
+/**
+ * Runs one turn: opens the session, sends the prompt and waits for the end. Rejects like `request`.
+ */
+export async function runTurn(
+  { connection, sessions, maxAnswerLength, cancelGraceMs }: TurnDeps,
   run: RunRequest,
   signal: AbortSignal,
 ): Promise<FinishedRun> {
-  const { id: sessionId, past } = await d.sessions.open(run, signal)
+  const { id: sessionId, history } = await sessions.open(run, signal)
   signal.throwIfAborted()
-  const patience = cancellation(d, sessionId)
-  const answer = collectAnswer({
-    maxLength: d.maxAnswerLength,
+  const cancellation = new TurnCancellation(connection, sessionId, cancelGraceMs)
+  const cancel = () => cancellation.start()
+  const answer = new AcpAnswer({
+    maxLength: maxAnswerLength,
     emit: (chunk) => run.emit(chunk),
-    onTooLong: patience.cancel,
+    onTooLong: cancel,
   })
-  d.connection.turns.set(sessionId, { answer, signal: patience.cancelled })
-  signal.addEventListener('abort', patience.cancel)
+  connection.turns.set(sessionId, { answer, signal: cancellation.started })
+  signal.addEventListener('abort', cancel)
   try {
-    const ended = await d.connection.ask(
+    const response = await connection.request(
       methods.agent.session.prompt,
-      promptOf(sessionId, past, run),
-      { signal: patience.over },
+      promptOf(sessionId, history, run),
+      { signal: cancellation.expired },
     )
-    d.sessions.settle(sessionId)
-    return concluded(finished.safeParse(ended).data?.stopReason, answer, d.maxAnswerLength)
+    sessions.turnEnded(sessionId)
+    const stopReason = promptResponse.safeParse(response).data?.stopReason
+    return answer.isTooLong ? tooLong(maxAnswerLength) : outcomeOf(stopReason, answer.text)
   } catch (error) {
-    if (isSessionUnknown(error)) d.sessions.forget(sessionId)
-    if (!patience.over.aborted) throw error
-    d.sessions.abandon(sessionId)
-    return answer.isTooLong()
-      ? tooLong(d.maxAnswerLength)
-      : failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when asked to')
+    if (isSessionUnknown(error)) sessions.forget(sessionId)
+    if (!cancellation.expired.aborted) throw error
+    sessions.abandon(sessionId)
+    return answer.isTooLong
+      ? tooLong(maxAnswerLength)
+      : failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when it was cancelled')
   } finally {
-    patience.end()
-    signal.removeEventListener('abort', patience.cancel)
-    d.connection.turns.delete(sessionId)
+    cancellation.dispose()
+    signal.removeEventListener('abort', cancel)
+    connection.turns.delete(sessionId)
   }
 }
 
-/** `cancel` asks the agent to end its turn, once; `over` aborts when it has had its grace. */
-function cancellation({ connection, cancelGraceMs }: TurnDeps, sessionId: string) {
-  const cancelled = new AbortController()
-  const over = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  return {
-    cancelled: cancelled.signal,
-    over: over.signal,
-    cancel() {
-      if (cancelled.signal.aborted) return
-      cancelled.abort()
-      connection.tell(methods.agent.session.cancel, { sessionId } satisfies CancelNotification)
-      timer = setTimeout(
-        () => over.abort(new AgentLate('the agent did not end its turn')),
-        cancelGraceMs,
-      )
-    },
-    end: () => clearTimeout(timer),
+/** Asks the agent once to end a turn, and waits for a limited time. */
+class TurnCancellation {
+  readonly #connection: AcpConnection
+  readonly #sessionId: string
+  readonly #graceMs: number
+  readonly #started = new AbortController()
+  readonly #expired = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(connection: AcpConnection, sessionId: string, graceMs: number) {
+    this.#connection = connection
+    this.#sessionId = sessionId
+    this.#graceMs = graceMs
+  }
+
+  get started(): AbortSignal {
+    return this.#started.signal
+  }
+
+  /** Aborts when the agent has not ended the turn in time. */
+  get expired(): AbortSignal {
+    return this.#expired.signal
+  }
+
+  start(): void {
+    if (this.started.aborted) return
+    this.#started.abort()
+    const params: CancelNotification = { sessionId: this.#sessionId }
+    this.#connection.notify(methods.agent.session.cancel, params)
+    const expire = () => this.#expired.abort(new AgentTimeout('the agent did not end its turn'))
+    this.#timer = setTimeout(expire, this.#graceMs)
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer)
   }
 }
 
-function promptOf(sessionId: string, past: readonly Turn[], run: RunRequest): PromptRequest {
+function promptOf(sessionId: string, history: readonly Turn[], run: RunRequest): PromptRequest {
   const { messageId, agentId, message, metadata, executionPrincipal, attempt } = run
   const about = {
     messageId,
@@ -101,44 +122,40 @@ function promptOf(sessionId: string, past: readonly Turn[], run: RunRequest): Pr
   }
   return {
     sessionId,
-    prompt: [...recount(past), { type: 'text', text: message }],
+    prompt: [...historyBlocks(history), { type: 'text', text: message }],
     _meta: { ...run.trace, [META_KEY]: about },
   }
 }
 
-/** As JSON, so that nothing anybody wrote can pass for another turn. */
-function recount(past: readonly Turn[]): ContentBlock[] {
-  if (past.length === 0) return []
-  const turns = past.map(({ message, response }) => ({ user: message, you: response }))
-  const text = `This conversation has gone on before. Its latest turns, oldest first, as JSON:\n${JSON.stringify(turns)}\nIt goes on here:`
+/** Formats the history as JSON, so that no text in it can pass for another turn. */
+function historyBlocks(history: readonly Turn[]): ContentBlock[] {
+  if (history.length === 0) return []
+  const turns = history.map(({ message, response }) => ({ user: message, you: response }))
+  const text = [
+    'This conversation started earlier. Its latest turns as JSON, oldest first:',
+    JSON.stringify(turns),
+    'The conversation continues here:',
+  ].join('\n')
   return [{ type: 'text', text }]
 }
 
-function concluded(stopReason: string | undefined, answer: Answer, maxLength: number): FinishedRun {
-  const text = answer.text()
-  if (answer.isTooLong()) return tooLong(maxLength)
+function outcomeOf(stopReason: string | undefined, text: string): FinishedRun {
   switch (stopReason) {
     case 'end_turn':
       return { kind: 'answered', response: text }
     case 'max_tokens':
     case 'max_turn_requests':
-      if (text !== '') return { kind: 'answered', response: text }
-      return failedRun(
-        'RUNTIME_ERROR',
-        `the agent came to its limit (${stopReason}) before it said anything`,
-      )
-    case 'refusal':
-      return failedRun(
-        'RUNTIME_ERROR',
-        storable(text === '' ? 'the agent refused' : `the agent refused: ${text}`),
-      )
+      return text === ''
+        ? failedRun('RUNTIME_ERROR', `the agent reached its limit (${stopReason}) before any text`)
+        : { kind: 'answered', response: text }
+    case 'refusal': {
+      const message = text === '' ? 'the agent refused' : `the agent refused: ${text}`
+      return failedRun('RUNTIME_ERROR', storable(message))
+    }
     case 'cancelled':
       return failedRun('RUNTIME_ERROR', 'the agent cancelled its turn')
     default:
-      return failedRun(
-        'RESPONSE_INVALID',
-        'the agent ended its turn for no reason that the protocol knows',
-      )
+      return failedRun('RESPONSE_INVALID', 'the agent ended its turn with an unknown stop reason')
   }
 }
 

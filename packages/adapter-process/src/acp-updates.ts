@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TOOL_KINDS } from './acp-permissions.js'
 
-/** What an agent reports while it works, as far as it concerns an answer and the leave to use tools. */
+/** A report of the agent about text of the answer or about a tool call. */
 export type AgentUpdate = z.infer<typeof update>
 
 const update = z.discriminatedUnion('sessionUpdate', [
@@ -18,6 +18,6 @@ const update = z.discriminatedUnion('sessionUpdate', [
 
 const notification = z.object({ sessionId: z.string(), update })
 
-/** Undefined for thoughts, plans, images, what later versions add, and what is no update at all. */
+/** Returns undefined for other reports: thoughts, plans, images and kinds of later versions. */
 export const readUpdate = (params: unknown): z.infer<typeof notification> | undefined =>
   notification.safeParse(params).data

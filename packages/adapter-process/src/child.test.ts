@@ -28,13 +28,13 @@ async function outputOf({ stdout }: Child): Promise<string> {
   return text
 }
 
-/** The numbers of the processes that a program of ours printed once they are all there. */
+/** The process ids that a test program prints when all its processes run. */
 async function pidsFrom({ stdout }: Child): Promise<number[]> {
   const [line] = (await once(stdout, 'data')) as [Buffer]
   return String(line).trim().split(' ').map(Number)
 }
 
-/** Ignores SIGTERM, and so does its own child; prints the numbers of both. */
+/** Ignores SIGTERM, like its own child, and prints both process ids. */
 const STUBBORN = `
   process.on('SIGTERM', () => process.stderr.write('no\\n'))
   const grandchild = require('node:child_process').spawn(process.execPath, ['-e', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); process.stdout.write('up')"])
@@ -42,7 +42,7 @@ const STUBBORN = `
   setInterval(() => {}, 1000)`
 
 describe('a child', () => {
-  it('is the program itself: its number, its input, its output and its exit code', async () => {
+  it('has the pid, the input, the output and the exit code of the program', async () => {
     const { child } = started(
       node(
         `process.stdin.on('data', (d) => { process.stdout.write(process.pid + ' ' + d); process.exitCode = 3; process.stdin.destroy() })`,
@@ -53,7 +53,7 @@ describe('a child', () => {
     expect(await child.exited).toEqual({ code: 3, signal: null, reason: 'exited with code 3' })
   })
 
-  it('sees of our environment what it needs to run and what was named, and nothing else', async () => {
+  it('inherits only the basic and the named variables', async () => {
     const ours = {
       PATH: process.env['PATH'],
       HOME: '/home/x',
@@ -66,11 +66,11 @@ describe('a child', () => {
       inheritEnv: ['OPENAI_API_KEY', 'UNSET'],
     })
     const seen = JSON.parse(await outputOf(started(program, ours).child)) as Record<string, string>
-    for (const name of ['PWD', 'OLDPWD', 'SHLVL', '_']) delete seen[name] // What shells set themselves.
+    for (const name of ['PWD', 'OLDPWD', 'SHLVL', '_']) delete seen[name] // Shells set these.
     expect(seen).toEqual({ PATH: ours.PATH, HOME: '/home/x', OPENAI_API_KEY: 'sk-1', MODE: 'fast' })
   })
 
-  it('has no file of ours but its three', async () => {
+  it('has no open file besides its three', async () => {
     const { child } = started({
       command: '/bin/sh',
       args: ['-c', 'if (: <&3) 2>/dev/null; then echo open; else echo closed; fi'],
@@ -78,16 +78,16 @@ describe('a child', () => {
     expect(await outputOf(child)).toBe('closed\n')
   })
 
-  it('that segfaults says by what it was ended', async () => {
+  it('that segfaults reports the signal', async () => {
     const { child } = started(node(`process.kill(process.pid, 'SIGSEGV')`))
     expect(await child.exited).toEqual({
       code: null,
       signal: 'SIGSEGV',
-      reason: 'was ended by SIGSEGV',
+      reason: 'was killed by SIGSEGV',
     })
   })
 
-  it('leaves its last words in the reason, and each line of its stderr in the log, without NUL and cut at 4 KiB', async () => {
+  it('reports its last stderr line as the reason, and passes on short lines without NUL', async () => {
     const { child, stderr } = started(
       node(
         `process.stderr.write('loading\\0\\n' + 'x'.repeat(5000) + '\\nno such model: é\\n\\n'); process.exitCode = 1`,
@@ -97,19 +97,19 @@ describe('a child', () => {
     expect(stderr).toEqual(['loading', 'x'.repeat(4096), 'no such model: é', ''])
   })
 
-  it('that throws leaves the error as its last words, and not what Node prints below it', async () => {
+  it('that throws reports the error without the stack', async () => {
     const { child } = started(node(`throw Object.assign(new Error('no money'), { code: 402 })`))
     expect((await child.exited).reason).toBe('exited with code 1: Error: no money')
   })
 
   it.each([
     [
-      'a command that is not there',
+      'a missing command',
       { command: 'no-such-program-here' },
       /exited with code 127: .*no-such-program-here/,
     ],
     [
-      'a folder that is not there',
+      'a missing folder',
       node('', { cwd: '/no/such/folder' }),
       /could not be started in \/no\/such\/folder: .*ENOENT/,
     ],
@@ -118,14 +118,14 @@ describe('a child', () => {
       { command: 'echo', args: ['\0'] },
       /could not be started: .*null bytes/,
     ],
-  ] as const)('with %s has exited, and says why', async (_, program, reason) => {
+  ] as const)('with %s has exited with a reason', async (_, program, reason) => {
     const { child } = started(program)
     child.stdin.write('goes nowhere')
     expect((await child.exited).reason).toMatch(reason)
     await child.stop(0)
   })
 
-  it('that closes its input takes what is written to it no more, and does no harm', async () => {
+  it('that closes its input discards further writes', async () => {
     const { child } = started(
       node(`require('node:fs').closeSync(0); console.log('closed'); setTimeout(() => {}, 60_000)`),
     )
@@ -137,8 +137,8 @@ describe('a child', () => {
   })
 })
 
-describe('no process is left', () => {
-  it('of a child that exits while its own child goes on', async () => {
+describe('no process survives', () => {
+  it('a child that exits before its own child', async () => {
     const { child } = started({
       command: '/bin/sh',
       args: ['-c', 'sleep 600 & echo $$ $!; read -r line'],
@@ -149,7 +149,7 @@ describe('no process is left', () => {
     expect(await leftOf(pids)).toEqual([])
   })
 
-  it('of one that ignores SIGTERM, nor of its children, once it was stopped', async () => {
+  it('a stopped child that ignores SIGTERM, like its children', async () => {
     const { child, stderr } = started(node(STUBBORN))
     const pids = await pidsFrom(child)
     expect(pids).toHaveLength(2)
@@ -172,13 +172,13 @@ describe('no process is left', () => {
     return { parent, pids }
   }
 
-  it('of one that ignores SIGTERM, nor of its children, when we are killed', async () => {
+  it('a SIGKILL of the service, even if the child ignores SIGTERM', async () => {
     const { parent, pids } = await stubbornWithParent()
     parent.kill('SIGKILL')
     expect(await leftOf(pids)).toEqual([])
   })
 
-  it('of one that ignores SIGTERM, nor of its children, when we are killed while we wait for it to stop', async () => {
+  it('a SIGKILL of the service during the stop of such a child', async () => {
     const { parent, pids } = await stubbornWithParent()
     parent.kill('SIGTERM')
     const [said] = (await once(parent.stderr, 'data')) as [Buffer]

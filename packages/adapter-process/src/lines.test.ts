@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { readLines } from './lines.js'
 
-/** The lines of a stream that comes in these pieces, each by itself: what waits in a PassThrough is read as one. */
+/** Reads a stream of separate pieces. A PassThrough would join them. */
 async function linesOf(
   pieces: readonly (string | Buffer)[],
   maxBytes = 100,
@@ -15,19 +15,19 @@ async function linesOf(
 }
 
 it.each([
-  ['whole ones', ['a\nb\n'], ['a', 'b']],
-  ['one in pieces', ['a', 'b', 'c\n'], ['abc']],
+  ['whole lines', ['a\nb\n'], ['a', 'b']],
+  ['a line in pieces', ['a', 'b', 'c\n'], ['abc']],
   ['a character in pieces', [Buffer.from([0xc3]), Buffer.from([0xa9, 0x0a])], ['é']],
-  ['empty ones', ['\n\na\n'], ['', '', 'a']],
-  ['ends as Windows writes them', ['a\r\nb\r\n'], ['a', 'b']],
-  ['what no newline follows', ['a\nb'], ['a', 'b']],
-  ['bytes that are no text', [Buffer.from([0xff, 0x0a])], ['\ufffd']],
+  ['empty lines', ['\n\na\n'], ['', '', 'a']],
+  ['Windows line ends', ['a\r\nb\r\n'], ['a', 'b']],
+  ['a last line without a newline', ['a\nb'], ['a', 'b']],
+  ['bytes that are not text', [Buffer.from([0xff, 0x0a])], ['\ufffd']],
   ['a line of many small pieces', [...Array<string>(2_500).fill('x'), '\n'], ['x'.repeat(2_500)]],
-])('reads %s', async (_, pieces, lines) => {
+])('readLines reads %s', async (_, pieces, lines) => {
   expect(await linesOf(pieces, 10_000)).toEqual(lines.map((line) => [line, false]))
 })
 
-it('keeps the start of a line that is too long, says so, and goes on with the next', async () => {
+it('readLines cuts a line that is too long and continues with the next', async () => {
   expect(await linesOf(['1234', '56789', '0\nab', 'cd\nabcde\n', 'éé\n'], 4)).toEqual([
     ['1234', true],
     ['abcd', false],
@@ -36,7 +36,7 @@ it('keeps the start of a line that is too long, says so, and goes on with the ne
   ])
 })
 
-it('leaves others their turn when the lines do not end, and reads no more once the stream is destroyed', async () => {
+it('readLines pauses in an endless stream, and ends when the stream is destroyed', async () => {
   const stream = new PassThrough()
   let lines = 0
   const reading = readLines(stream, 100, () => (lines += 1))
@@ -48,7 +48,7 @@ it('leaves others their turn when the lines do not end, and reads no more once t
   expect(lines).toBe(1_000)
 })
 
-it('reads to its end a stream that ended long before', async () => {
+it('readLines reads a stream that has already ended', async () => {
   const stream = new PassThrough()
   let lines = 0
   const reading = readLines(stream, 100, () => (lines += 1))
@@ -57,7 +57,7 @@ it('reads to its end a stream that ended long before', async () => {
   expect(lines).toBe(5_000)
 })
 
-it('does not hide what goes wrong with a line', async () => {
+it('readLines rejects with an error of onLine', async () => {
   const stream = new PassThrough().end('a\n')
   const reading = readLines(stream, 100, () => {
     throw new Error('the log is full')

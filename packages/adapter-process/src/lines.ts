@@ -1,72 +1,91 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A line as text, without its end; `isCut` when it was longer than the cap, and this is only its start. */
+/**
+ * Receives a line without its end. `isCut`: the line exceeds the limit, and `line` is its start.
+ */
 export type OnLine = (line: string, isCut: boolean) => void
 
 const NEWLINE = 0x0a
-/** Many small pieces of one line are joined now and then: each would cost far more than its bytes. */
+/** Small pieces of one line are joined regularly, because each costs far more than its bytes. */
 const MAX_PIECES = 1_000
 
 /**
- * A program that prints without end must not have this process to itself: after 1,000 lines, or 16 MiB, nothing is read for
- * 50 ms. The pipe fills, and the program waits.
+ * Reading pauses for 50 ms after 1,000 lines or 16 MiB, so that a program that prints endlessly
+ * does not block this process. The pipe fills, and the program waits.
  */
-const LINES_PER_TURN = 1_000
+const LINES_PER_PAUSE = 1_000
 const BYTES_PER_LINE = 16 * 1024
-const REST_MS = 50
+const PAUSE_MS = 50
 
 /**
- * Calls `onLine` for each line of a stream of UTF-8, and for what stands behind the last newline when it ends; resolves then, or
- * when the stream is destroyed. Of one line no more than `maxBytes` are ever kept, so a flood without a newline costs no memory.
- * Never gives a lone surrogate.
+ * Calls `onLine` for each line of a UTF-8 stream and for the text after the last newline. Resolves
+ * at the end of the stream or when it is destroyed. Keeps at most `maxBytes` of a line in memory.
+ * Lines contain no lone surrogates.
  */
 export async function readLines(stream: Readable, maxBytes: number, onLine: OnLine): Promise<void> {
-  let pieces: Buffer[] = []
-  let kept = 0
-  let length = 0
-  let turn = 0
+  const line = new LineBuffer(maxBytes, onLine)
+  let linesSincePause = 0
 
-  function keep(piece: Buffer): void {
-    length += piece.length
-    const part = piece.subarray(0, maxBytes - kept)
-    if (part.length === 0) return
-    kept += part.length
-    pieces.push(part)
-    if (pieces.length > MAX_PIECES) pieces = [Buffer.concat(pieces)]
-  }
-
-  function endLine(): void {
-    const line = Buffer.concat(pieces).toString('utf8')
-    const isCut = length > kept
-    pieces = []
-    kept = length = 0
-    onLine(line.endsWith('\r') ? line.slice(0, -1) : line, isCut)
-  }
-
-  async function spend(lines: number): Promise<void> {
-    turn += lines
-    if (turn < LINES_PER_TURN) return
-    turn = 0
-    await delay(REST_MS)
+  async function pauseAfter(lines: number): Promise<void> {
+    linesSincePause += lines
+    if (linesSincePause < LINES_PER_PAUSE) return
+    linesSincePause = 0
+    await delay(PAUSE_MS)
   }
 
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       let start = 0
       for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-        keep(chunk.subarray(start, end))
-        endLine()
+        line.append(chunk.subarray(start, end))
+        line.end()
         start = end + 1
-        await spend(1)
+        await pauseAfter(1)
         if (stream.destroyed && !stream.readableEnded) return
       }
-      keep(chunk.subarray(start))
-      await spend(chunk.length / BYTES_PER_LINE)
+      line.append(chunk.subarray(start))
+      await pauseAfter(chunk.length / BYTES_PER_LINE)
     }
-    if (length > 0) endLine()
+    if (!line.isEmpty) line.end()
   } catch (error) {
     if (!isEndOf(stream, error)) throw error
+  }
+}
+
+/** The bytes of the current line, up to a limit. */
+class LineBuffer {
+  readonly #maxBytes: number
+  readonly #onLine: OnLine
+  #pieces: Buffer[] = []
+  #kept = 0
+  #length = 0
+
+  constructor(maxBytes: number, onLine: OnLine) {
+    this.#maxBytes = maxBytes
+    this.#onLine = onLine
+  }
+
+  get isEmpty(): boolean {
+    return this.#length === 0
+  }
+
+  append(piece: Buffer): void {
+    this.#length += piece.length
+    const part = piece.subarray(0, this.#maxBytes - this.#kept)
+    if (part.length === 0) return
+    this.#kept += part.length
+    this.#pieces.push(part)
+    if (this.#pieces.length > MAX_PIECES) this.#pieces = [Buffer.concat(this.#pieces)]
+  }
+
+  end(): void {
+    const line = Buffer.concat(this.#pieces).toString('utf8')
+    const isCut = this.#length > this.#kept
+    this.#pieces = []
+    this.#kept = 0
+    this.#length = 0
+    this.#onLine(line.endsWith('\r') ? line.slice(0, -1) : line, isCut)
   }
 }
 

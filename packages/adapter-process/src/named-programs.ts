@@ -2,10 +2,12 @@ import type { AgentRuntime } from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import type { Program } from './program.js'
 
-const NONE_GIVEN =
-  'program must name a program of the operator’s, and this server was started without any (--agents)'
+const NO_PROGRAMS =
+  'program must name a configured program, and this server has none (start it with --agents)'
 
-/** The operator's programs, as agents name them: the option `program`, and no other. */
+/**
+ * Resolves the operator's programs by the agents' option `program`. Agents have no other option.
+ */
 export type NamedPrograms<P extends Program> = Required<
   Pick<AgentRuntime, 'parseOptions' | 'has'>
 > & { find(name: unknown): P | undefined }
@@ -14,21 +16,19 @@ export function namedPrograms<P extends Program>(
   kind: string,
   programs: Readonly<Record<string, P>>,
 ): NamedPrograms<P> {
+  const names = Object.keys(programs)
   const find = (name: unknown): P | undefined =>
     typeof name === 'string' && Object.hasOwn(programs, name) ? programs[name] : undefined
-  const isNoneGiven = Object.keys(programs).length === 0
   return {
     find,
     has: ({ program }) => find(program) !== undefined,
     parseOptions: async ({ program, ...rest }) => {
-      if (!find(program))
-        return err(
-          isNoneGiven ? NONE_GIVEN : `program must be one of: ${Object.keys(programs).join(', ')}`,
-        )
-      const stray = Object.keys(rest)[0]
-      return stray === undefined
+      if (names.length === 0) return err(NO_PROGRAMS)
+      if (!find(program)) return err(`program must be one of: ${names.join(', ')}`)
+      const [unknown] = Object.keys(rest)
+      return unknown === undefined
         ? ok({ options: { program: program as string }, secrets: {} })
-        : err(`${stray} is not an option of ${kind} agents`)
+        : err(`${unknown} is not an option of ${kind} agents`)
     },
   }
 }

@@ -2,130 +2,164 @@ import {
   failedRun,
   type OnExit,
   type RunningAgent,
+  type RunOutcome,
   type RunRequest,
   type Turn,
 } from '@org/agent-messaging-core/runtime'
 import type { Child } from './child.js'
-import type { Conversation } from './conversation.js'
 import type { Reply } from './open-runs.js'
+import type { ProcessConnection } from './process-connection.js'
 import { cancelLine, runLine, type Ready } from './process-protocol.js'
 import { within } from './within.js'
 
 export type ProcessLimits = {
-  /** From the start to `ready`; 30 s unless given. */
+  /** From the start to `ready`. The default is 30 s. */
   readonly startTimeoutMs: number
-  /** From SIGTERM to SIGKILL; 5 s unless given. */
+  /** From SIGTERM to SIGKILL. The default is 5 s. */
   readonly stopGraceMs: number
-  /** So long a program may take to end a cancelled run; 3 s unless given. Core itself waits 5 s. */
+  /** How long a program can take to end a cancelled run. The default is 3 s. Core waits 5 s. */
   readonly cancelGraceMs: number
-  /** 5 s unless given. */
+  /** The default is 5 s. */
   readonly healthTimeoutMs: number
-  /** Of one line that it prints, and so of an answer; 8 MiB unless given. */
+  /** The limit of one printed line, and so of an answer. The default is 8 MiB. */
   readonly maxLineBytes: number
 }
 
-/** A program that went wrong is not worth a longer wait: its runs end when it does. */
+/** The time from SIGTERM to SIGKILL for a program that misbehaves. */
 export const FAULTY_GRACE_MS = 1_000
-/** So long a program with a run that does not end may take to show that it does not hang. With the grace before, less than core waits. */
-const PING_PATIENCE_MS = 1_000
-/** When its input or output closes because it exits, the exit is known by then. */
-const EXIT_PATIENCE_MS = 1_000
+/**
+ * How long a busy program can take to answer a ping. With `cancelGraceMs`, less than core waits.
+ */
+const PING_TIMEOUT_MS = 1_000
+/** How long the exit can take after the program closed its input or output. */
+const EXIT_TIMEOUT_MS = 1_000
 
-const ABANDONED = failedRun(
+const NOT_ENDED = failedRun(
   'RUNTIME_LOST',
   'the program did not end the run when it was cancelled',
   true,
 )
 const LOST = failedRun('RUNTIME_LOST', 'the program ended during the run', true)
 
-/** An agent over a program that is ready. `onExit` is called once it has ended without having been stopped. */
-export function processAgent(
-  child: Child,
-  { runs, say, ping, heard }: Conversation,
-  { history }: Ready,
-  limits: ProcessLimits,
-  onExit: OnExit,
-): RunningAgent {
-  let phase: 'running' | 'ending' | 'stopping' = 'running'
-  let fault: string | undefined
-  let isSacrifice = false
+/** An agent that runs as one program. */
+export class ProcessAgent implements RunningAgent {
+  readonly #child: Child
+  readonly #connection: ProcessConnection
+  readonly #history: Ready['history']
+  readonly #limits: ProcessLimits
+  readonly #onExit: OnExit
+  #phase: 'running' | 'ending' | 'stopped' = 'running'
+  /** Why this agent ended its program. `isForRun`: to get rid of a run that did not end. */
+  #fault: { readonly reason: string; readonly isForRun: boolean } | undefined
 
-  /** Ends a program that does not do its part; what follows an exit then follows. */
-  function giveUp(why: string, forRun = false): void {
-    if (phase !== 'running') return
-    phase = 'ending'
-    fault = why
-    isSacrifice = forRun
-    void child.stop(FAULTY_GRACE_MS)
+  /** Calls `onExit` when the program ends without `stop`. */
+  constructor(
+    child: Child,
+    connection: ProcessConnection,
+    { history }: Ready,
+    limits: ProcessLimits,
+    onExit: OnExit,
+  ) {
+    this.#child = child
+    this.#connection = connection
+    this.#history = history
+    this.#limits = limits
+    this.#onExit = onExit
+    child.stdin.on('close', () => void this.#onClosed('input'))
+    child.stdout.on('end', () => void this.#onClosed('output'))
+    void child.exited.then(({ reason }) => this.#onExited(reason))
   }
 
-  async function closed(end: string): Promise<void> {
-    if (!(await within(EXIT_PATIENCE_MS, child.exited, undefined))) giveUp(`closed its ${end}`)
-  }
-  child.stdin.on('close', () => void closed('input'))
-  child.stdout.on('end', () => void closed('output'))
-  void child.exited.then(async ({ reason }) => {
-    await heard
-    runs.endAll(LOST)
-    if (phase !== 'stopping')
-      onExit({ code: 'RUNTIME_EXITED', message: `the program ${fault ?? reason}` }, isSacrifice)
-    phase = 'stopping'
-  })
-
-  /**
-   * A cancelled run that does not end goes on beside its session's next, so the program has to end; but not while it works for others
-   * and can show it. Otherwise whoever cancels a message would take away the runs of everybody else. What it says of the run is dropped.
-   */
-  async function abandon(id: string): Promise<void> {
-    const isAtWork = runs.hasOthers(id) && (await within(PING_PATIENCE_MS, ping(), false))
-    if (isAtWork) runs.end(id, ABANDONED)
-    else if (runs.has(id))
-      giveUp(`did not end a cancelled run within ${limits.cancelGraceMs} ms`, true)
+  async run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+    try {
+      const turns = this.#history ? await request.history(this.#history) : undefined
+      const { sessionState, ...outcome } = await this.#replyTo(request, turns, signal)
+      if (sessionState !== undefined) await request.remember(sessionState)
+      return outcome
+    } catch {
+      const message = "the session's history or state could not be read or stored"
+      return failedRun('RUNTIME_LOST', message, true)
+    }
   }
 
-  async function replyTo(
+  /** Pings an idle program. A busy one can be slow to answer, and its runs have deadlines. */
+  async health(signal: AbortSignal): Promise<{ ok: boolean; detail?: string }> {
+    if (this.#phase !== 'running') return { ok: false, detail: 'the program is ending' }
+    if (!this.#connection.runs.isEmpty) return { ok: true }
+    const answer = Promise.race([
+      this.#connection.ping(),
+      this.#child.exited.then(() => false as const),
+    ])
+    const ok = await within(this.#limits.healthTimeoutMs, answer, false, signal)
+    return ok ? { ok } : { ok, detail: 'the program did not answer a ping' }
+  }
+
+  async stop(): Promise<void> {
+    this.#phase = 'stopped'
+    await this.#child.stop(this.#limits.stopGraceMs)
+  }
+
+  async #replyTo(
     request: RunRequest,
     turns: readonly Turn[] | undefined,
     signal: AbortSignal,
   ): Promise<Reply> {
-    if (phase !== 'running') await child.exited // No sooner: the message would be tried again, and lost again, while it ends.
-    if (phase !== 'running' || signal.aborted) return LOST
-    const { id, reply } = runs.open((chunk) => request.emit(chunk))
-    let impatience: NodeJS.Timeout | undefined
+    // An earlier failure would be retried, and fail again, while the program still ends.
+    if (this.#phase !== 'running') await this.#child.exited
+    if (this.#phase !== 'running' || signal.aborted) return LOST
+    const { id, reply } = this.#connection.runs.open((chunk) => request.emit(chunk))
+    let timer: NodeJS.Timeout | undefined
     const cancel = () => {
-      say(cancelLine(id))
-      impatience = setTimeout(() => void abandon(id), limits.cancelGraceMs)
+      this.#connection.send(cancelLine(id))
+      timer = setTimeout(() => void this.#abandon(id), this.#limits.cancelGraceMs)
     }
     signal.addEventListener('abort', cancel)
-    say(runLine(id, request, turns))
-    const replied = await reply
+    this.#connection.send(runLine(id, request, turns))
+    const received = await reply
     signal.removeEventListener('abort', cancel)
-    clearTimeout(impatience)
-    return replied
+    clearTimeout(timer)
+    return received
   }
 
-  return {
-    async run(request, signal) {
-      try {
-        const turns = history ? await request.history(history) : undefined
-        const { sessionState, ...outcome } = await replyTo(request, turns, signal)
-        if (sessionState !== undefined) await request.remember(sessionState)
-        return outcome
-      } catch {
-        return failedRun('RUNTIME_LOST', "the session's past could not be read or kept", true)
-      }
-    },
-    /** A program at work may be too busy to answer, and its runs have their deadlines: only an idle one is asked. */
-    async health(signal) {
-      if (phase !== 'running') return { ok: false, detail: 'the program is ending' }
-      if (!runs.isEmpty()) return { ok: true }
-      const answer = Promise.race([ping(), child.exited.then(() => false)])
-      const ok = await within(limits.healthTimeoutMs, answer, false, signal)
-      return ok ? { ok } : { ok, detail: 'the program did not answer a ping' }
-    },
-    async stop() {
-      phase = 'stopping'
-      await child.stop(limits.stopGraceMs)
-    },
+  /**
+   * Handles a cancelled run that does not end. The run would overlap the session's next run, so the
+   * program must end. But a program with other runs that still answers a ping goes on, because one
+   * cancelled message must not end the other runs. Its late reply is ignored.
+   */
+  async #abandon(id: string): Promise<void> {
+    const { runs } = this.#connection
+    const isBusy =
+      runs.hasOthers(id) && (await within(PING_TIMEOUT_MS, this.#connection.ping(), false))
+    if (isBusy) runs.end(id, NOT_ENDED)
+    else if (runs.has(id)) {
+      const { cancelGraceMs } = this.#limits
+      this.#end({
+        reason: `did not end a cancelled run within ${cancelGraceMs} ms`,
+        isForRun: true,
+      })
+    }
+  }
+
+  async #onClosed(end: 'input' | 'output'): Promise<void> {
+    const exit = await within(EXIT_TIMEOUT_MS, this.#child.exited, undefined)
+    if (!exit) this.#end({ reason: `closed its ${end}`, isForRun: false })
+  }
+
+  async #onExited(reason: string): Promise<void> {
+    await this.#connection.outputEnded
+    this.#connection.runs.endAll(LOST)
+    if (this.#phase !== 'stopped') {
+      const message = `the program ${this.#fault?.reason ?? reason}`
+      this.#onExit({ code: 'RUNTIME_EXITED', message }, this.#fault?.isForRun ?? false)
+    }
+    this.#phase = 'stopped'
+  }
+
+  /** Ends a program that misbehaves. The exit then ends its runs. */
+  #end(fault: { readonly reason: string; readonly isForRun: boolean }): void {
+    if (this.#phase !== 'running') return
+    this.#phase = 'ending'
+    this.#fault = fault
+    void this.#child.stop(FAULTY_GRACE_MS)
   }
 }

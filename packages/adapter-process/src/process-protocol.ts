@@ -1,7 +1,7 @@
 import { isStorableText, type RunRequest, type Turn } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
-/** What `RunRequest.remember` takes at most. */
+/** The limit of `RunRequest.remember`. */
 const MAX_STATE_LENGTH = 16 * 1024
 const MAX_TURNS = 1_000
 const MAX_HISTORY_LENGTH = 1024 * 1024
@@ -11,7 +11,7 @@ const text = z.string('must be a string')
 const count = (most: number) =>
   z.int('must be a whole number').min(1, 'must be at least 1').max(most, `must be at most ${most}`)
 
-/** Absent and `null` are the same: what a language writes for "nothing" is its own affair. */
+/** Optional fields can be absent or `null`, because languages write "nothing" differently. */
 const incoming = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('ready'),
@@ -27,7 +27,7 @@ const incoming = z.discriminatedUnion('type', [
     response: text,
     sessionState: text
       .max(MAX_STATE_LENGTH, `must have at most ${MAX_STATE_LENGTH} characters`)
-      .refine(isStorableText, 'must not hold NUL or a lone surrogate')
+      .refine(isStorableText, 'must not contain NUL or a lone surrogate')
       .nullish(),
   }),
   z.object({
@@ -39,10 +39,10 @@ const incoming = z.discriminatedUnion('type', [
   z.object({ type: z.literal('pong') }),
 ])
 
-/** What a program says to us. */
+/** A message from a program. */
 export type FromProgram = z.infer<typeof incoming>
 export type Ready = Extract<FromProgram, { type: 'ready' }>
-/** `of` is the type of a message that is known but not as it should be, and `id` the run that it names. */
+/** A line that is no valid message. `of` is its type if known, and `id` the run that it names. */
 export type Unusable = {
   readonly type: 'unusable'
   readonly why: string
@@ -54,9 +54,8 @@ const TYPES = new Set<unknown>(['ready', 'chunk', 'answer', 'error', 'pong'])
 
 export function parseLine(line: string): FromProgram | Unusable {
   const value = objectIn(line)
-  if (!value) return { type: 'unusable', why: 'no JSON object' }
-  if (!TYPES.has(value['type']))
-    return { type: 'unusable', why: 'no type of message that is known here' }
+  if (!value) return { type: 'unusable', why: 'not a JSON object' }
+  if (!TYPES.has(value['type'])) return { type: 'unusable', why: 'unknown message type' }
   const parsed = incoming.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
@@ -69,7 +68,9 @@ export function parseLine(line: string): FromProgram | Unusable {
   }
 }
 
-/** Only what may be an object is parsed: refusing a line costs far more with an exception, and programs may print much. */
+/**
+ * Parses only lines that can be objects. A parse error is expensive, and programs can print a lot.
+ */
 function objectIn(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith('{')) return undefined
   try {
@@ -79,34 +80,15 @@ function objectIn(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** What we say to a program, as a line. `id` is this run's alone; `messageId` is the same for each `attempt` at a message. */
-export const runLine = (
+/** Formats a run as a line. Each run has its own `id`. All attempts share the `messageId`. */
+export function runLine(
   id: string,
-  request: RunRequest,
+  { messageId, agentId, sessionId, message, metadata, executionPrincipal, ...run }: RunRequest,
   history: readonly Turn[] | undefined,
-): string => {
-  const {
-    messageId,
-    agentId,
-    sessionId,
-    message,
-    metadata,
-    executionPrincipal,
-    attempt,
-    sessionState,
-  } = request
-  const body = {
-    messageId,
-    agentId,
-    sessionId,
-    message,
-    metadata,
-    executionPrincipal,
-    attempt,
-    sessionState,
-    history,
-  }
-  return toLine({ type: 'run', id, ...body })
+): string {
+  const { attempt, sessionState } = run
+  const about = { messageId, agentId, sessionId, message, metadata, executionPrincipal }
+  return toLine({ type: 'run', id, ...about, attempt, sessionState, history })
 }
 
 export const cancelLine = (id: string): string => toLine({ type: 'cancel', id })

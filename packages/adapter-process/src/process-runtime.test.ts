@@ -23,7 +23,8 @@ const neverAborted = new AbortController().signal
 type Started = {
   readonly running: RunningAgent
   readonly exits: RunError[]
-  readonly sacrifices: (boolean | undefined)[]
+  /** The second argument of each `onExit`. */
+  readonly endedForRun: (boolean | undefined)[]
   readonly log: Record<string, unknown>[]
   run(
     message: string | object,
@@ -53,21 +54,24 @@ function runtimeOf(
   return { runtime, log }
 }
 
-/** A program that has said that it is ready; it is stopped at the end of the test. */
+/** A ready program. It stops at the end of the test. */
 async function started(
   ...[program = PROGRAM, ...more]: Partial<Parameters<typeof runtimeOf>>
 ): Promise<Started> {
   const { runtime, log } = runtimeOf(program, ...more)
   const exits: RunError[] = []
-  const sacrifices: (boolean | undefined)[] = []
-  const onExit: OnExit = (error, isSacrifice) => {
+  const endedForRun: (boolean | undefined)[] = []
+  const onExit: OnExit = (error, isForRun) => {
     exits.push(error)
-    sacrifices.push(isSacrifice)
+    endedForRun.push(isForRun)
   }
   const running = (await runtime.start(agentOf('test'), onExit))._unsafeUnwrap()
   onTestFinished(() => running.stop())
   return {
-    ...{ running, exits, sacrifices, log },
+    running,
+    exits,
+    endedForRun,
+    log,
     run: (message, request, signal = neverAborted) =>
       running.run(
         aRunRequest({
@@ -107,11 +111,11 @@ describe('the options of a process agent', () => {
     [{ program: ['test'] }, 'program must be one of: test'],
     [{ program: 'test', args: ['-c', 'rm'] }, 'args is not an option of process agents'],
     [{ program: 'test', command: 'sh' }, 'command is not an option of process agents'],
-  ])('cannot be %j', async (options, sentence) => {
+  ])('reject %j', async (options, sentence) => {
     expect((await runtime.parseOptions(options))._unsafeUnwrapErr()).toBe(sentence)
   })
 
-  it('may name one that this process does not have any more: then it does not start', async () => {
+  it('can name a program that this process no longer has, and the start then fails', async () => {
     const error = (await runtime.start(agentOf('gone'), () => undefined))._unsafeUnwrapErr()
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message: 'this process has no program "gone"' })
     expect(['test', 'gone'].map((program) => runtime.has?.({ program }))).toEqual([true, false])
@@ -119,7 +123,7 @@ describe('the options of a process agent', () => {
 })
 
 describe('a run', () => {
-  it('hands over all that the runtime was given but the callback', async () => {
+  it('carries the whole request without the callback', async () => {
     const { run } = await started()
     const request = aRunRequest({
       metadata: { channel: 'mail' },
@@ -148,7 +152,7 @@ describe('a run', () => {
     expect(id).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  it('hands over the history when the ready line asks for it', async () => {
+  it('carries the history that the ready message asks for', async () => {
     const turn: Turn = {
       messageId: 'm1',
       message: 'My cat is Tom',
@@ -157,14 +161,18 @@ describe('a run', () => {
     }
     const asked: object[] = []
     const { run } = await started(withReady({ history: { maxTurns: 5, maxLength: 1000 } }))
-    const outcome = await run('Hi', { history: async (limit) => (asked.push(limit), [turn]) })
+    const history: RunRequest['history'] = async (limit) => {
+      asked.push(limit)
+      return [turn]
+    }
+    const outcome = await run('Hi', { history })
     expect(JSON.parse((outcome as { response: string }).response)).toMatchObject({
       history: [turn],
     })
     expect(asked).toEqual([{ maxTurns: 5, maxLength: 1000 }])
   })
 
-  it('may be lost when the history cannot be read, and is then tried again', async () => {
+  it('is lost and retried when its history cannot be read', async () => {
     const { run } = await started(withReady({ history: { maxTurns: 5, maxLength: 1000 } }))
     const history = () => Promise.reject(new Error('no store'))
     expect(await run('Hi', { history })).toMatchObject({
@@ -174,7 +182,7 @@ describe('a run', () => {
     })
   })
 
-  it('remembers what the answer says of the session before it ends', async () => {
+  it('stores the session state of its answer before it ends', async () => {
     const { run } = await started()
     let sessionState: string | undefined
     const remember = async (state: string) => void (sessionState = state)
@@ -184,7 +192,7 @@ describe('a run', () => {
     expect(await run({ do: 'count' }, more)).toEqual({ kind: 'answered', response: '1' })
   })
 
-  it('shows its chunks as they come', async () => {
+  it('emits its chunks', async () => {
     const { run } = await started()
     const chunks: string[] = []
     expect(await run({ do: 'chunks' }, { emit: (chunk) => chunks.push(chunk) })).toEqual({
@@ -194,7 +202,7 @@ describe('a run', () => {
     expect(chunks).toEqual(['one ', 'two '])
   })
 
-  it('goes on beside others in the same program, which may answer in any order', async () => {
+  it('can overlap with others, which the program answers in any order', async () => {
     const { run } = await started()
     const runs = ['a', 'b', 'c'].map((sessionId) => run({ do: 'gather', until: 3 }, { sessionId }))
     expect(
@@ -208,7 +216,7 @@ describe('a run', () => {
     [{ message: 'x'.repeat(2_000) }, 'x'.repeat(1_000), false],
     [{ message: `${'x'.repeat(999)}😀` }, 'x'.repeat(999), false],
     [{ message: 'a\0b' }, 'the agent failed', false],
-  ])('fails with the words of the program', async (error, message, retryable) => {
+  ])('fails with the program’s error message', async (error, message, retryable) => {
     const { run } = await started()
     expect(await run({ do: 'fail', ...error })).toEqual({
       kind: 'failed',
@@ -218,7 +226,7 @@ describe('a run', () => {
   })
 })
 
-describe('an answer that is no good', () => {
+describe('an invalid answer', () => {
   const line = (answer: object) => ({
     do: 'print',
     text: `${JSON.stringify({ type: 'answer', id: '$id', ...answer })}\n`,
@@ -230,19 +238,19 @@ describe('an answer that is no good', () => {
     [line({ response: 5 }), "the program's answer is not valid: response must be a string"],
     [
       line({ response: 'private words', sessionState: '\0' }),
-      "the program's answer is not valid: sessionState must not hold NUL or a lone surrogate",
+      "the program's answer is not valid: sessionState must not contain NUL or a lone surrogate",
     ],
     [
       line({ response: 'private words'.repeat(1_000) }),
-      "the program's answer is not valid: a line of more than 10000 bytes",
+      "the program's answer is not valid: the line has more than 10000 bytes",
     ],
     [
       { do: 'print', text: '{"type":"error","id":"$id"}\n' },
       "the program's error is not valid: message must be a string",
     ],
-  ])('fails its run', async (deed, message) => {
+  ])('fails its run', async (action, message) => {
     const { run, running, log } = await started(PROGRAM, limits)
-    expect(await run(deed)).toEqual({
+    expect(await run(action)).toEqual({
       kind: 'failed',
       error: { code: 'RESPONSE_INVALID', message },
       retryable: false,
@@ -254,7 +262,7 @@ describe('an answer that is no good', () => {
     expect(await running.health(neverAborted)).toEqual({ ok: true })
   })
 
-  it('is refused and logged when it is given twice, for another message, or for none', async () => {
+  it('is logged when it is repeated or belongs to no run', async () => {
     const twice =
       '{"type":"answer","id":"$id","response":"first"}\n{"type":"answer","id":"$id","response":"second"}\n'
     const { run, log, running } = await started()
@@ -264,7 +272,7 @@ describe('an answer that is no good', () => {
       kind: 'answered',
       response: 'first',
     })
-    await running.health(neverAborted) // All that was printed before the pong has been read.
+    await running.health(neverAborted) // All output before the pong has been read.
     expect(log.map(({ text, line }) => [text, String(line).includes('other')])).toEqual([
       ['program.stray_line', true],
       ['program.stray_line', false],
@@ -272,7 +280,7 @@ describe('an answer that is no good', () => {
     expect(JSON.stringify(log)).not.toContain('second')
   })
 
-  it('is none at all while the program only prints', async () => {
+  it('is not assumed from other output', async () => {
     const { run, log } = await started()
     const text =
       'loading…\n[1]\nnull\n{"type":"chunk"}\n{"type":"hello"}\n{"broken\n{"type":"ready","protocol":1}\n\r\n'
@@ -282,20 +290,20 @@ describe('an answer that is no good', () => {
       response: 'ok',
     })
     expect(log.map(({ why }) => why)).toEqual([
-      ...[
-        'no JSON object',
-        'no JSON object',
-        'no JSON object',
-        'id must be a string',
-        'no type of message that is known here',
-      ],
-      ...['no JSON object', 'ready a second time', 'no JSON object'],
+      'not a JSON object',
+      'not a JSON object',
+      'not a JSON object',
+      'id must be a string',
+      'unknown message type',
+      'not a JSON object',
+      'ready was already received',
+      'not a JSON object',
     ])
   })
 })
 
-describe('a flood', () => {
-  it('of lines costs the log a hundred of them, and the agent nothing', async () => {
+describe('a flood of output', () => {
+  it('adds a hundred lines to the log and does not harm the agent', async () => {
     const { run, log } = await started()
     expect(await run({ do: 'flood', text: 'spam\n', times: 20_000 })).toEqual({
       kind: 'answered',
@@ -310,12 +318,12 @@ describe('a flood', () => {
     const flood = run({ do: 'flood', text: 'x'.repeat(1024 * 1024), times: 200 })
     expect(await flood).toEqual({ kind: 'answered', response: 'after the flood' })
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50 * 1024 * 1024)
-    expect(log).toMatchObject([{ why: 'a line of more than 1048576 bytes' }])
+    expect(log).toMatchObject([{ why: 'the line has more than 1048576 bytes' }])
   })
 })
 
 describe('a cancelled run', () => {
-  it('is ended by the program, which goes on', async () => {
+  it('ends, and the program goes on', async () => {
     const { run, running, exits } = await started()
     const aborter = new AbortController()
     const outcome = run({ do: 'wait' }, {}, aborter.signal)
@@ -328,7 +336,7 @@ describe('a cancelled run', () => {
     expect(exits).toEqual([])
   })
 
-  it('is not begun when it was cancelled before', async () => {
+  it('does not start after the cancellation', async () => {
     const { run } = await started()
     expect(await run('Hi', {}, AbortSignal.abort())).toMatchObject({
       kind: 'failed',
@@ -336,9 +344,10 @@ describe('a cancelled run', () => {
     })
   })
 
-  it('that does not end is left alone by a program that works for others and does not hang', async () => {
+  it('that does not end is lost, and a responsive program with other runs goes on', async () => {
     const { run, exits, log } = await started(PROGRAM, { cancelGraceMs: 100 })
-    const [aborter, others] = [new AbortController(), new AbortController()]
+    const aborter = new AbortController()
+    const others = new AbortController()
     const other = run({ do: 'wait' }, { sessionId: 'other' }, others.signal)
     const outcome = run({ do: 'deaf' }, {}, aborter.signal)
     aborter.abort()
@@ -355,8 +364,8 @@ describe('a cancelled run', () => {
     expect(exits).toEqual([])
   })
 
-  it('that does not end ends a program that does nothing else', async () => {
-    const { run, exits, sacrifices } = await started(PROGRAM, { cancelGraceMs: 100 })
+  it('that does not end ends a program without other runs', async () => {
+    const { run, exits, endedForRun } = await started(PROGRAM, { cancelGraceMs: 100 })
     const aborter = new AbortController()
     const outcome = run({ do: 'deaf' }, {}, aborter.signal)
     aborter.abort()
@@ -364,10 +373,10 @@ describe('a cancelled run', () => {
     expect(exits).toEqual([
       { code: 'RUNTIME_EXITED', message: 'the program did not end a cancelled run within 100 ms' },
     ])
-    expect(sacrifices).toEqual([true])
+    expect(endedForRun).toEqual([true])
   })
 
-  it('of a program that hangs ends with the program, and so do its other runs', async () => {
+  it('of a hanging program ends with the program, like its other runs', async () => {
     const { run, exits } = await started(PROGRAM, { cancelGraceMs: 100 })
     const aborter = new AbortController()
     const other = run({ do: 'wait' }, { sessionId: 'other' })
@@ -387,16 +396,16 @@ describe('a program that ends', () => {
       'the program exited with code 3: out of credit',
     ],
     [{ do: 'exit', code: 0, text: '{"type":"answer","id":"' }, 'the program exited with code 0'],
-    [{ do: 'segfault' }, 'the program was ended by SIGSEGV'],
+    [{ do: 'segfault' }, 'the program was killed by SIGSEGV'],
     [{ do: 'closeOutput' }, 'the program closed its output'],
-  ])('loses its runs, and says how it ended', async (deed, message) => {
-    const { run, exits, sacrifices } = await started()
-    expect(await run(deed)).toEqual(LOST)
-    expect([exits, sacrifices]).toEqual([[{ code: 'RUNTIME_EXITED', message }], [false]])
+  ])('loses its runs and reports its exit', async (action, message) => {
+    const { run, exits, endedForRun } = await started()
+    expect(await run(action)).toEqual(LOST)
+    expect([exits, endedForRun]).toEqual([[{ code: 'RUNTIME_EXITED', message }], [false]])
     expect(await run('too late')).toEqual(LOST)
   })
 
-  it('may answer with its last breath', async () => {
+  it('can answer a run just before', async () => {
     const { run, exits } = await started()
     const text = '{"type":"answer","id":"$id","response":"bye"}'
     expect(await run({ do: 'print', text: text + '\n' })).toEqual({
@@ -406,14 +415,14 @@ describe('a program that ends', () => {
     expect(exits).toEqual([])
   })
 
-  it('is found out when it closes its input and does not end', async () => {
+  it('is detected when it closes its input and does not exit', async () => {
     const { run, exits } = await started()
     expect(await run({ do: 'closeInput' })).toEqual({ kind: 'answered', response: 'closed' })
     expect(await run('are you there?')).toEqual(LOST)
     expect(exits).toEqual([{ code: 'RUNTIME_EXITED', message: 'the program closed its input' }])
   })
 
-  it('is not reported when it was stopped, and leaves no process behind', async () => {
+  it('after a stop is not reported and leaves no process', async () => {
     const { run, running, exits } = await started(PROGRAM, { stopGraceMs: 200 })
     const forked = await run({ do: 'fork' })
     const pids = (forked as { response: string }).response.split(' ').map(Number)
@@ -435,22 +444,22 @@ describe('a program that is not ready', () => {
       'the program exited with code 2: no model',
     ],
     [
-      'because it is not there',
+      'because it does not exist',
       { command: 'no-such-program' },
       /^the program exited with code 127: /,
     ],
     [
       'in time',
       script('setInterval(() => {}, 1000)'),
-      'the program did not say that it is ready within 500 ms',
+      'the program did not send ready within 500 ms',
     ],
     [
-      'for our protocol',
+      'for this protocol version',
       withReady({ protocol: 2 }),
-      'the program wrote a ready line that is not valid: protocol must be 1',
+      'the program sent an invalid ready message: protocol must be 1',
     ],
     [
-      'with a history we have',
+      'with a valid history',
       withReady({ history: { maxTurns: 0, maxLength: 1 } }),
       /history.maxTurns must be at least 1$/,
     ],
@@ -467,7 +476,7 @@ describe('a program that is not ready', () => {
   })
 })
 
-it('ends a program that is not ready yet when the service is to stop', async () => {
+it('stopping the service ends a program that is not ready', async () => {
   const { runtime, log } = runtimeOf(
     script('console.error(process.pid); setInterval(() => {}, 1000)'),
   )
@@ -477,13 +486,13 @@ it('ends a program that is not ready yet when the service is to stop', async () 
   stopping.abort()
   expect((await starting)._unsafeUnwrapErr()).toEqual({
     code: 'RUNTIME_EXITED',
-    message: 'the program was not ready before the stop',
+    message: 'the program was not ready when the service stopped',
   })
   expect(await leftOf([Number(log[0]?.['line'])])).toEqual([])
 })
 
-describe('health', () => {
-  it('is a ping of an idle program; one at work is not asked', async () => {
+describe('the health check', () => {
+  it('pings an idle program and passes for a busy one', async () => {
     const { run, running } = await started(PROGRAM, { healthTimeoutMs: 200, cancelGraceMs: 100 })
     expect(await running.health(neverAborted)).toEqual({ ok: true })
     const aborter = new AbortController()
@@ -493,7 +502,7 @@ describe('health', () => {
     await hung
   })
 
-  it('is bad of one that does not answer', async () => {
+  it('fails when an idle program does not answer', async () => {
     const deaf = script(
       'console.log(JSON.stringify({ type: "ready", protocol: 1 })); setInterval(() => {}, 1000)',
     )
@@ -505,7 +514,7 @@ describe('health', () => {
   })
 })
 
-it('gives the program nothing of our environment but what it needs and what was named', async () => {
+it('a program inherits only the basic and the named variables', async () => {
   const ours = {
     PATH: process.env['PATH'],
     SERVICE_MASTER_KEY: 'canary',

@@ -1,21 +1,24 @@
 import type { AgentRuntime, Clock } from '@org/agent-messaging-core/runtime'
 import { err, type Result } from 'neverthrow'
 import { startChild, type Child } from './child.js'
-import { converse } from './conversation.js'
-import { FAULTY_GRACE_MS, processAgent, type ProcessLimits } from './process-agent.js'
-import type { Ready } from './process-protocol.js'
 import { namedPrograms } from './named-programs.js'
+import { FAULTY_GRACE_MS, ProcessAgent, type ProcessLimits } from './process-agent.js'
+import { ProcessConnection } from './process-connection.js'
+import type { Ready } from './process-protocol.js'
 import { limitedLog, type ProgramLog } from './program-log.js'
 import type { Environment, Program } from './program.js'
 import { within } from './within.js'
 
 export type ProcessRuntimeOptions = {
-  /** By name, as an agent's option `program` names them. */
+  /** Programs by name. An agent's option `program` names one. */
   readonly programs: Readonly<Record<string, Program>>
-  /** Ours. A program sees `PATH`, `HOME`, `LANG`, `LC_ALL`, `TZ` and `TMPDIR` of it, and what its `inheritEnv` names. */
+  /**
+   * The service's environment. A program inherits `PATH`, `HOME`, `LANG`, `LC_ALL`, `TZ`, `TMPDIR`
+   * and the variables in its `inheritEnv`.
+   */
   readonly environment: Environment
   readonly clock: Pick<Clock, 'now'>
-  /** Is given each line of a program's stderr, and each of its stdout that is not of the protocol: 100 in ten seconds at most. */
+  /** Receives the lines on stderr and invalid lines on stdout, at most 100 in ten seconds. */
   readonly log?: ProgramLog
   readonly limits?: Partial<ProcessLimits>
 }
@@ -29,8 +32,9 @@ const defaultLimits: ProcessLimits = {
 }
 
 /**
- * Agents as child processes that speak JSON lines on stdin and stdout (docs/runtimes.md). Each agent has a process of its own,
- * and all its runs go through that one. Options: `{program}`, a name; what is run under it is the operator's to say.
+ * Runs agents as child processes that exchange JSON lines on stdin and stdout (docs/runtimes.md).
+ * Each agent has one process for all its runs. The only option is `{program}`, the name of a
+ * program that the operator configures.
  */
 export function processRuntime({
   programs,
@@ -56,35 +60,34 @@ export function processRuntime({
           message: `this process has no program ${JSON.stringify(name)}`,
         })
       const write = limitedLog(log, { agentId: agent.id, program: name }, clock)
-      const child = startChild(program, {
-        environment,
-        onStderrLine: (line) => write({ line }, 'program.stderr'),
-      })
+      const onStderrLine = (line: string) => write({ line }, 'program.stderr')
       const onStray = (line: string, why: string) => write({ line, why }, 'program.stray_line')
-      const conversation = converse(child, { maxLineBytes: settings.maxLineBytes, onStray })
-      const ready = await readiness(child, conversation.ready, settings.startTimeoutMs, signal)
+      const child = startChild(program, { environment, onStderrLine })
+      const { maxLineBytes } = settings
+      const connection = new ProcessConnection(child, { maxLineBytes, onStray })
+      const ready = await readyMessage(child, connection, settings.startTimeoutMs, signal)
       return ready
-        .map((said) => processAgent(child, conversation, said, settings, onExit))
+        .map((message) => new ProcessAgent(child, connection, message, settings, onExit))
         .mapErr((reason) => ({ code: 'RUNTIME_EXITED', message: `the program ${reason}` }))
     },
   }
 }
 
-/** A program that is not ready in time, or not rightly, has ended when this resolves. */
-async function readiness(
+/** Waits for the ready message. Ends the program if the message is late or invalid. */
+async function readyMessage(
   child: Child,
-  ready: Promise<Result<Ready, string>>,
+  { ready }: ProcessConnection,
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<Result<Ready, string>> {
   const exit = child.exited.then(({ reason }) => err(reason))
-  const late = () =>
+  const result =
+    (await within(timeoutMs, Promise.race([ready, exit]), undefined, signal)) ??
     err(
       signal?.aborted
-        ? 'was not ready before the stop'
-        : `did not say that it is ready within ${timeoutMs} ms`,
+        ? 'was not ready when the service stopped'
+        : `did not send ready within ${timeoutMs} ms`,
     )
-  const result = (await within(timeoutMs, Promise.race([ready, exit]), undefined, signal)) ?? late()
   if (result.isErr()) await child.stop(FAULTY_GRACE_MS)
   return result
 }

@@ -2,7 +2,7 @@ import { fakeClock } from '@org/agent-messaging-core/testing'
 import { expect, it } from 'vitest'
 import { limitedLog } from './program-log.js'
 
-it('passes on a hundred lines each ten seconds, the start of each, and says how many it left out', async () => {
+it('limitedLog logs a hundred short lines in ten seconds and counts the others', async () => {
   const clock = fakeClock()
   const entries: [object, string][] = []
   const log = limitedLog((details, text) => entries.push([details, text]), { agentId: 'a1' }, clock)
@@ -11,11 +11,11 @@ it('passes on a hundred lines each ten seconds, the start of each, and says how 
   expect(entries).toHaveLength(100)
   expect(entries[0]).toEqual([{ agentId: 'a1', line: 'x'.repeat(1_000) }, 'program.stderr'])
   await clock.advance(10_000)
-  log({ line: 'calm', why: 'no JSON object' }, 'program.stray_line')
+  log({ line: 'calm', why: 'not a JSON object' }, 'program.stray_line')
   log({ line: 'again' }, 'program.stderr')
   expect(entries.slice(100)).toEqual([
     [{ agentId: 'a1', lines: 50 }, 'program.lines_left_out'],
-    [{ agentId: 'a1', line: 'calm', why: 'no JSON object' }, 'program.stray_line'],
+    [{ agentId: 'a1', line: 'calm', why: 'not a JSON object' }, 'program.stray_line'],
     [{ agentId: 'a1', line: 'again' }, 'program.stderr'],
   ])
 })

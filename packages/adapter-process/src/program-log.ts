@@ -1,28 +1,33 @@
 import type { Clock } from '@org/agent-messaging-core/runtime'
 
-/** Details first, then what happened: as pino has it. Lines are what programs print, so they may hold anything that these know. */
+/**
+ * Receives the details first and then the text, like pino. The details include lines that programs
+ * print, so they can contain secrets of the programs.
+ */
 export type ProgramLog = (details: Readonly<Record<string, unknown>>, text: string) => void
 
 const MAX_LINES = 100
-const PER_MS = 10_000
+const PERIOD_MS = 10_000
 const MAX_LINE_LENGTH = 1_000
 
-/** Passes on 100 lines each ten seconds and counts the rest: a program that floods us must not flood the log. */
+/**
+ * Logs at most 100 lines in ten seconds and counts the others, so that no program floods the log.
+ */
 export function limitedLog(
   log: ProgramLog,
   facts: Readonly<Record<string, unknown>>,
   clock: Pick<Clock, 'now'>,
 ) {
-  let since = -Infinity
+  let periodStart = -Infinity
   let lines = 0
 
   return (
     details: Readonly<Record<string, unknown>> & { readonly line: string },
     text: string,
   ): void => {
-    if (clock.now() - since >= PER_MS) {
+    if (clock.now() - periodStart >= PERIOD_MS) {
       if (lines > MAX_LINES) log({ ...facts, lines: lines - MAX_LINES }, 'program.lines_left_out')
-      since = clock.now()
+      periodStart = clock.now()
       lines = 0
     }
     lines += 1

@@ -1,18 +1,21 @@
-/** A program that the operator lets agents be. It comes from his configuration alone, never from a request. */
+/**
+ * A program that agents can run. Programs come from the operator's configuration, not from
+ * requests.
+ */
 export type Program = {
   /** A path, or a name that is looked up in `PATH`. */
   readonly command: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Ours unless given. */
+  /** The default is the service's own folder. */
   readonly cwd?: string
-  /** Names of variables of our environment that it is to see too. */
+  /** Names of further variables that the program inherits from the service's environment. */
   readonly inheritEnv?: readonly string[]
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What a program needs to find its files and its language. Our own secrets are in the environment too, so nothing else passes unnamed. */
+/** Variables that a program needs for its files and language. The others can hold our secrets. */
 const ALWAYS_INHERITED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR']
 
 export function childEnvironment(

@@ -1,20 +1,20 @@
-/** What the promise resolves to; or `late` after so many milliseconds, or once the signal aborts. Leaves neither timer nor listener. */
+/** Returns the promise's value, or `late` after `ms` or when the signal aborts. */
 export async function within<T, L>(
   ms: number,
   promise: Promise<T>,
   late: L,
   signal?: AbortSignal,
 ): Promise<T | L> {
-  let giveUp = (): void => undefined
-  const lateness = new Promise<L>((resolve) => {
-    giveUp = () => resolve(late)
+  let expire = (): void => undefined
+  const expired = new Promise<L>((resolve) => {
+    expire = () => resolve(late)
   })
-  const timer = setTimeout(giveUp, signal?.aborted ? 0 : ms)
-  signal?.addEventListener('abort', giveUp)
+  const timer = setTimeout(expire, signal?.aborted ? 0 : ms)
+  signal?.addEventListener('abort', expire)
   try {
-    return await Promise.race([promise, lateness])
+    return await Promise.race([promise, expired])
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', giveUp)
+    signal?.removeEventListener('abort', expire)
   }
 }

@@ -1,4 +1,4 @@
-// An agent built on the protocol's public SDK. The first word of a prompt says how it behaves; its options are its arguments.
+// An agent built on the protocol's public SDK. The first word of a prompt selects its behaviour.
 import { readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk'
@@ -7,7 +7,7 @@ const options = process.argv.slice(2)
 const has = (name) => options.includes(name)
 const store = options.find((option) => option.startsWith('--store='))?.slice('--store='.length)
 
-/** By session id: the texts that it was prompted with. */
+/** The prompts of each session. */
 const sessions = new Map()
 const stored = () => JSON.parse(readFileSync(store, 'utf8'))
 const waiting = new Map()
@@ -30,7 +30,7 @@ const permissionOptions = {
   yes: ['allow_once'],
 }
 
-/** Each returns why the turn ended; what it returns nothing for, ends well. */
+/** Each returns a stop reason. The default is `end_turn`. */
 const behaviours = {
   pid: ({ say }) => say(String(process.pid)),
   cwd: ({ say, session }) => say(session.cwd),
@@ -43,10 +43,11 @@ const behaviours = {
     await say(' cat.')
   },
   async permission({ say, tell, client, params }, offer, kind) {
-    // The kind stands in the call, and the request only names that: clients have to put the two together.
+    // Only the tool call has the kind. The permission request refers to the call.
     await tell({ sessionUpdate: 'tool_call', toolCallId: 'call-2', title: 'Do it', kind })
     const { outcome } = await client.request(methods.client.session.requestPermission, {
-      ...{ sessionId: params.sessionId, toolCall: { toolCallId: 'call-2' } },
+      sessionId: params.sessionId,
+      toolCall: { toolCallId: 'call-2' },
       options: permissionOptions[offer].map((option) => ({
         optionId: `id of ${option}`,
         name: option,
@@ -74,7 +75,7 @@ const behaviours = {
         sessionId,
         update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 7 } },
       }),
-      rawUpdate(textUpdate('a session of nobody', 'not yours')),
+      rawUpdate(textUpdate('an unknown session', 'other text')),
       rawUpdate('no update'),
       { id: 4711, result: { stopReason: 'end_turn' } },
       { id: null, error: { code: -32603, message: 'what?' } },
@@ -82,11 +83,11 @@ const behaviours = {
     )
     await say('heard')
   },
-  /** Prints without a look at its input, as a program with one thread does. */
+  /** Prints without reading its input, like a single-threaded program. */
   async babble({ say }, lines) {
     for (let line = 0; line < Number(lines);) {
       try {
-        writeSync(1, '{ a line of a log that nobody should see here\n')
+        writeSync(1, '{ a private log line\n')
         line++
       } catch (error) {
         if (error.code !== 'EAGAIN') throw error
@@ -97,7 +98,7 @@ const behaviours = {
   async asks({ say, client }, method) {
     await say(await client.request(method, {}).then(String, ({ code }) => `refused with ${code}`))
   },
-  /** All in one write, and then the SDK answers once more. */
+  /** Sends all in one write. The SDK then sends a second response. */
   burst({ params: { sessionId }, requestId }, count) {
     const updates = Array.from({ length: Number(count) }, (_, index) =>
       rawUpdate(textUpdate(sessionId, `${index} `)),
@@ -115,7 +116,7 @@ const behaviours = {
     await cancelled
     return 'cancelled'
   },
-  /** Hears no cancel, and goes on when the agent is prompted again, wherever that is. */
+  /** Ignores the cancel and continues at the next prompt in any session. */
   async deaf({ say }) {
     await say('deaf')
     await new Promise((resolve) => (endDeafTurn = resolve))
@@ -126,7 +127,7 @@ const behaviours = {
     process.stderr.write('out of memory, sort of\n')
     process.exit(Number(code))
   },
-  /** Asks for leave when it is too late for that, and says at the next prompt what it was told. */
+  /** Asks for permission after the cancel, and adds the outcome to its prompts. */
   async nag({ say, cancelled, client, params: { sessionId } }) {
     await say('waiting')
     await cancelled

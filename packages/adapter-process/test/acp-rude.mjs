@@ -1,17 +1,17 @@
-// A program that speaks the Agent Client Protocol badly, in the way that its argument names.
+// A program that violates the Agent Client Protocol. Its argument names the violation.
 import { createInterface } from 'node:readline'
 
 const answer = (id, result) =>
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)
 
-const manners = {
-  /** On its stdout. */
+const behaviours = {
+  /** Writes nothing to stdout. */
   silent: () => process.stderr.write(`pid ${process.pid}\n`),
   garbage: () => process.stdout.write('Welcome!\n\u0000\u0001\n'),
   'no-answer': ({ id }) => answer(id, 'pleased to meet you'),
   'other-version': ({ id }) => answer(id, { protocolVersion: 99, agentCapabilities: {} }),
   'hangs-up': () => process.stdout.end(),
-  /** One line that has no end. */
+  /** Writes one endless line. */
   endless() {
     const more = () => process.stdout.write('z'.repeat(1024 * 1024), more)
     more()
@@ -20,7 +20,7 @@ const manners = {
     process.stderr.write('no licence found\n')
     process.exit(4)
   },
-  /** Well behaved until it is to stop. */
+  /** Behaves well, but ignores SIGTERM. */
   stubborn({ id }) {
     process.on('SIGTERM', () => process.stderr.write('never\n'))
     setInterval(() => undefined, 60_000)
@@ -29,5 +29,5 @@ const manners = {
   },
 }
 
-const behave = manners[process.argv[2]]
+const behave = behaviours[process.argv[2]]
 createInterface({ input: process.stdin }).on('line', (line) => behave(JSON.parse(line)))

@@ -1,11 +1,10 @@
-// A process of its own, on the built package: starts the program it is given and passes on what that prints, until it is killed. At SIGTERM it
-// has the program stop, and gives it ten minutes for that.
+// Starts the given program from the built package and forwards its output, until this process is
+// killed. On SIGTERM, it stops the program with a grace of ten minutes.
 import { startChild } from '../dist/child.js'
 
-const program = JSON.parse(process.argv[2])
-const { stdout, stop } = startChild(program, {
+const child = startChild(JSON.parse(process.argv[2]), {
   environment: process.env,
   onStderrLine: (line) => process.stderr.write(`${line}\n`),
 })
-stdout.pipe(process.stdout)
-process.on('SIGTERM', () => void stop(600_000))
+child.stdout.pipe(process.stdout)
+process.on('SIGTERM', () => void child.stop(600_000))

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Whether a process of this number runs. One that has ended may stand in the table for a while, until its new parent looks. */
+/** Returns true if the process runs. An ended process can stay in the table as a zombie. */
 export function isAlive(pid: number): boolean {
   const status = `/proc/${pid}/stat`
   try {
@@ -12,7 +12,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Those of the processes that still run, once none does or ten seconds have passed. */
+/** Waits up to ten seconds for these processes to end. Returns those that still run. */
 export async function leftOf(pids: readonly number[]): Promise<readonly number[]> {
   const end = Date.now() + 10_000
   while (pids.some(isAlive) && Date.now() < end) await delay(20)

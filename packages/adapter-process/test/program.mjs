@@ -1,4 +1,5 @@
-// An agent that does what each message says: `{"do": "…"}`. It answers everything else with the run it was given.
+// An agent that runs the action in a message, `{"do": "…"}`, and answers others with the run
+// itself.
 import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -8,7 +9,7 @@ const answer = (id, response, more = {}) => say({ type: 'answer', id, response, 
 const waiting = []
 const deaf = []
 
-const deeds = {
+const actions = {
   chunks: ({ id }) => {
     for (const text of ['one ', 'two ']) say({ type: 'chunk', id, text })
     answer(id, 'one two')
@@ -72,10 +73,10 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     if (at !== -1) say({ type: 'error', id: waiting.splice(at, 1)[0].id, message: 'cancelled' })
   }
   if (message.type !== 'run') return
-  const { do: deed, ...details } = message.message.startsWith('{')
+  const { do: action, ...details } = message.message.startsWith('{')
     ? JSON.parse(message.message)
     : {}
-  if (deed) deeds[deed](message, details)
+  if (action) actions[action](message, details)
   else answer(message.id, JSON.stringify(message))
 })
 say({ type: 'ready', protocol: 1, ...JSON.parse(process.env.READY ?? '{}') })

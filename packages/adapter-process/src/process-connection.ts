@@ -1,0 +1,133 @@
+import { failedRun } from '@org/agent-messaging-core/runtime'
+import { err, ok, type Result } from 'neverthrow'
+import type { Child } from './child.js'
+import { readLines } from './lines.js'
+import { OpenRuns, programError, type Reply } from './open-runs.js'
+import {
+  parseLine,
+  PING_LINE,
+  type FromProgram,
+  type Ready,
+  type Unusable,
+} from './process-protocol.js'
+
+export type ConnectionOptions = {
+  readonly maxLineBytes: number
+  /** Receives each unusable line. A message of the protocol comes without its text. */
+  readonly onStray: (line: string, why: string) => void
+}
+
+/** How much of a line that is too long is searched for the id of its run. */
+const HEAD_LENGTH = 1_000
+const NO_RUN = 'no open run has this id: the message is late, repeated, or its id is wrong'
+
+/** The JSON lines between this process and one program. Never rejects, and survives any output. */
+export class ProcessConnection {
+  readonly runs = new OpenRuns()
+  /** Resolves with the program's ready message, or with the problem in it. */
+  readonly ready: Promise<Result<Ready, string>>
+  /** Resolves when all output of the program is read, shortly after its exit. */
+  readonly outputEnded: Promise<void>
+  readonly #stdin: Child['stdin']
+  readonly #options: ConnectionOptions
+  readonly #ready = deferred<Result<Ready, string>>()
+  /** The ping that the program has not answered yet. */
+  #ping: Deferred<true> | undefined
+
+  constructor({ stdin, stdout }: Pick<Child, 'stdin' | 'stdout'>, options: ConnectionOptions) {
+    this.#stdin = stdin
+    this.#options = options
+    this.ready = this.#ready.promise
+    this.outputEnded = readLines(stdout, options.maxLineBytes, (line, isCut) =>
+      isCut ? this.#onCutLine(line) : this.#onLine(line),
+    )
+  }
+
+  send(line: string): void {
+    this.#stdin.write(line)
+  }
+
+  /** Sends a ping, unless one is open, and resolves at the next pong. */
+  ping(): Promise<true> {
+    if (!this.#ping) {
+      this.#ping = deferred()
+      this.send(PING_LINE)
+    }
+    return this.#ping.promise
+  }
+
+  #onLine(line: string): void {
+    const message = parseLine(line)
+    if (message.type === 'unusable') return this.#reject(message, line)
+    const problem = this.#apply(message)
+    if (problem !== undefined) this.#options.onStray(withoutText(message), problem)
+  }
+
+  /** Only the start of the line is known. Most programs write the run's id there. */
+  #onCutLine(line: string): void {
+    const head = line.slice(0, HEAD_LENGTH)
+    const why = `the line has more than ${this.#options.maxLineBytes} bytes`
+    const id = this.runs.namedIn(head)
+    this.#reject({ type: 'unusable', why, ...(id !== undefined && { of: 'answer', id }) }, head)
+  }
+
+  /** Returns the problem with a message that does not fit the state of the connection. */
+  #apply(message: FromProgram): string | undefined {
+    switch (message.type) {
+      case 'ready':
+        return this.#ready.resolve(ok(message)) ? undefined : 'ready was already received'
+      case 'pong':
+        this.#ping?.resolve(true)
+        this.#ping = undefined
+        return undefined
+      case 'chunk':
+        return this.runs.emit(message.id, message.text) ? undefined : NO_RUN
+      case 'error': {
+        const failure = programError(message.message, message.retryable ?? false)
+        return this.runs.end(message.id, failure) ? undefined : NO_RUN
+      }
+      case 'answer':
+        return this.runs.end(message.id, answered(message)) ? undefined : NO_RUN
+    }
+  }
+
+  /** Logs an unusable line. Fails the run that it names, because no other answer will come. */
+  #reject({ why, of, id }: Unusable, line: string): void {
+    this.#options.onStray(of === undefined ? line : withoutText({ type: of, id }), why)
+    if (of === 'ready') this.#ready.resolve(err(`sent an invalid ready message: ${why}`))
+    if (id !== undefined && of !== 'chunk')
+      this.runs.end(id, failedRun('RESPONSE_INVALID', `the program's ${of} is not valid: ${why}`))
+  }
+}
+
+/** Keeps the texts of users and agents out of the log. */
+const withoutText = ({ type, id }: { readonly type: string; readonly id?: string | undefined }) =>
+  JSON.stringify({ type, id })
+
+const answered = ({ response, sessionState }: Extract<FromProgram, { type: 'answer' }>): Reply => ({
+  kind: 'answered',
+  response,
+  ...(typeof sessionState === 'string' && { sessionState }),
+})
+
+type Deferred<T> = {
+  readonly promise: Promise<T>
+  /** Returns false if the promise was resolved before. */
+  resolve(value: T): boolean
+}
+
+function deferred<T>(): Deferred<T> {
+  let settle: ((value: T) => void) | undefined
+  const promise = new Promise<T>((resolve) => {
+    settle = resolve
+  })
+  return {
+    promise,
+    resolve(value) {
+      const isFirst = settle !== undefined
+      settle?.(value)
+      settle = undefined
+      return isFirst
+    },
+  }
+}
