@@ -151,7 +151,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
 
 /** Returns the answer to an error. */
 export function refusalOf(error: HttpError): Refusal {
-  // TypeScript cannot see that each entry gets an error of its own kind.
+  // TypeScript cannot see that each entry gets an error of the matching kind.
   const describe = refusals[error.kind] as (error: HttpError) => Refusal
   return describe(error)
 }

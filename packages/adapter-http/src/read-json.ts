@@ -40,10 +40,7 @@ export function readJson(maxBytes: number): MiddlewareHandler<Env> {
   }
 }
 
-/**
- * As `readJson`, for an optional body. A request without a body counts as `{}`, whatever its
- * `Content-Type`.
- */
+/** As `readJson`, for an optional body. A request without a body counts as `{}`. */
 export const readJsonIfSent = (maxBytes: number): MiddlewareHandler<Env> => {
   const read = readJson(maxBytes)
   return annotated(readIfSent, { errors: refusals, isBodyOptional: true })
@@ -81,7 +78,7 @@ function headerProblem(c: Context<Env>, maxBytes: number): HttpError | undefined
 }
 
 /**
- * Accepts `application/json`. The only legal charset is UTF-8 (RFC 8259 §8.1); other parameters are
+ * Accepts `application/json`. The only legal charset is UTF-8 (RFC 8259 §8.1). Other parameters are
  * ignored.
  */
 function isJson(contentType: string): boolean {

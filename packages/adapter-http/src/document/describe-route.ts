@@ -66,7 +66,7 @@ export function annotatedAs<H extends object>(handler: H, parts: readonly object
 const notesIn = (handlers: readonly object[]) =>
   handlers.flatMap((handler) => notesByHandler.get(handler) ?? [])
 
-/** The errors of a use case, except those that the handlers for keys, bodies and queries note. */
+/** The errors of a use case, without the ones that handlers for keys, bodies and queries note. */
 type RefusalOf<UseCase> = UseCase extends (
   ...input: never[]
 ) => ResultAsync<unknown, { kind: infer Kind extends HttpError['kind'] }>

@@ -24,7 +24,7 @@ const facts: Facts = {
   unavailable: { reason: 'a reason that the caller does not see' },
 }
 
-// TypeScript cannot see that each kind gets the facts of its own kind.
+// TypeScript cannot see that each kind gets the facts for its kind.
 const exampleOf = (kind: Kind) =>
   refusalOf({ kind, ...(facts as { [K in Kind]?: object })[kind] } as HttpError)
 

@@ -8,7 +8,7 @@ export const principalSchema = z
   .union([service, z.strictObject({ type: z.literal('end_user'), endUserId })])
   .meta({
     id: 'ExecutionPrincipal',
-    description: 'The service itself or the end user on whose behalf the agent runs.',
+    description: 'The agent runs on behalf of the service itself or of an end user.',
     examples: [{ type: 'end_user', endUserId: 'u-17' }],
   })
 

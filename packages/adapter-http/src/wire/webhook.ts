@@ -12,7 +12,7 @@ import { at, count, uuid, type BodyOf } from './body.js'
 const disabledReasons = ['operator', 'failing', 'gone'] as const satisfies readonly DisabledReason[]
 const circuits = ['closed', 'open', 'half_open'] as const satisfies readonly CircuitState[]
 
-/** The events of a webhook. `*` means all events, including those of later versions. */
+/** The events of a webhook. `*` means all events, also events of later versions. */
 export const subscriptionSchema = z
   .array(z.enum(['*', ...EVENT_NAMES]))
   .min(1)
