@@ -62,7 +62,7 @@ const looks = isReadme
 
 const caught = await signedIn('light', 1280)
 await caught.goto(`${origin}/console/catcher`)
-await caught.click('text=Register it as a webhook')
+await caught.click('text=Register as a webhook')
 await demo.service.messages.send({
   projectId: demo.projectId,
   agent: 'support',

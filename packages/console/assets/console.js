@@ -1,5 +1,5 @@
-// What the pages cannot do without a script: copying, and an address for what a form answered. Everything else works without.
-const shown = () => {
+// The pages work without this script, except for copying and live updates.
+const showCopyButtons = () => {
   for (const button of document.querySelectorAll('[data-copy][hidden]')) button.hidden = false
 }
 
@@ -13,47 +13,47 @@ document.addEventListener('click', (event) => {
   if (button) void navigator.clipboard.writeText(button.dataset.copy).then(() => showCopied(button))
 })
 
-// Reloading the answer of a form would send the form again: make another secret, recover once more.
+// Replaces the address of a form's result. Otherwise a reload would send the form again.
 const { address } = document.querySelector('[data-address]')?.dataset ?? {}
 if (address) history.replaceState(null, '', address)
 
-// A part that somebody reads closely, has marked something in, or is in with the keyboard, stays as it is; and nobody looks at a page in
-// the background.
+// Skips the update of a part that has open details, selected text or the focus. A page in the
+// background is not updated either.
 document.addEventListener('htmx:beforeRequest', (event) => {
   const part = event.detail.elt
-  const isRead = part.querySelector('details[open], :focus-visible') !== null || isMarked(part)
-  if (part.id === 'live' && (isRead || document.hidden)) event.preventDefault()
+  const isInUse = part.querySelector('details[open], :focus-visible') !== null || hasSelection(part)
+  if (part.id === 'live' && (isInUse || document.hidden)) event.preventDefault()
 })
 
-const isMarked = (part) => {
+const hasSelection = (part) => {
   const selection = getSelection()
   return selection !== null && !selection.isCollapsed && selection.containsNode(part, true)
 }
 
-// What is not renewed while the server is away must not look as if it were.
+// Shows that the page is stale while the server does not respond.
 const stale = document.createElement('p')
 stale.className = 'problem'
 stale.role = 'alert'
 
-const notRenewed = () => {
+const showStale = () => {
   if (stale.isConnected) return
-  stale.textContent = `Not renewed since ${new Date().toLocaleTimeString()}: the server does not answer as it should.`
+  stale.textContent = `Not updated since ${new Date().toLocaleTimeString()}: the server does not respond.`
   document.querySelector('main').prepend(stale)
 }
-document.addEventListener('htmx:sendError', notRenewed)
-document.addEventListener('htmx:responseError', notRenewed)
+document.addEventListener('htmx:sendError', showStale)
+document.addEventListener('htmx:responseError', showStale)
 document.addEventListener('htmx:afterSwap', () => stale.remove())
 
-// A renewed conversation is not read out as a whole, but the answer that came is.
-const answers = () =>
+// Screen readers read out each new answer, not the whole updated conversation.
+const answerTexts = () =>
   [...document.querySelectorAll('.answered .said')].map((answer) => answer.textContent)
-let heard = answers().length
+let announced = answerTexts().length
 
 document.addEventListener('htmx:afterSettle', () => {
-  shown()
-  const all = answers()
+  showCopyButtons()
+  const all = answerTexts()
   const news = document.getElementById('news')
-  if (news && all.length > heard) news.textContent = all.at(-1)
-  heard = all.length
+  if (news && all.length > announced) news.textContent = all.at(-1)
+  announced = all.length
 })
-shown()
+showCopyButtons()

@@ -1,11 +1,20 @@
 import type { Agent, Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import { show, showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
+import { agentRef, pageOf } from './input.js'
+import { show, showError } from './layout.js'
 import { BASE } from './options.js'
-import { Command, Empty, Id, lasting, Next, pathOf, refreshed, Status, Time } from './parts.js'
-import { agentIn, pageOf } from './paging.js'
-import { problemStatus, problemText } from './problem.js'
+import {
+  Command,
+  durationSince,
+  Empty,
+  Id,
+  Next,
+  pathOf,
+  refreshed,
+  Status,
+  Time,
+} from './parts.js'
 import { need } from './sign-in.js'
 import { agentTones } from './wording.js'
 
@@ -14,7 +23,7 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
   return new Hono<Env>()
     .get(`${BASE}/agents`, mayManage, async (c) => {
       const found = await service.agents.list(c.get('apiKey').projectId, pageOf(c))
-      if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+      if (found.isErr()) return showError(c, found.error)
       const { data, nextCursor } = found.value
       const body =
         data.length === 0 ? (
@@ -36,11 +45,11 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
     })
 
     .post(`${BASE}/agents/:agent/:action{start|stop}`, mayManage, async (c) => {
-      const { agent, action } = c.req.param()
-      const ref = { projectId: c.get('apiKey').projectId, agent: agentIn(agent) }
-      const done = await (action === 'start' ? service.agents.start(ref) : service.agents.stop(ref))
-      if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
-      return c.redirect(`${BASE}/agents?notice=${action === 'start' ? 'started' : 'stopped'}`, 303)
+      const isStart = c.req.param('action') === 'start'
+      const ref = agentRef(c)
+      const done = await (isStart ? service.agents.start(ref) : service.agents.stop(ref))
+      if (done.isErr()) return showError(c, done.error)
+      return c.redirect(`${BASE}/agents?notice=${isStart ? 'started' : 'stopped'}`, 303)
     })
 }
 
@@ -60,7 +69,7 @@ const AgentTable = ({
           <th scope="col">Runtime</th>
           <th scope="col">Acts for</th>
           <th scope="col" class="number">
-            At once
+            Concurrency
           </th>
           <th scope="col">Created</th>
           <th scope="col">
@@ -78,17 +87,8 @@ const AgentTable = ({
 )
 
 function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant }) {
-  const {
-    id,
-    name,
-    state,
-    runtime,
-    desiredState,
-    concurrency,
-    defaultExecutionPrincipal: principal,
-    createdAt,
-  } = agent
-  const action = desiredState === 'running' && !isGivenUp(agent) ? 'stop' : 'start'
+  const { id, name, state, runtime, desiredState, concurrency, createdAt } = agent
+  const action = desiredState === 'running' && !needsManualStart(agent) ? 'stop' : 'start'
   return (
     <tr>
       <th scope="row" class="nowrap">
@@ -100,15 +100,15 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
       <td data-label="State">
         <Status tone={agentTones[state.kind]}>{state.kind}</Status>
         <div class="small muted">
-          {state.kind === 'running' && <Time at={state.startedAt} now={now} words={lasting} />}
+          {state.kind === 'running' && <Time at={state.startedAt} now={now} text={durationSince} />}
           {state.kind === 'error' && <LastError state={state} now={now} />}
         </div>
       </td>
       <td data-label="Runtime">{runtime.kind}</td>
       <td class="nowrap" data-label="Acts for">
-        {principal.type === 'service' ? 'the service' : 'end users'}
+        {agent.defaultExecutionPrincipal.type === 'service' ? 'the service' : 'end users'}
       </td>
-      <td class="number" data-label="At once">
+      <td class="number" data-label="Concurrency">
         {concurrency}
       </td>
       <td data-label="Created">
@@ -130,12 +130,12 @@ function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant
   )
 }
 
-/** In error, and not tried again by itself. */
-const isGivenUp = ({ state }: Agent): boolean =>
+/** True if the agent failed and the service does not start it again. */
+const needsManualStart = ({ state }: Agent): boolean =>
   state.kind === 'error' && state.retryAt === undefined
 
 function LastError({
-  state,
+  state: { lastError, failures, retryAt },
   now,
 }: {
   readonly state: Extract<Agent['state'], { kind: 'error' }>
@@ -143,12 +143,12 @@ function LastError({
 }) {
   return (
     <>
-      <code>{state.lastError.code}</code> {state.lastError.message}
-      {state.retryAt === undefined ? null : (
+      <code>{lastError.code}</code> {lastError.message}
+      {retryAt === undefined ? null : (
         <>
           <br />
-          {state.failures} {state.failures === 1 ? 'failure' : 'failures in a row'}; tried again{' '}
-          <Time at={state.retryAt} now={now} />
+          {failures} {failures === 1 ? 'failure' : 'failures in a row'}, next try{' '}
+          <Time at={retryAt} now={now} />
         </>
       )}
     </>
@@ -157,9 +157,9 @@ function LastError({
 
 const NoAgents = ({ origin }: { readonly origin: string }) => (
   <Empty title="No agents yet">
-    <p>An agent answers messages. This one repeats what it is told:</p>
+    <p>An agent answers messages. Create an agent that echoes each message:</p>
     <Command
-      text={`curl ${origin}/v1/agents \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name":"echo","runtime":{"kind":"function","handler":"echo"},"desiredState":"running"}'`}
+      text={`curl ${origin}/v1/agents \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name":"echo","runtime":{"kind":"function","handler":"echo"}}'`}
     />
   </Empty>
 )

@@ -5,24 +5,27 @@ import { Hono } from 'hono'
 import type { Env } from './context.js'
 import { BASE } from './options.js'
 
-const own = (name: string) => readFileSync(new URL(`../assets/${name}`, import.meta.url), 'utf8')
+const readAsset = (name: string) =>
+  readFileSync(new URL(`../assets/${name}`, import.meta.url), 'utf8')
 
 type Asset = { readonly type: string; readonly text: string }
 
 const assets: Readonly<Record<string, Asset>> = {
-  'console.css': { type: 'text/css', text: own('console.css') },
-  'console.js': { type: 'text/javascript', text: own('console.js') },
+  'console.css': { type: 'text/css', text: readAsset('console.css') },
+  'console.js': { type: 'text/javascript', text: readAsset('console.js') },
   'htmx.js': {
     type: 'text/javascript',
     text: readFileSync(createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js'), 'utf8'),
   },
-  'icon.svg': { type: 'image/svg+xml', text: own('icon.svg') },
+  'icon.svg': { type: 'image/svg+xml', text: readAsset('icon.svg') },
 }
 
 const digestOf = ({ text }: Asset): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 12)
 
-/** The address of an asset; another one for other contents, so that browsers may keep what they have for good. */
+/**
+ * The address of each asset. New contents get a new address, so browsers can keep assets forever.
+ */
 export const assetUrl = Object.fromEntries(
   Object.entries(assets).map(([name, asset]) => [
     name,
@@ -30,7 +33,7 @@ export const assetUrl = Object.fromEntries(
   ]),
 )
 
-/** All that the pages load, from this server: open to everybody, since there is nothing in it. */
+/** Serves all files that the pages load. The files are public and contain no data. */
 export const assetRoutes = (): Hono<Env> =>
   new Hono<Env>().get(`${BASE}/assets/:name`, (c) => {
     const asset = Object.hasOwn(assets, c.req.param('name'))

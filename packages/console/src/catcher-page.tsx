@@ -1,22 +1,22 @@
 import type { Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import type { Answering, Caught, Catcher, WebhookUpdate } from './catcher.js'
-import { show, showProblem } from './layout.js'
+import type { CatcherResponse, CaughtRequest, SignatureCheck } from './catcher.js'
 import type { ConsoleDeps, Env } from './context.js'
+import { show, showError } from './layout.js'
 import { BASE } from './options.js'
-import { CopyButton, Empty, Id, refreshed, Status, Time, type Tone } from './parts.js'
-import { problemStatus, problemText } from './problem.js'
+import { CopyButton, Empty, Id, indentedJson, refreshed, Status, Time, type Tone } from './parts.js'
 import { need } from './sign-in.js'
 
 const STATUSES = [200, 204, 302, 400, 401, 404, 410, 429, 500, 503]
 const DELAYS_MS = [0, 1_000, 5_000, 20_000]
+const ATTEMPT_TIMEOUT_MS = 15_000
 
-/** What the catcher got, and what it answers. */
+/** Shows the requests that the catcher received, and changes its response. */
 export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
   const routes = new Hono<Env>()
   if (!catcher) return routes
-  const urlOf = (projectId: string, ownUrl: string): string =>
-    `${publicUrl() ?? new URL(ownUrl).origin}${catcher.pathOf(projectId)}`
+  const urlOf = (projectId: string, requestUrl: string): string =>
+    `${publicUrl() ?? new URL(requestUrl).origin}${catcher.pathOf(projectId)}`
   return routes
     .use(`${BASE}/catcher/*`, need('project:webhooks'))
 
@@ -24,17 +24,15 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
       const { projectId } = c.get('apiKey')
       const url = urlOf(projectId, c.req.url)
       const webhooks = await service.webhooks.list(projectId, { limit: 100 })
-      if (webhooks.isErr())
-        return showProblem(c, problemStatus(webhooks.error), problemText(webhooks.error))
-      const isRegistered = webhooks.value.data.some((webhook) => webhook.url === url)
+      if (webhooks.isErr()) return showError(c, webhooks.error)
       return show(
         c,
         { title: 'Catcher', section: 'Catcher' },
         <CatcherPage
           url={url}
-          isRegistered={isRegistered}
-          caught={catcher.caughtBy(projectId)}
-          answering={catcher.answering(projectId)}
+          isRegistered={webhooks.value.data.some((webhook) => webhook.url === url)}
+          requests={catcher.requestsOf(projectId)}
+          response={catcher.responseOf(projectId)}
           now={service.now()}
         />,
       )
@@ -42,22 +40,20 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
 
     .post(`${BASE}/catcher/register`, async (c) => {
       const { projectId } = c.get('apiKey')
-      const made = await service.webhooks.create({
-        ...{
-          projectId,
-          url: urlOf(projectId, c.req.url),
-          events: ['*'],
-          description: 'The catcher of the console',
-        },
+      const created = await service.webhooks.create({
+        projectId,
+        url: urlOf(projectId, c.req.url),
+        events: ['*'],
+        description: 'Catcher of the console',
         secret: catcher.secretOf(projectId),
       })
-      if (made.isErr()) return showProblem(c, problemStatus(made.error), problemText(made.error))
+      if (created.isErr()) return showError(c, created.error)
       return c.redirect(`${BASE}/catcher?notice=caught`, 303)
     })
 
     .post(`${BASE}/catcher/answer`, async (c) => {
       const form = await c.req.parseBody()
-      catcher.answer(c.get('apiKey').projectId, answeringFrom(form))
+      catcher.setResponse(c.get('apiKey').projectId, responseFrom(form))
       return c.redirect(`${BASE}/catcher?notice=answering`, 303)
     })
 
@@ -67,7 +63,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
     })
 }
 
-const answeringFrom = (form: Readonly<Record<string, unknown>>): Answering => ({
+const responseFrom = (form: Readonly<Record<string, unknown>>): CatcherResponse => ({
   status: STATUSES.find((status) => String(status) === form['status']) ?? 200,
   delayMs: DELAYS_MS.find((delayMs) => String(delayMs) === form['delayMs']) ?? 0,
 })
@@ -75,38 +71,38 @@ const answeringFrom = (form: Readonly<Record<string, unknown>>): Answering => ({
 type CatcherPageProps = {
   readonly url: string
   readonly isRegistered: boolean
-  readonly caught: ReturnType<Catcher['caughtBy']>
-  readonly answering: Answering
+  readonly requests: readonly CaughtRequest[]
+  readonly response: CatcherResponse
   readonly now: Instant
 }
 
-function CatcherPage({ url, isRegistered, caught, answering, now }: CatcherPageProps) {
+function CatcherPage({ url, isRegistered, requests, response, now }: CatcherPageProps) {
   return (
     <>
       <h1>Catcher</h1>
       <p class="muted">
-        A receiver of our own: it shows what it gets, checks the signatures, and answers as you
-        like.
+        A built-in receiver for tests. The catcher shows each request, checks its signatures, and
+        answers with the response that you choose.
       </p>
       <p class="secret">
         <code>{url}</code>
-        <CopyButton text={url} what="the URL" />
+        <CopyButton text={url} what="URL" />
       </p>
       <div class="columns">
         <div {...refreshed('live', 2_000, `${BASE}/catcher`)}>
-          {caught.length === 0 ? (
-            <NothingCaught isRegistered={isRegistered} />
+          {requests.length === 0 ? (
+            <NoRequests isRegistered={isRegistered} />
           ) : (
-            caught.map((one) => <CaughtOne caught={one} now={now} />)
+            requests.map((request) => <Caught request={request} now={now} />)
           )}
         </div>
         <section class="card" aria-labelledby="answer">
-          <h2 id="answer">What it answers</h2>
-          <AnswerForm answering={answering} />
-          {!isRegistered && caught.length > 0 && <Register />}
-          {caught.length > 0 && (
+          <h2 id="answer">Response</h2>
+          <ResponseForm response={response} />
+          {!isRegistered && requests.length > 0 && <Register />}
+          {requests.length > 0 && (
             <form method="post" action={`${BASE}/catcher/clear`}>
-              <button>Forget what was caught</button>
+              <button>Clear the list</button>
             </form>
           )}
         </section>
@@ -117,88 +113,84 @@ function CatcherPage({ url, isRegistered, caught, answering, now }: CatcherPageP
 
 const Register = () => (
   <form method="post" action={`${BASE}/catcher/register`}>
-    <button class="primary">Register it as a webhook</button>
+    <button class="primary">Register as a webhook</button>
   </form>
 )
 
-const NothingCaught = ({ isRegistered }: { readonly isRegistered: boolean }) => (
-  <Empty title="Nothing caught yet">
+const NoRequests = ({ isRegistered }: { readonly isRegistered: boolean }) => (
+  <Empty title="No requests yet">
     {isRegistered ? (
       <p>
-        It is registered for every event. <a href={`${BASE}/sessions`}>Send a message</a>, and its
-        answer shows here.
+        The catcher is registered for every event. <a href={`${BASE}/sessions`}>Send a message</a>{' '}
+        to see its answer here.
       </p>
     ) : (
       <>
-        <p>Make it a webhook of this project, for every event:</p>
+        <p>Register the catcher for every event of this project:</p>
         <Register />
       </>
     )}
   </Empty>
 )
 
-const verdicts: Readonly<Record<WebhookUpdate, { readonly tone: Tone; readonly words: string }>> = {
-  valid: { tone: 'good', words: 'signature valid' },
-  wrong: { tone: 'bad', words: 'signature wrong' },
-  unsigned: { tone: 'idle', words: 'not signed' },
-}
+const signatures: Readonly<Record<SignatureCheck, { readonly tone: Tone; readonly text: string }>> =
+  {
+    valid: { tone: 'good', text: 'signature valid' },
+    invalid: { tone: 'bad', text: 'signature invalid' },
+    unsigned: { tone: 'idle', text: 'not signed' },
+  }
 
-function CaughtOne({
-  caught: { at, event, deliveryId, verdict, status, body },
+function Caught({
+  request: { at, event, deliveryId, signature, status, body },
   now,
 }: {
-  readonly caught: Caught
+  readonly request: CaughtRequest
   readonly now: Instant
 }) {
-  const { tone, words } = verdicts[verdict]
+  const { tone, text } = signatures[signature]
   return (
     <article class="card caught" aria-label={event}>
       <p>
-        <code>{event}</code> <Status tone={tone}>{words}</Status>{' '}
+        <code>{event}</code> <Status tone={tone}>{text}</Status>{' '}
         <span class="muted">answered {status}</span> <Time at={at} now={now} />{' '}
         {deliveryId === '' ? null : (
           <Id id={deliveryId} href={`${BASE}/deliveries/${deliveryId}`} />
         )}
       </p>
-      <pre tabindex={0}>{indented(body)}</pre>
+      <pre tabindex={0}>{indentedJson(body)}</pre>
     </article>
   )
 }
 
-const AnswerForm = ({ answering }: { readonly answering: Answering }) => (
+const ResponseForm = ({ response }: { readonly response: CatcherResponse }) => (
   <form method="post" action={`${BASE}/catcher/answer`} class="stack">
     <div>
       <label for="status">Status</label>
       <select id="status" name="status">
         {STATUSES.map((status) => (
-          <option value={status} selected={status === answering.status}>
+          <option value={status} selected={status === response.status}>
             {status}
           </option>
         ))}
       </select>
     </div>
     <div>
-      <label for="delayMs">After</label>
+      <label for="delayMs">Delay</label>
       <select id="delayMs" name="delayMs">
         {DELAYS_MS.map((delayMs) => (
-          <option value={delayMs} selected={delayMs === answering.delayMs}>
-            {delayMs === 0
-              ? 'no delay'
-              : `${delayMs / 1_000} s${delayMs > 15_000 ? ' (longer than an attempt may take)' : ''}`}
+          <option value={delayMs} selected={delayMs === response.delayMs}>
+            {delayText(delayMs)}
           </option>
         ))}
       </select>
     </div>
     <p class="buttons">
-      <button>Answer so</button>
+      <button>Apply</button>
     </p>
   </form>
 )
 
-function indented(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
+function delayText(delayMs: number): string {
+  if (delayMs === 0) return 'none'
+  return `${delayMs / 1_000} s${delayMs > ATTEMPT_TIMEOUT_MS ? ' (an attempt times out)' : ''}`
 }

@@ -9,10 +9,10 @@ export type Series = {
 type ChartProps = {
   readonly title: string
   readonly series: readonly Series[]
-  /** Where each bucket begins. */
+  /** The start of each bucket. */
   readonly at: readonly Instant[]
-  /** Of the whole height; the highest bar when absent. */
-  readonly most?: number
+  /** The value at the top of the chart. By default the highest bar. */
+  readonly max?: number
   readonly unit?: string
 }
 
@@ -22,9 +22,9 @@ const GAP = 0.18
 const sums = (series: readonly Series[], length: number): number[] =>
   Array.from({ length }, (_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
 
-/** Bars over time, stacked. Drawn on the server; the same numbers stand in a table below it. */
-export function Chart({ title, series, at, most, unit = '' }: ChartProps) {
-  const top = most ?? Math.max(1, ...sums(series, at.length))
+/** Draws stacked bars over time, on the server. A table below them has the same numbers. */
+export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
+  const top = max ?? Math.max(1, ...sums(series, at.length))
   const [first = 0] = at
   const last = at.at(-1) ?? 0
   return (
@@ -55,7 +55,7 @@ export function Chart({ title, series, at, most, unit = '' }: ChartProps) {
         <span>now</span>
       </div>
       <details>
-        <summary>As a table</summary>
+        <summary>Show as a table</summary>
         <NumberTable title={title} series={series} at={at} unit={unit} />
       </details>
     </figure>
@@ -73,7 +73,7 @@ function Bars({
   readonly length: number
   readonly top: number
 }) {
-  const words = series
+  const text = series
     .map(({ name, values }) => `${name} at most ${Math.max(0, ...values)}`)
     .join(', ')
   return (
@@ -81,7 +81,7 @@ function Bars({
       viewBox={`0 0 ${length} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${title}: ${words}. The numbers are in the table below.`}
+      aria-label={`${title}: ${text}. The table below has the numbers.`}
     >
       <line x1="0" y1={HEIGHT} x2={length} y2={HEIGHT} class="base" />
       {Array.from({ length }, (_, i) => stacked(series, i, top))}
@@ -94,7 +94,7 @@ function stacked(series: readonly Series[], i: number, top: number) {
   return series.map(({ tone, values }) => {
     const value = values[i] ?? 0
     if (value === 0) return null
-    // A single failure among thousands is to be seen all the same.
+    // A single failure among thousands stays visible.
     const height = Math.max(1.5, (value / top) * HEIGHT)
     y -= height
     return (
@@ -117,7 +117,7 @@ function NumberTable({
 }: Required<Pick<ChartProps, 'title' | 'series' | 'at' | 'unit'>>) {
   const all = sums(series, at.length)
   const rows = at.map((start, i) => ({ start, i })).filter(({ i }) => (all[i] ?? 0) > 0)
-  if (rows.length === 0) return <p class="muted">Nothing in this time.</p>
+  if (rows.length === 0) return <p class="muted">No data in this period.</p>
   return (
     <table>
       <caption class="hidden">{title}</caption>
@@ -150,7 +150,7 @@ function NumberTable({
   )
 }
 
-/** A webhook's attempts, small enough for a row of a table. */
+/** Draws a webhook's attempts in a row of a table. */
 export function Sparkline({
   good,
   bad,

@@ -35,7 +35,10 @@ async function scene({
   })
   const thrown: unknown[] = []
   const pages = createConsole({
-    ...{ service, crypto: platform.crypto, catcher: true, onError: (error) => thrown.push(error) },
+    service,
+    crypto: platform.crypto,
+    catcher: true,
+    onError: (error) => thrown.push(error),
     publicUrl: () => publicUrl,
   })
 
@@ -59,7 +62,7 @@ async function scene({
 const cookieOf = (answer: Response): string => answer.headers.get('set-cookie')?.split(';')[0] ?? ''
 
 describe('signing in', () => {
-  it('takes an API key for a cookie that scripts cannot read, and that ends', async () => {
+  it('exchanges an API key for an HttpOnly cookie that expires', async () => {
     const { post, get, key } = await scene()
     const answer = await post('/console/sign-in', { key, to: '/console/agents' })
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/agents'])
@@ -71,14 +74,14 @@ describe('signing in', () => {
     expect(await page.text()).not.toContain(key)
   })
 
-  it('keeps the cookie to https where that is how one comes here', async () => {
+  it('limits the cookie to https if the public URL has https', async () => {
     const { post, key } = await scene({ publicUrl: 'https://agents.example.com' })
     const answer = await post('/console/sign-in', { key }, { origin: 'https://agents.example.com' })
     expect(answer.headers.get('set-cookie')).toContain('; Secure')
   })
 
   it.each(['', 'amk_wrong', 'no-such-key-at-all-anywhere'])(
-    'refuses %j with no cookie',
+    'refuses the key %j, and sets no cookie',
     async (key) => {
       const { post } = await scene()
       const answer = await post('/console/sign-in', { key })
@@ -87,7 +90,7 @@ describe('signing in', () => {
     },
   )
 
-  it('leads to where one wanted to go after a key that was mistyped, too', async () => {
+  it('leads to the requested page even after a mistyped key', async () => {
     const { post } = await scene()
     const page = await (
       await post('/console/sign-in', { key: 'amk_wrong', to: '/console/agents?x=1' })
@@ -101,12 +104,12 @@ describe('signing in', () => {
     '/v1/agents',
     '/consoles',
     'javascript:alert(1)',
-  ])('does not lead on to %s', async (to) => {
+  ])('does not redirect to %s', async (to) => {
     const { post, key } = await scene()
     expect((await post('/console/sign-in', { key, to })).headers.get('location')).toBe('/console')
   })
 
-  it('says that it cannot be done while the storage is away', async () => {
+  it('answers 503 while the storage is unavailable', async () => {
     const { post, get, key, storage, signIn } = await scene()
     const cookie = await signIn()
     storage.fail('credentials.findByDigest', { times: 2 })
@@ -116,8 +119,8 @@ describe('signing in', () => {
   })
 })
 
-describe('the link that signs in', () => {
-  it('is good once', async () => {
+describe('a sign-in link', () => {
+  it('works once', async () => {
     const { get, pages, key } = await scene()
     const link = pages.signInPath(key)
     expect(link).not.toContain(key)
@@ -127,7 +130,7 @@ describe('the link that signs in', () => {
     expect((await get(link)).status).toBe(401)
   })
 
-  it('leads there again in the browser that it has signed in, for as long as that session lasts', async () => {
+  it('works again in the signed-in browser until the session ends', async () => {
     const { get, pages, key, clock } = await scene()
     const link = pages.signInPath(key)
     const cookie = cookieOf(await get(link))
@@ -137,7 +140,7 @@ describe('the link that signs in', () => {
     expect((await get(link, cookie)).status).toBe(401)
   })
 
-  it('is good for a quarter of an hour', async () => {
+  it('works for 15 minutes', async () => {
     const { get, pages, key, clock } = await scene()
     const link = pages.signInPath(key)
     await clock.advance(HOUR / 4)
@@ -167,7 +170,7 @@ describe('a session', () => {
     await isOver(await get('/console/agents', cookie))
   })
 
-  it('ends after twelve hours, whatever the browser keeps', async () => {
+  it('ends after 12 hours, even if the browser keeps the cookie', async () => {
     const { get, signIn, clock } = await scene()
     const cookie = await signIn()
     clock.set(clock.now() + 12 * HOUR - 1)
@@ -176,7 +179,7 @@ describe('a session', () => {
     await isOver(await get('/console/agents', cookie))
   })
 
-  it('that is over does nothing more, says so, and leads back to the form', async () => {
+  it('that has ended changes nothing, says so, and leads back to the form', async () => {
     const { get, post, service, projectId } = await scene()
     const headers = { origin: ORIGIN, referer: `${ORIGIN}/console/agents?cursor=1&notice=started` }
     const answer = await post('/console/agents/bot/stop', {}, headers)
@@ -191,14 +194,14 @@ describe('a session', () => {
     ).toBe('running')
   })
 
-  it('is none of a cookie that was made up or altered', async () => {
+  it('does not start from a forged or altered cookie', async () => {
     const { get, signIn } = await scene()
     const cookie = await signIn()
     for (const forged of ['', 'agent_messaging_console=x', `${cookie.slice(0, -4)}AAAA`])
       await isOver(await get('/console/agents', forged))
   })
 
-  it('ends by signing out, for a copy of its cookie too and in every process, while others go on', async () => {
+  it('ends by signing out, in every process and for copies of its cookie', async () => {
     const { get, post, signIn, service, crypto } = await scene()
     const [cookie, other] = [await signIn(), await signIn()]
     const answer = await post('/console/sign-out', {}, { origin: ORIGIN, cookie })
@@ -215,7 +218,7 @@ describe('a session', () => {
     expect((await post('/console/sign-out', {})).status).toBe(303)
   })
 
-  it('is left in this browser alone while the storage is away, which is said', async () => {
+  it('ends only in this browser while the storage is unavailable, and says so', async () => {
     const { post, signIn, storage } = await scene()
     const cookie = await signIn()
     storage.fail('credentials.endSignIn')
@@ -227,7 +230,7 @@ describe('a session', () => {
     expect(await answer.text()).toContain('signed out in this browser')
   })
 
-  it('has htmx leave the page as a whole when it is over', async () => {
+  it('makes htmx leave the whole page after the session has ended', async () => {
     const { pages } = await scene()
     const answer = await pages.fetch(
       new Request(`${ORIGIN}/console/agents`, { headers: { 'hx-request': 'true' } }),
@@ -236,7 +239,7 @@ describe('a session', () => {
   })
 })
 
-describe('what a key may not', () => {
+describe('permissions', () => {
   it.each([
     ['/console/agents', 'project:agents'],
     ['/console/sessions', 'project:message'],
@@ -248,7 +251,7 @@ describe('what a key may not', () => {
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
     ['/console/catcher', 'project:webhooks'],
-  ])('%s does not show without %s', async (path, permission) => {
+  ])('GET %s requires %s', async (path, permission) => {
     const { get, signIn } = await scene({
       permissions: PERMISSIONS.filter((one) => one !== permission),
     })
@@ -267,7 +270,7 @@ describe('what a key may not', () => {
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
-  ])('POST %s does not work without %s', async (path, permission) => {
+  ])('POST %s requires %s', async (path, permission) => {
     const { post, signIn } = await scene({
       permissions: PERMISSIONS.filter((one) => one !== permission),
     })
@@ -277,8 +280,8 @@ describe('what a key may not', () => {
   it.each<[Permission, readonly string[]]>([
     ['project:message', ['Failed messages']],
     ['project:agents', ['Agents running']],
-    ['project:webhooks', ['Backlog', 'Answers of receivers', 'mine.example']],
-  ])('the overview shows only with %s', async (permission, words) => {
+    ['project:webhooks', ['Backlog', 'Status codes', 'mine.example']],
+  ])('the overview requires %s for its parts', async (permission, words) => {
     for (const isThere of [true, false]) {
       const { get, signIn, service, projectId } = await scene({
         permissions: PERMISSIONS.filter((one) => (one === permission) === isThere),
@@ -295,7 +298,7 @@ describe('what a key may not', () => {
     }
   })
 
-  it('another project is not there', async () => {
+  it('another project’s rows answer 404', async () => {
     const { get, post, signIn, service } = await scene()
     const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
     const { agent } = (
@@ -330,7 +333,7 @@ describe('what a key may not', () => {
   })
 })
 
-describe('a key that may send messages and no more', () => {
+describe('a key with only project:message', () => {
   const only = { permissions: ['project:message'] } as const
   const send = async ({ service, projectId, clock }: Awaited<ReturnType<typeof scene>>) => {
     ;(
@@ -345,19 +348,19 @@ describe('a key that may send messages and no more', () => {
     await clock.advance(100)
   }
 
-  it('is told of no agent, and sees the sessions of one that it names', async () => {
+  it('sees no list of agents, and the sessions of an agent that it names', async () => {
     const made = await scene(only)
     await send(made)
     const cookie = await made.signIn()
     const page = await (await made.get('/console/sessions', cookie)).text()
-    expect(page).toContain('With which agent?')
+    expect(page).toContain('Choose an agent')
     expect(page).not.toContain('bot')
     expect(await (await made.get('/console/sessions?agent=bot', cookie)).text()).toContain(
       '/console/sessions/bot?session=first',
     )
   })
 
-  it('does not learn the name of an agent that it knows by its id', async () => {
+  it('does not learn the name of an agent from its id', async () => {
     const made = await scene(only)
     await send(made)
     const { id } = (
@@ -377,9 +380,9 @@ describe('requests from other sites', () => {
     ['another origin', { origin: 'https://evil.example' }],
     ['a null origin', { origin: 'null' }],
     ['no origin', {}],
-    ['what the browser calls cross-site', { 'sec-fetch-site': 'cross-site' }],
-    ['what the browser calls same-site', { 'sec-fetch-site': 'same-site' }],
-  ])('change nothing with %s', async (_, headers) => {
+    ['Sec-Fetch-Site cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['Sec-Fetch-Site same-site', { 'sec-fetch-site': 'same-site' }],
+  ])('are refused with %s', async (_, headers) => {
     const { post, signIn, service, projectId } = await scene()
     const cookie = await signIn()
     const answer = await post('/console/agents/bot/stop', {}, { ...headers, cookie })
@@ -394,8 +397,8 @@ describe('requests from other sites', () => {
 
   it.each<[string, Record<string, string>]>([
     ['its own origin', { origin: ORIGIN }],
-    ['what the browser calls same-origin', { 'sec-fetch-site': 'same-origin' }],
-  ])('are told from ours by %s', async (_, headers) => {
+    ['Sec-Fetch-Site same-origin', { 'sec-fetch-site': 'same-origin' }],
+  ])('are distinguished from our own by %s', async (_, headers) => {
     const { post, signIn } = await scene()
     expect(
       (await post('/console/agents/bot/stop', {}, { ...headers, cookie: await signIn() })).status,
@@ -404,7 +407,7 @@ describe('requests from other sites', () => {
 })
 
 describe('answers', () => {
-  it('let the browser load and run nothing but ours, and keep nothing', async () => {
+  it('let the browser load and run only this server’s files, and store nothing', async () => {
     const { get, signIn } = await scene()
     for (const path of ['/console', '/console/sign-in', '/console/no-such-page']) {
       const { headers } = await get(path, await signIn())
@@ -417,14 +420,14 @@ describe('answers', () => {
     }
   })
 
-  it('have no script and no style in the page', async () => {
+  it('have no inline script and no inline style', async () => {
     const { get, signIn } = await scene()
     const page = await (await get('/console', await signIn())).text()
     expect(page).toMatch(/^<!doctype html>/)
     expect(page).not.toMatch(/<style|style=|<script(?![^>]* src=)| on\w+=/)
   })
 
-  it('bring assets under an address that changes with them', async () => {
+  it('name assets by an address that changes with their contents', async () => {
     const { get } = await scene()
     const page = await (await get('/console/sign-in')).text()
     const addresses = [...page.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(
@@ -441,7 +444,7 @@ describe('answers', () => {
     expect((await get('/console/assets/__proto__')).status).toBe(404)
   })
 
-  it('show what people typed as text', async () => {
+  it('escape user input', async () => {
     const { get, post, signIn, clock } = await scene()
     const cookie = await signIn()
     const evil = '<script>alert(1)</script>"\''
@@ -479,7 +482,7 @@ describe('answers', () => {
     expect((await get(path, await signIn())).status).toBe(404)
   })
 
-  it('ignore what makes no sense in an address', async () => {
+  it('ignore illegal values in the address', async () => {
     const { get, signIn, thrown } = await scene()
     const cookie = await signIn()
     for (const query of [
@@ -501,7 +504,7 @@ describe('answers', () => {
     expect(thrown).toEqual([])
   })
 
-  it('are 400 for a form that is none', async () => {
+  it('are 400 for a malformed form', async () => {
     const { post, pages, thrown } = await scene()
     const headers = { origin: ORIGIN, 'content-type': 'multipart/form-data; boundary=x' }
     const answer = await pages.fetch(
@@ -511,7 +514,7 @@ describe('answers', () => {
     expect((await post('/console/sign-in', { key: 'x'.repeat(1_100_000) })).status).toBe(413)
   })
 
-  it('ask the storage for no odd text: one may refuse it', async () => {
+  it('pass no illegal id to the storage', async () => {
     const { post, signIn, service } = await scene()
     const asked = vi.spyOn(service.agents, 'stop')
     expect(
@@ -524,7 +527,7 @@ describe('answers', () => {
   })
 
   it.each(['/console/sign-in', '/console/agents/bot/stop', '/console/catch/anywhere'])(
-    'are nothing to report where the sender of a form to %s leaves in the middle',
+    'report no error if the sender of a form to %s leaves early',
     async (path) => {
       const { pages, thrown } = await scene()
       const left = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
@@ -540,7 +543,7 @@ describe('answers', () => {
     },
   )
 
-  it('take the longest message there is, whose characters have nine bytes each in a form, and say of a larger one what is wrong', async () => {
+  it('accept the longest message in a form, and name the problem of a longer one', async () => {
     const { post, signIn } = await scene()
     const headers = { origin: ORIGIN, cookie: await signIn() }
     const send = (length: number) =>
@@ -560,7 +563,7 @@ describe('answers', () => {
     ])
   })
 
-  it('are 503 while the storage is away', async () => {
+  it('are 503 while the storage is unavailable', async () => {
     const { get, signIn, storage } = await scene()
     const cookie = await signIn()
     for (const [method, path] of [
@@ -575,7 +578,7 @@ describe('answers', () => {
   })
 })
 
-it('the overview says what it counts, and of more than a hundred deliveries that wait no more than it knows', async () => {
+it('the overview names its sample, and only a bound for a backlog over 100', async () => {
   const { get, signIn, service, projectId, clock } = await scene()
   const { webhook } = (
     await service.webhooks.create({
@@ -602,10 +605,10 @@ it('the overview says what it counts, and of more than a hundred deliveries that
   expect(await overview()).toContain('oldest due for 2 min')
   expect(await overview()).toContain('attempts of the newest 5,000 deliveries')
   await send(100)
-  expect(await overview()).toContain('oldest due over 2 min')
+  expect(await overview()).toContain('oldest due for over 2 min')
 })
 
-describe('with more agents than fit beside each other', () => {
+describe('with more than 100 agents', () => {
   async function crowd() {
     const all = await scene()
     for (let i = 0; i < 100; i++)
@@ -618,12 +621,12 @@ describe('with more agents than fit beside each other', () => {
     return async (path: string) => (await all.get(path, cookie)).text()
   }
 
-  it('the overview counts them all', async () => {
+  it('the overview counts all agents', async () => {
     const pageOf = await crowd()
     expect(await pageOf('/console')).toContain('1 of 101')
   })
 
-  it('the sessions of one are asked for by its name, and the one that is shown is named', async () => {
+  it('the sessions page asks for the name of an agent, and shows the current name', async () => {
     const pageOf = await crowd()
     const page = await pageOf('/console/sessions?agent=bot')
     expect(page).not.toContain('aria-label="Agents"')
@@ -632,7 +635,7 @@ describe('with more agents than fit beside each other', () => {
   })
 })
 
-it('suggests the name of a first session, and of none when there are some', async () => {
+it('the form suggests a name only for the first session', async () => {
   const { get, signIn, service, projectId, clock } = await scene()
   const cookie = await signIn()
   const suggested = async () =>
@@ -658,7 +661,7 @@ describe('deleting an agent', () => {
   const isThere = async ({ service, projectId }: Awaited<ReturnType<typeof scene>>) =>
     (await service.agents.get({ projectId, agent: 'bot' })).isOk()
 
-  it('takes its name, typed', async () => {
+  it('requires its typed name', async () => {
     const made = await scene()
     const headers = { origin: ORIGIN, cookie: await made.signIn() }
     for (const name of ['', 'BOT', 'another']) {
@@ -673,7 +676,7 @@ describe('deleting an agent', () => {
     expect(await isThere(made)).toBe(false)
   })
 
-  it('takes one word more while messages of it are open', async () => {
+  it('requires a second confirmation while messages are open', async () => {
     const made = await scene()
     const headers = { origin: ORIGIN, cookie: await made.signIn() }
     ;(
@@ -687,7 +690,7 @@ describe('deleting an agent', () => {
     )._unsafeUnwrap()
     const answer = await made.post(path, { name: 'bot' }, headers)
     expect([answer.status, await isThere(made)]).toEqual([400, true])
-    expect(await answer.text()).toContain('Messages of it are waiting or running')
+    expect(await answer.text()).toContain('This agent has messages that are waiting or running')
     expect((await made.post(path, { name: 'bot', force: 'yes' }, headers)).status).toBe(303)
     expect(await isThere(made)).toBe(false)
   })
@@ -710,7 +713,7 @@ describe('erasing a session', () => {
     return { ...made, erase, sessions, cookie: headers.cookie }
   }
 
-  it('is asked for on a page that the conversation leads to', async () => {
+  it('is confirmed on a page that the conversation links to', async () => {
     const { get, erase, sessions, cookie } = await withSession('hello')
     expect(await (await get('/console/sessions/bot?session=a%2Fb', cookie)).text()).toContain(
       `href="${path}"`,
@@ -724,7 +727,7 @@ describe('erasing a session', () => {
     expect((await erase()).status).toBe(404)
   })
 
-  it('takes one word more while messages of it are open', async () => {
+  it('requires a second confirmation while messages are open', async () => {
     const { erase, sessions } = await withSession('never')
     const refused = await erase()
     expect([refused.status, await refused.text(), await sessions()]).toEqual([
@@ -737,7 +740,7 @@ describe('erasing a session', () => {
   })
 })
 
-it('changes a webhook, and nothing of it that the form does not show', async () => {
+it('editing a webhook keeps the settings that the form does not show', async () => {
   const { get, post, signIn, service, projectId } = await scene()
   const headers = { 'x-api-key': 'k' }
   const made = await service.webhooks.create({
@@ -781,7 +784,7 @@ it('changes a webhook, and nothing of it that the form does not show', async () 
   const refused = await edit(elsewhere)
   expect([refused.status, await refused.text()]).toEqual([
     400,
-    expect.stringMatching(/headers must be given anew[^]*name="dropHeaders"/),
+    expect.stringMatching(/headers must [^]*name="dropHeaders"/),
   ])
   expect(form).not.toContain('dropHeaders')
   expect((await edit({ ...elsewhere, dropHeaders: 'yes' })).status).toBe(303)
@@ -789,7 +792,7 @@ it('changes a webhook, and nothing of it that the form does not show', async () 
   expect([moved.url, moved.headers]).toEqual(['https://theirs.example/', undefined])
 })
 
-it('deletes a webhook', async () => {
+it('a webhook is deleted after a confirmation', async () => {
   const { get, post, signIn, service, projectId } = await scene()
   const made = await service.webhooks.create({
     projectId,
@@ -831,7 +834,7 @@ describe('recovering', () => {
       ),
     )
 
-  it('counts first, in whatever way it was asked for, and sends nothing yet', async () => {
+  it('first counts the matches and sends nothing', async () => {
     const { get, path, cookie, sender } = await withDelivered(3)
     const sent = sender.requests.length
     expect(
@@ -844,23 +847,23 @@ describe('recovering', () => {
     expect(sender.requests).toHaveLength(sent)
   })
 
-  it('lets others have their turn between two pages of what it counts', async () => {
+  it('lets other requests run between two pages of the count', async () => {
     const { get, path, cookie, storage } = await withDelivered(3)
     const { list } = storage.deliveries
-    const turns: number[] = []
-    let turn = 0
+    const ticksAtCall: number[] = []
+    let ticks = 0
     vi.spyOn(storage.deliveries, 'list').mockImplementation((filter, page) => {
-      turns.push(turn)
-      setImmediate(() => turn++)
+      ticksAtCall.push(ticks)
+      setImmediate(() => ticks++)
       return list(filter, { ...page, limit: 1 })
     })
     expect(await (await get(`${path}?status=delivered`, cookie)).text()).toContain(
       '3 deliveries match',
     )
-    expect(turns).toEqual([0, 1, 2])
+    expect(ticksAtCall).toEqual([0, 1, 2])
   })
 
-  it('says how far it has come, of how many', async () => {
+  it('shows its progress', async () => {
     const { get, post, path, cookie } = await withDelivered(450)
     const headers = { origin: ORIGIN, cookie }
     let page = await (await get(`${path}?status=delivered`, cookie)).text()
@@ -874,7 +877,7 @@ describe('recovering', () => {
       ['450', '400'],
       ['450', '450'],
     ])
-    expect(page).toContain('450 deliveries are sent again')
+    expect(page).toContain('450 deliveries will be sent again')
   })
 })
 
@@ -890,14 +893,14 @@ describe('the conversation of a session', () => {
     "it's (1)!*",
     'ü 漢',
     '+',
-  ])('%s is reached by its link', async (sessionId) => {
+  ])('%s opens from its link', async (sessionId) => {
     const { get, post, signIn, clock, key } = await scene()
     const headers = { origin: ORIGIN, cookie: await signIn() }
     await post('/console/sessions', { agent: 'bot', sessionId, message: 'hello' }, headers)
     await clock.advance(100)
     const list = await (await get('/console/sessions', headers.cookie)).text()
     const [, link = ''] = /href="(\/console\/sessions\/bot[^"]*)"/.exec(list) ?? []
-    // As a browser reads the link.
+    // Parses the link as a browser does.
     const { pathname, search } = new URL(link.replaceAll('&amp;', '&'), ORIGIN)
     expect((await get(pathname + search, headers.cookie)).status).toBe(200)
     const signedOut = await get(pathname + search)
@@ -915,7 +918,7 @@ describe('the catcher', () => {
     return /\/console\/catch\/[\w-]+/.exec(page)?.[0] ?? ''
   }
 
-  it('takes what comes without a session, and calls what is not signed so', async () => {
+  it('accepts requests without a session, and marks unsigned requests', async () => {
     const made = await scene()
     const answer = await made.pages.fetch(
       new Request(ORIGIN + (await place(made)), { method: 'POST', body: '<b>{}</b>' }),
@@ -926,7 +929,7 @@ describe('the catcher', () => {
     expect(page).toContain('&lt;b&gt;')
   })
 
-  it('calls a signature of another secret wrong', async () => {
+  it('marks a signature with another secret as invalid', async () => {
     const made = await scene()
     const headers = {
       'X-Service-Signature': 'sha256=00',
@@ -938,11 +941,11 @@ describe('the catcher', () => {
       new Request(ORIGIN + (await place(made)), { method: 'POST', headers, body: '{}' }),
     )
     expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain(
-      'signature wrong',
+      'signature invalid',
     )
   })
 
-  it('keeps the newest fifty', async () => {
+  it('keeps the newest 50 requests', async () => {
     const made = await scene()
     const path = await place(made)
     for (let i = 0; i < 52; i++)
@@ -952,7 +955,7 @@ describe('the catcher', () => {
     expect(page).not.toContain('&quot;n&quot;: 1\n')
   })
 
-  it('keeps no more than the beginning of what is long', async () => {
+  it('keeps only the beginning of a long body', async () => {
     const made = await scene()
     const path = await place(made)
     setFlagsFromString('--expose-gc')
@@ -969,7 +972,7 @@ describe('the catcher', () => {
     )
   })
 
-  it('is at no other address', async () => {
+  it('has a secret address', async () => {
     const made = await scene()
     const guess = (await place(made)).slice(0, -3)
     expect(
@@ -978,7 +981,7 @@ describe('the catcher', () => {
     ).toBe(404)
   })
 
-  it('takes the longest event there is, and refuses what is larger', async () => {
+  it('accepts the longest event, and refuses larger bodies', async () => {
     const made = await scene()
     const path = await place(made)
     const send = async (length: number): Promise<number> => {
@@ -998,6 +1001,6 @@ it.each([
   ['/console/agents', true],
   ['/consoles', false],
   ['/v1/agents', false],
-])('%s is the console’s: %s', (path, expected) => {
+])('%s belongs to the console: %s', (path, expected) => {
   expect(isConsolePath(path)).toBe(expected)
 })

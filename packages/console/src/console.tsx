@@ -23,28 +23,31 @@ export type { ConsoleOptions } from './options.js'
 
 export type Console = {
   readonly fetch: (request: Request) => Response | Promise<Response>
-  /** A path that signs in with this key: once, and within 15 minutes. */
+  /** Returns a path that signs in with this key, once, within 15 minutes. */
   signInPath(key: string): string
 }
 
-/** The longest message and its metadata have three quarters of that, if each of their characters has nine bytes in the form. */
+/**
+ * A form can take nine bytes per character. The longest message with its metadata needs 3/4 of
+ * this.
+ */
 const MAX_BODY_BYTES = 1024 * 1024
 
-/** Nothing but what this server serves is loaded, run or sent anywhere; nobody frames it. */
+/** Browsers load, run and send only to this server, and show the pages in no frame. */
 const policy = {
-  ...{
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    imgSrc: ["'self'"],
-    connectSrc: ["'self'"],
-  },
-  ...{ formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
+  defaultSrc: ["'none'"],
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'"],
+  connectSrc: ["'self'"],
+  formAction: ["'self'"],
+  baseUri: ["'none'"],
+  frameAncestors: ["'none'"],
 }
 
 /**
- * The operator's pages, all of them under `/console`: serve its `fetch` for what begins so. They do what the API does, through the
- * same use cases, with the project and the permissions of the key that one signs in with.
+ * Creates the pages for operators. Serve its `fetch` for all paths under `/console`. The pages call
+ * the same use cases as the API, with the project and the permissions of the signed-in API key.
  */
 export function createConsole(options: ConsoleOptions): Console {
   const { publicUrl = () => undefined, catcher, ...rest } = options
@@ -58,18 +61,19 @@ export function createConsole(options: ConsoleOptions): Console {
   const app = new Hono<Env>()
   app.onError((error, c) => {
     if ('getResponse' in error) return error.getResponse()
-    if (hasLeft(error)) return c.body(null, 400)
+    if (isSenderGone(error)) return c.body(null, 400)
     d.onError?.(error)
-    return showProblem(c, 500, 'Something went wrong on our side')
+    return showProblem(c, 500, 'The service failed unexpectedly')
   })
   app.notFound((c) => {
     const { pathname, search } = new URL(c.req.url)
     const withoutSlash = pathname.replace(/\/+$/, '')
     return withoutSlash === pathname
-      ? showProblem(c, 404, 'There is nothing at this address')
+      ? showProblem(c, 404, 'Page not found')
       : c.redirect(withoutSlash + search)
   })
-  // Receivers are called by the service, without a session: theirs is before everything that a page needs.
+  // The service calls the catcher without a session, so its route comes before the middleware of
+  // pages.
   if (d.catcher) app.route('/', d.catcher.routes)
   app.use(
     secureHeaders({
@@ -119,11 +123,11 @@ export function createConsole(options: ConsoleOptions): Console {
   return { fetch: (request) => app.fetch(request), signInPath: links.make }
 }
 
-/** Who sent the request has gone in the middle of it: that is nobody's defect, and anybody may do it. */
-const hasLeft = (error: Error): boolean => 'code' in error && error.code === 'ECONNRESET'
+/** The sender closed the connection in the middle of the request. This is not a defect. */
+const isSenderGone = (error: Error): boolean => 'code' in error && error.code === 'ECONNRESET'
 
 const originOf = (url: string | undefined): string | undefined =>
   url === undefined ? undefined : new URL(url).origin
 
-/** Whether a path is the console's. */
+/** Tells whether a path belongs to the console. */
 export const isConsolePath = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`)

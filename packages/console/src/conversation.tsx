@@ -1,22 +1,19 @@
-import { isFinal } from '@org/agent-messaging-core'
+import { isFinal, type Agent, type Instant, type Message } from '@org/agent-messaging-core'
 import { isRetryable, toIso } from '@org/agent-messaging-core/runtime'
-import type { Agent, Instant, Message } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { ok, safeTry } from 'neverthrow'
-import { asKnown } from './known-agents.js'
-import { show, showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
+import { agentRef, pageOf, sessionIn } from './input.js'
+import { withKnownName } from './known-agents.js'
+import { show, showError } from './layout.js'
 import { BASE } from './options.js'
-import { Id, Next, pathOf, refreshed, Status, Time, took } from './parts.js'
-import { agentIn, pageOf, sessionIn } from './paging.js'
-import { problemStatus, problemText } from './problem.js'
+import { formatDuration, Id, Next, pathOf, refreshed, Status, Time } from './parts.js'
 import { SendForm, type Draft } from './send-form.js'
 import { messageTones } from './wording.js'
 
-/** Of a conversation the newest so many are shown; the rest is behind a link. */
-const MESSAGES = 50
+const PAGE_LENGTH = 50
 
-/** In the query, for a session may be called `..` or hold a slash: browsers and proxies change such paths. */
+/** The session is part of the query. Browsers and proxies change paths with `..` or a slash. */
 const withSession = (path: string, sessionId: string): string =>
   `${path}?${new URLSearchParams({ session: sessionId }).toString()}`
 export const sessionPath = (agent: string, sessionId: string): string =>
@@ -24,21 +21,24 @@ export const sessionPath = (agent: string, sessionId: string): string =>
 export const erasePath = (agent: string, sessionId: string): string =>
   withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
 
-/** A conversation, its newest messages last, with a form to go on with it. */
+/** Shows a conversation, newest message last, with a form for the next message. */
 export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draft?: Draft) {
-  const { projectId } = c.get('apiKey')
-  const called = agentIn(c.req.param('agent') ?? '')
+  const ref = agentRef(c)
   const sessionId = sessionIn(c)
-  const page = { ...pageOf(c), limit: MESSAGES }
+  const page = { ...pageOf(c), limit: PAGE_LENGTH }
   const found = await safeTry(async function* () {
-    const agent = yield* service.agents.get({ projectId, agent: called })
-    const messages = yield* service.messages.list({ projectId, agent: agent.id, sessionId, page })
-    return ok({ agent: asKnown(c, agent, called), messages })
+    const agent = yield* service.agents.get(ref)
+    const messages = yield* service.messages.list({
+      projectId: ref.projectId,
+      agent: agent.id,
+      sessionId,
+      page,
+    })
+    return ok({ agent: withKnownName(c, agent, ref.agent), messages })
   })
-  if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+  if (found.isErr()) return showError(c, found.error)
   const { agent, messages } = found.value
-  if (messages.data.length === 0)
-    return showProblem(c, 404, problemText({ kind: 'session_not_found' }))
+  if (messages.data.length === 0) return showError(c, { kind: 'session_not_found' })
   const isOpen = messages.data.some(({ state }) => !isFinal(state))
   return show(
     c,
@@ -55,7 +55,7 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
           Erase
         </a>
       </div>
-      <Next c={c} cursor={messages.nextCursor} words="Earlier" />
+      <Next c={c} cursor={messages.nextCursor} label="Earlier" />
       <div
         role="group"
         aria-label="Conversation"
@@ -63,7 +63,7 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
         {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}
       >
         {messages.data.toReversed().map((message) => (
-          <Exchange agent={agent} message={message} now={service.now()} />
+          <Turn agent={agent} message={message} now={service.now()} />
         ))}
       </div>
       <p id="news" class="hidden" role="status" />
@@ -75,17 +75,11 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
   )
 }
 
-/** A message and what was answered: who said it, on whose behalf, and what came with it. */
-function Exchange({
-  agent,
-  message,
-  now,
-}: {
-  readonly agent: Agent
-  readonly message: Message
-  readonly now: Instant
-}) {
-  const { id, state, metadata, executionPrincipal: principal, attempt, createdAt } = message
+type TurnProps = { readonly agent: Agent; readonly message: Message; readonly now: Instant }
+
+/** Shows one message with its answer, principal and metadata. */
+function Turn({ agent, message, now }: TurnProps) {
+  const { id, metadata, executionPrincipal: principal, createdAt } = message
   return (
     <article class="exchange" aria-label={`Message of ${toIso(createdAt)}`}>
       <div class="bubble asked">
@@ -106,35 +100,36 @@ function Exchange({
           </details>
         )}
       </div>
-      <div class={`bubble answered ${messageTones[state.kind]}`}>
-        {state.kind === 'responded' && (
-          <p class="said" dir="auto">
-            {state.response}
-          </p>
-        )}
-        {state.kind === 'failed' && (
-          <p class="said">
-            <code>{state.error.code}</code> {state.error.message}
-          </p>
-        )}
-        <p class="facts">
-          <Status tone={messageTones[state.kind]}>{state.kind}</Status>
-          {state.kind === 'responded' && <span>in {took(state.responseTimeMs)}</span>}
-          {attempt > 1 && <span>run {attempt}</span>}
-        </p>
-        <MessageActions agent={agent} message={message} />
-      </div>
+      <Answer agent={agent} message={message} />
     </article>
   )
 }
 
-function MessageActions({
-  agent,
-  message: { id, state },
-}: {
-  readonly agent: Agent
-  readonly message: Message
-}) {
+function Answer({ agent, message }: Omit<TurnProps, 'now'>) {
+  const { state, attempt } = message
+  return (
+    <div class={`bubble answered ${messageTones[state.kind]}`}>
+      {state.kind === 'responded' && (
+        <p class="said" dir="auto">
+          {state.response}
+        </p>
+      )}
+      {state.kind === 'failed' && (
+        <p class="said">
+          <code>{state.error.code}</code> {state.error.message}
+        </p>
+      )}
+      <p class="facts">
+        <Status tone={messageTones[state.kind]}>{state.kind}</Status>
+        {state.kind === 'responded' && <span>in {formatDuration(state.responseTimeMs)}</span>}
+        {attempt > 1 && <span>run {attempt}</span>}
+      </p>
+      <MessageActions agent={agent} message={message} />
+    </div>
+  )
+}
+
+function MessageActions({ agent, message: { id, state } }: Omit<TurnProps, 'now'>) {
   const action = isRetryable(state) ? 'retry' : isFinal(state) ? undefined : 'cancel'
   if (action === undefined) return null
   return (

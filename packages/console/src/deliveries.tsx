@@ -20,38 +20,33 @@ import {
   STATUSES,
   type Filter,
 } from './filter.js'
-import { show, showProblem } from './layout.js'
+import { deliveryRef, pageOf } from './input.js'
+import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Next, pathOf, refreshed } from './parts.js'
-import { idIn, pageOf } from './paging.js'
-import { problemStatus, problemText } from './problem.js'
 import { need } from './sign-in.js'
 
-const WEBHOOKS = 100
+const MAX_WEBHOOKS = 100
 
 export const deliveryRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
-  const refIn = (c: Context<Env>) => ({
-    projectId: c.get('apiKey').projectId,
-    deliveryId: idIn(c.req.param('id') ?? ''),
-  })
   return new Hono<Env>()
     .get(`${BASE}/deliveries`, mayManage, (c) => listPage(c, d))
 
     .get(`${BASE}/deliveries/:id`, mayManage, async (c) => {
-      const ref = refIn(c)
+      const ref = deliveryRef(c)
       const found = await safeTry(async function* () {
         const detail = yield* service.deliveries.get(ref)
-        // It may be deleted: what it was sent stays on record.
+        // The deliveries of a deleted webhook stay on record.
         const webhook = await service.webhooks.get({
           projectId: ref.projectId,
           webhookId: detail.delivery.webhookId,
         })
         return ok({ detail, webhook: webhook.unwrapOr(undefined) })
       })
-      if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+      if (found.isErr()) return showError(c, found.error)
       const title = `Delivery of ${found.value.detail.delivery.event}`
       return show(
         c,
@@ -61,14 +56,14 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
     })
 
     .post(`${BASE}/deliveries/:id/:action{redeliver|cancel}`, mayManage, async (c) => {
-      const ref = refIn(c)
-      const action = c.req.param('action')
-      const done = await (action === 'cancel'
+      const ref = deliveryRef(c)
+      const isCancel = c.req.param('action') === 'cancel'
+      const done = await (isCancel
         ? service.deliveries.cancel(ref)
         : service.deliveries.redeliver(ref))
-      if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
+      if (done.isErr()) return showError(c, done.error)
       return c.redirect(
-        `${BASE}/deliveries/${ref.deliveryId}?notice=${action === 'cancel' ? 'cancelled' : 'redelivered'}`,
+        `${BASE}/deliveries/${ref.deliveryId}?notice=${isCancel ? 'cancelled' : 'redelivered'}`,
         303,
       )
     })
@@ -80,10 +75,10 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
   const found = await safeTry(async function* () {
     const page = yield* service.deliveries.list(deliveryFilter(projectId, filter), pageOf(c))
     const details = yield* detailsOf(service, page.data)
-    const webhooks = yield* service.webhooks.list(projectId, { limit: WEBHOOKS })
+    const webhooks = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
     return ok({ page, details, webhooks: webhooks.data })
   })
-  if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+  if (found.isErr()) return showError(c, found.error)
   const { page, details, webhooks } = found.value
   return show(
     c,
@@ -92,7 +87,7 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
       <h1>Deliveries</h1>
       <Filters filter={filter} webhooks={webhooks} />
       <div {...refreshed('live', 4_000, pathOf(c))}>
-        <Found
+        <DeliveryList
           details={details}
           webhooks={webhooks}
           now={service.now()}
@@ -102,13 +97,13 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
         <Next c={c} cursor={page.nextCursor} />
       </div>
       {filter.webhook !== undefined && page.data.length > 0 && (
-        <RecoverAll filter={filter} webhook={filter.webhook} />
+        <RecoverMatches filter={filter} webhook={filter.webhook} />
       )}
     </>,
   )
 }
 
-/** A form that changes the address alone: what it finds can be bookmarked and sent to others. */
+/** The filter is part of the address, so that a reader can bookmark and share the result. */
 function Filters({
   filter,
   webhooks,
@@ -119,15 +114,15 @@ function Filters({
   const pick = (
     name: keyof Filter,
     label: string,
-    options: readonly (readonly [value: string, words: string])[],
+    options: readonly (readonly [value: string, text: string])[],
   ) => (
     <div>
       <label for={name}>{label}</label>
       <select id={name} name={name}>
         <option value="">any</option>
-        {options.map(([value, words]) => (
+        {options.map(([value, text]) => (
           <option value={value} selected={filter[name] === value}>
-            {words}
+            {text}
           </option>
         ))}
       </select>
@@ -146,7 +141,7 @@ function Filters({
       {pick(
         'answer',
         'Last answer',
-        ANSWERS.map((answer) => [answer, answer === 'none' ? 'not reached' : answer] as const),
+        ANSWERS.map((answer) => [answer, answer === 'none' ? 'unreachable' : answer] as const),
       )}
       <div>
         <label for="from">From (UTC)</label>
@@ -164,7 +159,7 @@ function Filters({
   )
 }
 
-type FoundProps = {
+type DeliveryListProps = {
   readonly details: readonly DeliveryDetail[]
   readonly webhooks: readonly Webhook[]
   readonly now: Instant
@@ -172,20 +167,20 @@ type FoundProps = {
   readonly isFiltered: boolean
 }
 
-function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
+function DeliveryList({ details, webhooks, now, page, isFiltered }: DeliveryListProps) {
   if (details.length === 0 && page.nextCursor !== null)
-    return <p class="muted">Nothing among the newest of them: go on with the older ones.</p>
+    return <p class="muted">No matches among the newest deliveries. Continue with older ones.</p>
   if (details.length === 0) {
     return isFiltered ? (
       <Empty title="No delivery matches">
         <p>
-          Widen the filter, or <a href={`${BASE}/deliveries`}>see all of them</a>.
+          Change the filter, or <a href={`${BASE}/deliveries`}>show all deliveries</a>.
         </p>
       </Empty>
     ) : (
       <Empty title="No deliveries yet">
         <p>
-          Each event makes one for every webhook that is subscribed to it.{' '}
+          Each event creates one delivery for every subscribed webhook.{' '}
           <a href={`${BASE}/webhooks`}>Register a webhook</a>, then{' '}
           <a href={`${BASE}/sessions`}>send a message</a>.
         </p>
@@ -199,16 +194,22 @@ function Found({ details, webhooks, now, page, isFiltered }: FoundProps) {
   )
 }
 
-const RecoverAll = ({ filter, webhook }: { readonly filter: Filter; readonly webhook: string }) => (
+const RecoverMatches = ({
+  filter,
+  webhook,
+}: {
+  readonly filter: Filter
+  readonly webhook: string
+}) => (
   <p class="card buttons">
     <a
       class="button"
       href={`${BASE}/webhooks/${webhook}/recover?${new URLSearchParams(fieldsOf({ ...filter, webhook: undefined })).toString()}`}
     >
-      Recover what matches
+      Recover matches
     </a>
     <span class="muted">
-      Says first how many are {filter.status ?? 'exhausted'}, then sends them again.
+      Shows how many {filter.status ?? 'exhausted'} deliveries match before it sends them again.
     </span>
   </p>
 )

@@ -1,8 +1,8 @@
 import type { DeliveryAttempt, DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
 import { BASE } from './options.js'
-import { NextAttempt } from './next-attempt.js'
-import { Id, refreshed, Status, Time, took } from './parts.js'
-import { deliveryWords, outcomeWords } from './wording.js'
+import { NextAttempt } from './delivery-table.js'
+import { formatDuration, Id, indentedJson, refreshed, Status, Time } from './parts.js'
+import { deliveryLabel, outcomeLabel } from './wording.js'
 
 type DeliveryPageProps = {
   readonly detail: DeliveryDetail
@@ -11,7 +11,7 @@ type DeliveryPageProps = {
   readonly path: string
 }
 
-/** One delivery: where it stands, each attempt at it, and the bytes that it is. */
+/** Shows the state of a delivery, its attempts and its body. */
 export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) {
   const { delivery, attempts, body } = detail
   return (
@@ -31,17 +31,17 @@ export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) 
             {attempts.map((attempt) => (
               <Attempt attempt={attempt} now={now} />
             ))}
-            <Coming detail={detail} webhook={webhook} now={now} />
+            <NextStep detail={detail} webhook={webhook} now={now} />
           </ol>
         </section>
       </div>
       <section class="card" aria-labelledby="body">
         <h2 id="body">Body</h2>
         <p class="muted small">
-          Indented here to be read. Each attempt sends the same bytes, without this white space, and
-          the signatures are over those.
+          Indented for reading. Each attempt sends and signs the same bytes, without this white
+          space.
         </p>
-        <pre tabindex={0}>{indented(body)}</pre>
+        <pre tabindex={0}>{indentedJson(body)}</pre>
       </section>
     </>
   )
@@ -49,10 +49,10 @@ export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) 
 
 function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'detail' | 'webhook'>) {
   const isOpen = delivery.state.kind === 'pending' || delivery.state.kind === 'sending'
-  const post = (action: string, words: string, style = '') => (
+  const post = (action: string, label: string, style = '') => (
     <form method="post" action={`${BASE}/deliveries/${delivery.id}/${action}`}>
       <button id={action} class={style}>
-        {words}
+        {label}
       </button>
     </form>
   )
@@ -70,12 +70,12 @@ function Facts({
   now,
 }: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
   const { id, eventId, state, createdAt } = delivery
-  const { tone, words } = deliveryWords(state)
+  const { tone, text } = deliveryLabel(state)
   return (
     <dl class="facts-list card">
       <dt>Status</dt>
       <dd>
-        <Status tone={tone}>{words}</Status>{' '}
+        <Status tone={tone}>{text}</Status>{' '}
         {state.kind === 'cancelled' && <span class="muted">{reasons[state.reason]}</span>}
       </dd>
       <dt>Webhook</dt>
@@ -100,11 +100,11 @@ function Facts({
       <dd>
         <Time at={createdAt} now={now} />
       </dd>
-      <dt>Delivery id</dt>
+      <dt>Delivery ID</dt>
       <dd>
         <Id id={id} />
       </dd>
-      <dt>Event id</dt>
+      <dt>Event ID</dt>
       <dd>
         <Id id={eventId} />
       </dd>
@@ -113,9 +113,9 @@ function Facts({
 }
 
 const reasons = {
-  webhook_deleted: 'its webhook was deleted',
-  webhook_disabled: 'its webhook was disabled for too long, or with too much waiting',
-  operator: 'somebody cancelled it',
+  webhook_deleted: 'the webhook was deleted',
+  webhook_disabled: 'the webhook was disabled for too long, or had too many waiting deliveries',
+  operator: 'cancelled by an operator',
 }
 
 function Attempt({
@@ -125,15 +125,15 @@ function Attempt({
   readonly attempt: DeliveryAttempt
   readonly now: Instant
 }) {
-  const { tone, words } = outcomeWords(outcome)
+  const { tone, text } = outcomeLabel(outcome)
   const answer = outcome.kind === 'unreachable' ? outcome.detail : outcome.responseBody
   return (
     <li class={tone}>
       <p>
         <strong>Attempt {attemptNumber}</strong>
-        <Status tone={tone}>{words}</Status>
+        <Status tone={tone}>{text}</Status>
         <Time at={startedAt} now={now} />
-        <span class="muted nowrap">{took(durationMs)}</span>
+        <span class="muted nowrap">{formatDuration(durationMs)}</span>
       </p>
       {answer !== '' && <pre tabindex={0}>{answer}</pre>}
       {requestHeaders && (
@@ -150,8 +150,8 @@ function Attempt({
   )
 }
 
-/** What comes after the attempts that were made. */
-function Coming({
+/** Shows the next attempt, or the end of the schedule. */
+function NextStep({
   detail: { delivery, attempts },
   webhook,
   now,
@@ -168,20 +168,10 @@ function Coming({
         </li>
       )
     case 'sending':
-      return <li class="busy">Attempt {attempts.length + 1} is under way</li>
+      return <li class="busy">Attempt {attempts.length + 1} is being sent</li>
     case 'exhausted':
-      return (
-        <li class="bad">Given up: the schedule is at its end. Redelivering starts a fresh one.</li>
-      )
+      return <li class="bad">The retry schedule has ended. Redeliver starts a new schedule.</li>
     default:
       return null
-  }
-}
-
-function indented(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
   }
 }

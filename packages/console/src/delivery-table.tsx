@@ -7,28 +7,26 @@ import type {
 } from '@org/agent-messaging-core'
 import { err, ok, ResultAsync } from 'neverthrow'
 import { BASE } from './options.js'
-import { NextAttempt } from './next-attempt.js'
 import { Id, Status, Time } from './parts.js'
-import { deliveryWords, outcomeWords } from './wording.js'
+import { deliveryLabel, outcomeLabel } from './wording.js'
 
-/** What the table shows of deliveries: a page of a list does not say what the last attempt came to. */
+/** Reads the last outcomes, which a list does not contain. A purged delivery is left out. */
 export const detailsOf = ({ deliveries }: MessagingService, page: readonly WebhookDelivery[]) =>
   ResultAsync.combine(
-    page.map(
-      ({ projectId, id }) =>
-        deliveries
-          .get({ projectId, deliveryId: id })
-          .map((detail) => [detail])
-          .orElse((error) => (error.kind === 'delivery_not_found' ? ok([]) : err(error))), // purged since
+    page.map(({ projectId, id }) =>
+      deliveries
+        .get({ projectId, deliveryId: id })
+        .map((detail) => [detail])
+        .orElse((error) => (error.kind === 'delivery_not_found' ? ok([]) : err(error))),
     ),
   ).map((details) => details.flat())
 
 type TableProps = {
   readonly details: readonly DeliveryDetail[]
-  /** Those that the deliveries are for; one that is not among them was deleted. */
+  /** The webhooks of the deliveries. A missing one was deleted. */
   readonly webhooks: readonly Webhook[]
   readonly now: Instant
-  /** Not where all are for the same. */
+  /** False if all deliveries have the same webhook. */
   readonly showsWebhook: boolean
 }
 
@@ -71,21 +69,21 @@ type RowProps = Pick<TableProps, 'now' | 'showsWebhook'> & {
 
 function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhook }: RowProps) {
   const { id, event, state, attemptCount, createdAt } = delivery
-  const status = deliveryWords(state)
-  const answer = outcomeWords(attempts.at(-1)?.outcome)
+  const status = deliveryLabel(state)
+  const answer = outcomeLabel(attempts.at(-1)?.outcome)
   return (
     <tr>
       <th scope="row">
         <Id id={id} href={`${BASE}/deliveries/${id}`} />
       </th>
       <td data-label="Status">
-        <Status tone={status.tone}>{status.words}</Status>
+        <Status tone={status.tone}>{status.text}</Status>
       </td>
       <td data-label="Event">
         <code>{event}</code>
       </td>
       <td data-label="Last answer">
-        <span class={`answer ${answer.tone}`}>{answer.words}</span>
+        <span class={`answer ${answer.tone}`}>{answer.text}</span>
       </td>
       <td class="number" data-label="Attempts">
         {attemptCount}
@@ -113,4 +111,20 @@ function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhoo
       </td>
     </tr>
   )
+}
+
+type NextAttemptProps = {
+  readonly at: Instant
+  readonly webhook: Webhook | undefined
+  readonly now: Instant
+}
+
+/**
+ * Shows when a pending delivery is tried next. A disabled or failing webhook delays its deliveries.
+ */
+export function NextAttempt({ at, webhook, now }: NextAttemptProps) {
+  if (webhook?.status.kind === 'disabled') return <>after you enable the webhook</>
+  const circuit = webhook?.health.circuit
+  const until = circuit?.kind === 'open' ? Math.max(at, circuit.until) : at
+  return until > now ? <Time at={until} now={now} /> : <>due now</>
 }

@@ -7,9 +7,9 @@ export const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as co
 export const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
 export const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 
-/** An empty field does not filter, nor does one that makes no sense: addresses are typed by hand too. */
+/** An empty or illegal field does not filter. People type addresses by hand too. */
 const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)
-/** As a `datetime-local` field has it, in UTC; or a whole instant. */
+/** The value of a `datetime-local` field in UTC, or a whole instant. */
 const instant = z.iso
   .datetime({ local: true })
   .or(z.iso.datetime({ local: true, precision: -1 }))
@@ -24,7 +24,7 @@ const filterSchema = z.object({
   to: optional(instant),
 })
 
-/** What an address or a form says of which deliveries are meant. */
+/** The deliveries that an address or a form selects. */
 export type Filter = z.output<typeof filterSchema>
 
 export const filterIn = (fields: Readonly<Record<string, unknown>>): Filter =>
@@ -43,10 +43,10 @@ export const deliveryFilter = (
   ...(to !== undefined && { createdBefore: to }),
 })
 
-/** The fields that say the same again, in a form or an address. */
-export function fieldsOf({ from, to, ...words }: Filter): Readonly<Record<string, string>> {
+/** Returns the filter as the fields of a form or an address. */
+export function fieldsOf({ from, to, ...others }: Filter): Readonly<Record<string, string>> {
   const fields = {
-    ...words,
+    ...others,
     from: from === undefined ? undefined : toIso(from),
     to: to === undefined ? undefined : toIso(to),
   }
@@ -55,6 +55,6 @@ export function fieldsOf({ from, to, ...words }: Filter): Readonly<Record<string
   )
 }
 
-/** As a `datetime-local` field takes it. */
+/** Returns the value for a `datetime-local` field. */
 export const fieldTime = (at: number | undefined): string =>
   at === undefined ? '' : new Date(at).toISOString().slice(0, 16)

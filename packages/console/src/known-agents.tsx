@@ -3,27 +3,35 @@ import type { Context } from 'hono'
 import type { Env } from './context.js'
 import { BASE } from './options.js'
 
-/** Whether the API key may list agents. One that may not can talk to those that it knows, as in the API. */
-export const maySeeAgents = (c: Context<Env>): boolean =>
+/**
+ * Tells whether the API key can list agents. Other keys can use an agent by its name or id, as in
+ * the API.
+ */
+export const canListAgents = (c: Context<Env>): boolean =>
   c.get('apiKey').permissions.includes('project:agents')
 
-/** The agent under the name that who asks may know: its own, or that by which it was asked for. */
-export const asKnown = (c: Context<Env>, agent: Agent, called: string): Agent =>
-  maySeeAgents(c) ? agent : { ...agent, name: called }
+/**
+ * Replaces the agent's name by `requested`, unless the API key can list agents and so know its
+ * name.
+ */
+export const withKnownName = (c: Context<Env>, agent: Agent, requested: string): Agent =>
+  canListAgents(c) ? agent : { ...agent, name: requested }
 
-/** More names than these are a wall of links. */
-const MOST_TABS = 12
+/** With more agents, a text field replaces the links. */
+const MAX_TABS = 12
 
 type ChoiceProps = {
   readonly agents: readonly Agent[]
   readonly chosen: Agent | undefined
-  readonly called: string | undefined
+  readonly requested: string | undefined
 }
 
-/** Which agent's sessions are shown, and the way to another's: links to a few, or else its name. Who may not list agents has none to choose from. */
-export function AgentChoice({ agents, chosen, called }: ChoiceProps) {
-  if (agents.length === 0 || agents.length > MOST_TABS)
-    return <AgentField called={chosen?.name ?? called} agents={agents} />
+/**
+ * Chooses the agent whose sessions are shown. `agents` is empty if the API key cannot list them.
+ */
+export function AgentChoice({ agents, chosen, requested }: ChoiceProps) {
+  if (agents.length === 0 || agents.length > MAX_TABS)
+    return <AgentField requested={chosen?.name ?? requested} agents={agents} />
   return (
     <nav class="tabs" aria-label="Agents">
       {agents.map(({ id, name }) => (
@@ -39,10 +47,10 @@ export function AgentChoice({ agents, chosen, called }: ChoiceProps) {
 }
 
 const AgentField = ({
-  called,
+  requested,
   agents,
 }: {
-  readonly called: string | undefined
+  readonly requested: string | undefined
   readonly agents: readonly Agent[]
 }) => (
   <form method="get" action={`${BASE}/sessions`} class="pick">
@@ -51,7 +59,7 @@ const AgentField = ({
       id="agent"
       name="agent"
       required
-      value={called ?? ''}
+      value={requested ?? ''}
       placeholder="name or id"
       list="agents"
       autocomplete="off"

@@ -7,10 +7,11 @@ import { assetUrl } from './assets.js'
 import { noticeText } from './notices.js'
 import type { Env } from './context.js'
 import { BASE } from './options.js'
+import { problemStatus, problemText, type Problem } from './problem.js'
 
-/** `section`: of the navigation, that which the page belongs to. */
 export type Page = {
   readonly title: string
+  /** The section of the navigation that contains the page. */
   readonly section?: string
   readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503
 }
@@ -26,13 +27,13 @@ const SECTIONS: readonly Section[] = [
 ]
 const CATCHER: Section = { name: 'Catcher', path: `${BASE}/catcher`, needs: 'project:webhooks' }
 
-/** What the key may open. */
+/** Returns the sections that the key can open. */
 const sectionsFor = ({ permissions }: ApiKey, hasCatcher: boolean): readonly Section[] =>
   [...SECTIONS, ...(hasCatcher ? [CATCHER] : [])].filter(
     ({ needs }) => needs === undefined || permissions.includes(needs),
   )
 
-/** htmx may ask this server alone, evaluates nothing and brings no styles: that is what the content security policy allows. */
+/** Limits htmx to the content security policy: only this server, no evaluation, no styles. */
 const HTMX = JSON.stringify({
   allowEval: false,
   includeIndicatorStyles: false,
@@ -62,7 +63,7 @@ export function show(
       </head>
       <body>
         <a class="skip" href="#main">
-          Skip to the content
+          Skip to content
         </a>
         <Header c={c} section={section} theme={theme} />
         <main id="main" tabindex={-1}>
@@ -90,6 +91,10 @@ export const showProblem = (
       </p>
     </div>,
   )
+
+/** Shows the error of a use case as a page. */
+export const showError = (c: Context<Env>, error: Problem): Response | Promise<Response> =>
+  showProblem(c, problemStatus(error), problemText(error))
 
 const Notice = ({ text }: { readonly text: string | undefined }) =>
   text === undefined ? null : (
@@ -131,7 +136,7 @@ function Header({
         {apiKey && (
           <span
             class="muted key"
-            title={`Project ${apiKey.projectId}; ${apiKey.permissions.join(', ')}`}
+            title={`Project ${apiKey.projectId}, ${apiKey.permissions.join(', ')}`}
           >
             {apiKey.name}
           </span>
@@ -146,8 +151,8 @@ function Header({
             class="quiet"
             name="theme"
             value={next}
-            title={`Colours: ${theme ?? 'auto'}. Change to ${next}`}
-            aria-label={`Change colours to ${next}`}
+            title={`Theme: ${theme ?? 'auto'}. Switch to ${next}`}
+            aria-label={`Switch to ${next} theme`}
           >
             <svg viewBox="0 0 24 24" width="16" height="16" aria-hidden="true">
               <path d="M12 3a9 9 0 0 1 0 18z" class="half" />

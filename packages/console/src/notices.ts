@@ -1,24 +1,24 @@
 const notices: Readonly<Record<string, string>> = {
-  undone: 'Your session was over, so nothing was done. Sign in, and do it again.',
-  started: 'The agent was told to start.',
-  stopped: 'The agent was told to stop: what it runs may finish, what waits will wait.',
-  agentDeleted: 'The agent is deleted, with its sessions and messages.',
-  sessionErased: 'The session is erased, with its messages.',
-  webhookChanged: 'The webhook is changed: this holds from the next request on.',
-  webhookDeleted: 'The webhook is deleted: what waited for it is cancelled.',
+  undone: 'Your session has ended, so nothing was done. Sign in and try again.',
+  started: 'The agent is starting.',
+  stopped: 'The agent is stopping. Current runs finish, and waiting messages keep waiting.',
+  agentDeleted: 'The agent was deleted with its sessions and messages.',
+  sessionErased: 'The session was erased with its messages.',
+  webhookChanged: 'The changes were saved. They apply to the next request.',
+  webhookDeleted: 'The webhook was deleted, and its waiting deliveries were cancelled.',
   tested: 'A test event is on its way to this webhook.',
-  paused: 'The webhook is paused. What it would get is kept until it is enabled.',
-  enabled: 'The webhook is enabled. What was kept is sent: one delivery first, then the rest.',
-  finished: 'The old secret signs nothing any more.',
+  paused: 'The webhook is paused. New deliveries are kept until you enable it.',
+  enabled: 'The webhook is enabled. One kept delivery is sent first, then the rest.',
+  finished: 'The old secret no longer signs deliveries.',
   redelivered:
-    'The delivery is due now. Where the webhook is backing off, the one that waited longest goes first.',
-  cancelled: 'It is cancelled.',
+    'The delivery is due now. While the webhook is backing off, its oldest delivery goes first.',
+  cancelled: 'Cancelled.',
   retried: 'The message is at the end of its session’s queue.',
-  caught: 'The catcher is a webhook now: whatever happens is shown here.',
-  answering: 'The catcher answers so from now on.',
-  cleared: 'Nothing is kept any more of what was caught.',
+  caught: 'The catcher is now a webhook of this project. Its requests appear here.',
+  answering: 'The response was changed.',
+  cleared: 'The list was cleared.',
 }
 
-/** What the page before has done, by its name in the address: the words are ours, whoever made the address. */
+/** Returns the text for an action's name in the address. Unknown names give no text. */
 export const noticeText = (name: string | undefined): string | undefined =>
   name !== undefined && Object.hasOwn(notices, name) ? notices[name] : undefined

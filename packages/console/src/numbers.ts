@@ -1,10 +1,10 @@
 import type { Activity, Instant } from '@org/agent-messaging-core'
 import type { Series } from './charts.js'
 
-/** What the overview shows, bucket by bucket and as totals. */
+/** The numbers of the overview, per bucket and in total. */
 export type Numbers = ReturnType<typeof numbersOf>
 
-/** From the counts of what happened to numbers for each bucket, those in which nothing happened among them. */
+/** Turns the counts of an activity into one number for every bucket, also for empty ones. */
 export function numbersOf(
   { since, messages, attempts }: Activity,
   { bucketMs, buckets }: { readonly bucketMs: number; readonly buckets: number },
@@ -12,12 +12,12 @@ export function numbersOf(
   const at: Instant[] = Array.from({ length: buckets }, (_, i) => since + i * bucketMs)
   const perBucket = <T extends { readonly at: Instant; readonly count: number }>(
     counts: readonly T[],
-    fits: (count: T) => boolean,
+    matches: (count: T) => boolean,
   ): number[] => {
     const values = at.map(() => 0)
     for (const count of counts) {
       const i = (count.at - since) / bucketMs
-      if (fits(count)) values[i] = (values[i] ?? 0) + count.count
+      if (matches(count)) values[i] = (values[i] ?? 0) + count.count
     }
     return values
   }
@@ -49,12 +49,10 @@ export function numbersOf(
     }),
     total: {
       messages: total(responded) + total(ended) + total(open),
-      ...{
-        failedMessages: total(ended),
-        unfinished: total(open),
-        attempts: total(accepted) + total(failed),
-        failed: total(failed),
-      },
+      failedMessages: total(ended),
+      unfinished: total(open),
+      attempts: total(accepted) + total(failed),
+      failed: total(failed),
     },
   }
 }
@@ -74,7 +72,7 @@ const percent = (part: number, rest: number): number =>
 
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
 
-/** The most frequent first. */
+/** Returns the status codes, most frequent first. */
 function codesOf(attempts: Activity['attempts']) {
   const counts = new Map<number, number>()
   for (const { statusCode, count } of attempts)
@@ -83,7 +81,7 @@ function codesOf(attempts: Activity['attempts']) {
     .sort(([, a], [, b]) => b - a)
     .slice(0, 8)
     .map(([code, count]) => ({
-      words: code === 0 ? 'not reached' : String(code),
+      text: code === 0 ? 'unreachable' : String(code),
       tone: isAccepted(code) ? 'good' : 'bad',
       count,
     }))

@@ -1,16 +1,22 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
 
-/** Where the console is: every address of it begins so. */
+/** Every address of the console starts with this path. */
 export const BASE = '/console'
 
 export type ConsoleOptions = {
   readonly service: MessagingService
   readonly crypto: Crypto
-  /** Where others reach this server, once that is known. Cookies are for https alone when it says so. */
+  /**
+   * Returns the public URL of the server, once it is known. With https, cookies are limited to
+   * https.
+   */
   readonly publicUrl?: (() => string | undefined) | undefined
-  /** A receiver of webhooks of our own, to try things out with: open to everybody who reaches this server. Without, there is none. */
+  /**
+   * Includes a receiver of webhooks for tests. Every client of the server can send to this
+   * receiver.
+   */
   readonly catcher?: boolean | undefined
-  /** Hears of what was thrown and must not have been. */
+  /** Receives unexpected exceptions. */
   readonly onError?: ((error: unknown) => void) | undefined
 }

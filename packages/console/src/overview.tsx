@@ -10,41 +10,40 @@ import type {
 import { ok, okAsync, safeTry } from 'neverthrow'
 import { Hono } from 'hono'
 import { Chart, Sparkline } from './charts.js'
-import { show, showProblem } from './layout.js'
+import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { Command, Empty, pathOf, refreshed, span, Status } from './parts.js'
-import { problemStatus, problemText } from './problem.js'
 import { numbersOf, type Numbers } from './numbers.js'
 import { healthOf } from './wording.js'
 
 const MINUTE = 60_000
 const RANGES = {
-  '1h': { words: '1 hour', bucketMs: MINUTE, buckets: 60 },
-  '24h': { words: '24 hours', bucketMs: 30 * MINUTE, buckets: 48 },
-  '7d': { words: '7 days', bucketMs: 180 * MINUTE, buckets: 56 },
+  '1h': { label: '1 hour', bucketMs: MINUTE, buckets: 60 },
+  '24h': { label: '24 hours', bucketMs: 30 * MINUTE, buckets: 48 },
+  '7d': { label: '7 days', bucketMs: 180 * MINUTE, buckets: 56 },
 } as const
 type Range = keyof typeof RANGES
 
 const isRange = (text: string | undefined): text is Range =>
   text !== undefined && Object.hasOwn(RANGES, text)
 
-/** What the key may not see is empty here, and not shown. */
-type Seen = {
-  readonly may: Readonly<Record<'seeMessages' | 'seeAgents' | 'seeWebhooks', boolean>>
+/** The data of the overview. Data that the API key cannot read is empty and not shown. */
+type OverviewData = {
+  readonly can: Readonly<Record<'seeMessages' | 'seeAgents' | 'seeWebhooks', boolean>>
   readonly activity: Activity
   readonly agents: readonly Agent[]
   readonly webhooks: readonly Webhook[]
-  /** The newest hundred of those that are neither delivered nor given up. */
+  /** The newest 100 pending deliveries. */
   readonly open: readonly WebhookDelivery[]
 }
 
-const MOST = 100
-/** All: one in error may be the oldest. */
-const AGENTS = defaultLimits.agentsPerProject
+const MAX_ROWS = 100
+/** All agents: the oldest one can be the one in error. */
+const MAX_AGENTS = defaultLimits.agentsPerProject
 const NOTHING = okAsync({ data: [] })
 
-const whatMay = (permissions: readonly Permission[]): Seen['may'] => ({
+const accessOf = (permissions: readonly Permission[]): OverviewData['can'] => ({
   seeMessages: permissions.includes('project:message'),
   seeAgents: permissions.includes('project:agents'),
   seeWebhooks: permissions.includes('project:webhooks'),
@@ -53,34 +52,34 @@ const whatMay = (permissions: readonly Permission[]): Seen['may'] => ({
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
   new Hono<Env>().get(BASE, async (c) => {
     const { projectId, permissions } = c.get('apiKey')
-    const may = whatMay(permissions)
+    const can = accessOf(permissions)
     const asked = c.req.query('range')
     const range = isRange(asked) ? asked : '1h'
-    const seen = await safeTry(async function* () {
+    const found = await safeTry(async function* () {
       const activity = yield* service.activity({ projectId, ...RANGES[range] })
-      const agents = yield* may.seeAgents
-        ? service.agents.list(projectId, { limit: AGENTS })
+      const agents = yield* can.seeAgents
+        ? service.agents.list(projectId, { limit: MAX_AGENTS })
         : NOTHING
-      const webhooks = yield* may.seeWebhooks
-        ? service.webhooks.list(projectId, { limit: MOST })
+      const webhooks = yield* can.seeWebhooks
+        ? service.webhooks.list(projectId, { limit: MAX_ROWS })
         : NOTHING
-      const open = yield* may.seeWebhooks
-        ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MOST })
+      const open = yield* can.seeWebhooks
+        ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MAX_ROWS })
         : NOTHING
-      return ok<Seen>({
-        may,
+      return ok<OverviewData>({
+        can,
         activity,
         agents: agents.data,
         webhooks: webhooks.data,
         open: open.data,
       })
     })
-    if (seen.isErr()) return showProblem(c, problemStatus(seen.error), problemText(seen.error))
+    if (found.isErr()) return showError(c, found.error)
     return show(
       c,
       { title: 'Overview', section: 'Overview' },
       <Overview
-        seen={seen.value}
+        data={found.value}
         range={range}
         path={pathOf(c)}
         origin={new URL(c.req.url).origin}
@@ -89,52 +88,52 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
   })
 
 type OverviewProps = {
-  readonly seen: Seen
+  readonly data: OverviewData
   readonly range: Range
   readonly path: string
   readonly origin: string
 }
 
-function Overview({ seen, range, path, origin }: OverviewProps) {
-  const { may } = seen
-  const newest = seen.activity.newest.toLocaleString('en')
-  const numbers = numbersOf(seen.activity, RANGES[range])
+function Overview({ data, range, path, origin }: OverviewProps) {
+  const { can } = data
+  const newest = data.activity.newest.toLocaleString('en')
+  const numbers = numbersOf(data.activity, RANGES[range])
   const isNew =
-    may.seeMessages && may.seeWebhooks && seen.webhooks.length === 0 && numbers.total.messages === 0
+    can.seeMessages && can.seeWebhooks && data.webhooks.length === 0 && numbers.total.messages === 0
   return (
     <>
       <div class="heading">
         <h1>Overview</h1>
-        <nav class="tabs" aria-label="Time">
-          {Object.entries(RANGES).map(([name, { words }]) => (
+        <nav class="tabs" aria-label="Period">
+          {Object.entries(RANGES).map(([name, { label }]) => (
             <a href={`${BASE}?range=${name}`} aria-current={name === range ? 'true' : undefined}>
-              {words}
+              {label}
             </a>
           ))}
         </nav>
       </div>
-      {isNew ? <FirstSteps origin={origin} agents={seen.agents} /> : null}
+      {isNew ? <FirstSteps origin={origin} agents={data.agents} /> : null}
       <div {...refreshed('live', 5_000, path)}>
-        <Tiles seen={seen} numbers={numbers} />
+        <Tiles data={data} numbers={numbers} />
         <div class="charts">
-          {may.seeMessages && <Chart title="Messages" at={numbers.at} series={numbers.messages} />}
-          {may.seeWebhooks && (
+          {can.seeMessages && <Chart title="Messages" at={numbers.at} series={numbers.messages} />}
+          {can.seeWebhooks && (
             <>
               <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
               <Chart
-                title="Error rate of attempts"
+                title="Error rate"
                 at={numbers.at}
                 series={numbers.errorRate}
-                most={100}
+                max={100}
                 unit=" %"
               />
-              <StatusCodes codes={numbers.codes} newest={newest} />
+              <StatusCodes codes={numbers.codes} />
             </>
           )}
         </div>
-        <Webhooks webhooks={seen.webhooks} numbers={numbers} now={seen.activity.now} />
+        <Webhooks webhooks={data.webhooks} numbers={numbers} now={data.activity.now} />
         <p class="muted small">
-          Counted are the newest {newest} messages of each agent, and attempts of the newest{' '}
+          Based on the newest {newest} messages of each agent and the attempts of the newest{' '}
           {newest} deliveries.
         </p>
       </div>
@@ -143,17 +142,17 @@ function Overview({ seen, range, path, origin }: OverviewProps) {
 }
 
 function Tiles({
-  seen: { may, agents, open, activity },
+  data: { can, agents, open, activity },
   numbers: { total },
 }: {
-  readonly seen: Seen
+  readonly data: OverviewData
   readonly numbers: Numbers
 }) {
   return (
     <dl class="tiles">
-      {may.seeMessages && <MessageTiles total={total} />}
-      {may.seeWebhooks && <DeliveryTiles total={total} open={open} now={activity.now} />}
-      {may.seeAgents && <AgentTile agents={agents} />}
+      {can.seeMessages && <MessageTiles total={total} />}
+      {can.seeWebhooks && <DeliveryTiles total={total} open={open} now={activity.now} />}
+      {can.seeAgents && <AgentTile agents={agents} />}
     </dl>
   )
 }
@@ -165,12 +164,12 @@ const MessageTiles = ({ total }: { readonly total: Total }) => (
     <Tile
       name="Messages"
       value={total.messages}
-      note={total.unfinished > 0 ? `${total.unfinished} not answered yet` : 'all done'}
+      note={total.unfinished > 0 ? `${total.unfinished} not answered yet` : 'none waiting'}
     />
     <Tile
       name="Failed messages"
       value={total.failedMessages}
-      note="without an answer"
+      note="failed or cancelled"
       tone={total.failedMessages > 0 ? 'bad' : undefined}
     />
   </>
@@ -178,7 +177,7 @@ const MessageTiles = ({ total }: { readonly total: Total }) => (
 
 type DeliveryTilesProps = {
   readonly total: Total
-  readonly open: Seen['open']
+  readonly open: OverviewData['open']
   readonly now: Instant
 }
 
@@ -202,7 +201,7 @@ function DeliveryTiles({ total, open, now }: DeliveryTilesProps) {
       />
       <Tile
         name="Backlog"
-        value={open.length === MOST ? `${MOST}+` : open.length}
+        value={open.length === MAX_ROWS ? `${MAX_ROWS}+` : open.length}
         note={backlogNote(open.length, oldest, now)}
         href={`${BASE}/deliveries?status=pending`}
       />
@@ -210,7 +209,7 @@ function DeliveryTiles({ total, open, now }: DeliveryTilesProps) {
   )
 }
 
-function AgentTile({ agents }: Pick<Seen, 'agents'>) {
+function AgentTile({ agents }: Pick<OverviewData, 'agents'>) {
   const running = agents.filter(({ state }) => state.kind === 'running').length
   const failing = agents.filter(({ state }) => state.kind === 'error').length
   return (
@@ -224,13 +223,13 @@ function AgentTile({ agents }: Pick<Seen, 'agents'>) {
   )
 }
 
-/** Of more than a hundred the newest are known: the oldest of all is due for longer than the oldest of those, and the next one sooner. */
+/** Describes the wait of the backlog. With 100 or more deliveries, `oldest` is only a bound. */
 function backlogNote(count: number, oldest: Instant, now: Instant): string {
-  const isAll = count < MOST
-  if (count === 0) return 'no delivery waits'
+  const isAll = count < MAX_ROWS
+  if (count === 0) return 'no deliveries waiting'
   if (oldest === Infinity) return 'being sent'
   return oldest <= now
-    ? `oldest due ${isAll ? 'for' : 'over'} ${span(now - oldest)}`
+    ? `oldest due for ${isAll ? '' : 'over '}${span(now - oldest)}`
     : `next due ${isAll ? 'in' : 'within'} ${span(oldest - now)}`
 }
 
@@ -250,20 +249,14 @@ const Tile = ({ name, value, note, tone, href }: TileProps) => (
   </div>
 )
 
-function StatusCodes({
-  codes,
-  newest,
-}: {
-  readonly codes: Numbers['codes']
-  readonly newest: string
-}) {
-  const most = Math.max(1, ...codes.map(({ count }) => count))
+function StatusCodes({ codes }: Pick<Numbers, 'codes'>) {
+  const max = Math.max(1, ...codes.map(({ count }) => count))
   const all = codes.reduce((sum, { count }) => sum + count, 0)
   return (
     <section class="chart card" aria-labelledby="codes">
-      <h2 id="codes">Answers of receivers</h2>
+      <h2 id="codes">Status codes</h2>
       {codes.length === 0 ? (
-        <p class="muted">No attempts of the newest {newest} deliveries in this time.</p>
+        <p class="muted">No attempts in this period.</p>
       ) : (
         <table class="codes">
           <thead class="hidden">
@@ -274,9 +267,9 @@ function StatusCodes({
             </tr>
           </thead>
           <tbody>
-            {codes.map(({ words, tone, count }) => (
+            {codes.map(({ text, tone, count }) => (
               <tr>
-                <th scope="row">{words}</th>
+                <th scope="row">{text}</th>
                 <td>
                   <svg
                     viewBox="0 0 100 10"
@@ -286,7 +279,7 @@ function StatusCodes({
                   >
                     <rect
                       class={tone}
-                      width={Math.max(0.5, (100 * count) / most).toFixed(1)}
+                      width={Math.max(0.5, (100 * count) / max).toFixed(1)}
                       height="10"
                       rx="1"
                     />
@@ -331,7 +324,7 @@ function Webhooks({ webhooks, numbers, now }: WebhooksProps) {
           <tbody>
             {webhooks.map((webhook) => {
               const { good, bad } = numbers.ofWebhook(webhook.id)
-              const { tone, words } = healthOf(webhook, now)
+              const { tone, text } = healthOf(webhook, now)
               return (
                 <tr>
                   <th scope="row">
@@ -340,7 +333,7 @@ function Webhooks({ webhooks, numbers, now }: WebhooksProps) {
                     </a>
                   </th>
                   <td data-label="Health">
-                    <Status tone={tone}>{words}</Status>
+                    <Status tone={tone}>{text}</Status>
                   </td>
                   <td data-label="Attempts">
                     <Sparkline good={good} bad={bad} />
@@ -373,16 +366,16 @@ function FirstSteps({
   const agent = agents[0]?.name ?? 'echo'
   const body = JSON.stringify({ sessionId: 'first', message: 'Hello' })
   return (
-    <Empty title="Nothing has happened here yet">
+    <Empty title="Get started">
       <p>
-        Send a message <a href={`${BASE}/sessions`}>from a page</a>, or from a shell with your API
-        key in <code>$KEY</code>:
+        Send a message <a href={`${BASE}/sessions`}>in the console</a>, or from a shell with your
+        API key in <code>$KEY</code>:
       </p>
       <Command
         text={`curl ${origin}/v1/agents/${agent}/messages \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`}
       />
       <p>
-        Then <a href={`${BASE}/webhooks`}>register a webhook</a> to be told of each answer.
+        Then <a href={`${BASE}/webhooks`}>register a webhook</a> to receive each answer.
       </p>
     </Empty>
   )

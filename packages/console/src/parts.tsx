@@ -3,7 +3,7 @@ import { toIso } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import type { Context } from 'hono'
 
-/** How a state is coloured; its words say it too. */
+/** The color of a state. The text of the state says the same. */
 export type Tone = 'good' | 'bad' | 'busy' | 'idle'
 
 export const Status = ({ tone, children }: { readonly tone: Tone; readonly children: Child }) => (
@@ -17,7 +17,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** Such as `3 min`, `2 h`. */
+/** Returns a time span such as `3 min` or `2 h`. */
 export function span(ms: number): string {
   const [unit, length] = UNITS.find(([, least]) => ms >= least) ?? ['s', 1_000]
   return `${Math.floor(ms / length)} ${unit}`
@@ -28,28 +28,32 @@ export const relative = (at: Instant, now: Instant): string => {
   return at <= now ? `${span(now - at)} ago` : `in ${span(at - now)}`
 }
 
-/** How long something took, such as `85 ms`, `20.0 s`, `3 min`. */
-export const took = (ms: number): string =>
+/** Returns a duration such as `85 ms`, `20.0 s` or `3 min`. */
+export const formatDuration = (ms: number): string =>
   ms < 1_000 ? `${ms} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
 
-/** How long something has been so. */
-export const lasting = (since: Instant, now: Instant): string =>
+/** Returns the time since an instant, such as `for 3 min`. */
+export const durationSince = (since: Instant, now: Instant): string =>
   now - since < 1_000 ? 'just now' : `for ${span(now - since)}`
 
 type TimeProps = {
   readonly at: Instant
   readonly now: Instant
-  readonly words?: (at: Instant, now: Instant) => string
+  readonly text?: (at: Instant, now: Instant) => string
 }
 
-/** In words from now; exact on hovering, and for programs. */
-export const Time = ({ at, now, words = relative }: TimeProps) => (
+/**
+ * Shows an instant relative to now. The exact instant is in the title, and readable by programs.
+ */
+export const Time = ({ at, now, text = relative }: TimeProps) => (
   <time datetime={toIso(at)} title={toIso(at)}>
-    {words(at, now)}
+    {text(at, now)}
   </time>
 )
 
-/** An id is long: shown by its end, which differs most, with a button that copies all of it. */
+/**
+ * Shows the end of an id, which differs most between ids, with a button that copies the whole id.
+ */
 export const Id = ({ id, href }: { readonly id: string; readonly href?: string }) => (
   <span class="id">
     {href === undefined ? (
@@ -59,13 +63,13 @@ export const Id = ({ id, href }: { readonly id: string; readonly href?: string }
         <code>{shortId(id)}</code>
       </a>
     )}
-    <CopyButton text={id} what="the id" />
+    <CopyButton text={id} what="ID" />
   </span>
 )
 
 const shortId = (id: string): string => `…${id.slice(-8)}`
 
-/** Hidden where there is no script: then there is nothing that could copy. */
+/** Hidden until the script runs, because copying needs it. */
 export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => (
   <button
     type="button"
@@ -82,17 +86,17 @@ export const CopyButton = ({ text, what }: { readonly text: string; readonly wha
   </button>
 )
 
-/** A command to paste. */
+/** Shows a command for the shell. */
 export const Command = ({ text }: { readonly text: string }) => (
   <div class="command">
     <pre tabindex={0}>
       <code>{text}</code>
     </pre>
-    <CopyButton text={text} what="the command" />
+    <CopyButton text={text} what="command" />
   </div>
 )
 
-/** Says what would be here, and what to do so that there is something. */
+/** Replaces an empty list. Explains the list and the first step. */
 export const Empty = ({
   title,
   children,
@@ -106,15 +110,15 @@ export const Empty = ({
   </div>
 )
 
-/** To the next page of a list, by its cursor. */
+/** Links to the first and the next page of a list. */
 export function Next({
   c,
   cursor,
-  words = 'Older',
+  label = 'Older',
 }: {
   readonly c: Context
   readonly cursor: string | null
-  readonly words?: string
+  readonly label?: string
 }) {
   const url = new URL(c.req.url)
   const isFirst = !url.searchParams.has('cursor')
@@ -128,7 +132,7 @@ export function Next({
       {isFirst ? null : <a href={first}>Newest</a>}
       {cursor === null ? null : (
         <a href={url.pathname + url.search} rel="next">
-          {words}
+          {label}
         </a>
       )}
     </nav>
@@ -142,7 +146,7 @@ export const Problem = ({ text }: { readonly text: string | undefined }) =>
     </p>
   )
 
-/** Asks for this very page every so often, and puts the part with this id in the place of the one that is shown. */
+/** Makes htmx request this page at an interval, and replace the element that has this id. */
 export const refreshed = (id: string, everyMs: number, path: string) => ({
   id,
   'hx-get': path,
@@ -152,8 +156,18 @@ export const refreshed = (id: string, everyMs: number, path: string) => ({
   'hx-swap': 'outerHTML',
 })
 
+/** Returns the path and the query of the request, without a notice. */
 export const pathOf = (c: Context): string => {
   const url = new URL(c.req.url)
   url.searchParams.delete('notice')
   return url.pathname + url.search
+}
+
+/** Indents JSON for reading. Other text stays as it is. */
+export function indentedJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
 }

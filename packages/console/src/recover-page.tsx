@@ -2,14 +2,14 @@ import type { Webhook } from '@org/agent-messaging-core'
 import { fieldsOf, fieldTime, type Filter } from './filter.js'
 import { BASE } from './options.js'
 
-const shown = (count: number): string => count.toLocaleString('en')
+const formatCount = (count: number): string => count.toLocaleString('en')
 
-/** What is meant, in words. */
-function inWords({ status, event, answer, from, to }: Filter): string {
+/** Describes the selected deliveries. */
+function describeFilter({ status, event, answer, from, to }: Filter): string {
   const parts = [
     `Status ${status}`,
     event && `event ${event}`,
-    answer && `last answer ${answer === 'none' ? 'none: not reached' : answer}`,
+    answer && `last answer ${answer === 'none' ? 'unreachable' : answer}`,
     from !== undefined && `created from ${fieldTime(from).replace('T', ' ')}`,
     to !== undefined && `created before ${fieldTime(to).replace('T', ' ')}`,
   ]
@@ -17,46 +17,50 @@ function inWords({ status, event, answer, from, to }: Filter): string {
 }
 
 const deliveries = (count: number): string =>
-  `${shown(count)} ${count === 1 ? 'delivery' : 'deliveries'}`
+  `${formatCount(count)} ${count === 1 ? 'delivery' : 'deliveries'}`
 
 const Fields = ({ fields }: { readonly fields: Readonly<Record<string, string>> }) =>
   Object.entries(fields).map(([name, value]) => <input type="hidden" name={name} value={value} />)
 
-/** `isAll`: there are no more than these. */
+/** `isAll` is false if more deliveries match than were counted. */
 export type Matching = { readonly count: number; readonly isAll: boolean }
 
-type AskingProps = {
+type RecoverPreviewProps = {
   readonly webhook: Webhook
   readonly matching: Matching
   readonly filter: Filter
 }
 
-/** How many match, and whether to send them. */
-export function Asking({ webhook: { id, url }, matching: { count, isAll }, filter }: AskingProps) {
+/** Shows how many deliveries match, and asks whether to send them again. */
+export function RecoverPreview({
+  webhook: { id, url },
+  matching: { count, isAll },
+  filter,
+}: RecoverPreviewProps) {
   const address = `${BASE}/webhooks/${id}`
   const list = `${BASE}/deliveries?${new URLSearchParams(fieldsOf({ ...filter, webhook: id })).toString()}`
   return (
     <form method="post" action={`${address}/recover`} class="narrow card stack">
-      <h1>Recover</h1>
+      <h1>Recover deliveries</h1>
       <p class="url">{url}</p>
-      <p class="muted">{inWords(filter)}</p>
+      <p class="muted">{describeFilter(filter)}</p>
       <p class="big">
         {count === 0
           ? 'No delivery matches'
           : `${isAll ? '' : 'More than '}${deliveries(count)} ${count === 1 ? 'matches' : 'match'}`}
       </p>
-      {count > 0 && <p>They keep their ids and bodies, and go out no faster than usual.</p>}
+      {count > 0 && <p>They keep their ids and bodies, and are sent at the usual rate.</p>}
       <Fields fields={{ ...fieldsOf(filter), total: isAll ? String(count) : '' }} />
       <p class="buttons">
         {count > 0 && (
           <button class="primary">
-            {isAll ? `Send ${shown(count)} again` : 'Send them again'}
+            {isAll ? `Send ${formatCount(count)} again` : 'Send all again'}
           </button>
         )}
         <a class="button" href={address}>
-          {count > 0 ? 'Not now' : 'Go to the webhook'}
+          {count > 0 ? 'Cancel' : 'Back to the webhook'}
         </a>
-        {count > 0 && <a href={list}>See which</a>}
+        {count > 0 && <a href={list}>Show them</a>}
       </p>
     </form>
   )
@@ -65,36 +69,36 @@ export function Asking({ webhook: { id, url }, matching: { count, isAll }, filte
 type ProgressProps = {
   readonly webhookId: string
   readonly filter: Filter
-  /** 0 when there were too many to count. */
+  /** 0 if there were too many to count. */
   readonly total: number
-  readonly looked: number
+  readonly checked: number
   readonly count: number
   readonly nextCursor: string | null
 }
 
-/** How far it has come. */
-export function Progress({ webhookId, filter, total, looked, count, nextCursor }: ProgressProps) {
+/** Shows the progress of a recovery, and continues it. */
+export function Progress({ webhookId, filter, total, checked, count, nextCursor }: ProgressProps) {
   const address = `${BASE}/webhooks/${webhookId}`
-  const isOver = nextCursor === null
-  const done = isOver ? total : Math.min(looked, total)
+  const isDone = nextCursor === null
+  const done = isDone ? total : Math.min(checked, total)
   return (
     <div class="narrow card" id="recover" data-address={address}>
-      <h1>Recover</h1>
+      <h1>Recover deliveries</h1>
       <p role="status" class="big">
-        {deliveries(count)} {count === 1 ? 'is' : 'are'} sent again
+        {deliveries(count)} will be sent again
       </p>
-      {total > 0 && <progress max={total} value={done} aria-label="Looked at" />}
-      {isOver ? (
-        <Over count={count} total={total} address={address} />
+      {total > 0 && <progress max={total} value={done} aria-label="Checked" />}
+      {isDone ? (
+        <Done count={count} total={total} address={address} />
       ) : (
-        <Going
+        <Step
           address={address}
-          fields={{ ...fieldsOf(filter), ...counts({ total, looked, count }), cursor: nextCursor }}
+          fields={{ ...fieldsOf(filter), ...counts({ total, checked, count }), cursor: nextCursor }}
         >
           {total > 0
-            ? `${shown(done)} of ${shown(total)} looked at.`
-            : `${shown(looked)} looked at so far; there are more.`}
-        </Going>
+            ? `${formatCount(done)} of ${formatCount(total)} checked.`
+            : `${formatCount(checked)} checked so far. There are more.`}
+        </Step>
       )}
     </div>
   )
@@ -103,7 +107,7 @@ export function Progress({ webhookId, filter, total, looked, count, nextCursor }
 const counts = (numbers: Readonly<Record<string, number>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]))
 
-const Over = ({
+const Done = ({
   count,
   total,
   address,
@@ -111,25 +115,25 @@ const Over = ({
   <>
     <p class="muted">
       {count < total
-        ? `That was all. The other ${shown(total - count)} were on their way already, or changed meanwhile.`
-        : 'That was all.'}
+        ? `Done. The other ${formatCount(total - count)} have changed or are being sent already.`
+        : 'Done.'}
     </p>
     <p>
       <a class="button" href={address}>
-        Go to the webhook
+        Back to the webhook
       </a>
     </p>
   </>
 )
 
-type GoingProps = {
+type StepProps = {
   readonly address: string
   readonly fields: Readonly<Record<string, string>>
   readonly children: string
 }
 
-function Going({ address, fields, children }: GoingProps) {
-  const goesOn = {
+function Step({ address, fields, children }: StepProps) {
+  const nextStep = {
     'hx-post': `${address}/recover`,
     'hx-trigger': 'load delay:200ms',
     'hx-select': '#recover',
@@ -137,11 +141,11 @@ function Going({ address, fields, children }: GoingProps) {
     'hx-swap': 'outerHTML',
   }
   return (
-    <form method="post" action={`${address}/recover`} {...goesOn} class="stack">
+    <form method="post" action={`${address}/recover`} {...nextStep} class="stack">
       <Fields fields={fields} />
       <p class="muted">{children}</p>
       <p>
-        <button>Go on</button>
+        <button>Continue</button>
       </p>
     </form>
   )

@@ -1,11 +1,11 @@
 import { type Agent, type SendInput } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
-import { textIn, type Form } from './form.js'
+import { textIn, type Form } from './input.js'
 import { Problem } from './parts.js'
 import type { ConsoleDeps } from './context.js'
 import { problemText } from './problem.js'
 
-/** What was filled in, and why it was not sent if it was not. */
+/** The contents of the form, and the reason if the message was not sent. */
 export type Draft = {
   readonly agent: string
   readonly sessionId: string
@@ -15,7 +15,7 @@ export type Draft = {
   readonly problem?: string
 }
 
-/** Sends what the form holds, without waiting for the answer. */
+/** Sends the message of the form without waiting for its answer. */
 export async function sendFrom(
   { service }: ConsoleDeps,
   to: Pick<SendInput, 'projectId' | 'agent' | 'sessionId'>,
@@ -27,16 +27,14 @@ export async function sendFrom(
     endUserId: textIn(form, 'endUserId').trim(),
     metadata: textIn(form, 'metadata').trim(),
   }
-  const metadata = parse(draft.metadata)
+  const metadata = parseObject(draft.metadata)
   if (metadata === undefined)
-    return { ...draft, problem: 'Metadata has to be a JSON object, such as {"channel": "web"}' }
+    return { ...draft, problem: 'Metadata must be a JSON object, such as {"channel": "web"}' }
   const sent = await service.messages.send({
-    ...{
-      ...to,
-      message: draft.message,
-      metadata: draft.metadata === '' ? undefined : metadata,
-      waitMs: 0,
-    },
+    ...to,
+    message: draft.message,
+    metadata: draft.metadata === '' ? undefined : metadata,
+    waitMs: 0,
     ...(draft.endUserId !== '' && {
       executionPrincipal: { type: 'end_user', endUserId: draft.endUserId },
     }),
@@ -44,7 +42,7 @@ export async function sendFrom(
   return sent.isErr() ? { ...draft, problem: problemText(sent.error) } : draft
 }
 
-function parse(text: string) {
+function parseObject(text: string) {
   try {
     const value: unknown = JSON.parse(text === '' ? '{}' : text)
     return isJsonObject(value) ? value : undefined
@@ -53,11 +51,11 @@ function parse(text: string) {
   }
 }
 
-/** `session`: where it is asked for, what to begin with. */
 type FormProps = {
   readonly action: string
   readonly agent: Agent
   readonly draft?: Draft | undefined
+  /** The suggested session. Without it, the form has no field for the session. */
   readonly session?: string
 }
 
@@ -76,7 +74,7 @@ export function SendForm({ action, agent, draft, session }: FormProps) {
             required
             maxlength={256}
             value={draft?.sessionId ?? session}
-            placeholder="a name of your choice"
+            placeholder="any name"
             autocomplete="off"
           />
         </div>
@@ -89,9 +87,9 @@ export function SendForm({ action, agent, draft, session }: FormProps) {
       </div>
       <div>
         <label for="endUserId">
-          On behalf of end user{' '}
+          End user{' '}
           <span class="muted">
-            {needsUser ? '(this agent acts for end users)' : '(empty: the service itself)'}
+            {needsUser ? '(required: this agent acts for end users)' : '(empty: the service)'}
           </span>
         </label>
         <input
@@ -104,7 +102,7 @@ export function SendForm({ action, agent, draft, session }: FormProps) {
       </div>
       <details open={draft !== undefined && draft.metadata !== ''}>
         <summary>Metadata</summary>
-        <label for="metadata">A JSON object that goes along, into the webhooks too</label>
+        <label for="metadata">JSON object, included in webhooks</label>
         <textarea
           id="metadata"
           name="metadata"
@@ -119,7 +117,7 @@ export function SendForm({ action, agent, draft, session }: FormProps) {
         <button class="primary">Send</button>
         {agent.state.kind === 'running' ? null : (
           <span class="muted">
-            {agent.name} is {agent.state.kind}: it takes no messages now.
+            {agent.name} is {agent.state.kind} and accepts no messages.
           </span>
         )}
       </p>

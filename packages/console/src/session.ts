@@ -7,8 +7,8 @@ import type { ConsoleDeps } from './context.js'
 import { BASE } from './options.js'
 
 const NAME = 'agent_messaging_console'
-const SEALED_FOR = 'console/session'
-/** A session ends so long after its sign-in, whatever happened meanwhile. */
+const PURPOSE = 'console/session'
+/** The longest session after a sign-in. */
 const SESSION_MS = 12 * 3_600_000
 
 const contents = z.object({ id: z.string(), key: z.string(), until: z.number() })
@@ -17,32 +17,38 @@ type Session = SignIn & { readonly key: string }
 type Parts = Pick<ConsoleDeps, 'service' | 'crypto' | 'publicUrl'>
 
 /**
- * A session is a cookie that holds the API key, sealed with the master key: only this service can make or read one, every process
- * can, and each request asks anew what the key may do, so that revoking it ends its sessions.
+ * Starts a session: a cookie with the API key, sealed with the master key. Every process of the
+ * service can read the cookie. Each request checks the key again, so a revoked key ends its
+ * sessions.
  */
 export function beginSession(c: Context, { service, crypto, publicUrl }: Parts, key: string): void {
   const id = Buffer.from(crypto.randomBytes(16)).toString('base64url')
   const session: Session = { id, key, until: service.now() + SESSION_MS }
-  const sealed = crypto.seal(JSON.stringify(session), SEALED_FOR)
+  const sealed = crypto.seal(JSON.stringify(session), PURPOSE)
   setCookie(c, NAME, Buffer.from(sealed).toString('base64url'), {
     ...cookieOptions(c, publicUrl()),
     maxAge: SESSION_MS / 1_000,
   })
 }
 
-/** For this browser by taking the cookie away, and for whoever has a copy of it by a note in the storage, which every process reads. */
+/**
+ * Ends the session in this browser by deleting the cookie, and for copies of the cookie by a record
+ * in the storage.
+ */
 export function endSession(c: Context, d: Parts): ReturnType<Parts['service']['signIns']['end']> {
   const session = sessionIn(c, d)
   forgetSession(c, d)
   return session === undefined ? okAsync() : d.service.signIns.end(session)
 }
 
-/** For this browser alone. */
+/** Deletes the cookie of this browser only. */
 export const forgetSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'>): void => {
   deleteCookie(c, NAME, cookieOptions(c, publicUrl()))
 }
 
-/** Whose session it is, if there is one that is not over, and its key still opens anything. */
+/**
+ * Returns the API key of the request's session, if the session has not ended and the key is valid.
+ */
 export function keyOfSession(
   c: Context,
   d: Parts,
@@ -60,7 +66,7 @@ export function keyOfSession(
 
 function sessionIn(c: Context, { crypto }: Pick<Parts, 'crypto'>): Session | undefined {
   const sealed = Buffer.from(getCookie(c, NAME) ?? '', 'base64url').toString()
-  const text = crypto.unseal(sealed as Sealed, SEALED_FOR)
+  const text = crypto.unseal(sealed as Sealed, PURPOSE)
   return text === undefined ? undefined : contents.safeParse(JSON.parse(text)).data
 }
 

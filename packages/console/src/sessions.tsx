@@ -3,18 +3,17 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { err, ok, okAsync, safeTry } from 'neverthrow'
 import { conversationPage, sessionPath } from './conversation.js'
-import { textIn } from './form.js'
-import { AgentChoice, asKnown, maySeeAgents } from './known-agents.js'
-import { show, showProblem } from './layout.js'
+import { agentIn, agentRef, idIn, pageOf, textIn } from './input.js'
+import { AgentChoice, canListAgents, withKnownName } from './known-agents.js'
+import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Next, pathOf, Problem, refreshed, Status, Time } from './parts.js'
-import { agentIn, idIn, pageOf } from './paging.js'
-import { problemStatus, problemText } from './problem.js'
+import { problemText } from './problem.js'
 import { SendForm, sendFrom, type Draft } from './send-form.js'
 import { need } from './sign-in.js'
 
-const AGENTS = 100
+const MAX_AGENTS = 100
 const NOTHING = okAsync({ data: [] })
 
 export const sessionRoutes = (d: ConsoleDeps) => {
@@ -37,62 +36,55 @@ export const sessionRoutes = (d: ConsoleDeps) => {
     .get(`${BASE}/sessions/:agent`, maySend, (c) => conversationPage(c, d))
 
     .post(`${BASE}/sessions/:agent`, maySend, async (c) => {
-      const agent = agentIn(c.req.param('agent'))
+      const ref = agentRef(c)
       const sessionId = c.req.query('session') ?? ''
-      const sent = await sendFrom(
-        d,
-        { projectId: c.get('apiKey').projectId, agent, sessionId },
-        await c.req.parseBody(),
-      )
+      const sent = await sendFrom(d, { ...ref, sessionId }, await c.req.parseBody())
       if (sent.problem !== undefined) return conversationPage(c, d, sent)
-      return c.redirect(`${sessionPath(agent, sessionId)}#end`, 303)
+      return c.redirect(`${sessionPath(ref.agent, sessionId)}#end`, 303)
     })
 
     .post(`${BASE}/messages/:agent/:message/:action{retry|cancel}`, maySend, async (c) => {
-      const { agent, message, action } = c.req.param()
-      const ref = {
-        projectId: c.get('apiKey').projectId,
-        agent: agentIn(agent),
-        messageId: idIn(message),
-      }
-      const done = await (action === 'retry'
-        ? d.service.messages.retry(ref)
-        : d.service.messages.cancel(ref))
-      if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
+      const isRetry = c.req.param('action') === 'retry'
+      const ref = { ...agentRef(c), messageId: idIn(c.req.param('message')) }
+      const { messages } = d.service
+      const done = await (isRetry ? messages.retry(ref) : messages.cancel(ref))
+      if (done.isErr()) return showError(c, done.error)
       return c.redirect(
-        `${sessionPath(ref.agent, done.value.sessionId)}&notice=${action === 'retry' ? 'retried' : 'cancelled'}`,
+        `${sessionPath(ref.agent, done.value.sessionId)}&notice=${isRetry ? 'retried' : 'cancelled'}`,
         303,
       )
     })
 }
 
 type Chosen = { readonly agent: Agent; readonly sessions: Page<SessionSummary> }
-type Seen = { readonly agents: readonly Agent[]; readonly chosen?: Chosen }
+type SessionsData = { readonly agents: readonly Agent[]; readonly chosen?: Chosen }
 
-/** The agents that who asks may list, and the sessions of that which was asked for: of the newest when none was. */
-const look = (c: Context<Env>, { service }: ConsoleDeps, called: string | undefined) =>
+/**
+ * Reads the agents that the API key can list, and the sessions of the requested or newest agent.
+ */
+const readSessions = (c: Context<Env>, { service }: ConsoleDeps, requested: string | undefined) =>
   safeTry(async function* () {
     const { projectId } = c.get('apiKey')
-    const { data: agents } = yield* maySeeAgents(c)
-      ? service.agents.list(projectId, { limit: AGENTS })
+    const { data: agents } = yield* canListAgents(c)
+      ? service.agents.list(projectId, { limit: MAX_AGENTS })
       : NOTHING
-    const wanted = called ?? agents[0]?.name
-    if (wanted === undefined) return ok<Seen>({ agents })
+    const name = requested ?? agents[0]?.name
+    if (name === undefined) return ok<SessionsData>({ agents })
     const agent = yield* service.agents
-      .get({ projectId, agent: agentIn(wanted) })
+      .get({ projectId, agent: agentIn(name) })
       .map<Agent | undefined>((found) => found)
       .orElse((error) => (error.kind === 'agent_not_found' ? ok(undefined) : err(error)))
-    if (!agent) return ok<Seen>({ agents })
+    if (!agent) return ok<SessionsData>({ agents })
     const sessions = yield* service.sessions.list({ projectId, agent: agent.id, page: pageOf(c) })
-    return ok<Seen>({ agents, chosen: { agent: asKnown(c, agent, wanted), sessions } })
+    return ok<SessionsData>({ agents, chosen: { agent: withKnownName(c, agent, name), sessions } })
   })
 
 async function sessionsPage(c: Context<Env>, d: ConsoleDeps, draft?: Draft) {
-  const called = c.req.query('agent') ?? draft?.agent
-  const seen = await look(c, d, called)
-  if (seen.isErr()) return showProblem(c, problemStatus(seen.error), problemText(seen.error))
-  const { agents, chosen } = seen.value
-  const isMissing = called !== undefined && !chosen
+  const requested = c.req.query('agent') ?? draft?.agent
+  const found = await readSessions(c, d, requested)
+  if (found.isErr()) return showError(c, found.error)
+  const { agents, chosen } = found.value
+  const isMissing = requested !== undefined && !chosen
   return show(
     c,
     {
@@ -103,15 +95,15 @@ async function sessionsPage(c: Context<Env>, d: ConsoleDeps, draft?: Draft) {
     <>
       <div class="heading">
         <h1>Sessions</h1>
-        {(agents.length > 0 || !maySeeAgents(c)) && (
-          <AgentChoice agents={agents} chosen={chosen?.agent} called={called} />
+        {(agents.length > 0 || !canListAgents(c)) && (
+          <AgentChoice agents={agents} chosen={chosen?.agent} requested={requested} />
         )}
       </div>
       <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
       {chosen ? (
         <SessionsOf c={c} {...chosen} draft={draft} now={d.service.now()} />
       ) : (
-        <NoAgent mayList={maySeeAgents(c)} />
+        <NoAgent canList={canListAgents(c)} />
       )}
     </>,
   )
@@ -141,19 +133,18 @@ const SessionsOf = ({ c, agent, sessions, draft, now }: SessionsOfProps) => (
   </div>
 )
 
-const NoAgent = ({ mayList }: { readonly mayList: boolean }) =>
-  mayList ? (
-    <Empty title="No agent, no sessions">
+const NoAgent = ({ canList }: { readonly canList: boolean }) =>
+  canList ? (
+    <Empty title="No agents yet">
       <p>
-        A session is a conversation with an agent.{' '}
-        <a href={`${BASE}/agents`}>See which agents there are</a>.
+        A session is a conversation with an agent. <a href={`${BASE}/agents`}>Go to the agents</a>.
       </p>
     </Empty>
   ) : (
-    <Empty title="With which agent?">
+    <Empty title="Choose an agent">
       <p>
-        Your API key may talk to agents but not list them: for that it would need{' '}
-        <code>project:agents</code>. Name the agent above, as in the API.
+        Your API key can send messages, but cannot list agents without <code>project:agents</code>.
+        Enter the name of an agent above.
       </p>
     </Empty>
   )
@@ -171,8 +162,8 @@ function SessionTable({
     return (
       <Empty title="No sessions yet">
         <p>
-          A session is a conversation with an agent; its name is the caller’s choice. The first
-          message to {agent.name} begins one.
+          A session is a conversation with an agent, under any name. Send a message to {agent.name}{' '}
+          to start one.
         </p>
       </Empty>
     )

@@ -2,11 +2,11 @@ import type { MessagingService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
 import { BASE } from './options.js'
 
-/** Links that sign in once, for who sees this process's output. Only its memory knows them: they end with it. */
+/** One-time links for the person who sees this process's output. They end with the process. */
 export type SignInLinks = {
-  /** A path that opens the console with this key, once, within 15 minutes. */
+  /** Returns a path that opens the console with this key, once, within 15 minutes. */
   make(key: string): string
-  /** The key behind a code that was not used yet; the code is good for nothing from here on. */
+  /** Returns the key of an unused code, and makes the code unusable. */
   use(code: string): string | undefined
 }
 

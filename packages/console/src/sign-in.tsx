@@ -2,8 +2,8 @@ import type { Permission } from '@org/agent-messaging-core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
-import { textIn } from './form.js'
-import { show, showProblem } from './layout.js'
+import { textIn } from './input.js'
+import { show, showError, showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { problemText } from './problem.js'
@@ -11,13 +11,15 @@ import { beginSession, endSession, forgetSession, keyOfSession } from './session
 
 const THEMES = ['auto', 'light', 'dark']
 const A_YEAR_S = 31_536_000
-const HALF_OUT =
-  'You are signed out in this browser. The storage could not be reached, so a copy of the cookie, if there is one, is good until it ends by itself.'
+const SIGNED_OUT_HERE =
+  'You are signed out in this browser. The service could not reach its storage, so a copy of ' +
+  'your cookie stays valid until it expires.'
 
-const LINK_IS_OVER =
-  'This link was used before, or is too old. Sign in with an API key, or restart the server for a new link.'
+const LINK_IS_USED =
+  'This link was already used or has expired. Sign in with an API key, or restart the server ' +
+  'for a new link.'
 
-/** Signing in and out, and what needs no session. */
+/** The routes that need no session: sign in, sign out and the theme. */
 export const signInRoutes = (d: ConsoleDeps) =>
   new Hono<Env>()
     .get(`${BASE}/sign-in`, (c) => signInPage(c, { to: c.req.query('to') }))
@@ -38,9 +40,9 @@ export const signInRoutes = (d: ConsoleDeps) =>
     .get(`${BASE}/enter`, async (c) => {
       const key = d.links.use(c.req.query('code') ?? '')
       if (key !== undefined) beginSession(c, d, key)
-      // Who opens the link again, in a browser that it has signed in, is where it leads to already.
+      // A used link still works in a browser that is signed in.
       else if ((await keyOfSession(c, d)).isErr())
-        return signInPage(c, { problem: LINK_IS_OVER, status: 401 })
+        return signInPage(c, { problem: LINK_IS_USED, status: 401 })
       return c.redirect(BASE, 303)
     })
 
@@ -48,7 +50,7 @@ export const signInRoutes = (d: ConsoleDeps) =>
       const ended = await endSession(c, d)
       return ended.isOk()
         ? c.redirect(`${BASE}/sign-in`, 303)
-        : signInPage(c, { problem: HALF_OUT, status: 503 })
+        : signInPage(c, { problem: SIGNED_OUT_HERE, status: 503 })
     })
 
     .post(`${BASE}/theme`, async (c) => {
@@ -63,7 +65,7 @@ export const signInRoutes = (d: ConsoleDeps) =>
       return c.redirect(pathIn(to), 303)
     })
 
-/** Lets through who is signed in, and takes everybody else there. */
+/** Redirects requests without a session to the sign-in page. */
 export const requireSession =
   (d: ConsoleDeps): MiddlewareHandler<Env> =>
   async (c, next) => {
@@ -72,29 +74,23 @@ export const requireSession =
       c.set('apiKey', found.value)
       return next()
     }
-    if (found.error.kind === 'unavailable') return showProblem(c, 503, problemText(found.error))
+    if (found.error.kind === 'unavailable') return showError(c, found.error)
     forgetSession(c, d)
     const isForm = c.req.method !== 'GET'
     const signIn = `${BASE}/sign-in?${isForm ? 'notice=undone&' : ''}to=${encodeURIComponent(isForm ? pathBefore(c) : pathOf(c))}`
-    // What htmx asked for is a part of a page: it has to leave the page as a whole.
+    // htmx requested a part of a page, and must leave the whole page.
     if (c.req.header('hx-request') !== undefined)
       return c.body(null, 200, { 'HX-Redirect': signIn })
     return c.redirect(signIn, 303)
   }
 
-/** Lets through whose API key has exactly this permission, as the API does. */
+/** Accepts requests whose API key has exactly this permission, as the API does. */
 export const need =
   (permission: Permission): MiddlewareHandler<Env> =>
   (c, next) =>
     c.get('apiKey').permissions.includes(permission)
       ? next()
-      : Promise.resolve(
-          showProblem(
-            c,
-            403,
-            `The API key that you are signed in with lacks the permission ${permission}`,
-          ),
-        )
+      : Promise.resolve(showProblem(c, 403, `Your API key lacks the permission ${permission}`))
 
 type SignInPage = { readonly to?: unknown; readonly problem?: string; readonly status?: 401 | 503 }
 
@@ -105,8 +101,8 @@ function signInPage(c: Context<Env>, { to, problem, status }: SignInPage) {
     <form class="sign-in card" method="post" action={`${BASE}/sign-in`}>
       <h1>Sign in</h1>
       <p class="muted">
-        With an API key of your project. Its permissions decide what you can see and do here;
-        revoking it ends the session.
+        Use an API key of your project. You get the permissions of the key. If the key is revoked,
+        your session ends.
       </p>
       {problem === undefined ? null : (
         <p class="problem" role="alert">
@@ -127,8 +123,8 @@ function signInPage(c: Context<Env>, { to, problem, status }: SignInPage) {
       <input type="hidden" name="to" value={pathIn(to)} />
       <button class="primary">Sign in</button>
       <p class="muted small">
-        No key at hand? <code>npm start</code> prints one, and a link that signs in once; elsewhere{' '}
-        <code>agent-messaging keys create</code> makes one.
+        No key yet? <code>npm start</code> prints a key and a link that signs you in once. On other
+        servers, run <code>agent-messaging keys create</code>.
       </p>
     </form>,
   )
@@ -139,7 +135,7 @@ const pathOf = (c: Context<Env>): string => {
   return pathname + search
 }
 
-/** Of the page with the form, as the browser tells it. */
+/** Returns the path of the page that contained the form, from the Referer header. */
 function pathBefore(c: Context<Env>): string {
   const referer = c.req.header('referer') ?? ''
   if (!URL.canParse(referer)) return BASE
@@ -148,6 +144,6 @@ function pathBefore(c: Context<Env>): string {
   return pathIn(searchParams.size === 0 ? pathname : `${pathname}?${searchParams.toString()}`)
 }
 
-/** Where to go on: a path of the console, and nowhere else. */
+/** Returns `to` if it is a path of the console, and the overview otherwise. */
 const pathIn = (to: unknown): string =>
   typeof to === 'string' && /^\/console(?:[/?][\w\-/?=&%.~:+*]*)?$/.test(to) ? to : BASE

@@ -1,6 +1,6 @@
 import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
-import { textIn, type Form } from './form.js'
+import { textIn, type Form } from './input.js'
 import { Problem } from './parts.js'
 
 type Fields = {
@@ -10,8 +10,12 @@ type Fields = {
   readonly disableOnGone: boolean
 }
 
-/** What was filled in, and why it was not taken if it was not. `hasHeaders`: of its own, which the URL cannot take along. */
-export type WebhookDraft = Fields & { readonly problem?: string; readonly hasHeaders?: boolean }
+/** The contents of the form, and the reason if they were refused. */
+export type WebhookDraft = Fields & {
+  readonly problem?: string
+  /** The webhook has custom headers, which a URL on another origin does not keep. */
+  readonly hasHeaders?: boolean
+}
 
 export const NEW_WEBHOOK: WebhookDraft = {
   url: '',
@@ -31,9 +35,11 @@ export function fieldsIn(form: Form): Fields {
   }
 }
 
-/** Which events there are is the service's to say. */
+/** The service checks the names of the events. */
 export const settingsOf = ({ url, description, events, disableOnGone }: Fields) => ({
-  ...{ url, disableOnGone, events: events as WebhookSettings['events'] },
+  url,
+  disableOnGone,
+  events: events as WebhookSettings['events'],
   description: description === '' ? null : description,
 })
 
@@ -41,7 +47,7 @@ type FormProps = {
   readonly action: string
   readonly draft: WebhookDraft
   readonly button: string
-  /** Beside the button. */
+  /** Shown beside the button. */
   readonly children?: Child
 }
 
@@ -76,18 +82,18 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
               value={event}
               checked={draft.events.includes(event)}
             />
-            {event === '*' ? 'All, those of later versions too' : <code>{event}</code>}
+            {event === '*' ? 'All events, also of later versions' : <code>{event}</code>}
           </label>
         ))}
       </fieldset>
       <label class="check">
         <input type="checkbox" name="disableOnGone" value="yes" checked={draft.disableOnGone} />
-        Disable it when it answers 410 Gone
+        Disable this webhook if it answers 410 Gone
       </label>
       {draft.hasHeaders === true && (
         <label class="check">
           <input type="checkbox" name="dropHeaders" value="yes" required />
-          Send none of its headers any more (others are given by the API)
+          Remove the custom headers (use the API to set new ones)
         </label>
       )}
       <p class="buttons">

@@ -4,6 +4,7 @@ import {
   type Instant,
   type Webhook,
 } from '@org/agent-messaging-core'
+import type { Child } from 'hono/jsx'
 import { DeliveryTable } from './delivery-table.js'
 import { BASE } from './options.js'
 import { Empty, Id, refreshed, Status, Time } from './parts.js'
@@ -16,7 +17,7 @@ type WebhookPageProps = {
   readonly path: string
 }
 
-/** One webhook: how it is and why, what can be done with it, and what it was sent last. */
+/** Shows a webhook: its health, its actions and its recent deliveries. */
 export function WebhookPage({ webhook, deliveries, now, path }: WebhookPageProps) {
   const { id, url } = webhook
   return (
@@ -30,7 +31,7 @@ export function WebhookPage({ webhook, deliveries, now, path }: WebhookPageProps
         <Facts webhook={webhook} now={now} />
         <section class="card flush" aria-labelledby="recent">
           <h2 id="recent">
-            Recent deliveries <a href={`${BASE}/deliveries?webhook=${id}`}>See all</a>
+            Recent deliveries <a href={`${BASE}/deliveries?webhook=${id}`}>Show all</a>
           </h2>
           <Deliveries webhook={webhook} deliveries={deliveries} now={now} />
         </section>
@@ -48,23 +49,21 @@ function Actions({
   now,
 }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
   const isEnabled = status.kind === 'enabled'
-  const inGrace = previousSecret !== undefined && previousSecret.until > now
-  const post = (action: string, words: string, style = '') => (
+  const isRotating = previousSecret !== undefined && previousSecret.until > now
+  const post = (action: string, label: string, style = '') => (
     <form method="post" action={`${BASE}/webhooks/${id}/${action}`}>
-      <button class={style}>{words}</button>
+      <button class={style}>{label}</button>
     </form>
   )
   return (
     <div class="buttons">
-      {isEnabled
-        ? post('test', 'Send a test event', 'primary')
-        : post('enable', 'Enable', 'primary')}
+      {isEnabled ? post('test', 'Send test event', 'primary') : post('enable', 'Enable', 'primary')}
       {isEnabled && post('pause', 'Pause')}
       <a class="button" href={`${BASE}/webhooks/${id}/edit`}>
         Edit
       </a>
-      {post('rotate', 'Rotate the secret')}
-      {inGrace && post('finish', 'Finish the rotation')}
+      {post('rotate', 'Rotate secret')}
+      {isRotating && post('finish', 'Finish rotation')}
       <a class="button quiet" href={`${BASE}/webhooks/${id}/delete`}>
         Delete
       </a>
@@ -73,96 +72,70 @@ function Actions({
 }
 
 function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
-  const {
-    id,
-    agentId,
-    events,
-    description,
-    headers,
-    disableOnGone,
-    health,
-    status,
-    previousSecret,
-    createdAt,
-  } = webhook
-  const { tone, words, why } = healthOf(webhook, now)
+  const { id, health, status, previousSecret, createdAt } = webhook
+  const { tone, text, reason } = healthOf(webhook, now)
   return (
     <dl class="facts-list card">
-      <dt>Health</dt>
-      <dd>
-        <Status tone={tone}>{words}</Status>{' '}
+      <Fact name="Health">
+        <Status tone={tone}>{text}</Status>{' '}
         {status.kind === 'disabled' && <Time at={status.at} now={now} />}
-        {why !== undefined && <div class="muted">{why}</div>}
-      </dd>
-      {description !== undefined && (
-        <>
-          <dt>Description</dt>
-          <dd>{description}</dd>
-        </>
-      )}
-      <dt>Events</dt>
-      <dd>{events.includes('*') ? 'all' : events.join(', ')}</dd>
-      {agentId !== undefined && (
-        <>
-          <dt>Only of agent</dt>
-          <dd>
-            <Id id={agentId} />
-          </dd>
-        </>
-      )}
-      {headers && (
-        <>
-          <dt>Headers of its own</dt>
-          <dd>{headers.names.join(', ')}</dd>
-        </>
-      )}
-      {disableOnGone && (
-        <>
-          <dt>On 410 Gone</dt>
-          <dd>it is disabled</dd>
-        </>
-      )}
-      <dt>Last accepted</dt>
-      <dd>
-        {health.lastSuccessAt === undefined ? (
-          'never'
-        ) : (
-          <Time at={health.lastSuccessAt} now={now} />
-        )}
-      </dd>
-      <dt>Last failed</dt>
-      <dd>
-        {health.lastFailureAt === undefined ? (
-          'never'
-        ) : (
-          <Time at={health.lastFailureAt} now={now} />
-        )}
-      </dd>
+        {reason !== undefined && <div class="muted">{reason}</div>}
+      </Fact>
+      <SettingFacts webhook={webhook} />
+      <Fact name="Last accepted">
+        <TimeOrNever at={health.lastSuccessAt} now={now} />
+      </Fact>
+      <Fact name="Last failed">
+        <TimeOrNever at={health.lastFailureAt} now={now} />
+      </Fact>
       {previousSecret && previousSecret.until > now && (
-        <>
-          <dt>Old secret</dt>
-          <dd>
-            signs too, for the last time <Time at={previousSecret.until} now={now} />
-          </dd>
-        </>
+        <Fact name="Old secret">
+          signs too, expires <Time at={previousSecret.until} now={now} />
+        </Fact>
       )}
-      <dt>Id</dt>
-      <dd>
+      <Fact name="ID">
         <Id id={id} />
-      </dd>
-      <dt>Registered</dt>
-      <dd>
+      </Fact>
+      <Fact name="Registered">
         <Time at={createdAt} now={now} />
-      </dd>
+      </Fact>
     </dl>
   )
 }
 
+const SettingFacts = ({
+  webhook: { agentId, events, description, headers, disableOnGone },
+}: Pick<WebhookPageProps, 'webhook'>) => (
+  <>
+    {description !== undefined && <Fact name="Description">{description}</Fact>}
+    <Fact name="Events">{events.includes('*') ? 'all' : events.join(', ')}</Fact>
+    {agentId !== undefined && (
+      <Fact name="Agent">
+        <Id id={agentId} />
+      </Fact>
+    )}
+    {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
+    {disableOnGone && <Fact name="On 410 Gone">disable</Fact>}
+  </>
+)
+
+const Fact = ({ name, children }: { readonly name: string; readonly children: Child }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </>
+)
+
+type TimeOrNeverProps = { readonly at: Instant | undefined; readonly now: Instant }
+
+const TimeOrNever = ({ at, now }: TimeOrNeverProps) =>
+  at === undefined ? <>never</> : <Time at={at} now={now} />
+
 function Deliveries({ webhook, deliveries, now }: Omit<WebhookPageProps, 'path'>) {
   if (deliveries.length === 0) {
     return (
-      <Empty title="Nothing was sent yet">
-        <p>Send a test event: it shows here at once, with what the receiver answered.</p>
+      <Empty title="No deliveries yet">
+        <p>Send a test event to see it here with the answer of the receiver.</p>
       </Empty>
     )
   }
@@ -176,7 +149,7 @@ function Deliveries({ webhook, deliveries, now }: Omit<WebhookPageProps, 'path'>
 const RecoverForm = ({ webhookId }: { readonly webhookId: string }) => (
   <form method="get" action={`${BASE}/webhooks/${webhookId}/recover`} class="filters">
     <p class="muted">
-      Sends again what was given up, once the receiver is mended. First it says how many match.
+      Sends old deliveries again after you have fixed the receiver. Shows how many match first.
     </p>
     <div>
       <label for="status">Status</label>

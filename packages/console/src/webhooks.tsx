@@ -3,12 +3,12 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { detailsOf } from './delivery-table.js'
-import { show, showProblem } from './layout.js'
+import { pageOf, webhookRef } from './input.js'
+import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { Command, CopyButton, Empty, Next, pathOf, refreshed, Status, Time } from './parts.js'
-import { idIn, pageOf } from './paging.js'
-import { problemStatus, problemText } from './problem.js'
+import { problemText } from './problem.js'
 import { need } from './sign-in.js'
 import { healthOf } from './wording.js'
 import {
@@ -20,15 +20,11 @@ import {
 } from './webhook-form.js'
 import { WebhookPage } from './webhook-page.js'
 
-const RECENT = 10
+const MAX_RECENT = 10
 
 export const webhookRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
-  const refIn = (c: Context<Env>) => ({
-    projectId: c.get('apiKey').projectId,
-    webhookId: idIn(c.req.param('id') ?? ''),
-  })
   return new Hono<Env>()
     .get(`${BASE}/webhooks`, mayManage, (c) => listPage(c, d))
 
@@ -39,17 +35,17 @@ export const webhookRoutes = (d: ConsoleDeps) => {
         projectId: c.get('apiKey').projectId,
       })
       if (created.isErr()) return listPage(c, d, { ...fields, problem: problemText(created.error) })
-      return secretPage(c, created.value.webhook, created.value.secret, 'The webhook is registered')
+      return secretPage(c, created.value.webhook, created.value.secret, 'Webhook registered')
     })
 
     .get(`${BASE}/webhooks/:id`, mayManage, async (c) => {
-      const ref = refIn(c)
+      const ref = webhookRef(c)
       const found = await safeTry(async function* () {
         const webhook = yield* service.webhooks.get(ref)
-        const { data } = yield* service.deliveries.list(ref, { limit: RECENT })
+        const { data } = yield* service.deliveries.list(ref, { limit: MAX_RECENT })
         return ok({ webhook, deliveries: yield* detailsOf(service, data) })
       })
-      if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+      if (found.isErr()) return showError(c, found.error)
       const { webhook } = found.value
       return show(
         c,
@@ -59,22 +55,16 @@ export const webhookRoutes = (d: ConsoleDeps) => {
     })
 
     .post(`${BASE}/webhooks/:id/rotate`, mayManage, async (c) => {
-      const rotated = await service.webhooks.rotateSecret(refIn(c))
-      if (rotated.isErr())
-        return showProblem(c, problemStatus(rotated.error), problemText(rotated.error))
-      return secretPage(
-        c,
-        rotated.value.webhook,
-        rotated.value.secret,
-        'The webhook has a new secret',
-      )
+      const rotated = await service.webhooks.rotateSecret(webhookRef(c))
+      if (rotated.isErr()) return showError(c, rotated.error)
+      return secretPage(c, rotated.value.webhook, rotated.value.secret, 'Secret rotated')
     })
 
     .post(`${BASE}/webhooks/:id/:action{test|pause|enable|finish}`, mayManage, async (c) => {
-      const ref = refIn(c)
+      const ref = webhookRef(c)
       const { notice, act } = actions(d)[c.req.param('action') as ActionName]
       const done = await act(ref)
-      if (done.isErr()) return showProblem(c, problemStatus(done.error), problemText(done.error))
+      if (done.isErr()) return showError(c, done.error)
       return c.redirect(`${BASE}/webhooks/${ref.webhookId}?notice=${notice}`, 303)
     })
 }
@@ -90,7 +80,7 @@ const actions = ({ service: { webhooks } }: ConsoleDeps) => ({
 
 async function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, draft?: WebhookDraft) {
   const found = await service.webhooks.list(c.get('apiKey').projectId, pageOf(c))
-  if (found.isErr()) return showProblem(c, problemStatus(found.error), problemText(found.error))
+  if (found.isErr()) return showError(c, found.error)
   const { data, nextCursor } = found.value
   return show(
     c,
@@ -134,7 +124,7 @@ const WebhookTable = ({
       </thead>
       <tbody>
         {webhooks.map((webhook) => {
-          const { tone, words, why } = healthOf(webhook, now)
+          const { tone, text, reason } = healthOf(webhook, now)
           const { lastSuccessAt } = webhook.health
           return (
             <tr>
@@ -147,8 +137,8 @@ const WebhookTable = ({
                 )}
               </th>
               <td data-label="Health">
-                <Status tone={tone}>{words}</Status>
-                {why !== undefined && <div class="muted small">{why}</div>}
+                <Status tone={tone}>{text}</Status>
+                {reason !== undefined && <div class="muted small">{reason}</div>}
               </td>
               <td data-label="Events">
                 {webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}
@@ -173,13 +163,13 @@ const NoWebhooks = ({
 }) => (
   <Empty title="No webhooks yet">
     <p>
-      A webhook is a URL of yours that is told, signed and retried, of each answer and of what
-      happens to agents.
+      A webhook sends signed events to your URL, such as each answer of an agent. Failed deliveries
+      are retried.
     </p>
     {hasCatcher ? (
       <p>
-        No receiver at hand? <a href={`${BASE}/catcher`}>Use the catcher</a>: one of our own that
-        shows what it gets.
+        No receiver yet? <a href={`${BASE}/catcher`}>Use the catcher</a>, a built-in receiver that
+        shows each request.
       </p>
     ) : null}
     <Command
@@ -188,7 +178,7 @@ const NoWebhooks = ({
   </Empty>
 )
 
-/** The one time that a secret is shown: in the answer to what made it, and nowhere else. */
+/** Shows a new secret. No other page shows secrets. */
 const secretPage = (c: Context<Env>, webhook: Webhook, secret: string, title: string) =>
   show(
     c,
@@ -196,22 +186,22 @@ const secretPage = (c: Context<Env>, webhook: Webhook, secret: string, title: st
     <div class="narrow card" data-address={`${BASE}/webhooks/${webhook.id}`}>
       <h1>{title}</h1>
       <p>
-        Deliveries to <span class="url">{webhook.url}</span> are signed with this secret. It is
-        shown <strong>this once</strong>: copy it to your receiver now.
+        This secret signs the deliveries to <span class="url">{webhook.url}</span>. Copy the secret
+        to your receiver now. The secret is shown <strong>only once</strong>.
       </p>
       <p class="secret">
         <code id="secret">{secret}</code>
-        <CopyButton text={secret} what="the secret" />
+        <CopyButton text={secret} what="secret" />
       </p>
       {webhook.previousSecret && (
         <p class="muted">
-          For a day deliveries are signed with the old secret too, so that your receiver can change
-          over without losing any.
+          The old secret signs deliveries too for one day, so that you can update your receiver
+          without losing any.
         </p>
       )}
       <p>
         <a class="button" href={`${BASE}/webhooks/${webhook.id}`}>
-          I have copied it
+          Done
         </a>
       </p>
     </div>,

@@ -8,53 +8,53 @@ import type {
 } from '@org/agent-messaging-core/runtime'
 import { relative, span, type Tone } from './parts.js'
 
-type Words = { readonly tone: Tone; readonly words: string }
+type Label = { readonly tone: Tone; readonly text: string }
 
-/** How a webhook is, and why. */
+/** Describes the health of a webhook, and its reason. */
 export function healthOf(
   { status, health }: Webhook,
   now: Instant,
-): Words & { readonly why?: string } {
+): Label & { readonly reason?: string } {
   const { consecutiveFailures: failures, failingSince = now, lastSuccessAt, circuit } = health
   if (status.kind === 'disabled')
     return {
       ...disabled[status.reason](failures, span(status.at - failingSince)),
       tone: status.reason === 'operator' ? 'idle' : 'bad',
     }
-  const why = `${failures} ${failures === 1 ? 'failure' : 'failures'} in a row, the first ${relative(failingSince, now)}`
+  const reason = `${failures} ${failures === 1 ? 'failure' : 'failures'} in a row, first ${relative(failingSince, now)}`
   switch (circuitAt(health, now)) {
     case 'open':
       return {
         tone: 'bad',
-        words: 'backing off',
-        why: `${why}; tried again ${circuit.kind === 'open' ? relative(circuit.until, now) : 'soon'}`,
+        text: 'backing off',
+        reason: `${reason}, next try ${circuit.kind === 'open' ? relative(circuit.until, now) : 'soon'}`,
       }
     case 'half_open':
       return {
         tone: 'busy',
-        words: 'probing',
-        why: 'One delivery goes out first; once it is accepted, the rest follows.',
+        text: 'probing',
+        reason: 'One delivery is sent first. The rest follow after the receiver accepts it.',
       }
     case 'closed':
-      if (failures > 0) return { tone: 'bad', words: 'failing', why }
+      if (failures > 0) return { tone: 'bad', text: 'failing', reason }
       return lastSuccessAt === undefined
-        ? { tone: 'idle', words: 'no attempts yet' }
-        : { tone: 'good', words: 'healthy' }
+        ? { tone: 'idle', text: 'no attempts yet' }
+        : { tone: 'good', text: 'healthy' }
   }
 }
 
 const disabled = {
   operator: () => ({
-    words: 'paused',
-    why: 'Somebody paused it. What it would get is kept until it is enabled, up to a limit.',
+    text: 'paused',
+    reason: 'Paused by an operator. New deliveries are kept until you enable it, up to a limit.',
   }),
   failing: (failures: number, length: string) => ({
-    words: 'disabled',
-    why: `It did nothing but fail for ${length}, ${failures} times. Mend the receiver, then enable it: what was kept is sent.`,
+    text: 'disabled',
+    reason: `All ${failures} attempts in ${length} failed. Fix the receiver, then enable the webhook to send the kept deliveries.`,
   }),
   gone: () => ({
-    words: 'disabled',
-    why: 'It answered 410 Gone, and was set to be disabled by that.',
+    text: 'disabled',
+    reason: 'The receiver answered 410 Gone, which disables this webhook.',
   }),
 }
 
@@ -64,16 +64,16 @@ const deliveryTones = {
   exhausted: 'bad',
   cancelled: 'idle',
 } as const
-export function deliveryWords(state: DeliveryState): Words {
+export function deliveryLabel(state: DeliveryState): Label {
   const status = deliveryStatusOf(state)
-  return { tone: deliveryTones[status], words: state.kind === 'sending' ? 'sending' : status }
+  return { tone: deliveryTones[status], text: state.kind === 'sending' ? 'sending' : status }
 }
 
-export function outcomeWords(outcome: Outcome | undefined): Words {
-  if (!outcome) return { tone: 'idle', words: 'none yet' }
+export function outcomeLabel(outcome: Outcome | undefined): Label {
+  if (!outcome) return { tone: 'idle', text: 'none yet' }
   if (outcome.kind === 'unreachable')
-    return { tone: 'bad', words: `not reached: ${outcome.error.replaceAll('_', ' ')}` }
-  return { tone: outcome.kind === 'accepted' ? 'good' : 'bad', words: String(outcome.statusCode) }
+    return { tone: 'bad', text: `unreachable: ${outcome.error.replaceAll('_', ' ')}` }
+  return { tone: outcome.kind === 'accepted' ? 'good' : 'bad', text: String(outcome.statusCode) }
 }
 
 export const agentTones = {
@@ -85,12 +85,10 @@ export const agentTones = {
 } as const satisfies Record<AgentState['kind'], Tone>
 
 export const messageTones = {
-  ...({
-    queued: 'busy',
-    running: 'busy',
-    deferred: 'busy',
-    responded: 'good',
-    failed: 'bad',
-    cancelled: 'idle',
-  } as const),
-} satisfies Record<MessageStateKind, Tone>
+  queued: 'busy',
+  running: 'busy',
+  deferred: 'busy',
+  responded: 'good',
+  failed: 'bad',
+  cancelled: 'idle',
+} as const satisfies Record<MessageStateKind, Tone>

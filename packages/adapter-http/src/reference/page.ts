@@ -20,7 +20,7 @@ export function referencePage(
   return document(
     `${doc.info.title}: API reference`,
     links.style,
-    html`<a class="skip" href="#main">Skip to the content</a>
+    html`<a class="skip" href="#main">Skip to content</a>
       ${navigation(doc, groups)}
       <main id="main">
         <h1>${doc.info.title}</h1>

@@ -9,20 +9,20 @@ import { playDemo } from './demo.mjs'
 
 type Demo = Awaited<ReturnType<typeof playDemo>>
 
-/** A browser on a busy machine takes its time. */
-const PATIENCE_MS = 60_000
+/** A browser is slow on a busy machine. */
+const TIMEOUT_MS = 60_000
 
 let demo: Demo
 let pages: Console
 let listener: Listener
 let browser: Browser
 
-/** Opens pages whose every complaint is kept: errors, what the content security policy blocked, what could not be loaded. */
+/** Opens a page and collects its complaints: errors, blocked content and failed loads. */
 async function visit(
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; complaints: string[] }> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
-  page.setDefaultTimeout(PATIENCE_MS)
+  page.setDefaultTimeout(TIMEOUT_MS)
   const complaints: string[] = []
   page.on(
     'console',
@@ -32,7 +32,7 @@ async function visit(
   return { page, complaints }
 }
 
-/** Signed in by a one-time link; what a test does there must raise no complaint. */
+/** Runs `act` on a page that is signed in by a one-time link. The page must raise no complaint. */
 async function signedIn(
   act: (page: Page) => Promise<void>,
   options: BrowserContextOptions = {},
@@ -67,10 +67,10 @@ async function anotherWebhook() {
   return made._unsafeUnwrap().webhook
 }
 
-/** What is to be scrolled sideways within the page. */
+/** Finds the boxes that need horizontal scrolling. */
 const SCROLLED = `[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.textContent)`
 
-/** Where each line of the first message is. */
+/** Finds the position of each line of the first message. */
 const LINES_SAID = `(() => {
   const range = document.createRange()
   range.selectNodeContents(document.querySelector('.said'))
@@ -80,45 +80,36 @@ const LINES_SAID = `(() => {
 const webhook = (n: number): string => demo.webhooks[n]?.id ?? ''
 
 const screens = async (): Promise<string[]> => [
-  ...[
-    '',
-    '?range=24h',
-    '/agents',
-    '/sessions?agent=support',
-    '/sessions/support?session=order-4711',
-  ],
-  ...[
-    '/sessions/support?session=order-4712',
-    '/agents/triage/delete',
-    `/webhooks/${webhook(1)}/delete`,
-  ],
-  ...['/sessions/support/erase?session=order-4711', `/webhooks/${webhook(1)}/edit`],
-  ...[
-    '/webhooks',
-    `/webhooks/${webhook(0)}`,
-    `/webhooks/${webhook(3)}`,
-    '/deliveries',
-    `/deliveries?answer=5xx&webhook=${webhook(1)}`,
-  ],
-  ...[
-    `/webhooks/${webhook(0)}/recover?status=delivered&answer=2xx`,
-    `/webhooks/${webhook(0)}/recover`,
-  ],
-  ...[
-    `/deliveries/${await newestDelivery(webhook(2), { lastAnswer: '5xx' })}`,
-    '/deliveries?event=webhook.disabled',
-    '/catcher',
-    '/sign-in',
-  ],
+  '',
+  '?range=24h',
+  '/agents',
+  '/sessions?agent=support',
+  '/sessions/support?session=order-4711',
+  '/sessions/support?session=order-4712',
+  '/agents/triage/delete',
+  `/webhooks/${webhook(1)}/delete`,
+  '/sessions/support/erase?session=order-4711',
+  `/webhooks/${webhook(1)}/edit`,
+  '/webhooks',
+  `/webhooks/${webhook(0)}`,
+  `/webhooks/${webhook(3)}`,
+  '/deliveries',
+  `/deliveries?answer=5xx&webhook=${webhook(1)}`,
+  `/webhooks/${webhook(0)}/recover?status=delivered&answer=2xx`,
+  `/webhooks/${webhook(0)}/recover`,
+  `/deliveries/${await newestDelivery(webhook(2), { lastAnswer: '5xx' })}`,
+  '/deliveries?event=webhook.disabled',
+  '/catcher',
+  '/sign-in',
 ]
 
-describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIENCE_MS }, () => {
+describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => {
   beforeAll(async () => {
     demo = await playDemo()
     pages = createConsole({ ...demo, catcher: true })
     listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
     browser = await chromium.launch(chromiumOptions())
-  }, 3 * PATIENCE_MS)
+  }, 3 * TIMEOUT_MS)
 
   afterAll(async () => {
     await browser.close()
@@ -127,7 +118,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
   })
 
   it.each(['light', 'dark'] as const)(
-    'has no screen that axe finds fault with in %s',
+    'has no accessibility faults on any screen in %s mode',
     async (colorScheme) => {
       const faults: object[] = []
       await signedIn(
@@ -151,7 +142,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     },
   )
 
-  it.each([360, 830])('fits a screen of %i pixels, whatever it shows', async (width) => {
+  it.each([360, 830])('every page fits a screen of %i pixels', async (width) => {
     await signedIn(
       async (page) => {
         for (const path of await screens()) {
@@ -167,7 +158,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     )
   })
 
-  it('fits a screen of 360 pixels with words that are longer', async () => {
+  it('long words fit a screen of 360 pixels', async () => {
     const { projectId, service } = demo
     const [name, description] = ['a'.repeat(63), 'W'.repeat(200)]
     const agent = (
@@ -204,7 +195,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     ;(await service.webhooks.delete({ projectId, webhookId: id }))._unsafeUnwrap()
   })
 
-  it('is entered by a link that is good once, or with an API key, and left again', async () => {
+  it('signs in by a one-time link or an API key, and signs out', async () => {
     const { page, complaints } = await visit()
     const link = listener.url + pages.signInPath(demo.key)
     await page.goto(link)
@@ -216,7 +207,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await page.goto(at('/agents'))
     expect(page.url()).toContain(at('/sign-in'))
     await page.goto(link)
-    expect(await text(page)).toContain('This link was used before')
+    expect(await text(page)).toContain('This link was already used')
     expect(complaints.splice(0)).toEqual([expect.stringContaining('401')])
     await page.goto(at('/agents?x=1'))
     await page.fill('#key', demo.key)
@@ -237,7 +228,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     })
   })
 
-  it('deletes an agent whose name is typed, by the keyboard alone', async () => {
+  it('deletes an agent by its typed name, with the keyboard only', async () => {
     const ref = { projectId: demo.projectId, agent: 'short-lived' }
     ;(
       await demo.service.agents.create({
@@ -250,17 +241,17 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.goto(at('/agents'))
       await page.getByRole('link', { name: 'Delete short-lived' }).focus()
       await page.keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'Delete the agent short-lived?' }).waitFor()
+      await page.getByRole('heading', { name: 'Delete agent short-lived?' }).waitFor()
       await page.keyboard.press('Enter')
       expect((await demo.service.agents.get(ref)).isOk()).toBe(true)
       await page.keyboard.type('short-lived')
       await page.keyboard.press('Enter')
-      await page.getByText('The agent is deleted').waitFor()
+      await page.getByText('The agent was deleted').waitFor()
       expect((await demo.service.agents.get(ref)).isErr()).toBe(true)
     })
   })
 
-  it('asks once more before it deletes an agent with open messages, and finds no fault with that page', async () => {
+  it('asks again before it deletes an agent with open messages', async () => {
     const agent = 'doomed'
     const { projectId } = demo
     ;(
@@ -281,25 +272,25 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
           waitMs: 0,
         })
       ).isOk()
-    await expect.poll(send, { timeout: PATIENCE_MS }).toBe(true)
-    // One after another, so that they are open for as long as this takes on a busy machine.
+    await expect.poll(send, { timeout: TIMEOUT_MS }).toBe(true)
+    // The messages run one after another, so some stay open even on a slow machine.
     for (let i = 0; i < 9; i++) await send()
     const { page, complaints } = await visit()
     await page.goto(listener.url + pages.signInPath(demo.key))
     await page.goto(at(`/agents/${agent}/delete`))
     await page.fill('#name', agent)
-    await page.getByRole('button', { name: 'Delete the agent' }).click()
+    await page.getByRole('button', { name: 'Delete agent' }).click()
     await page.getByRole('alert').getByText('waiting or running').waitFor()
     await page.evaluate(axe.source)
     expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
-    await page.getByLabel('Delete it all the same').check()
-    await page.getByRole('button', { name: 'Delete the agent' }).click()
-    await page.getByText('The agent is deleted').waitFor()
+    await page.getByLabel('Delete anyway').check()
+    await page.getByRole('button', { name: 'Delete agent' }).click()
+    await page.getByText('The agent was deleted').waitFor()
     expect(complaints).toEqual([expect.stringContaining('400')])
     await page.close()
   })
 
-  it('shows who may not list agents the sessions of one that is named', async () => {
+  it('shows the sessions of a named agent to a key that cannot list agents', async () => {
     const made = await demo.service.keys.create({
       projectId: demo.projectId,
       name: 'shop',
@@ -338,8 +329,8 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
         expect(await page.textContent('h1')).toBe(sessionId)
         await page.locator('.answered').getByText('responded').waitFor()
         await page.getByRole('link', { name: 'Erase' }).click()
-        await page.getByRole('button', { name: 'Erase the session' }).click()
-        await page.getByText('The session is erased').waitFor()
+        await page.getByRole('button', { name: 'Erase session' }).click()
+        await page.getByText('The session was erased').waitFor()
         await expect(
           page.getByRole('link', { name: sessionId, exact: true }).count(),
         ).resolves.toBe(0)
@@ -347,7 +338,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     },
   )
 
-  it('sends a message on behalf of an end user, and shows the answer when it comes', async () => {
+  it('sends a message on behalf of an end user, and shows its answer', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/sessions?agent=support'))
       await page.fill('#sessionId', 'a/b session?')
@@ -364,12 +355,12 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.locator('.answered', { hasText: 'It is in your mailbox' }).waitFor()
       await page.fill('#message', 'Think it over')
       await page.getByRole('button', { name: 'Send' }).click()
-      // Said aloud by screen readers, and by nothing else of the page.
+      // Screen readers read out only this part of the page.
       await page.locator('#news', { hasText: 'Think it over' }).waitFor({ state: 'attached' })
     })
   })
 
-  it('keeps what was filled in when it cannot be sent, and says why', async () => {
+  it('keeps the contents of a refused form, and names the problem', async () => {
     const { page, complaints } = await visit()
     await page.goto(listener.url + pages.signInPath(demo.key))
     await page.goto(at('/sessions?agent=support'))
@@ -378,13 +369,13 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await page.click('text=Metadata')
     await page.fill('#metadata', '[1]')
     await page.getByRole('button', { name: 'Send' }).click()
-    await page.getByRole('alert').getByText('Metadata has to be a JSON object').waitFor()
+    await page.getByRole('alert').getByText('Metadata must be a JSON object').waitFor()
     expect(await page.inputValue('#message')).toBe('Hello <b>you</b>')
     expect(complaints).toEqual([expect.stringContaining('400')])
     await page.close()
   })
 
-  it('retries a message that failed', async () => {
+  it('retries a failed message', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/sessions/support?session=order-4712'))
       await page.getByRole('button', { name: 'Retry' }).click()
@@ -396,7 +387,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     })
   })
 
-  it('registers a webhook, shows its secret once, tests, pauses and enables it, rotates the secret, and deletes it', async () => {
+  it('registers, tests, pauses, enables, edits, rotates and deletes a webhook', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/webhooks'))
       await page.fill('#url', 'https://crm.example.com/second')
@@ -405,34 +396,34 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       expect(secret).toMatch(/^whsec_/)
       await page.reload()
       expect(await page.content()).not.toContain(secret)
-      await page.getByRole('button', { name: 'Send a test event' }).click()
+      await page.getByRole('button', { name: 'Send test event' }).click()
       await page.locator('tr', { hasText: 'webhook.test' }).getByText('delivered').waitFor()
       await page.getByRole('button', { name: 'Pause' }).click()
-      await page.getByText('Somebody paused it').waitFor()
+      await page.getByText('Paused by an operator').waitFor()
       await page.getByRole('button', { name: 'Enable' }).click()
       await page.getByText('The webhook is enabled').waitFor()
       await page.getByRole('link', { name: 'Edit' }).click()
       await page.fill('#description', 'The second one')
-      await page.getByLabel('All, those of later versions too').uncheck()
+      await page.getByLabel('All events, also of later versions').uncheck()
       await page.getByLabel('agent.error').check()
       await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('The webhook is changed').waitFor()
+      await page.getByText('The changes were saved').waitFor()
       expect(await text(page)).toMatch(/The second one[^]*agent\.error/)
-      await page.getByRole('button', { name: 'Rotate the secret' }).click()
+      await page.getByRole('button', { name: 'Rotate secret' }).click()
       expect(await page.textContent('#secret')).not.toBe(secret)
-      await page.click('text=I have copied it')
-      await page.getByRole('button', { name: 'Finish the rotation' }).click()
-      await page.getByText('The old secret signs nothing any more').waitFor()
+      await page.getByRole('link', { name: 'Done' }).click()
+      await page.getByRole('button', { name: 'Finish rotation' }).click()
+      await page.getByText('The old secret no longer signs').waitFor()
       await page.getByRole('link', { name: 'Delete' }).click()
-      await page.getByRole('link', { name: 'Keep it' }).click()
+      await page.getByRole('link', { name: 'Cancel' }).click()
       await page.getByRole('link', { name: 'Delete' }).click()
-      await page.getByRole('button', { name: 'Delete the webhook' }).click()
-      await page.getByText('The webhook is deleted').waitFor()
+      await page.getByRole('button', { name: 'Delete webhook' }).click()
+      await page.getByText('The webhook was deleted').waitFor()
       expect(await text(page)).not.toContain('crm.example.com/second')
     })
   })
 
-  it('finds deliveries by a filter that stands in the address, and sends one again', async () => {
+  it('finds deliveries by a filter in the address, and redelivers one', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/deliveries'))
       await page.selectOption('#answer', '2xx')
@@ -450,45 +441,45 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     })
   })
 
-  it('cancels a delivery that waits', async () => {
+  it('cancels a pending delivery', async () => {
     await signedIn(async (page) => {
       await page.goto(at(`/deliveries/${await newestDelivery(webhook(4), { status: 'pending' })}`))
       await page.getByRole('button', { name: 'Cancel' }).click()
-      await page.getByText('somebody cancelled it').waitFor()
+      await page.getByText('cancelled by an operator').waitFor()
     })
   })
 
-  it('recovers what matches a filter, step by step, and says how far it has come', async () => {
+  it('recovers matching deliveries step by step, and shows the progress', async () => {
     await signedIn(async (page) => {
       await page.goto(at(`/webhooks/${webhook(0)}`))
       await page.selectOption('#status', 'delivered')
       await page.getByRole('button', { name: 'Recover' }).click()
-      const figure = async (words: RegExp) =>
-        Number(words.exec((await text(page)).replaceAll(',', ''))?.[1])
+      const figure = async (pattern: RegExp) =>
+        Number(pattern.exec((await text(page)).replaceAll(',', ''))?.[1])
       const total = await figure(/(\d+) deliveries match/)
       expect(total).toBeGreaterThan(200)
-      // The next step waits until this one was seen.
-      let goOn = (): void => undefined
-      const seen = new Promise<void>((resolve) => (goOn = resolve))
+      // The next step waits until the test has seen this one.
+      let continueRecovery = (): void => undefined
+      const seen = new Promise<void>((resolve) => (continueRecovery = resolve))
       await page.route('**/recover', async (route) => {
         if (route.request().headers()['hx-request'] !== undefined) await seen
         await route.continue()
       })
       await page.getByRole('button', { name: `Send ${total} again` }).click()
-      await page.getByText(`200 of ${total} looked at`).waitFor()
-      goOn()
-      await page.getByText('That was all').waitFor()
-      expect(await figure(/(\d+) deliveries are sent again/)).toBeGreaterThan(190)
+      await page.getByText(`200 of ${total} checked`).waitFor()
+      continueRecovery()
+      await page.getByText('Done.').waitFor()
+      expect(await figure(/(\d+) deliveries will be sent again/)).toBeGreaterThan(190)
       expect(await page.getAttribute('progress', 'value')).toBe(String(total))
     })
   })
 
-  it('catches webhooks, says whether the signature is valid, and answers as it was told', async () => {
+  it('the catcher checks signatures and answers with the chosen response', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/catcher'))
-      await page.getByRole('button', { name: 'Register it as a webhook' }).click()
+      await page.getByRole('button', { name: 'Register as a webhook' }).click()
       await page.selectOption('#status', '503')
-      await page.getByRole('button', { name: 'Answer so' }).click()
+      await page.getByRole('button', { name: 'Apply' }).click()
       await demo.service.messages.send({
         projectId: demo.projectId,
         agent: 'triage',
@@ -500,18 +491,18 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
       await page.locator('.caught a').first().click()
       await page.locator('.timeline').getByText('503').first().waitFor()
       await page.goto(at('/catcher'))
-      await page.getByRole('button', { name: 'Forget what was caught' }).click()
-      await page.getByText('Nothing is kept any more').waitFor()
+      await page.getByRole('button', { name: 'Clear the list' }).click()
+      await page.getByText('The list was cleared').waitFor()
     })
   })
 
-  it('is light or dark as one likes, and remembers it', async () => {
+  it('remembers the chosen theme', async () => {
     await signedIn(
       async (page) => {
         const background = () =>
           page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
         const light = await background()
-        await page.getByRole('button', { name: 'Change colours to dark' }).click()
+        await page.getByRole('button', { name: 'Switch to dark theme' }).click()
         const dark = await background()
         expect(dark).not.toBe(light)
         await page.goto(at('/agents'))
@@ -521,20 +512,20 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     )
   })
 
-  it('says that it is not renewed while the server does not answer', async () => {
+  it('shows that a page is stale while the server does not respond', async () => {
     const { page } = await visit()
     await page.goto(listener.url + pages.signInPath(demo.key))
-    const said = 'Not renewed since'
+    const notice = 'Not updated since'
     await page.route('**', (route) => route.abort())
-    await expect.poll(() => text(page), { timeout: PATIENCE_MS }).toContain(said)
+    await expect.poll(() => text(page), { timeout: TIMEOUT_MS }).toContain(notice)
     await page.unroute('**')
-    await expect.poll(() => text(page), { timeout: PATIENCE_MS }).not.toContain(said)
+    await expect.poll(() => text(page), { timeout: TIMEOUT_MS }).not.toContain(notice)
     await page.route('**', (route) => route.fulfill({ status: 503 }))
-    await expect.poll(() => text(page), { timeout: PATIENCE_MS }).toContain(said)
+    await expect.poll(() => text(page), { timeout: TIMEOUT_MS }).toContain(notice)
     await page.close()
   })
 
-  it('asks a page that is open when its session ends for the key, and then shows that page again', async () => {
+  it('asks for the key when the session ends, and then shows the same page again', async () => {
     const { page } = await visit()
     await page.goto(listener.url + pages.signInPath(demo.key))
     await page.goto(at('/deliveries?status=delivered'))
@@ -547,32 +538,32 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await page.close()
   })
 
-  it('leaves a part as it is in which somebody has marked something, and renews it afterwards', async () => {
+  it('does not update a part with selected text until the selection ends', async () => {
     await signedIn(async (page) => {
       await page.clock.install({ time: 0 })
       await page.clock.pauseAt(1_000)
       await page.goto(at('/sessions/support?session=order-4711'))
-      let renewals = 0
+      let updates = 0
       page.on(
         'request',
-        (request) => (renewals += request.headers()['hx-request'] === 'true' ? 1 : 0),
+        (request) => (updates += request.headers()['hx-request'] === 'true' ? 1 : 0),
       )
       await page.locator('.said').first().dblclick()
-      const marked = () => page.evaluate<string>('getSelection().toString()')
-      const word = await marked()
+      const selected = () => page.evaluate<string>('getSelection().toString()')
+      const word = await selected()
       expect(word).not.toBe('')
       await page.clock.runFor(11_000)
-      expect([await marked(), renewals]).toEqual([word, 0])
+      expect([await selected(), updates]).toEqual([word, 0])
       await page.getByRole('heading', { level: 1 }).click()
-      const renewed = page.waitForResponse(
+      const updated = page.waitForResponse(
         (answer) => answer.request().headers()['hx-request'] === 'true',
       )
       await page.clock.runFor(6_000)
-      await renewed
+      await updated
     })
   })
 
-  it('writes from right to left what is written so', async () => {
+  it('shows Arabic from right to left', async () => {
     const message = 'نعم\nكيف حالك اليوم يا صديقي العزيز'
     await demo.service.messages.send({
       projectId: demo.projectId,
@@ -589,7 +580,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     })
   })
 
-  it('is found with a slash at its end', async () => {
+  it('accepts a trailing slash in addresses', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/'))
       expect(page.url()).toBe(at(''))
@@ -598,11 +589,11 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     })
   })
 
-  it('is led through by the keyboard', async () => {
+  it('works with the keyboard', async () => {
     await signedIn(async (page) => {
       await page.keyboard.press('Tab')
       expect(await page.evaluate<string>('document.activeElement.textContent.trim()')).toBe(
-        'Skip to the content',
+        'Skip to content',
       )
       for (let i = 0; i < 3; i++) await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
@@ -614,7 +605,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     await signedIn(
       async (page) => {
         await page.goto(at(`/webhooks/${webhook(0)}`))
-        await page.getByRole('button', { name: 'Copy the id' }).first().click()
+        await page.getByRole('button', { name: 'Copy ID' }).first().click()
         await page.locator('.copied').waitFor()
         expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(webhook(0))
       },
@@ -622,24 +613,24 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * PATIEN
     )
   })
 
-  it('works without a script: forms, links and filters are plain ones', async () => {
+  it('works without scripts', async () => {
     await signedIn(
       async (page) => {
         await page.goto(at('/sessions/support?session=order-4713'))
         await page.fill('#message', 'Can it be delivered to a neighbour?')
         await page.getByRole('button', { name: 'Send' }).click()
         await expect
-          .poll(async () => (await page.reload(), text(page)), { timeout: PATIENCE_MS })
+          .poll(async () => (await page.reload(), text(page)), { timeout: TIMEOUT_MS })
           .toContain('Hansen, second floor')
         await page.goto(at(`/webhooks/${webhook(0)}`))
         await page.selectOption('#status', 'delivered')
         await page.getByRole('button', { name: 'Recover' }).click()
         await page.getByRole('button', { name: /^Send/ }).click()
-        await page.getByRole('button', { name: 'Go on' }).click()
-        await page.getByText('That was all').waitFor()
+        await page.getByRole('button', { name: 'Continue' }).click()
+        await page.getByText('Done.').waitFor()
         await page.goto(at(`/webhooks/${(await anotherWebhook()).id}/delete`))
-        await page.getByRole('button', { name: 'Delete the webhook' }).click()
-        expect(await text(page)).toContain('The webhook is deleted')
+        await page.getByRole('button', { name: 'Delete webhook' }).click()
+        expect(await text(page)).toContain('The webhook was deleted')
       },
       { javaScriptEnabled: false },
     )
