@@ -1,4 +1,4 @@
-// Runs the example of this folder and compares all that it prints with its expected.txt.
+// Runs the example of this folder and compares its output with its expected.txt.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -11,4 +11,4 @@ const printed = execFileSync(process.execPath, ['dist/main.js'], {
 if (printed !== expected) {
   console.error(`expected:\n${expected}\nprinted:\n${printed}`)
   process.exitCode = 1
-} else console.log(`${path.basename(process.cwd())} prints what is expected.`)
+} else console.log(`${path.basename(process.cwd())} prints the expected output.`)

@@ -1,4 +1,4 @@
-// An A2A agent on the protocol's own SDK: books a table, and asks for how many when it is not told.
+// An agent with the SDK of A2A. Books a table, and asks for the number of guests if it is missing.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Role, TaskState } from '@a2a-js/sdk'

@@ -1,4 +1,5 @@
-// Talks to a remote agent over A2A: a message begins a task of theirs, a question of theirs ends the turn, the next message answers it.
+// Talks to a remote agent over A2A. The first message starts a task of the agent. The agent answers
+// with a question, and the next message answers the question.
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,7 +26,7 @@ async function post(path: string, body: object): Promise<Record<string, string>>
 
 const program = fork(new URL('../agent.mjs', import.meta.url))
 const [url] = (await once(program, 'message')) as [string]
-await post('/v1/agents', { name: 'table', runtime: { kind: 'a2a', url }, desiredState: 'running' })
+await post('/v1/agents', { name: 'table', runtime: { kind: 'a2a', url } })
 
 const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
 for (const message of ['a table for tonight, please', 'four of us', 'and one for two tomorrow']) {

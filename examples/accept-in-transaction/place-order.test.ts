@@ -23,7 +23,6 @@ beforeAll(async () => {
     projectId,
     name: 'clerk',
     runtime: { kind: 'fake' },
-    desiredState: 'running',
   })
   await pool.query('create table orders (id text primary key, customer text)')
 })
@@ -38,7 +37,7 @@ const messages = async () =>
   (await service.messages.list({ projectId, agent: 'clerk', page: { limit: 10 } }))._unsafeUnwrap()
     .data
 
-it('keeps an order and the message about it together', async () => {
+it('commits an order and its message together, or neither', async () => {
   const id = await placeOrder(pool, service, projectId, {
     id: 'o-1',
     customer: 'ada',

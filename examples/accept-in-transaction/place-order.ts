@@ -4,7 +4,7 @@ import type pg from 'pg'
 
 type Order = { readonly id: string; readonly customer: string; readonly wish: string }
 
-/** The order and the message about it: both, or neither, whatever happens in between. */
+/** Commits the order and the message about it in one transaction. */
 export async function placeOrder(
   pool: pg.Pool,
   service: MessagingService,
@@ -26,7 +26,7 @@ export async function placeOrder(
       idempotencyKey: order.id,
     }
     const accepted = await service.messages.enqueue(message, inTransaction(client))
-    if (accepted.isErr()) throw new Error(`the clerk does not take it: ${accepted.error.kind}`)
+    if (accepted.isErr()) throw new Error(`the message was refused: ${accepted.error.kind}`)
     await client.query('commit')
     return accepted.value.message.id
   } catch (error) {

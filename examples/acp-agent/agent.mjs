@@ -1,4 +1,4 @@
-// An agent built on the protocol's SDK. It keeps its sessions in files of its working directory, and asks before it deletes one.
+// An agent with the SDK of ACP. Stores its sessions in files, and asks before it deletes one.
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
@@ -33,7 +33,7 @@ agent({ name: 'notes' })
       const { endUserId } = _meta['agent-messaging'].executionPrincipal
       if (message.startsWith('forget')) {
         await say(
-          (await mayDelete(client, sessionId)) ? 'Forgotten.' : 'I am not allowed to forget.',
+          (await tryDelete(client, sessionId)) ? 'Forgotten.' : 'I am not allowed to forget.',
         )
       } else {
         const notes = read(sessionId)
@@ -49,7 +49,8 @@ agent({ name: 'notes' })
   )
   .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)))
 
-async function mayDelete(client, sessionId) {
+/** Deletes the notes if the server permits. */
+async function tryDelete(client, sessionId) {
   const { outcome } = await client.request(methods.client.session.requestPermission, {
     sessionId,
     toolCall: { toolCallId: 'forget', title: 'Delete all notes', kind: 'delete' },

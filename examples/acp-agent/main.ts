@@ -1,4 +1,5 @@
-// Talks to an agent over ACP, restarts the server and so the agent, and goes on with the conversation. The agent may read, not delete.
+// Talks to an agent over ACP, restarts the server and the agent, and continues the conversation.
+// The agent can read files, but not delete them.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +11,7 @@ const KEY = 'the-api-key-of-this-example'
 const folder = mkdtempSync(path.join(tmpdir(), 'acp-agent-'))
 const masterKey = randomBytes(32)
 
-// For Gemini CLI this would be { command: 'gemini', args: ['--acp'], cwd: '/path/to/project', permissions: … }.
+// For Gemini CLI: { command: 'gemini', args: ['--acp'], cwd: '/path/to/project', permissions: … }
 const notes = {
   command: process.execPath,
   args: [fileURLToPath(new URL('../agent.mjs', import.meta.url))],
@@ -55,7 +56,6 @@ const before = await start()
 await post(before, '/v1/agents', {
   name: 'notes',
   runtime: { kind: 'acp', program: 'notes' },
-  desiredState: 'running',
 })
 await say(before, 'my cat is called Tom')
 await before.stop()

@@ -1,9 +1,9 @@
-// The service's routes inside an Express app that has routes of its own.
+// Mounts the service's routes in the Express app of a host.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { createService, functionRuntime } from '@org/agent-messaging-core'
+import { createService, functionRuntime, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
@@ -13,27 +13,26 @@ import express from 'express'
 const platform = nodePlatform({ masterKey: randomBytes(32) })
 const storage = openSqliteStorage({ path: ':memory:' })
 const http = outboundHttp({ guard: addressGuard({}) })
-const agents = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
+const runtime = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
 const service = createService({
   ...platform,
   storage,
   sender: httpWebhookSender(http),
-  runtimes: [agents],
+  runtimes: [runtime],
 })
 await service.start()
 
-const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
-const runtime = { kind: 'function', handler: 'greet' }
-await service.agents.create({ projectId, name: 'greeter', runtime, desiredState: 'running' })
-const { key } = (
-  await service.keys.create({ projectId, name: 'example', permissions: ['project:message'] })
-)._unsafeUnwrap()
+const { projects, agents, keys } = throwing(service)
+const { id: projectId } = await projects.create({ name: 'demo' })
+await agents.create({ projectId, name: 'greeter', runtime: { kind: 'function', handler: 'greet' } })
+const { key } = await keys.create({ projectId, name: 'example', permissions: ['project:message'] })
 
 const messaging = createHttpApp({ service, crypto: platform.crypto, newRequestId: randomUUID })
 const handle = getRequestListener(messaging.fetch, { overrideGlobalObjects: false })
 
 const app = express()
-// Before any body parser: the service reads bodies itself, bounded, and needs their bytes. Not app.use('/v1', …), which would cut the path.
+// Keep this before any body parser: the service needs the bytes of the body.
+// app.use('/v1', …) would cut the path. For that, see the option basePath.
 app.use((request, response, next) =>
   request.path.startsWith('/v1/') ? handle(request, response) : next(),
 )

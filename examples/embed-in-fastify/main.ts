@@ -1,7 +1,7 @@
-// The service's routes inside a Fastify app that has routes of its own.
+// Mounts the service's routes in the Fastify app of a host.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { getRequestListener } from '@hono/node-server'
-import { createService, functionRuntime } from '@org/agent-messaging-core'
+import { createService, functionRuntime, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
@@ -11,21 +11,19 @@ import Fastify from 'fastify'
 const platform = nodePlatform({ masterKey: randomBytes(32) })
 const storage = openSqliteStorage({ path: ':memory:' })
 const http = outboundHttp({ guard: addressGuard({}) })
-const agents = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
+const runtime = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
 const service = createService({
   ...platform,
   storage,
   sender: httpWebhookSender(http),
-  runtimes: [agents],
+  runtimes: [runtime],
 })
 await service.start()
 
-const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
-const runtime = { kind: 'function', handler: 'greet' }
-await service.agents.create({ projectId, name: 'greeter', runtime, desiredState: 'running' })
-const { key } = (
-  await service.keys.create({ projectId, name: 'example', permissions: ['project:message'] })
-)._unsafeUnwrap()
+const { projects, agents, keys } = throwing(service)
+const { id: projectId } = await projects.create({ name: 'demo' })
+await agents.create({ projectId, name: 'greeter', runtime: { kind: 'function', handler: 'greet' } })
+const { key } = await keys.create({ projectId, name: 'example', permissions: ['project:message'] })
 
 const messaging = createHttpApp({ service, crypto: platform.crypto, newRequestId: randomUUID })
 const handle = getRequestListener(messaging.fetch, { overrideGlobalObjects: false })
@@ -33,7 +31,7 @@ const handle = getRequestListener(messaging.fetch, { overrideGlobalObjects: fals
 const app = Fastify()
 app.get('/', () => 'a page of the host')
 await app.register(async (routes) => {
-  // The service reads bodies itself, bounded, and needs their bytes: within this scope nothing else parses them.
+  // The service needs the bytes of the body, so Fastify parses no bodies in this scope.
   routes.removeAllContentTypeParsers()
   routes.addContentTypeParser('*', (_request, _body, done) => done(null))
   routes.all('/v1/*', async (request, reply) => {

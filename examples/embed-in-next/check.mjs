@@ -1,5 +1,5 @@
-// Builds the app with the real framework, runs it, and looks whether it answers and ends as it should. All that this makes is in build/: the
-// framework too, for it is larger than all else in this repository together, and nobody who runs `npm start` here should wait for it.
+// Builds the app with Next.js, runs it, and checks its answers and its end. Installs Next.js below
+// build/, so that `npm ci` in this repository does not download it.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,22 +22,22 @@ const modules = path.join(app, 'node_modules')
 const { dependencies, peerDependencies } = JSON.parse(
   readFileSync(path.join(here, 'package.json'), 'utf8'),
 )
-const EXAMPLE_KEY = 'a-key-of-the-check-alone'
+const EXAMPLE_KEY = 'the-api-key-of-the-check'
 const env = {
   ...process.env,
   EXAMPLE_KEY,
   NEXT_TELEMETRY_DISABLED: '1',
   NEXT_MANUAL_SIG_HANDLE: 'true',
 }
-const PATIENCE_MS = 180_000
+const LIMIT_MS = 180_000
 
-layOut()
+copyApp()
 run(process.execPath, [path.join(modules, 'next/dist/bin/next'), 'build'])
-startsAgain()
-for (const signal of ['SIGTERM', 'SIGINT']) await tryOut(signal)
-console.log('The app answers from its own routes and the service’s, and ends as it should.')
+checkSecondStart()
+for (const signal of ['SIGTERM', 'SIGINT']) await checkServer(signal)
+console.log('The app serves its routes and the routes of the service, and stops on a signal.')
 
-function layOut() {
+function copyApp() {
   mkdirSync(app, { recursive: true })
   rmSync(path.join(app, '.next'), { recursive: true, force: true })
   for (const part of ['app', 'lib', 'instrumentation.js', 'next.config.js'])
@@ -48,7 +48,7 @@ function layOut() {
     writeFileSync(place, manifest)
     run('npm', ['install', '--ignore-scripts', '--no-package-lock', '--loglevel=error'])
   }
-  // As npm would install them. In this repository they are links to folders that are in no node_modules, and such the framework bundles.
+  // Next.js would bundle linked packages, because they are outside of node_modules.
   for (const name of Object.keys(dependencies)) {
     const home = realpathSync(path.join(here, '../../node_modules', name))
     rmSync(path.join(modules, name), { recursive: true, force: true })
@@ -62,7 +62,7 @@ function run(command, args) {
     cwd: app,
     env,
     encoding: 'utf8',
-    timeout: PATIENCE_MS,
+    timeout: LIMIT_MS,
   })
   assert.equal(
     status,
@@ -71,8 +71,8 @@ function run(command, args) {
   )
 }
 
-/** One start that fails, such as while the database is away, is not all that the process will ever have. */
-function startsAgain() {
+/** Checks that a call after a failed start starts the service. */
+function checkSecondStart() {
   const lines = [
     `import { messaging } from ${JSON.stringify(pathToFileURL(path.join(here, 'lib/messaging.js')).href)}`,
     "process.env.EXAMPLE_KEY = 'too short'",
@@ -84,7 +84,7 @@ function startsAgain() {
   run(process.execPath, ['--input-type=module', '--eval', lines.join('\n')])
 }
 
-async function tryOut(signal) {
+async function checkServer(signal) {
   const port = String(await freePort())
   const args = [
     path.join(modules, 'next/dist/bin/next'),
@@ -125,10 +125,10 @@ async function tryOut(signal) {
   }
 }
 
-async function until(isSo) {
-  const end = Date.now() + PATIENCE_MS
-  while (!isSo()) {
-    assert.ok(Date.now() < end, 'it is not ready')
+async function until(isTrue) {
+  const end = Date.now() + LIMIT_MS
+  while (!isTrue()) {
+    assert.ok(Date.now() < end, 'the server is not ready')
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -1,6 +1,6 @@
-/** Starts the service with the server, not with the first request: what waits for its delivery goes out at once. */
+/** Starts the service with the server, so that waiting deliveries do not wait for a request. */
 export async function register() {
-  // Not an early return: this is compiled for the edge runtime too, and only so is what it imports left out there.
+  // Next.js also compiles this file for the edge runtime. This form of `if` omits the import there.
   if (process.env.NEXT_RUNTIME === 'nodejs') {
     const { messaging } = await import('./lib/messaging.js')
     await messaging()

@@ -1,5 +1,5 @@
 export default {
-  // Loaded by Node as they are: the database driver is native, and finds its binary beside itself.
+  // Node loads these packages. A bundled database driver would not find its native binary.
   serverExternalPackages: [
     '@org/agent-messaging-core',
     '@org/agent-messaging-http',

@@ -1,4 +1,4 @@
-// An HTTP agent without dependencies. The agent keeps one conversation per session and answers late.
+// An HTTP agent without dependencies. Keeps one conversation per session and answers late.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 

@@ -1,4 +1,5 @@
-// Sends two messages to an agent that answers late, and shows the 202, the GET that waits, and the webhook.
+// Sends two messages to an agent that answers late. Prints the 202, the GET that waits for the
+// answer, and the webhook.
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -13,7 +14,7 @@ const server = await createServer({
   masterKey: randomBytes(32),
   bootstrapApiKey: KEY,
   addresses: { allowLoopback: true, allowHttp: true },
-  publicUrl: (ownUrl) => ownUrl, // where the agent calls back
+  publicUrl: (ownUrl) => ownUrl, // The agent calls back to this URL.
 })
 
 async function api(method: string, path: string, body?: object, more: Record<string, string> = {}) {
@@ -26,7 +27,7 @@ async function api(method: string, path: string, body?: object, more: Record<str
   return { status: response.status, body: (await response.json()) as Record<string, string> }
 }
 
-// The customer's receiver, for the answers that come late.
+// The customer's receiver of late answers.
 const answers: string[] = []
 const receiver = createReceiver((request, response) => {
   let body = ''
@@ -43,7 +44,7 @@ await api('POST', '/v1/webhooks', {
   events: ['message.responded'],
 })
 
-// The agent: registered first, for its signing secret is shown once, in that answer.
+// Registers the agent before its start, because only this response contains the signing secret.
 const probe = createSocket().listen(0, '127.0.0.1')
 await once(probe, 'listening')
 const { port } = probe.address() as AddressInfo
@@ -52,7 +53,6 @@ const agent = {
   name: 'late',
   runtime: { kind: 'http', url: `http://127.0.0.1:${port}/` },
   defaultExecutionPrincipal: { type: 'end_user' },
-  desiredState: 'running',
 }
 const { signingSecret = '' } = (await api('POST', '/v1/agents', agent)).body
 const program = fork(new URL('../agent.mjs', import.meta.url), {

@@ -1,4 +1,5 @@
-// Talks to a model in two sessions. The model remembers nothing; the service hands it the past of the session with each message.
+// Talks to a model in two sessions. The model remembers nothing. The service sends it the earlier
+// turns of the session with each message.
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -23,7 +24,7 @@ async function post(path: string, body: object): Promise<Record<string, string>>
   return (await response.json()) as Record<string, string>
 }
 
-// In place of Ollama, vLLM, LiteLLM or OpenAI: it says on which port it listens.
+// Replaces Ollama, vLLM, LiteLLM or OpenAI. Sends its port when the server listens.
 const model = fork(new URL('../model.mjs', import.meta.url))
 const [port] = (await once(model, 'message')) as [number]
 
@@ -33,7 +34,7 @@ const runtime = {
   model: 'parrot',
   systemPrompt: 'Squawk!',
 }
-await post('/v1/agents', { name: 'parrot', runtime, desiredState: 'running' })
+await post('/v1/agents', { name: 'parrot', runtime })
 
 const say = async (sessionId: string, message: string) => {
   const { response } = await post('/v1/agents/parrot/messages', { sessionId, message })

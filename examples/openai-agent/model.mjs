@@ -1,4 +1,4 @@
-// A chat endpoint of the OpenAI-compatible kind, in nothing but Node. It streams, and knows nothing but what a request tells it.
+// An OpenAI-compatible chat endpoint without dependencies. Streams its answers and stores nothing.
 import { createServer } from 'node:http'
 
 const server = createServer(async (request, response) => {

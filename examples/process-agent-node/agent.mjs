@@ -1,36 +1,37 @@
-// An agent as a program of its own, in nothing but Node: it reads what it is to do from stdin, a JSON object a line, and answers on stdout.
+// An agent as a program without dependencies. Reads requests from stdin, a JSON object per line,
+// and writes answers to stdout.
 import { createInterface } from 'node:readline'
 
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
-const underWay = new Map() // by the run's id: what ends it
+const timers = new Map() // By the run's id.
 
-const does = {
+const handlers = {
   ping: () => say({ type: 'pong' }),
   run: ({ id, message, executionPrincipal, attempt }) => {
     if (message === 'crash' && attempt === 1) crash()
     const thinking = setTimeout(() => {
-      underWay.delete(id)
+      timers.delete(id)
       say({
         type: 'answer',
         id,
         response: `${executionPrincipal.endUserId}, you say "${message}". This is attempt ${attempt}.`,
       })
     }, 50)
-    underWay.set(id, thinking)
+    timers.set(id, thinking)
   },
   cancel: ({ id }) => {
-    clearTimeout(underWay.get(id))
-    if (underWay.delete(id)) say({ type: 'error', id, message: 'cancelled' })
+    clearTimeout(timers.get(id))
+    if (timers.delete(id)) say({ type: 'error', id, message: 'cancelled' })
   },
 }
 
 function crash() {
-  console.error('this agent has a bug') // Into the log: stdout is for the protocol.
+  console.error('this agent has a bug') // stderr goes to the server's log.
   process.exit(1)
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const message = JSON.parse(line)
-  does[message.type]?.(message)
+  handlers[message.type]?.(message)
 })
 say({ type: 'ready', protocol: 1 })

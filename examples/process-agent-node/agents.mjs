@@ -1,4 +1,4 @@
-// For `agent-messaging dev --agents`: the programs that agents of this server may be.
+// For `agent-messaging dev --agents`: the programs that agents of this server can run.
 import { fileURLToPath } from 'node:url'
 
 export const programs = {

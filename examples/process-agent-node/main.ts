@@ -1,4 +1,5 @@
-// Starts a server with an agent that is a child process, and shows an answer, a crash that costs nothing, and that no process is left.
+// Starts a server with an agent that runs as a child process. Prints an answer, and the answer of
+// the second attempt after a crash.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createServer, loadAgents } from '@org/agent-messaging-server'
@@ -30,14 +31,10 @@ async function post(path: string, body: object) {
 const agent = {
   name: 'assistant',
   runtime: { kind: 'process', program: 'assistant' },
-  desiredState: 'running',
+  defaultExecutionPrincipal: { type: 'end_user' },
 }
-console.log(
-  'agent:  ',
-  (await post('/v1/agents', { ...agent, defaultExecutionPrincipal: { type: 'end_user' } }))[
-    'state'
-  ],
-)
+const { state } = await post('/v1/agents', agent)
+console.log('agent:  ', state)
 
 const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
 for (const message of ['hello', 'crash']) {

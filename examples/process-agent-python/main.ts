@@ -1,4 +1,4 @@
-// Starts a server with an agent that is a Python program, and sends it messages of two sessions at once.
+// Starts a server with an agent in Python, and sends two messages at the same time.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createServer, loadAgents } from '@org/agent-messaging-server'
@@ -29,7 +29,6 @@ async function post(path: string, body: object) {
 const { state } = await post('/v1/agents', {
   name: 'python',
   runtime: { kind: 'process', program: 'python' },
-  desiredState: 'running',
 })
 console.log('agent: ', state)
 

@@ -1,7 +1,7 @@
-// The service's routes inside a Hono app that has routes of its own.
+// Mounts the service's routes in the Hono app of a host.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { serve } from '@hono/node-server'
-import { createService, functionRuntime } from '@org/agent-messaging-core'
+import { createService, functionRuntime, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
@@ -11,24 +11,22 @@ import { Hono } from 'hono'
 const platform = nodePlatform({ masterKey: randomBytes(32) })
 const storage = openSqliteStorage({ path: ':memory:' })
 const http = outboundHttp({ guard: addressGuard({}) })
-const agents = functionRuntime({
-  greet: ({ message, executionPrincipal: who }) =>
-    `Hello ${who.type === 'end_user' ? who.endUserId : message}`,
+const runtime = functionRuntime({
+  greet: ({ message, executionPrincipal: principal }) =>
+    `Hello ${principal.type === 'end_user' ? principal.endUserId : message}`,
 })
 const service = createService({
   ...platform,
   storage,
   sender: httpWebhookSender(http),
-  runtimes: [agents],
+  runtimes: [runtime],
 })
 await service.start()
 
-const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
-const runtime = { kind: 'function', handler: 'greet' }
-await service.agents.create({ projectId, name: 'greeter', runtime, desiredState: 'running' })
-const { key } = (
-  await service.keys.create({ projectId, name: 'example', permissions: ['project:message'] })
-)._unsafeUnwrap()
+const { projects, agents, keys } = throwing(service)
+const { id: projectId } = await projects.create({ name: 'demo' })
+await agents.create({ projectId, name: 'greeter', runtime: { kind: 'function', handler: 'greet' } })
+const { key } = await keys.create({ projectId, name: 'example', permissions: ['project:message'] })
 
 const app = new Hono()
   .get('/', (c) => c.text('a page of the host'))

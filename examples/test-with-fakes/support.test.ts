@@ -11,7 +11,6 @@ it('tells the customer when the agent needs longer than 30 seconds', async () =>
     projectId,
     name: 'support',
     runtime: { kind: 'fake' },
-    desiredState: 'running',
   })
   await service.webhooks.create({
     projectId,

@@ -14,6 +14,9 @@ const DETERMINER = '(?:the|a|an|any|this|that|these|those|its|their|our|your|my|
 const PLAN =
   '(?:goal|purpose|aim|way|idea|step|point|job|task|use|option|default|intent|fix|reason|alternative|solution|approach|workaround|pattern|thing)'
 
+/** Not "of late answers". */
+const OF_LATE = String.raw`of late(?=\s*(?:[,.;:)]|$)| (?:and|are|by|has|have|in|is|that|was|were)\b)`
+
 const pattern = (...parts) => new RegExp(parts.join(''), 'gi')
 const words = (...list) =>
   pattern(String.raw`\b(?:`, list.join('|').replaceAll(' ', String.raw`\s+`), String.raw`)\b`)
@@ -37,7 +40,7 @@ export const PATTERNS = {
     'somewhere',
   ),
   'its own': words('of (?:its|their|his|her|our|your) own', 'by (?:itself|themselves)'),
-  anew: words('anew', 'of late', 'meanwhile', 'thereby', 'but for', 'whence', 'hence', 'lest'),
+  anew: words('anew', OF_LATE, 'meanwhile', 'thereby', 'but for', 'whence', 'hence', 'lest'),
   'so many': words('so long', 'so many'),
   'is to': pattern(
     String.raw`(?<!\b${PLAN}\s)\b(?:is|are|was|were)\s+(?:not\s+)?to\s+(?!(?:${DETERMINER}|x+)\b)[a-z]`,

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createService, functionRuntime } from '@org/agent-messaging-core'
+import { createService, functionRuntime, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
@@ -7,38 +7,37 @@ import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 
 const PLACE = Symbol.for('@org/example-embed-in-next')
 
-/** One for the process. The framework loads this module more than once, and anew while you develop: so it is kept outside of it. */
-export const messaging = () => (globalThis[PLACE] ??= open().catch(forget))
+/** Returns the service of this process. A global, because Next.js loads this module repeatedly. */
+export const messaging = () => (globalThis[PLACE] ??= open().catch(retryLater))
 
-/** A start that failed is not kept: the next request tries again. */
-function forget(error) {
+/** Lets the next request start the service after a failed start. */
+function retryLater(error) {
   globalThis[PLACE] = undefined
   throw error
 }
 
 async function open() {
-  // An example: keep a master key of yours and a file, and then this project is made once, not at each start.
+  // In your app, keep the master key, use a file and create the project only once.
   const platform = nodePlatform({ masterKey: randomBytes(32) })
   const storage = openSqliteStorage({ path: ':memory:' })
   const http = outboundHttp({ guard: addressGuard({}) })
-  const agents = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
+  const runtime = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
   const service = createService({
     ...platform,
     storage,
     sender: httpWebhookSender(http),
-    runtimes: [agents],
+    runtimes: [runtime],
   })
-
-  const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
-  const runtime = { kind: 'function', handler: 'greet' }
-  await service.agents.create({ projectId, name: 'greeter', runtime, desiredState: 'running' })
-  const key = process.env.EXAMPLE_KEY // what callers send: 20 characters or more, of your choice
-  ;(
-    await service.keys.create({ projectId, name: 'example', permissions: ['project:message'], key })
-  )._unsafeUnwrap()
   await service.start()
 
-  // With NEXT_MANUAL_SIG_HANDLE=true the signals are left to us: else the framework would end the process in the middle of this.
+  const { projects, agents, keys } = throwing(service)
+  const { id: projectId } = await projects.create({ name: 'demo' })
+  const greet = { kind: 'function', handler: 'greet' }
+  await agents.create({ projectId, name: 'greeter', runtime: greet })
+  const key = process.env.EXAMPLE_KEY // The callers' API key, at least 20 characters.
+  await keys.create({ projectId, name: 'example', permissions: ['project:message'], key })
+
+  // Set NEXT_MANUAL_SIG_HANDLE=true. Otherwise Next.js ends the process before the service stops.
   async function stop() {
     await service.stop()
     await Promise.all([http.close(), storage.close()])

@@ -1,4 +1,4 @@
-// The service's routes: everything under /v1.
+// Serves the service's routes, which all start with /v1.
 import { messaging } from '../../../lib/messaging.js'
 
 export const runtime = 'nodejs'
