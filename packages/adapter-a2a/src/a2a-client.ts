@@ -9,13 +9,16 @@ import {
 export type Fetch = typeof globalThis.fetch
 
 export type Remote = {
-  /** The agent's base URL, beside which its card lies at the well-known path; or, ending in `.json`, the card's own. */
+  /** The agent's base URL, which leads to its card, or the card's own URL if it ends in `.json`. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs?: number
 }
 
-/** Reads the agent's card, which `signal` ends, and picks a transport that both sides speak. Rejects when the agent is away or has none. */
+/**
+ * Reads the agent's card and selects a transport that both sides support. Rejects if the agent is
+ * down or has no such transport. `signal` ends the request for the card.
+ */
 export async function connect(fetch: Fetch, remote: Remote, signal: AbortSignal): Promise<Client> {
   const fetchImpl = withHeaders(fetch, remote)
   const fetchCard: Fetch = (input, init) => fetchImpl(input, { ...init, signal })
@@ -25,7 +28,7 @@ export async function connect(fetch: Fetch, remote: Remote, signal: AbortSignal)
       new RestTransportFactory({ fetchImpl }),
     ],
     cardResolver: new DefaultAgentCardResolver({ fetchImpl: fetchCard }),
-    // Never the blocking mode: a connection that is held for a whole turn does not survive proxies, deploys and restarts.
+    // The blocking mode holds a connection for a whole turn, which proxies and restarts can break.
     clientConfig: { polling: true },
   })
   const { url } = remote
@@ -34,17 +37,15 @@ export async function connect(fetch: Fetch, remote: Remote, signal: AbortSignal)
     : factory.createFromUrl(url.endsWith('/') ? url : `${url}/`)
 }
 
-/** A card may name an endpoint anywhere: what is secret goes to the origin that the agent was registered with, and nowhere else. */
+/**
+ * Sends the secret headers only to the agent's own origin, because a card can name any endpoint.
+ */
 function withHeaders(fetch: Fetch, { url, headers }: Remote): Fetch {
-  const home = new URL(url).origin
+  const { origin } = new URL(url)
   return (input, init) => {
     const target = input instanceof Request ? input.url : String(input)
-    const isHome = URL.canParse(target) && new URL(target).origin === home
-    return fetch(
-      input,
-      isHome
-        ? { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } }
-        : init,
-    )
+    if (!URL.canParse(target) || new URL(target).origin !== origin) return fetch(input, init)
+    const merged = { ...Object.fromEntries(new Headers(init?.headers)), ...headers }
+    return fetch(input, { ...init, headers: merged })
   }
 }

@@ -19,12 +19,12 @@ const options = z.strictObject({
     .optional(),
 })
 
-/** Whose text is right; whether the URL may be called is for the caller to ask. Header values are secrets. */
+/** Checks the text of the options. The caller checks whether requests can reach the URL. */
 export function parseA2aOptions(
   input: JsonObject,
 ): Result<ParsedOptions & { readonly url: string }, string> {
   const parsed = options.safeParse(input)
-  if (!parsed.success) return err(sentence(parsed.error.issues[0]))
+  if (!parsed.success) return err(describeProblem(parsed.error.issues[0]))
   const { url, headers, timeoutMs } = parsed.data
   const problem = customHeadersProblem(headers ?? {}, HEADER_LIMITS)
   if (problem) return err(`${problem.path} ${problem.message}`)
@@ -39,7 +39,7 @@ export function parseA2aOptions(
   })
 }
 
-function sentence(issue: z.core.$ZodIssue | undefined): string {
+function describeProblem(issue: z.core.$ZodIssue | undefined): string {
   if (issue?.code === 'unrecognized_keys') return `${issue.keys[0]} is not an option of a2a agents`
   return issue ? `${issue.path.join('.')} ${issue.message}` : 'options are not valid'
 }

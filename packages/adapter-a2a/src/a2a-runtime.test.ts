@@ -34,7 +34,7 @@ async function running(agent: SdkAgent, setting?: Parameters<typeof start>[1]) {
   return (await start(agent, setting))._unsafeUnwrap()
 }
 
-/** A session that remembers, as the service's do. */
+/** A session that keeps its state, like the service's. */
 function session() {
   const session = { state: undefined as string | undefined, kept: [] as string[] }
   const request = (message: string, more: Partial<RunRequest> = {}) =>
@@ -52,25 +52,25 @@ function session() {
 
 async function until(isTrue: () => boolean): Promise<void> {
   for (let tries = 0; !isTrue(); tries++) {
-    if (tries > 2_000) throw new Error('it never came true')
+    if (tries > 2_000) throw new Error('the condition never became true')
     await sleep(5)
   }
 }
 
-describe('a turn with an A2A agent', () => {
-  it('begins a task without blocking and answers with its artifacts', async () => {
+describe('a turn of an A2A agent', () => {
+  it('starts a task without blocking and returns its artifacts', async () => {
     const agent = await remote()
     const outcome = await (await running(agent)).run(session().request('one|two'), never)
     expect(outcome).toEqual({ kind: 'answered', response: 'one\n\ntwo' })
     expect(agent.received.map(({ messageId }) => messageId)).toHaveLength(1)
   })
-  it('answers with a message of the agent, where it makes no task of it', async () => {
+  it('returns the agent’s message if the agent creates no task', async () => {
     const outcome = await (
       await running(await remote())
     ).run(session().request('reply hello'), never)
     expect(outcome).toEqual({ kind: 'answered', response: 'hello' })
   })
-  it('says whose message it is, on whose behalf', async () => {
+  it('sends the session and the principal', async () => {
     const agent = await remote()
     const executionPrincipal = { type: 'end_user', endUserId: 'u-1' } as const
     const run = session().request('hi', {
@@ -83,7 +83,7 @@ describe('a turn with an A2A agent', () => {
     const metadata = { sessionId: 's-1', executionPrincipal, metadata: { channel: 'web' } }
     expect(agent.received[0]).toMatchObject({ messageId: 'm-1', metadata })
   })
-  it('hands on the trace of the request that asked for it', async () => {
+  it('sends the trace of the request', async () => {
     const agent = await remote()
     const trace = {
       traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
@@ -92,7 +92,7 @@ describe('a turn with an A2A agent', () => {
     await (await running(agent)).run(session().request('hi', { trace }), never)
     expect(agent.headers).toContainEqual(expect.objectContaining(trace))
   })
-  it('keeps one context for the session, with a task for each message', async () => {
+  it('uses one context for the session and one task for each message', async () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request } = session()
@@ -102,7 +102,7 @@ describe('a turn with an A2A agent', () => {
     expect(second?.contextId).toBe(first?.contextId)
     expect(second?.taskId).not.toBe(first?.taskId)
   })
-  it('ends the turn where the agent asks back, and continues that task with the next message', async () => {
+  it('ends with the agent’s question, and the next message continues the task', async () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request, session: kept } = session()
@@ -119,11 +119,11 @@ describe('a turn with an A2A agent', () => {
     await runs.run(request('something else'), never)
     expect(agent.received[2]?.taskId).not.toBe(taskId)
   })
-  it('begins another task where the agent has let go of the one that it asked back in', async () => {
+  it('starts a new task if the agent dropped the task with its question', async () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request } = session()
-    for (const letGo of [
+    for (const dropTask of [
       async () => agent.forget(),
       () => runs.run(request('that one', { remember: async () => undefined }), never),
     ]) {
@@ -131,7 +131,7 @@ describe('a turn with an A2A agent', () => {
         kind: 'answered',
         response: 'which one?',
       })
-      await letGo()
+      await dropTask()
       expect(await runs.run(request('the other'), never)).toEqual({
         kind: 'answered',
         response: 'the other',
@@ -143,19 +143,19 @@ describe('a turn with an A2A agent', () => {
     ['fail out of paper', 'out of paper'],
     ['reject not my job', 'not my job'],
     ['silent', 'the agent failed the task'],
-    ['login at the desk', 'the agent asks for credentials: at the desk'],
-  ])('fails for good when the task does: %s', async (message, words) => {
+    ['login at the desk', 'the agent requires credentials: at the desk'],
+  ])('fails without a retry when the task fails: %s', async (message, text) => {
     const outcome = await (await running(await remote())).run(session().request(message), never)
     expect(outcome).toEqual({
       kind: 'failed',
-      error: { code: 'RUNTIME_ERROR', message: words },
+      error: { code: 'RUNTIME_ERROR', message: text },
       retryable: false,
     })
   })
 })
 
-describe('a turn that is interrupted', () => {
-  it('goes on with its task after a restart, and sends nothing twice', async () => {
+describe('an interrupted turn', () => {
+  it('continues its task after a restart and does not send the message again', async () => {
     const agent = await remote()
     const { request, session: kept } = session()
     const first = request('wait for it')
@@ -177,7 +177,7 @@ describe('a turn that is interrupted', () => {
     })
     expect(agent.received).toHaveLength(1)
   })
-  it('is sent anew when the agent has forgotten the task', async () => {
+  it('is sent again when the agent has dropped the task', async () => {
     const forgotten = JSON.stringify({ contextId: 'c', taskId: 'gone', messageId: 'm-1' })
     const agent = await remote()
     const run = aRunRequest({
@@ -192,7 +192,7 @@ describe('a turn that is interrupted', () => {
     })
     expect(agent.received).toHaveLength(1)
   })
-  it('is tried again when the agent forgets the task while it is at it, and then sent anew', async () => {
+  it('is retried and sent again when the agent drops the running task', async () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request, session: kept } = session()
@@ -206,7 +206,7 @@ describe('a turn that is interrupted', () => {
       response: 'wait',
     })
   })
-  it('is begun anew when somebody asks again for what failed', async () => {
+  it('starts a new task when the caller retries a failed message', async () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request } = session()
@@ -216,7 +216,7 @@ describe('a turn that is interrupted', () => {
       response: 'print it',
     })
   })
-  it('is begun anew when the last attempt was cancelled for it took too long', async () => {
+  it('starts a new task when the last attempt timed out', async () => {
     const agent = await remote()
     const { request } = session()
     await (
@@ -231,7 +231,7 @@ describe('a turn that is interrupted', () => {
       response: 'wait',
     })
   })
-  it.each(['timeout', 'cancelled'])('cancels the task when the run is over: %s', async (cause) => {
+  it.each(['timeout', 'cancelled'])('cancels the task when the run ends: %s', async (cause) => {
     const agent = await remote()
     const { request, session: kept } = session()
     const aborter = new AbortController()
@@ -242,7 +242,7 @@ describe('a turn that is interrupted', () => {
     expect(agent.cancelled).toHaveLength(1)
   })
   it.each(['drain', 'lost'])(
-    'leaves the task alone when another process goes on with it: %s',
+    'does not cancel the task when another process continues it: %s',
     async (cause) => {
       const agent = await remote()
       const { request, session: kept } = session()
@@ -254,7 +254,7 @@ describe('a turn that is interrupted', () => {
       expect(agent.cancelled).toEqual([])
     },
   )
-  it('has a deadline of its own when the agent was given one', async () => {
+  it('ends at the agent’s timeout', async () => {
     const agent = await remote()
     const outcome = await (
       await running(agent, { options: { timeoutMs: 100 } })
@@ -265,7 +265,7 @@ describe('a turn that is interrupted', () => {
       retryable: true,
     })
   })
-  it('ends when its lease is lost before the task is kept', async () => {
+  it('ends when its lease is lost before the task is stored', async () => {
     const lost = async () => {
       throw new Error('the lease was lost')
     }
@@ -280,8 +280,8 @@ describe('a turn that is interrupted', () => {
   })
 })
 
-describe('an A2A agent in trouble', () => {
-  it('is looked at again when it fails for a moment', async () => {
+describe('a failing A2A agent', () => {
+  it('is polled again after a short failure', async () => {
     const agent = await remote()
     const { request, session: kept } = session()
     const outcome = (await running(agent)).run(request('wait'), never)
@@ -290,7 +290,7 @@ describe('an A2A agent in trouble', () => {
     agent.release()
     expect(await outcome).toEqual({ kind: 'answered', response: 'wait' })
   })
-  it('fails the run, to be tried again, when it stays away', async () => {
+  it('fails the run with a retry when it stays down', async () => {
     const agent = await remote()
     const { request, session: kept } = session()
     const outcome = (await running(agent)).run(request('wait'), never)
@@ -302,7 +302,7 @@ describe('an A2A agent in trouble', () => {
     [401, false],
     [429, true],
     [500, true],
-  ])('answers a send with %i: tried again %s', async (status, retryable) => {
+  ])('fails the run after status %i: retryable is %s', async (status, retryable) => {
     const agent = await remote()
     const runs = await running(agent)
     agent.refuse(status, 1)
@@ -311,7 +311,7 @@ describe('an A2A agent in trouble', () => {
       retryable,
     })
   })
-  it('does not start without a card that can be used', async () => {
+  it('does not start without a usable card', async () => {
     const agent = await remote()
     agent.refuse(404, 1)
     expect((await start(agent))._unsafeUnwrapErr()).toMatchObject({
@@ -321,8 +321,9 @@ describe('an A2A agent in trouble', () => {
     await agent.close()
     expect((await start(agent))._unsafeUnwrapErr().code).toBe('RUNTIME_EXITED')
   })
-  it('is found where its card has come to point', async () => {
-    const [before, after] = [await remote(), await remote()]
+  it('is reached at a new endpoint after its card changes', async () => {
+    const before = await remote()
+    const after = await remote()
     const agent = await remote({ endpoint: before.url })
     const runs = await running(agent)
     expect(await runs.run(session().request('one'), never)).toEqual({
@@ -342,7 +343,7 @@ describe('an A2A agent in trouble', () => {
       response: 'two',
     })
   })
-  it('says so in its health', async () => {
+  it('fails its health check', async () => {
     const agent = await remote()
     const runs = await running(agent)
     expect(await runs.health(never)).toEqual({ ok: true })
@@ -351,8 +352,8 @@ describe('an A2A agent in trouble', () => {
   })
 })
 
-describe('secret headers of an A2A agent', () => {
-  it('go with every request to its origin', async () => {
+describe('the secret headers of an A2A agent', () => {
+  it('are sent with every request to its origin', async () => {
     const agent = await remote()
     await (
       await running(agent, { headers: { authorization: 'Bearer s3cret' } })
@@ -362,7 +363,7 @@ describe('secret headers of an A2A agent', () => {
     )
     expect(agent.headers.length).toBeGreaterThan(1)
   })
-  it('never go where its card points', async () => {
+  it('are not sent to another origin that its card names', async () => {
     const elsewhere = await remote()
     const agent = await remote({ endpoint: elsewhere.url })
     await (
@@ -374,34 +375,34 @@ describe('secret headers of an A2A agent', () => {
   })
 })
 
-describe('what an A2A agent says of its failures', () => {
+describe('the failure text of an A2A agent', () => {
   const headers = { authorization: 'Bearer s3cret-t0ken', 'x-key': 'another-one', 'x-empty': '' }
   const echo = 'you sent Bearer s3cret-t0ken (that is s3cret-t0ken) and another-one'
-  const told = (outcome: unknown): string => (outcome as { error: RunError }).error.message
+  const messageOf = (outcome: unknown): string => (outcome as { error: RunError }).error.message
 
-  it('holds no secret that it was sent, wherever it is told', async () => {
+  it('contains no secret header', async () => {
     const agent = await remote()
     const runs = await running(agent, { headers })
     agent.refuse(401, 1, echo)
-    expect(told(await runs.run(session().request('hi'), never))).toMatch(
+    expect(messageOf(await runs.run(session().request('hi'), never))).toMatch(
       /Status: 401.*you sent \*\*\* \(that is \*\*\*\) and \*\*\*$/,
     )
-    expect(told(await runs.run(session().request(`fail ${echo}`), never))).toBe(
+    expect(messageOf(await runs.run(session().request(`fail ${echo}`), never))).toBe(
       'you sent *** (that is ***) and ***',
     )
     agent.refuse(200, 2, echo)
-    for (const said of [
+    for (const text of [
       (await start(agent, { headers }))._unsafeUnwrapErr().message,
       JSON.stringify(await runs.health(never)),
     ])
-      expect(said).not.toMatch(/s3cret|another-one/)
+      expect(text).not.toMatch(/s3cret|another-one/)
   })
-  it('can be stored, and is cut', async () => {
+  it('is shortened and can be stored', async () => {
     const runs = await running(await remote())
-    expect(told(await runs.run(session().request(`fail ${'x'.repeat(999)}😀`), never))).toBe(
+    expect(messageOf(await runs.run(session().request(`fail ${'x'.repeat(999)}😀`), never))).toBe(
       'x'.repeat(999),
     )
-    expect(told(await runs.run(session().request('fail a\0b\uD800c'), never))).toMatch(
+    expect(messageOf(await runs.run(session().request('fail a\0b\uD800c'), never))).toMatch(
       /^a\uFFFDb\uFFFDc$/,
     )
   })
@@ -410,7 +411,7 @@ describe('what an A2A agent says of its failures', () => {
 describe('the options of an A2A agent', () => {
   const parse = (options: Parameters<ReturnType<typeof a2aRuntime>['parseOptions']>[0]) =>
     runtime().parseOptions(options)
-  it('keep header values apart from what may be shown', async () => {
+  it('separate header values from visible options', async () => {
     const parsed = await parse({
       url: 'https://agent.example',
       headers: { 'X-Key': 'k' },
@@ -437,10 +438,10 @@ describe('the options of an A2A agent', () => {
       'headers.Host is set by the service itself',
     ],
     [{ url: 'https://a.example', timeoutMs: 0 }, 'timeoutMs must be at least 1'],
-  ])('are refused with a sentence: %j', async (options, sentence) => {
+  ])('are rejected with a reason: %j', async (options, sentence) => {
     expect((await parse(options))._unsafeUnwrapErr()).toBe(sentence)
   })
-  it('are refused when requests may not go to the url', async () => {
+  it('are rejected when requests cannot go to the url', async () => {
     const refusing = runtime({ vet: async () => err('must be public') })
     expect((await refusing.parseOptions({ url: 'https://10.0.0.1' }))._unsafeUnwrapErr()).toBe(
       'url must be public',

@@ -1,18 +1,17 @@
-import { Role, type Message, type Part, type Task } from '@a2a-js/sdk'
+import { Role, type Part, type Task } from '@a2a-js/sdk'
 
-/** The text of a message; parts that are files or data are not text. */
+/** Returns the text of a message or artifact, without files and data. */
 export const textOf = ({ parts }: { readonly parts: readonly Part[] }): string =>
   parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('')
 
-/** What a completed task came to: its artifacts, or the words that it ended with. */
+/** Returns the answer of a completed task: its artifacts, or the agent's last message. */
 export function answerOf(task: Task): string {
-  const made = task.artifacts.map(textOf).filter((text) => text !== '')
-  return made.length > 0 ? made.join('\n\n') : lastWords(task)
+  const artifacts = task.artifacts.map(textOf).filter((text) => text !== '')
+  return artifacts.length > 0 ? artifacts.join('\n\n') : lastMessage(task)
 }
 
-/** What the agent said with its present status, or last of all. */
-export function lastWords({ status, history }: Task): string {
-  const said: Message | undefined =
-    status?.message ?? history.findLast(({ role }) => role === Role.ROLE_AGENT)
-  return said ? textOf(said) : ''
+/** Returns the text of the current status, or else the agent's last message. */
+export function lastMessage({ status, history }: Task): string {
+  const message = status?.message ?? history.findLast(({ role }) => role === Role.ROLE_AGENT)
+  return message ? textOf(message) : ''
 }

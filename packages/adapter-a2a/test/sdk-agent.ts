@@ -13,22 +13,24 @@ import {
   type RequestContext,
 } from '@a2a-js/sdk/server'
 
-/** An A2A agent built on the protocol's own SDK, over a real socket. What it does is said by the message. */
+/**
+ * An A2A agent on a real socket, built on the protocol's SDK. Each message selects its behaviour.
+ */
 export type SdkAgent = {
   readonly url: string
-  /** Every message that it was sent, in order. */
+  /** All received messages, in order. */
   readonly received: readonly Message[]
-  /** Tasks that it was asked to cancel. */
+  /** The ids of cancelled tasks. */
   readonly cancelled: readonly string[]
-  /** Headers of every request, in order. */
+  /** The headers of all requests, in order. */
   readonly headers: readonly IncomingMessage['headers'][]
-  /** Lets every task that works on `wait` end. */
+  /** Lets all tasks for `wait` end. */
   release(): void
-  /** Answers the next `times` requests with this status, and these words. */
-  refuse(status: number, times: number, words?: string): void
-  /** Knows no task any more, as after a restart. */
+  /** Answers the next `times` requests with this status and body. */
+  refuse(status: number, times: number, body?: string): void
+  /** Drops all tasks, as after a restart. */
   forget(): void
-  /** Its card names another endpoint from now on. */
+  /** Changes the endpoint in its card. */
   moveTo(endpoint: string): void
   close(): Promise<void>
 }
@@ -48,7 +50,7 @@ export async function startSdkAgent({
   const headers: IncomingMessage['headers'][] = []
   let released = (): void => undefined
   const release = new Promise<void>((resolve) => (released = resolve))
-  let refusal = { status: 0, times: 0, words: '' }
+  let refusal = { status: 0, times: 0, body: '' }
 
   const executor: AgentExecutor = {
     execute: async (context, bus) => {
@@ -67,7 +69,7 @@ export async function startSdkAgent({
     const body = await bodyOf(request)
     if (refusal.times > 0) {
       refusal.times--
-      response.writeHead(refusal.status).end(refusal.words)
+      response.writeHead(refusal.status).end(refusal.body)
       return
     }
     const result =
@@ -85,10 +87,13 @@ export async function startSdkAgent({
     new JsonRpcTransportHandler(new DefaultRequestHandler(card, new InMemoryTaskStore(), executor))
   let rpc = handler()
   return {
-    ...{ url, received, cancelled, headers },
+    url,
+    received,
+    cancelled,
+    headers,
     release: () => released(),
-    refuse: (code, times, words = 'refused') => {
-      refusal = { status: code, times, words }
+    refuse: (code, times, responseBody = 'refused') => {
+      refusal = { status: code, times, body: responseBody }
     },
     forget: () => {
       rpc = handler()
@@ -120,7 +125,11 @@ async function perform(
   bus.publish(
     AgentEvent.task(
       task ?? {
-        ...{ id: taskId, contextId, artifacts: [], history: [userMessage], metadata: undefined },
+        id: taskId,
+        contextId,
+        artifacts: [],
+        history: [userMessage],
+        metadata: undefined,
         status: { state: TaskState.TASK_STATE_SUBMITTED, message: undefined, timestamp: undefined },
       },
     ),
@@ -166,8 +175,14 @@ function endOf(said: string): [TaskState, string] {
 type Place = { readonly taskId: string; readonly contextId: string }
 
 const agentMessage = ({ taskId, contextId }: Place, words: string): Message => ({
-  ...{ messageId: randomUUID(), contextId, taskId, role: Role.ROLE_AGENT, parts: [text(words)] },
-  ...{ metadata: undefined, extensions: [], referenceTaskIds: [] },
+  messageId: randomUUID(),
+  contextId,
+  taskId,
+  role: Role.ROLE_AGENT,
+  parts: [text(words)],
+  metadata: undefined,
+  extensions: [],
+  referenceTaskIds: [],
 })
 
 function status(bus: ExecutionEventBus, at: Place, state: TaskState, words = ''): void {
@@ -182,11 +197,18 @@ function status(bus: ExecutionEventBus, at: Place, state: TaskState, words = '')
 }
 
 const cardOf = (url: string): AgentCard => ({
-  ...{ name: 'test agent', description: 'does as it is told', version: '1', provider: undefined },
+  name: 'test agent',
+  description: 'for tests',
+  version: '1',
+  provider: undefined,
   supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '1.0' }],
   capabilities: { streaming: false, extensions: [] },
-  ...{ securitySchemes: {}, securityRequirements: [], skills: [], signatures: [] },
-  ...{ defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] },
+  securitySchemes: {},
+  securityRequirements: [],
+  skills: [],
+  signatures: [],
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
 })
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
