@@ -45,7 +45,7 @@ const CORE_PACKAGES_OF = {
 
 /** Packages that also load without Node, and packages that wire adapters together. */
 const WITHOUT_NODE = ['core', 'adapter-http']
-const WIRING = ['server']
+const WIRING = ['node', 'server']
 
 /** Returns `file:line  sentence` for each import that breaks a rule. */
 export function boundaryViolations(root) {

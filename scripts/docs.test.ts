@@ -19,7 +19,11 @@ it('the docs show the agent in Python that the example runs', () => {
 })
 
 it('the examples for embedding and for a unit test have at most 40 lines', () => {
-  for (const file of ['embed-in-host/main.ts', 'test-with-fakes/support.test.ts']) {
+  for (const file of [
+    'embed-in-host/main.ts',
+    'embed-with-one-call/main.ts',
+    'test-with-fakes/support.test.ts',
+  ]) {
     expect(read(`examples/${file}`).trimEnd().split('\n').length, file).toBeLessThanOrEqual(40)
   }
 })

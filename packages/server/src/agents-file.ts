@@ -2,15 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AgentFunction } from '@org/agent-messaging-core'
-import { TOOL_KINDS, type AcpProgram } from '@org/agent-messaging-process'
+import type { AgentFunctions as Agents, Programs } from '@org/agent-messaging-node/wiring'
+import { TOOL_KINDS } from '@org/agent-messaging-process'
 import { z } from 'zod'
 import { OperatorError } from './operator-error.js'
-
-/** Agent functions by handler name. */
-export type Agents = Readonly<Record<string, AgentFunction>>
-/** Child processes by program name. `permissions` and `login` are for agents of the kind `acp`. */
-export type Programs = Readonly<Record<string, AcpProgram>>
 
 /** The exports of the operator's module. */
 export type AgentsFile = { readonly agents: Agents; readonly programs: Programs }

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { OperatorError } from './operator-error.js'
+import { SetupError } from '@org/agent-messaging-node/wiring'
 import { createProgram, exitCodeOf } from './program.js'
 import { printable } from './terminal.js'
 
@@ -17,6 +17,6 @@ try {
   process.exitCode = exitCodeOf(error)
   const isSystemError = error instanceof Error && 'syscall' in error
   // An error message can contain text from an agent.
-  if (error instanceof OperatorError || isSystemError) console.error(printable(error.message))
+  if (error instanceof SetupError || isSystemError) console.error(printable(error.message))
   else if (!(error instanceof CommanderError)) console.error(error)
 }

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core/runtime'
 import { addressGuard } from '@org/agent-messaging-outbound'
 import { z } from 'zod'
-import { isPostgresUrl } from './urls.js'
+import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 
 // Parsers from the text of an environment variable to its value. environment.ts describes the
 // allowed values for people. A parser can add a reason to the error message as `why`.

@@ -7,7 +7,7 @@ import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import type { Config } from './config.js'
 import { masterKey as masterKeyText } from './config-values.js'
 import { OperatorError } from './operator-error.js'
-import { createPrivateDirectory, readOrCreateText } from './private-files.js'
+import { createPrivateDirectory, readOrCreateText } from '@org/agent-messaging-node/wiring'
 
 const DIRECTORY = 'data'
 export const devFiles = {

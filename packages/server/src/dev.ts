@@ -1,11 +1,15 @@
-import { err, ok } from 'neverthrow'
-import type { Agents, Programs } from './agents-file.js'
-import { DEFAULT_PROJECT } from './bootstrap.js'
+import {
+  allPages,
+  DEFAULT_PROJECT,
+  ensureAgents,
+  requireAgentNames,
+  type AgentFunctions as Agents,
+  type Programs,
+} from '@org/agent-messaging-node/wiring'
 import type { Config } from './config.js'
 import { devAddresses, devFiles, readOrCreateDevSettings } from './dev-files.js'
 import { logProgram, type Logger } from './logging.js'
-import { allPages, projectNamed } from './lookup.js'
-import { orFail } from './operator-error.js'
+import { projectNamed } from './lookup.js'
 import { createServer, type RunningServer } from './server.js'
 import { shownDatabase } from './urls.js'
 import { welcome, type Welcome } from './welcome.js'
@@ -29,6 +33,8 @@ export async function startDev({
   logger,
   command,
 }: DevOptions): Promise<{ server: RunningServer; text: string }> {
+  const names = Object.keys(agents ?? {})
+  requireAgentNames(names)
   const settings = readOrCreateDevSettings(config)
   const server = await createServer({
     ...config,
@@ -52,7 +58,7 @@ export async function startDev({
       signInUrl: server.signInUrl(settings.apiKey),
       database: shownDatabase(settings.databasePath),
       apiKeyFile: config.bootstrapApiKey === undefined ? devFiles.apiKey : undefined,
-      agents: await agentsOf(server),
+      agents: await agentsOf(server, names),
       command,
     })
     return { server, text }
@@ -62,11 +68,15 @@ export async function startDev({
   }
 }
 
-const ECHO_SETTING = 'dev-echo'
-
-async function agentsOf({ service, storage }: RunningServer): Promise<Welcome['agents']> {
+/** Creates and starts `echo` and the agents of the file, each once per database. */
+async function agentsOf(
+  { service, storage }: RunningServer,
+  names: readonly string[],
+): Promise<Welcome['agents']> {
   const { id: projectId } = await projectNamed(service, DEFAULT_PROJECT)
-  await ensureEcho({ service, storage }, projectId)
+  const declared = ['echo', ...names.filter((name) => name !== 'echo')]
+  const settings = declared.map((name) => ({ name, runtime: { kind: 'function', handler: name } }))
+  await ensureAgents({ service, storage }, projectId, settings)
   const agents = await allPages(
     (page) => service.agents.list(projectId, page),
     'cannot list the agents',
@@ -76,24 +86,4 @@ async function agentsOf({ service, storage }: RunningServer): Promise<Welcome['a
     state: state.kind,
     ...(state.kind === 'error' && { error: state.lastError.message }),
   }))
-}
-
-/** Creates the agent `echo` once per database. A stopped or deleted `echo` stays so. */
-async function ensureEcho(
-  { service, storage }: Pick<RunningServer, 'service' | 'storage'>,
-  projectId: string,
-): Promise<void> {
-  const failure = 'cannot create the agent "echo"'
-  if ((await orFail(storage.credentials.readSetting(ECHO_SETTING), failure)) !== undefined) return
-  const created = service.agents
-    .create({
-      projectId,
-      name: 'echo',
-      runtime: { kind: 'function', handler: 'echo' },
-      desiredState: 'running',
-    })
-    .map(() => undefined)
-    .orElse((error) => (error.kind === 'name_taken' ? ok(undefined) : err(error)))
-  await orFail(created, failure)
-  await orFail(storage.credentials.initSetting(ECHO_SETTING, 'made'), failure)
 }

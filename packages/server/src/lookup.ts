@@ -1,25 +1,6 @@
-import type { MessagingService, Page, PageOf, Project } from '@org/agent-messaging-core'
-import type { Stored } from '@org/agent-messaging-core/storage'
-import { OperatorError, orFail } from './operator-error.js'
-
-const PAGE_LENGTH = 100
-
-/** Reads all pages of a list. */
-export async function allPages<T>(
-  list: (page: PageOf) => Stored<Page<T>>,
-  failure: string,
-): Promise<T[]> {
-  const rows: T[] = []
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page: Page<T> = await orFail(
-      list({ limit: PAGE_LENGTH, ...(cursor !== undefined && { cursor }) }),
-      failure,
-    )
-    rows.push(...page.data)
-    cursor = page.nextCursor
-  }
-  return rows
-}
+import type { MessagingService, Project } from '@org/agent-messaging-core'
+import { allPages } from '@org/agent-messaging-node/wiring'
+import { OperatorError } from './operator-error.js'
 
 /** The project with this name or id. */
 export async function projectNamed(service: MessagingService, nameOrId: string): Promise<Project> {

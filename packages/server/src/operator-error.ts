@@ -1,18 +1,10 @@
+import { SetupError } from '@org/agent-messaging-node/wiring'
 import type { Invalid } from '@org/agent-messaging-core'
 import type { ResultAsync } from 'neverthrow'
 
-/**
- * Ends a start or a command with a message for the operator, without a stack trace.
- * Exit code 2 means invalid usage or settings. Exit code 1 means any other failure.
- */
-export class OperatorError extends Error {
+/** Ends a start or a command with a message for the operator, without a stack trace. */
+export class OperatorError extends SetupError {
   override readonly name = 'OperatorError'
-  readonly exitCode: 1 | 2
-
-  constructor(message: string, exitCode: 1 | 2 = 1) {
-    super(message)
-    this.exitCode = exitCode
-  }
 }
 
 type Failure = Invalid | { readonly kind: string; readonly reason?: string }

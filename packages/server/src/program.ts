@@ -13,7 +13,7 @@ import { addServe } from './commands/serve.js'
 import { addUpkeep } from './commands/upkeep.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
-import { OperatorError } from './operator-error.js'
+import { SetupError } from '@org/agent-messaging-node/wiring'
 
 const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
@@ -60,5 +60,5 @@ export function createProgram(output: OutputConfiguration = {}): Command {
 /** 0 success, 1 failure, 2 invalid usage or settings. */
 export function exitCodeOf(error: unknown): 0 | 1 | 2 {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  return error instanceof OperatorError ? error.exitCode : 1
+  return error instanceof SetupError ? error.exitCode : 1
 }

@@ -1,15 +1,17 @@
+import { builtInAgents } from './agents-file.js'
 import { availableParallelism } from 'node:os'
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import { createConsole, isConsolePath, type Console } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-http'
-import { ensureDefaultProject, ensureKey } from './bootstrap.js'
+import { ensureDefaultProject } from '@org/agent-messaging-node/wiring'
+import { ensureKey } from './bootstrap.js'
 import { openListener, type Bindings, type Listener } from './http-listener.js'
 import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { openMetricsListener } from './metrics-listener.js'
-import { wire, type Wiring, type WiringOptions } from './wiring.js'
+import { wire, type Wiring, type WiringOptions } from '@org/agent-messaging-node/wiring'
 
 export type ServerOptions = WiringOptions & {
   /** Default: 3000. 0 picks a free port. */
@@ -76,7 +78,15 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     programLog: options.programLog ?? logProgram(logger),
     webhookThread: hasWebhookThread(options),
   }
-  const wiring = await wire({ ...options, ...own }, publicUrl)
+  const wiring = await wire(
+    {
+      ...options,
+      ...own,
+      environment: process.env,
+      agents: { ...builtInAgents, ...options.agents },
+    },
+    publicUrl,
+  )
   try {
     if (options.bootstrapApiKey !== undefined)
       await bootstrap(wiring, options.bootstrapApiKey, logger)

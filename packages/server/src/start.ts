@@ -1,4 +1,4 @@
-import type { Agents, Programs } from './agents-file.js'
+import type { AgentFunctions as Agents, Programs } from '@org/agent-messaging-node/wiring'
 import type { Config } from './config.js'
 import { allowedValue, type VariableName } from './environment.js'
 import type { Logger } from './logging.js'

@@ -1,4 +1,4 @@
-export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
+import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 
 /** The database as output can show it: a URL without its password and its parameters. */
 export function shownDatabase(database: string): string {

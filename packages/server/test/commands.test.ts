@@ -67,9 +67,7 @@ describe('the commands on the database', SLOWLY, () => {
     )
     const server = sandbox.cli(['start', '--agents', file], { ...ENV, PORT: '0' })
     await server.find(/"msg":"listening"/)
-    const made = await json(
-      `agents create shout --handler shout --agents ${file} --concurrency 2 --start`,
-    )
+    const made = await json(`agents create shout --handler shout --agents ${file} --concurrency 2`)
     expect(made).toMatchObject({
       name: 'shout',
       runtime: { kind: 'function', handler: 'shout' },
@@ -136,7 +134,7 @@ describe('the commands on the database', SLOWLY, () => {
 
   it('never run an agent', async () => {
     await cli('projects create default')
-    await cli('agents create echo --handler echo --start')
+    await cli('agents create echo --handler echo')
     expect(await json('agents list')).toEqual([
       expect.objectContaining({ state: 'stopped', desiredState: 'running' }),
     ])
@@ -311,7 +309,7 @@ describe('the commands on the database', SLOWLY, () => {
       'agents create x --handler other',
       'cannot create agent x: runtime handler must be one of: echo (add others with --agents <file>, here and at server start)\n',
     )
-    await cli('agents create echo --handler echo --start')
+    await cli('agents create echo --handler echo')
     await fails(
       'agents update echo --url https://93.184.216.34/',
       'cannot update agent echo: stop the agent before you change its runtime\n',

@@ -115,7 +115,7 @@ describe('agent-messaging dev', () => {
     expect(agents.data.map(({ name }) => name)).toEqual(['echo'])
   })
 
-  it('shows the error of an agent, and runs the agent at the next start with its handler', async () => {
+  it('creates an agent per exported function, and shows an agent without its function as failed', async () => {
     const agents = [
       '--agents',
       sandbox.write(
@@ -123,16 +123,42 @@ describe('agent-messaging dev', () => {
         'export default { shout: ({ message }) => message.toUpperCase() }',
       ),
     ]
-    await stop(await dev({}, ...agents))
-    expect(
-      await sandbox.cli(['agents', 'create', 'shout', '--handler', 'shout', '--start', ...agents])
-        .ended,
-    ).toBe(0)
-    await stop(await dev({}, ...agents))
+    const first = await dev({}, ...agents)
+    expect(first.text).toContain('shout (running)')
+    await stop(first)
     const without = await dev()
     expect(without.text).toContain('shout (error: this process has no handler "shout")')
     await stop(without)
     expect((await dev({}, ...agents)).text).toContain('shout (running)')
+  })
+
+  it.each(['stop', 'delete'])(
+    'leaves an agent of the file alone after agents %s',
+    async (action) => {
+      const file = sandbox.write('agents.mjs', 'export default { shout: () => "HI" }')
+      const first = await dev({}, '--agents', file)
+      const answered = await call(
+        first,
+        action === 'stop' ? '/v1/agents/shout/stop' : '/v1/agents/shout',
+        action === 'stop' ? 'POST' : 'DELETE',
+      )
+      expect(answered.ok).toBe(true)
+      await stop(first)
+      const second = await dev({}, '--agents', file)
+      const { data } = (await (await call(second, '/v1/agents')).json()) as {
+        data: { name: string; state: string }[]
+      }
+      expect(data.filter(({ name }) => name === 'shout').map(({ state }) => state)).toEqual(
+        action === 'stop' ? ['stopped'] : [],
+      )
+    },
+  )
+
+  it('refuses a function whose key is no legal agent name, and suggests one', async () => {
+    const file = sandbox.write('agents.mjs', 'export default { mySupport: () => "HI" }')
+    const program = sandbox.cli(['dev', '--agents', file], { PORT: '0' })
+    expect(await program.ended).toBe(2)
+    expect(program.stderr()).toContain('"mySupport" is not a legal agent name; use "my-support"')
   })
 
   it('stores secrets in files that only their owner can read', async () => {

@@ -183,7 +183,7 @@ describe('send', SLOWLY, () => {
 
   it('names the command that shows the error of an agent', async () => {
     const others = sandbox.write('others.mjs', 'export default { other: () => "" }')
-    await cli(`agents create other --handler other --agents ${others} --start`, env)
+    await cli(`agents create other --handler other --agents ${others}`, env)
     await until(async () => (await json('agents show other', env))['state'] === 'error')
     expect((await cli('send other Hello', env)).stderr).toBe(
       'the server rejected the message: The agent is not running: its state is error. agent-messaging agents show other shows the reason\n',

@@ -2,7 +2,7 @@ import { err, ok, type Result } from 'neverthrow'
 import { isJsonObject, isStorableText } from './json.js'
 
 /** On whose behalf an agent runs (S§2): the service itself, or an end user. */
-type Principal =
+export type Principal =
   | { readonly type: 'service' }
   | { readonly type: 'end_user'; readonly endUserId: string }
 

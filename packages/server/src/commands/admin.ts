@@ -1,11 +1,11 @@
 import type { MessagingService } from '@org/agent-messaging-core'
-import { loadAgents, noAgentsFile } from '../agents-file.js'
+import { builtInAgents, loadAgents, noAgentsFile } from '../agents-file.js'
 import type { Config } from '../config.js'
 import { devAddresses, existingDevDatabase } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { projectNamed } from '../lookup.js'
 import { OperatorError } from '../operator-error.js'
-import type { Wiring } from '../wiring.js'
+import type { Wiring } from '@org/agent-messaging-node/wiring'
 
 /**
  * Opens the configured database, or the one that `dev` created here, for one command.
@@ -29,9 +29,18 @@ export async function onDatabase(
     ? devAddresses(config)
     : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
   const { policy, publicUrl, otherMasterKeys } = config
-  const { wire } = await import('../wiring.js') // slow to load, so only commands that need it do
+  const { wire } = await import('@org/agent-messaging-node/wiring') // slow to load, so only commands that need it do
   const wiring = await wire(
-    { databasePath, masterKey, otherMasterKeys, ...file, addresses, policy },
+    {
+      databasePath,
+      masterKey,
+      otherMasterKeys,
+      agents: { ...builtInAgents, ...file.agents },
+      programs: file.programs,
+      environment: process.env,
+      addresses,
+      policy,
+    },
     () => publicUrl,
   )
   try {

@@ -7,7 +7,7 @@ import type {
 } from '@org/agent-messaging-core'
 import { agentBody, createdAgentBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
-import { allPages } from '../lookup.js'
+import { allPages } from '@org/agent-messaging-node/wiring'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onProject } from './admin.js'
 import {
@@ -22,7 +22,7 @@ import {
 import { example, withProject, type ProjectOptions } from './options.js'
 import { fieldTable, print, table } from './output.js'
 
-type CreateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readonly start?: true }
+type CreateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readonly stopped?: true }
 type UpdateOptions = ProjectOptions & RuntimeOptions & SettingOptions & { readonly name?: string }
 
 export function addAgents(program: Command): void {
@@ -38,13 +38,13 @@ export function addAgents(program: Command): void {
 
 function addCreate(agents: Command): void {
   const create = withSettings(withRuntime(agents.command('create <name>')))
-  withProject(create.option('--start', 'also start the agent'))
-    .description(`create an agent (requires ${RUNTIME_FLAGS})`)
+  withProject(create.option('--stopped', 'do not start the agent'))
+    .description(`create an agent and start it (requires ${RUNTIME_FLAGS})`)
     .addHelpText(
       'after',
       example(
-        'agent-messaging agents create support --url https://agents.example.com/support --start',
-        'agent-messaging agents create helper --openai http://127.0.0.1:11434/v1 --model llama3.2 --start',
+        'agent-messaging agents create support --url https://agents.example.com/support',
+        'agent-messaging agents create helper --openai http://127.0.0.1:11434/v1 --model llama3.2',
         'agent-messaging agents create coder --acp gemini --agents ./my-agents.mjs',
         `echo '{"kind":"openai","baseUrl":"…","model":"…","apiKey":"…"}' | agent-messaging agents create helper --runtime -`,
       ),
@@ -181,7 +181,7 @@ async function createAgent(
       name,
       runtime,
       ...settingsOf(options),
-      desiredState: options.start ? 'running' : 'stopped',
+      desiredState: options.stopped ? 'stopped' : 'running',
     }),
     `cannot create agent ${name}`,
   )

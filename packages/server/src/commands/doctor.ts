@@ -7,7 +7,7 @@ import { failed, passed, shown, warning, type Finding } from '../doctor/finding.
 import { checkClock, checkNode, checkPort } from '../doctor/machine.js'
 import { readEnvironment } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
-import { isPostgresUrl } from '../urls.js'
+import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { example, jsonOption } from './options.js'
 import { print } from './output.js'
 

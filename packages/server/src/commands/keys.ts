@@ -7,7 +7,7 @@ import {
 import { toIso } from '@org/agent-messaging-core/runtime'
 import { keyBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
-import { allPages } from '../lookup.js'
+import { allPages } from '@org/agent-messaging-node/wiring'
 import { orFail } from '../operator-error.js'
 import { onProject } from './admin.js'
 import { example, instant, repeatable, withProject, type ProjectOptions } from './options.js'

@@ -1,7 +1,7 @@
 import type { MessagingService, Project } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
-import { allPages } from '../lookup.js'
+import { allPages } from '@org/agent-messaging-node/wiring'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
 import { example, jsonOption } from './options.js'

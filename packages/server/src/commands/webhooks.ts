@@ -2,7 +2,7 @@ import { EVENT_NAMES, type MessagingService, type Webhook } from '@org/agent-mes
 import { type SubscribableEvent } from '@org/agent-messaging-core/runtime'
 import { deliveryBody, webhookBody } from '@org/agent-messaging-http'
 import type { Command } from 'commander'
-import { allPages } from '../lookup.js'
+import { allPages } from '@org/agent-messaging-node/wiring'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onProject } from './admin.js'
 import { duration, example, repeatable, withProject, type ProjectOptions } from './options.js'

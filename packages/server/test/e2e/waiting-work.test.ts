@@ -2,7 +2,7 @@ import { functionRuntime } from '@org/agent-messaging-core'
 import { type Clock } from '@org/agent-messaging-core/runtime'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
-import { wire, type Wiring } from '../../src/wiring.js'
+import { wire, type Wiring } from '@org/agent-messaging-node/wiring'
 import { realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 

@@ -4,15 +4,10 @@ import type {
   Storage,
   WorkSignal,
 } from '@org/agent-messaging-core/storage'
-import {
-  openPostgresStorage,
-  postgresLeaseKeeper,
-  postgresSignal,
-  readPostgresSchema,
-} from '@org/agent-messaging-postgres'
 import { openSqliteStorage, readSqliteSchema, sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
-import { OperatorError } from './operator-error.js'
-import { isPostgresUrl } from './urls.js'
+import { SetupError } from './setup-error.js'
+
+export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
 
 export type OpenOptions = {
   /** URL of the same PostgreSQL database that bypasses a transaction pooler. */
@@ -34,28 +29,41 @@ export type Database = {
   close(): Promise<void>
 }
 
-/** Opens the database and migrates its schema. Rejects with an `OperatorError`. */
+/** Opens the database and migrates its schema. Rejects with an `SetupError`. */
 export const openDatabase = (database: string, options: OpenOptions): Promise<Database> =>
-  asOperatorError(() =>
+  asSetupError(() =>
     isPostgresUrl(database) ? openPostgres(database, options) : openSqlite(database, options),
   )
 
 /** Version 0 means that the database has no schema yet. */
 export type SchemaVersion = { readonly version: number; readonly newest: number }
 
-/** Reads the schema version without changing the database. Rejects with an `OperatorError`. */
+/** Reads the schema version without changing the database. Rejects with an `SetupError`. */
 export const schemaVersion = (database: string): Promise<SchemaVersion> =>
-  asOperatorError(() =>
+  asSetupError(() =>
     isPostgresUrl(database)
-      ? readPostgresSchema({ connectionString: database })
+      ? postgres().then(({ readPostgresSchema }) =>
+          readPostgresSchema({ connectionString: database }),
+        )
       : readSqliteSchema(database),
   )
 
-async function asOperatorError<T>(work: () => T | Promise<T>): Promise<T> {
+async function asSetupError<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw new OperatorError(error instanceof Error ? error.message : String(error))
+    if (error instanceof SetupError) throw error
+    throw new SetupError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Loads the adapter only when it is needed: its driver `pg` is an optional peer dependency. */
+async function postgres() {
+  try {
+    return await import('@org/agent-messaging-postgres')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new SetupError('a PostgreSQL database needs the package pg: npm install pg', 2)
   }
 }
 
@@ -63,6 +71,7 @@ async function openPostgres(
   url: string,
   { directUrl: connectionString = url, leaseMs, onError }: OpenOptions,
 ): Promise<Database> {
+  const { openPostgresStorage, postgresLeaseKeeper, postgresSignal } = await postgres()
   const storage = await openPostgresStorage({ connectionString: url })
   const leaseKeeper = postgresLeaseKeeper({
     connectionString,

@@ -1,6 +1,7 @@
 import { a2aRuntime } from '@org/agent-messaging-a2a'
 import {
   createService,
+  type AgentFunction,
   defaultPolicy,
   functionRuntime,
   type MessagingService,
@@ -19,10 +20,19 @@ import {
   webhookThread,
   type AddressPolicy,
 } from '@org/agent-messaging-outbound'
-import { acpRuntime, processRuntime, type ProgramLog } from '@org/agent-messaging-process'
-import { builtInAgents, type Agents, type Programs } from './agents-file.js'
-import { checkMasterKey } from './bootstrap.js'
+import {
+  acpRuntime,
+  processRuntime,
+  type AcpProgram,
+  type ProgramLog,
+} from '@org/agent-messaging-process'
+import { checkMasterKey } from './master-key-check.js'
 import { openDatabase } from './open-database.js'
+
+/** Agent functions by handler name. */
+export type AgentFunctions = Readonly<Record<string, AgentFunction>>
+/** Child processes by program name. `permissions` and `login` are for agents of the kind `acp`. */
+export type Programs = Readonly<Record<string, AcpProgram>>
 
 export type WiringOptions = {
   /** A SQLite file, `:memory:`, or a `postgres://` URL. */
@@ -36,10 +46,12 @@ export type WiringOptions = {
   readonly masterKey: Uint8Array
   /** Old master keys that can still decrypt, until `reseal` is done. */
   readonly otherMasterKeys?: readonly Uint8Array[] | undefined
-  /** Handlers of function agents, in addition to the built-in `echo`. */
-  readonly agents?: Agents | undefined
+  /** Handlers of function agents. */
+  readonly agents?: AgentFunctions | undefined
   /** Programs that agents of the kinds `process` and `acp` can run. Default: none. */
   readonly programs?: Programs | undefined
+  /** Variables that programs inherit, such as `process.env`. Default: none. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   /** Receives the stderr of programs, and their stdout lines outside of the protocol. */
   readonly programLog?: ProgramLog | undefined
   /** Additional runtimes. One with the kind of a built-in runtime replaces it. */
@@ -118,10 +130,7 @@ export async function wire(
     sender: httpWebhookSender(http, platform.clock),
     ...(attempts && { attempts }),
     runtimes: [
-      functionRuntime(
-        { ...builtInAgents, ...options.agents },
-        { maxLength: limits.responseLength },
-      ),
+      functionRuntime(options.agents ?? {}, { maxLength: limits.responseLength }),
       httpRuntime({ ...platform, http, publicUrl, headerPrefix }),
       openaiRuntime({ fetch: guardedFetch(http), vet: http.vet, crypto: platform.crypto }),
       a2aRuntime({ fetch: guardedFetch(http, A2A_LIMITS), vet: http.vet, clock: platform.clock }),
@@ -136,12 +145,12 @@ export async function wire(
 }
 
 function programRuntimes(
-  { programs = {}, programLog }: WiringOptions,
+  { programs = {}, programLog, environment = {} }: WiringOptions,
   platform: NodePlatform,
 ): AgentRuntime[] {
   const options = {
     programs,
-    environment: process.env,
+    environment,
     clock: platform.clock,
     ...(programLog && { log: programLog }),
   }

@@ -1,0 +1,22 @@
+import type { Page, PageOf } from '@org/agent-messaging-core'
+import type { Stored } from '@org/agent-messaging-core/storage'
+import { valueOrSetupError } from './setup-error.js'
+
+const PAGE_LENGTH = 100
+
+/** Reads all pages of a list. */
+export async function allPages<T>(
+  list: (page: PageOf) => Stored<Page<T>>,
+  failure: string,
+): Promise<T[]> {
+  const rows: T[] = []
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: Page<T> = await valueOrSetupError(
+      list({ limit: PAGE_LENGTH, ...(cursor !== undefined && { cursor }) }),
+      failure,
+    )
+    rows.push(...page.data)
+    cursor = page.nextCursor
+  }
+  return rows
+}

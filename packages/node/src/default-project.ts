@@ -1,0 +1,34 @@
+import type { Project } from '@org/agent-messaging-core'
+import type { Clock, Ids } from '@org/agent-messaging-core/runtime'
+import type { Storage } from '@org/agent-messaging-core/storage'
+import { allPages } from './all-pages.js'
+import { valueOrSetupError } from './setup-error.js'
+
+const DEFAULT_PROJECT_SETTING = 'default-project'
+export const DEFAULT_PROJECT = 'default'
+
+/** Creates the project `default` once, even if several processes start at the same time. */
+export async function ensureDefaultProject({
+  storage,
+  clock,
+  ids,
+}: {
+  storage: Storage
+  clock: Clock
+  ids: Ids
+}): Promise<Project> {
+  const { credentials } = storage
+  const failure = 'cannot create the project "default"'
+  const existing = (await allPages((page) => credentials.listProjects(page), failure)).find(
+    ({ name }) => name === DEFAULT_PROJECT,
+  )
+  const id = await valueOrSetupError(
+    credentials.initSetting(DEFAULT_PROJECT_SETTING, existing?.id ?? ids.next()),
+    failure,
+  )
+  const created = await valueOrSetupError(credentials.getProject(id), failure)
+  if (created) return created
+  const project = { id, name: DEFAULT_PROJECT, createdAt: clock.now() }
+  await valueOrSetupError(credentials.createProject(project), failure)
+  return project
+}

@@ -1,0 +1,49 @@
+import type { Crypto } from '@org/agent-messaging-core/runtime'
+import type { Storage } from '@org/agent-messaging-core/storage'
+import { SetupError, valueOrSetupError } from './setup-error.js'
+
+const CANARY = 'master-key-canary'
+
+/** Throws unless this master key belongs to the database. Another key could decrypt nothing. */
+export async function checkMasterKey(storage: Storage, crypto: Crypto): Promise<void> {
+  const stored = await valueOrSetupError(
+    storage.credentials.initSetting(CANARY, canaryOf(crypto)),
+    'cannot use the database',
+  )
+  if (!crypto.isMac(CANARY, 'v1', stored))
+    throw new SetupError(
+      'the master key does not match this database; use the key that encrypted the database',
+      2,
+    )
+}
+
+/** Makes the present master key the only one that opens the database. */
+export async function adoptMasterKey({ credentials }: Storage, crypto: Crypto): Promise<void> {
+  const stored = await valueOrSetupError(
+    credentials.readSetting(CANARY),
+    'cannot read the database',
+  )
+  if (stored !== undefined)
+    await valueOrSetupError(
+      credentials.replaceSetting(CANARY, stored, canaryOf(crypto)),
+      'cannot write to the database',
+    )
+}
+
+/**
+ * Tells which key belongs to the database: the master key, one of the other keys, or none.
+ * Every master key matches an empty database.
+ */
+export async function matchingKey(
+  storage: Storage,
+  crypto: Crypto,
+): Promise<'master key' | 'other key' | 'none'> {
+  const stored = await valueOrSetupError(
+    storage.credentials.readSetting(CANARY),
+    'cannot read the database',
+  )
+  if (stored === undefined || crypto.equal(stored, canaryOf(crypto))) return 'master key'
+  return crypto.isMac(CANARY, 'v1', stored) ? 'other key' : 'none'
+}
+
+const canaryOf = (crypto: Crypto): string => crypto.mac(CANARY, 'v1')

@@ -1,0 +1,16 @@
+/** Internal entry: the parts of `createMessaging`, for the server. */
+export { requireAgentNames } from './agent-names.js'
+export { allPages } from './all-pages.js'
+export { DEFAULT_PROJECT, ensureDefaultProject } from './default-project.js'
+export { ensureAgents } from './ensure-agents.js'
+export { adoptMasterKey, matchingKey } from './master-key-check.js'
+export { isPostgresUrl, openDatabase, schemaVersion } from './open-database.js'
+export { createPrivateDirectory, readOrCreateText } from './private-files.js'
+export { SetupError } from './setup-error.js'
+export {
+  wire,
+  type AgentFunctions,
+  type Programs,
+  type Wiring,
+  type WiringOptions,
+} from './wire.js'

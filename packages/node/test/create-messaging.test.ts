@@ -1,0 +1,185 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fakeClock, type FakeClock } from '@org/agent-messaging-core/testing'
+import { createMessaging, MessagingError, type MessagingOptions } from '@org/agent-messaging-node'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { testPostgres, type TestPostgres } from '../../adapter-postgres/test/test-postgres.js'
+
+const shout = ({ message }: { readonly message: string }): string => `${message.toUpperCase()}!`
+const hello = { agent: 'shouter', sessionId: 'c', message: 'hello' }
+
+function directory(): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'messaging-'))
+  onTestFinished(() => rmSync(made, { recursive: true }))
+  return made
+}
+
+async function open(options: Partial<MessagingOptions> = {}) {
+  const messaging = await createMessaging({
+    database: ':memory:',
+    agents: { shouter: shout },
+    ...options,
+  })
+  onTestFinished(() => messaging.stop())
+  return messaging
+}
+
+const answerOf = async (messaging: Awaited<ReturnType<typeof open>>) =>
+  (await messaging.messages.send(hello)).message.state
+
+/** Moves the clock until the promise settles, with real turns for the database in between. */
+async function settled<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
+  let isSettled = false
+  void promise.finally(() => (isSettled = true))
+  await clock.until(() => new Promise((resolve) => setImmediate(() => resolve(isSettled))))
+  return promise
+}
+
+describe('createMessaging', () => {
+  it('starts an agent per function and answers a message', async () => {
+    expect(await answerOf(await open())).toMatchObject({ kind: 'responded', response: 'HELLO!' })
+  })
+
+  it('throws a MessagingError for a refused call', async () => {
+    const messaging = await open()
+    const sending = messaging.messages.send({ ...hello, agent: 'nobody' })
+    await expect(sending).rejects.toBeInstanceOf(MessagingError)
+    await expect(sending).rejects.toMatchObject({ kind: 'agent_not_found' })
+  })
+
+  it('uses one project, default, in every call', async () => {
+    const messaging = await open()
+    const agents = await messaging.agents.list({ limit: 10 })
+    expect(agents.data.map(({ name, projectId }) => [name, projectId])).toEqual([
+      ['shouter', messaging.projectId],
+    ])
+    const projects = await messaging.service.projects.list({ limit: 10 })
+    expect(projects._unsafeUnwrap().data.map(({ name }) => name)).toEqual(['default'])
+    const page = await messaging.webhooks.list({ limit: 10 })
+    expect(page.data).toEqual([])
+  })
+
+  it('delivers a signed webhook', async () => {
+    const received: string[] = []
+    const receiver = createServer((request, response) => {
+      const { 'x-service-event': event, 'x-service-signature': signature } = request.headers
+      received.push(`${String(event)} ${String(signature)}`)
+      response.end()
+    }).listen(0, '127.0.0.1')
+    await once(receiver, 'listening')
+    onTestFinished(() => void receiver.close())
+    const messaging = await open({ addresses: { allowLoopback: true, allowHttp: true } })
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+    await messaging.webhooks.create({ url, events: ['message.responded'] })
+    await messaging.messages.send(hello)
+    await expect
+      .poll(() => received)
+      .toEqual([expect.stringMatching(/^message\.responded sha256=[0-9a-f]{64}$/)])
+  })
+
+  it('keeps messages and the master key of a file database beside the file', async () => {
+    const file = path.join(directory(), 'data.db')
+    const first = await open({ database: `file:${file}` })
+    const { message } = await first.messages.send(hello)
+    await first.stop()
+    expect(statSync(`${file}.key`).mode & 0o777).toBe(0o600)
+    const key = readFileSync(`${file}.key`, 'utf8')
+    const second = await open({ database: `file:${file}` })
+    expect(readFileSync(`${file}.key`, 'utf8')).toBe(key)
+    const kept = await second.messages.get({ agent: 'shouter', messageId: message.id })
+    expect(kept.state).toMatchObject({ kind: 'responded', response: 'HELLO!' })
+  })
+
+  it('refuses a database in use whose key file is missing, and creates no other key', async () => {
+    const file = path.join(directory(), 'data.db')
+    await (await open({ database: `file:${file}` })).stop()
+    rmSync(`${file}.key`)
+    await expect(open({ database: `file:${file}` })).rejects.toThrow(`${file}.key is missing`)
+    expect(existsSync(`${file}.key`)).toBe(false)
+  })
+
+  it('refuses another master key than that of the database', async () => {
+    const database = `file:${path.join(directory(), 'data.db')}`
+    await (await open({ database, masterKey: Buffer.alloc(32, 1) })).stop()
+    const opening = open({ database, masterKey: Buffer.alloc(32, 2) })
+    await expect(opening).rejects.toThrow('the master key does not match this database')
+  })
+
+  it.each<[string, Partial<MessagingOptions>, string]>([
+    [
+      'an unknown kind of database',
+      { database: 'mysql://root:pw@db/x' },
+      'database is "mysql://…@db/x"',
+    ],
+    ['PostgreSQL without a master key', { database: 'postgres://db/x' }, 'masterKey is required'],
+    ['a short master key', { masterKey: 'c2hvcnQ=' }, 'masterKey has 5 bytes'],
+    ['an illegal agent name', { agents: { MyAgent: shout } }, 'use "my-agent"'],
+    [
+      'an unknown runtime',
+      { agents: { x: { runtime: { kind: 'magic' } } } },
+      'runtime.kind must be one of',
+    ],
+  ])('refuses %s', async (_, options, message) => {
+    await expect(open(options)).rejects.toThrow(message)
+  })
+
+  it.each(['stop', 'delete'] as const)('an agent that a person did %s stays so', async (action) => {
+    const database = `file:${path.join(directory(), 'data.db')}`
+    const first = await open({ database })
+    await first.agents[action]({ agent: 'shouter' })
+    await first.stop()
+    const second = await open({ database })
+    const { data } = await second.agents.list({ limit: 10 })
+    expect(data.map(({ state }) => state.kind)).toEqual(action === 'stop' ? ['stopped'] : [])
+  })
+
+  it('lets a run in flight end when it stops, and stops once', async () => {
+    let answer: (text: string) => void = () => undefined
+    const messaging = await open({
+      agents: { shouter: () => new Promise<string>((resolve) => (answer = resolve)) },
+    })
+    const sending = messaging.messages.send(hello)
+    await expect.poll(() => messaging.service.load().runs).toBe(1)
+    const stopping = [messaging.stop(), messaging.stop()]
+    answer('late, but in time')
+    await Promise.all(stopping)
+    expect((await sending).message.id).toEqual(expect.any(String))
+    expect(messaging.service.load().runs).toBe(0)
+  })
+
+  it('takes a clock that a test moves', async () => {
+    const clock = fakeClock()
+    const messaging = await createMessaging({
+      database: ':memory:',
+      agents: { shouter: () => new Promise<string>(() => undefined) },
+      clock,
+    })
+    const sending = messaging.messages.send(hello)
+    await expect.poll(() => messaging.service.load().waitingCallers).toBe(1)
+    const { message } = await settled(clock, sending)
+    expect(message.state.kind).toBe('running')
+    await settled(clock, messaging.stop({ graceMs: 0 }))
+  })
+
+  describe('on PostgreSQL', () => {
+    let postgres: TestPostgres
+    beforeAll(async () => {
+      postgres = await testPostgres()
+    })
+    afterAll(() => postgres.close())
+
+    it('answers a message, and finds it again', async () => {
+      const options = { database: await postgres.database(), masterKey: Buffer.alloc(32, 7) }
+      const first = await open(options)
+      const { message } = await first.messages.send(hello)
+      await first.stop()
+      const second = await open(options)
+      const kept = await second.messages.get({ agent: 'shouter', messageId: message.id })
+      expect(kept.state).toMatchObject({ kind: 'responded' })
+    })
+  })
+})
