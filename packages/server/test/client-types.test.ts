@@ -16,91 +16,72 @@ import type { EventData, EventName } from '@org/agent-messaging-client/webhooks'
 import { createServer } from '../src/index.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 
-/** Each field of a type, and whether it is always there. The compiler has it exact: a field more or less does not compile. */
+/** Each field of a type, and whether it is optional. A missing or extra field does not compile. */
 type Fields<T> = {
   readonly [Field in keyof T]-?: object extends Pick<T, Field> ? 'optional' : 'required'
 }
-const fields = <T>(those: Fields<T>): Fields<T> => those
+const fields = <T>(all: Fields<T>): Fields<T> => all
 
 const agent = fields<Agent>({
-  ...{
-    id: 'required',
-    name: 'required',
-    runtime: 'required',
-    defaultExecutionPrincipal: 'required',
-    desiredState: 'required',
-  },
-  ...{
-    state: 'required',
-    lastError: 'optional',
-    failures: 'optional',
-    retryAt: 'optional',
-    concurrency: 'required',
-  },
-  ...{
-    maxAttempts: 'required',
-    maxQueued: 'required',
-    onBusy: 'required',
-    createdAt: 'required',
-    updatedAt: 'required',
-  },
+  id: 'required',
+  name: 'required',
+  runtime: 'required',
+  defaultExecutionPrincipal: 'required',
+  desiredState: 'required',
+  state: 'required',
+  lastError: 'optional',
+  failures: 'optional',
+  retryAt: 'optional',
+  concurrency: 'required',
+  maxAttempts: 'required',
+  maxQueued: 'required',
+  onBusy: 'required',
+  createdAt: 'required',
+  updatedAt: 'required',
 })
 const webhook = fields<Webhook>({
-  ...{
-    id: 'required',
-    url: 'required',
-    events: 'required',
-    agentId: 'optional',
-    description: 'optional',
-    headers: 'optional',
-  },
-  ...{
-    disableOnGone: 'required',
-    enabled: 'required',
-    disabledReason: 'optional',
-    disabledAt: 'optional',
-  },
-  ...{
-    consecutiveFailures: 'required',
-    failingSince: 'optional',
-    lastSuccessAt: 'optional',
-    lastFailureAt: 'optional',
-  },
-  ...{
-    circuit: 'required',
-    circuitOpenUntil: 'optional',
-    previousSecretUntil: 'optional',
-    createdAt: 'required',
-    updatedAt: 'required',
-  },
+  id: 'required',
+  url: 'required',
+  events: 'required',
+  agentId: 'optional',
+  description: 'optional',
+  headers: 'optional',
+  disableOnGone: 'required',
+  enabled: 'required',
+  disabledReason: 'optional',
+  disabledAt: 'optional',
+  consecutiveFailures: 'required',
+  failingSince: 'optional',
+  lastSuccessAt: 'optional',
+  lastFailureAt: 'optional',
+  circuit: 'required',
+  circuitOpenUntil: 'optional',
+  previousSecretUntil: 'optional',
+  createdAt: 'required',
+  updatedAt: 'required',
 })
 const delivery = fields<Delivery>({
-  ...{
-    id: 'required',
-    webhookId: 'required',
-    eventId: 'required',
-    event: 'required',
-    status: 'required',
-    attemptCount: 'required',
-  },
-  ...{
-    nextAttemptAt: 'optional',
-    deliveredAt: 'optional',
-    exhaustedAt: 'optional',
-    cancelledAt: 'optional',
-  },
-  ...{ cancelledReason: 'optional', createdAt: 'required' },
+  id: 'required',
+  webhookId: 'required',
+  eventId: 'required',
+  event: 'required',
+  status: 'required',
+  attemptCount: 'required',
+  nextAttemptAt: 'optional',
+  deliveredAt: 'optional',
+  exhaustedAt: 'optional',
+  cancelledAt: 'optional',
+  cancelledReason: 'optional',
+  createdAt: 'required',
 })
 
 const key = fields<ApiKey>({
-  ...{
-    id: 'required',
-    name: 'required',
-    permissions: 'required',
-    createdAt: 'required',
-    expiresAt: 'optional',
-    revokedAt: 'optional',
-  },
+  id: 'required',
+  name: 'required',
+  permissions: 'required',
+  createdAt: 'required',
+  expiresAt: 'optional',
+  revokedAt: 'optional',
 })
 
 const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -111,32 +92,31 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Delivery: delivery,
   DeliveryDetail: fields<DeliveryDetail>({ ...delivery, body: 'required', attempts: 'required' }),
   DeliveryAttempt: fields<DeliveryAttempt>({
-    ...{
-      attemptNumber: 'required',
-      startedAt: 'required',
-      durationMs: 'required',
-      requestHeaders: 'optional',
-      outcome: 'required',
-    },
-    ...{ statusCode: 'optional', responseBody: 'optional', error: 'optional', detail: 'optional' },
+    attemptNumber: 'required',
+    startedAt: 'required',
+    durationMs: 'required',
+    requestHeaders: 'optional',
+    outcome: 'required',
+    statusCode: 'optional',
+    responseBody: 'optional',
+    error: 'optional',
+    detail: 'optional',
   }),
   Message: fields<Message>({
-    ...{
-      messageId: 'required',
-      agentId: 'required',
-      sessionId: 'required',
-      status: 'required',
-      state: 'required',
-      message: 'required',
-    },
-    ...{
-      metadata: 'optional',
-      executionPrincipal: 'required',
-      response: 'optional',
-      responseTimeMs: 'optional',
-      attempt: 'required',
-    },
-    ...{ error: 'optional', createdAt: 'required', respondedAt: 'optional' },
+    messageId: 'required',
+    agentId: 'required',
+    sessionId: 'required',
+    status: 'required',
+    state: 'required',
+    message: 'required',
+    metadata: 'optional',
+    executionPrincipal: 'required',
+    response: 'optional',
+    responseTimeMs: 'optional',
+    attempt: 'required',
+    error: 'optional',
+    createdAt: 'required',
+    respondedAt: 'optional',
   }),
   ApiKey: key,
   CreatedApiKey: fields<CreatedApiKey>({ ...key, key: 'required' }),
@@ -150,39 +130,34 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const events: { readonly [Name in EventName]: Fields<EventData[Name]> } = {
   'message.responded': {
-    ...{
-      messageId: 'required',
-      agentId: 'required',
-      sessionId: 'required',
-      response: 'required',
-      executionPrincipal: 'required',
-    },
-    ...{
-      responseTimeMs: 'required',
-      metadata: 'required',
-      channel: 'optional',
-      correlationId: 'optional',
-    },
+    messageId: 'required',
+    agentId: 'required',
+    sessionId: 'required',
+    response: 'required',
+    executionPrincipal: 'required',
+    responseTimeMs: 'required',
+    metadata: 'required',
+    channel: 'optional',
+    correlationId: 'optional',
   },
   'agent.started': { agentId: 'required', runtime: 'required', startedAt: 'required' },
   'agent.stopped': { agentId: 'required', runtime: 'required', stoppedAt: 'required' },
   'agent.error': {
-    ...{ agentId: 'required', error: 'required', messageId: 'optional', sessionId: 'optional' },
-    ...{
-      executionPrincipal: 'optional',
-      metadata: 'optional',
-      channel: 'optional',
-      correlationId: 'optional',
-    },
+    agentId: 'required',
+    error: 'required',
+    messageId: 'optional',
+    sessionId: 'optional',
+    executionPrincipal: 'optional',
+    metadata: 'optional',
+    channel: 'optional',
+    correlationId: 'optional',
   },
   'webhook.disabled': {
-    ...{
-      webhookId: 'required',
-      reason: 'required',
-      disabledAt: 'required',
-      consecutiveFailures: 'required',
-      failingSince: 'required',
-    },
+    webhookId: 'required',
+    reason: 'required',
+    disabledAt: 'required',
+    consecutiveFailures: 'required',
+    failingSince: 'required',
   },
   'webhook.test': { webhookId: 'required' },
 }
@@ -218,24 +193,24 @@ const fieldsOf = ({ properties = {}, required = [] }: Schema = {}) =>
   )
 
 describe('the types of the client', () => {
-  it.each(Object.keys(resources))('have the fields that the document gives a %s', (name) => {
+  it.each(Object.keys(resources))('have the fields of the OpenAPI schema %s', (name) => {
     expect(resources[name]).toEqual(fieldsOf(document.components.schemas[name]))
   })
 
-  it('know all events, and the fields of each', () => {
+  it('have all events with their fields', () => {
     expect(Object.keys(events).sort()).toEqual(Object.keys(document.webhooks).sort())
-    for (const [name, those] of Object.entries(events)) {
+    for (const [name, data] of Object.entries(events)) {
       const id = `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}Event`
-      expect(those, name).toEqual(fieldsOf(document.components.schemas[id]?.properties?.['data']))
+      expect(data, name).toEqual(fieldsOf(document.components.schemas[id]?.properties?.['data']))
     }
   })
 })
 
-it('the client reaches every route of a project, but the one that answers a run', async () => {
-  const asked = new Set<string>()
+it('the client has a method for every route of a project, except the callback of agents', async () => {
+  const requested = new Set<string>()
   const fetch = async (url: unknown, { method = '' }: RequestInit = {}): Promise<Response> => {
     const { pathname } = new URL(String(url))
-    asked.add(`${method} ${pathname}`)
+    requested.add(`${method} ${pathname}`)
     if (pathname.endsWith('/stream')) return new Response(null, { status: 204 })
     return Response.json({ data: [], nextCursor: null, messageId: '-', state: 'responded' })
   }
@@ -258,5 +233,5 @@ it('the client reaches every route of a project, but the one that answers a run'
         (method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '-')}`,
       ),
     )
-  expect([...asked].sort()).toEqual(routes.sort())
+  expect([...requested].sort()).toEqual(routes.sort())
 })

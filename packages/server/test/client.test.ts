@@ -30,13 +30,13 @@ beforeAll(async () => {
         await new Promise<void>((resolve) => (proceed = resolve))
         yield 'two'
       },
-      stubborn: () => {
+      failing: () => {
         throw new Error('I will not')
       },
     },
   })
   client = createClient({ baseUrl: server.url, apiKey: API_KEY })
-  for (const handler of ['echo', 'words', 'stubborn']) {
+  for (const handler of ['echo', 'words', 'failing']) {
     await client.agents.create({
       name: handler,
       runtime: { kind: 'function', handler },
@@ -49,7 +49,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-describe('the client, with a real server', () => {
+describe('the client with a real server', () => {
   it('sends, reads, lists and completes', async () => {
     const sent = await client.messages.send('echo', { sessionId: 'a', message: 'hello' })
     expect(sent).toMatchObject({ status: 'responded', response: 'hello' })
@@ -62,10 +62,10 @@ describe('the client, with a real server', () => {
     for await (const { message } of client.messages.list('echo', { sessionId: 'a', order: 'asc' }))
       texts.push(message)
     expect(texts).toEqual(['hello', 'again'])
-    const failed = await client.messages.complete('stubborn', { sessionId: 'a', message: 'please' })
+    const failed = await client.messages.complete('failing', { sessionId: 'a', message: 'please' })
     expect(failed).toMatchObject({ state: 'failed', error: { message: 'I will not' } })
   })
-  it('attaches to a message by its key, and says in the service’s words what is refused', async () => {
+  it('reuses a message with its idempotency key, and rejects with the error of the service', async () => {
     const options = { idempotencyKey: 'order-42' }
     const first = await client.messages.send('echo', { sessionId: 'k', message: 'once' }, options)
     expect(
@@ -79,7 +79,7 @@ describe('the client, with a real server', () => {
       issues: [{ path: 'sessionId' }],
     })
   })
-  it('follows a message piece by piece, over a connection that ends', async () => {
+  it('streams a message again after a lost connection', async () => {
     const { messageId } = await client.messages.send(
       'words',
       { sessionId: 'w', message: 'go' },
@@ -104,7 +104,7 @@ describe('the client, with a real server', () => {
       message: { state: 'responded', response: 'one two' },
     })
   })
-  it('cancels, retries, and erases a session', async () => {
+  it('cancels and retries a message, and erases a session', async () => {
     const { messageId } = await client.messages.send(
       'words',
       { sessionId: 'c', message: 'go' },
@@ -121,7 +121,7 @@ describe('the client, with a real server', () => {
       code: 'NOT_FOUND',
     })
   })
-  it('counts and erases what was done on behalf of an end user', async () => {
+  it('counts and erases the messages of an end user', async () => {
     const executionPrincipal = { type: 'end_user', endUserId: 'a/b' } as const
     await client.messages.send(
       'words',
@@ -145,7 +145,7 @@ describe('the client, with a real server', () => {
       deliveries: 0,
     })
   })
-  it('registers a receiver that verifies what it gets, while its secret is rotated too', async () => {
+  it('registers a receiver that verifies deliveries before and after a rotation', async () => {
     const got: string[] = []
     const secrets: string[] = []
     const handle = nodeWebhookHandler({
@@ -165,9 +165,9 @@ describe('the client, with a real server', () => {
     expect(await until(() => got.length === 1)).toBe(true)
     const rotated = await client.webhooks.rotateSecret(webhook.id)
     secrets.splice(0, 1, rotated.secret)
-    await client.messages.send('echo', { sessionId: 'v', message: 'signed anew' })
+    await client.messages.send('echo', { sessionId: 'v', message: 'signed again' })
     expect(await until(() => got.length === 2)).toBe(true)
-    expect(got).toEqual(['signed', 'signed anew'])
+    expect(got).toEqual(['signed', 'signed again'])
     const statuses = async () => {
       const all: string[] = []
       for await (const delivery of client.deliveries.list({ webhookId: webhook.id }))

@@ -1,5 +1,6 @@
-// A project with an hour of life behind it, for screenshots and tests in a browser: five agents, conversations, and receivers of every
-// kind of health. All of it is played on core's fakes in moments; then the clock goes on as the machine's does.
+// A demo project for screenshots and browser tests: five agents, conversations, and receivers in
+// every state of health. Core's fakes simulate an hour of activity in a moment. Afterwards the fake
+// clock follows the system clock.
 import { createService, defaultPolicy, PERMISSIONS } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
@@ -18,7 +19,7 @@ import { err } from 'neverthrow'
 const MINUTE = 60_000
 const TICK_MS = 100
 
-const said = [
+const dialogue = [
   [
     'Where is my order 4711?',
     'It left our warehouse this morning and arrives tomorrow between 9 and 12.',
@@ -37,23 +38,23 @@ const others = [
   ['Translate “Versandbestätigung”', 'Shipping confirmation.'],
   ['Classify: “refund still missing”', 'billing / refund / urgent'],
 ]
-const answers = new Map([...said, ...others])
+const answers = new Map([...dialogue, ...others])
 
-/** Receivers by their host: what each of them answers. */
-const receivers = (chance) => ({
+/** The outcome of an attempt, by host of the receiver. */
+const outcomes = (random) => ({
   'crm.example.com': () => accepted(200),
   'chat.example.com': () =>
-    chance() < 0.18 ? { ...refused(503), responseBody: 'upstream connect error' } : accepted(204),
+    random() < 0.18 ? { ...refused(503), responseBody: 'upstream connect error' } : accepted(204),
   'legacy.example.net': () => ({
     ...refused(500),
     responseBody: '{"error":"NullPointerException at Hooks.java:41"}',
   }),
   'old.example.org': () => refused(410),
-  'data.example.io': () => (chance() < 0.3 ? unreachable('timeout') : accepted(202)),
+  'data.example.io': () => (random() < 0.3 ? unreachable('timeout') : accepted(202)),
 })
 
 export async function playDemo() {
-  const chance = seededRandom(7).next
+  const random = seededRandom(7).next
   const platform = nodePlatform({ masterKey: new Uint8Array(32).fill(7) })
   const clock = fakeClock(Date.now() - 60 * MINUTE)
   const answer = ({ message }) => {
@@ -61,9 +62,9 @@ export async function playDemo() {
       return failedRun('RUNTIME_ERROR', 'the model refused: context length exceeded')
     return { kind: 'answered', response: answers.get(message) ?? message }
   }
-  const patient = async (request) => {
+  const slowAnswer = async (request) => {
     await clock.sleep(
-      request.message.startsWith('Think') ? 6_000 : 400 + Math.floor(chance() * 2_000),
+      request.message.startsWith('Think') ? 6_000 : 400 + Math.floor(random() * 2_000),
     )
     return answer(request)
   }
@@ -75,22 +76,26 @@ export async function playDemo() {
         message: 'the program “coder” ended with code 1: ANTHROPIC_API_KEY is not set',
       }),
   }
-  const answerOf = receivers(chance)
+  const outcomeByHost = outcomes(random)
   const sender = fakeSender({
     outcome: async (request) => {
-      const answerFor = answerOf[new URL(request.url).hostname]
-      if (!answerFor) return sendForReal(request)
-      await clock.sleep(20 + Math.floor(chance() * 180))
-      return answerFor()
+      const outcomeOf = outcomeByHost[new URL(request.url).hostname]
+      if (!outcomeOf) return sendOverHttp(request)
+      await clock.sleep(20 + Math.floor(random() * 180))
+      return outcomeOf()
     },
   })
   const runtimes = [
-    fakeRuntime({ kind: 'openai', handler: patient }),
-    fakeRuntime({ kind: 'http', handler: patient }),
+    fakeRuntime({ kind: 'openai', handler: slowAnswer }),
+    fakeRuntime({ kind: 'http', handler: slowAnswer }),
     broken,
   ]
   const service = createService({
-    ...{ ...platform, clock, sender, runtimes, storage: memoryStorage() },
+    ...platform,
+    clock,
+    sender,
+    runtimes,
+    storage: memoryStorage(),
     policy: {
       pollMs: 5_000,
       retry: { ...defaultPolicy.retry, delaysMs: [5_000, 30_000, 5 * MINUTE] },
@@ -108,17 +113,22 @@ export async function playDemo() {
     ['translator', 'openai'],
   ]) {
     await service.agents.create({
-      ...{ projectId, name, desiredState: 'running' },
+      projectId,
+      name,
+      desiredState: 'running',
       runtime: { kind },
     })
   }
   await service.agents.create({
-    ...{ projectId, name: 'nightly-report' },
+    projectId,
+    name: 'nightly-report',
     runtime: { kind: 'http' },
     defaultExecutionPrincipal: { type: 'end_user' },
   })
   const creating = service.agents.create({
-    ...{ projectId, name: 'coder', desiredState: 'running' },
+    projectId,
+    name: 'coder',
+    desiredState: 'running',
     runtime: { kind: 'acp' },
   })
   await clock.advance(3_000)
@@ -144,16 +154,16 @@ export async function playDemo() {
   for (let minute = 0; minute < 55; minute++) {
     const busy = 1 + Math.round(2 * (1 + Math.sin(minute / 6)))
     for (let i = 0; i < busy; i++) {
-      const [text] = others[Math.floor(chance() * others.length)]
+      const [text] = others[Math.floor(random() * others.length)]
       await send(
-        chance() < 0.5 ? 'triage' : 'translator',
-        `ticket-${8_800 + Math.floor(chance() * 9)}`,
-        chance() < 0.04 ? 'Please fail' : text,
+        random() < 0.5 ? 'triage' : 'translator',
+        `ticket-${8_800 + Math.floor(random() * 9)}`,
+        random() < 0.04 ? 'Please fail' : text,
       )
       await clock.advance(Math.floor((MINUTE - 1) / busy))
     }
   }
-  for (const [text] of said) {
+  for (const [text] of dialogue) {
     const more = {
       executionPrincipal: { type: 'end_user', endUserId: 'customer-1837' },
       metadata: { channel: 'web', correlationId: 'c-20931' },
@@ -167,24 +177,28 @@ export async function playDemo() {
   await send('support', 'order-4713', 'Where is my order 4711?')
   await clock.advance(20_000)
 
-  let isOver = false
-  const goesOn = (async () => {
-    while (!isOver) {
+  let isStopped = false
+  const clockLoop = (async () => {
+    while (!isStopped) {
       await new Promise((resolve) => setTimeout(resolve, TICK_MS))
       await clock.advance(TICK_MS)
     }
   })()
   return {
-    ...{ service, crypto: platform.crypto, projectId, key, webhooks },
+    service,
+    crypto: platform.crypto,
+    projectId,
+    key,
+    webhooks,
     async stop() {
-      isOver = true
-      await goesOn
+      isStopped = true
+      await clockLoop
     },
   }
 }
 
-/** For the catcher, which is a real receiver. */
-async function sendForReal({ url, headers, body }) {
+/** Sends to the console's catcher, which is a real receiver. */
+async function sendOverHttp({ url, headers, body }) {
   const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual' })
   const kind = response.ok ? 'accepted' : 'refused'
   return { kind, statusCode: response.status, responseBody: await response.text() }

@@ -39,10 +39,10 @@ async function started(...options: Parameters<typeof realServer>): Promise<RealS
 
 const AGENTS =
   "export default { work: ({ message }) => message === 'never' ? new Promise(() => undefined) : 're: ' + message }"
-const MENDED = "export default { work: ({ message }) => 're: ' + message }"
+const FIXED = "export default { work: ({ message }) => 're: ' + message }"
 
-/** All that a key's owner can read, but for what each process says of itself. */
-async function seen({ api }: RealServer): Promise<readonly unknown[]> {
+/** Everything that the API returns, except the state of the process. */
+async function readAll({ api }: RealServer): Promise<readonly unknown[]> {
   const read = async (route: string): Promise<Record<string, unknown>> =>
     (await (await api('GET', route)).json()) as Record<string, unknown>
   const { data } = (await read('/v1/deliveries?limit=100')) as { data: readonly { id: string }[] }
@@ -71,10 +71,10 @@ const send = async (
     )
   ).json()) as Sent
 
-describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
-  it('has all that it had on its file, does what was open there, and makes more', async () => {
-    let isWell = false
-    const hook = await receiver(() => (isWell ? 200 : 500))
+describe('a server that moves to PostgreSQL', { timeout: 60_000 }, () => {
+  it('keeps all data, finishes open work and accepts new messages', async () => {
+    let isUp = false
+    const hook = await receiver(() => (isUp ? 200 : 500))
     opened.push({ dispose: hook.close })
     const file = { SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '2000' }
     const first = await started({ agents: AGENTS, env: file })
@@ -99,7 +99,7 @@ describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
     await first.kill('SIGKILL')
 
     const onFile = await started({ beside: first, args: ['--no-worker'] })
-    const before = await seen(onFile)
+    const before = await readAll(onFile)
     await onFile.kill('SIGTERM')
     const url = await postgres.database()
     const env = {
@@ -113,26 +113,27 @@ describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
       args: ['--no-worker'],
       env: { SERVICE_DATABASE_URL: url },
     })
-    expect(await seen(onPostgres)).toEqual(before)
+    expect(await readAll(onPostgres)).toEqual(before)
     await onPostgres.kill('SIGTERM')
 
-    isWell = true
+    isUp = true
     const failed = hook.received.splice(0)
-    const goesOn = await started({
+    const moved = await started({
       beside: first,
-      agents: MENDED,
+      agents: FIXED,
       env: { ...file, SERVICE_DATABASE_URL: url },
     })
-    expect(await send(goesOn, 'a', 'hi a 😀', 'a')).toEqual(answered[0])
+    expect(await send(moved, 'a', 'hi a 😀', 'a')).toEqual(answered[0])
     expect(
-      await until(async () => (await send(goesOn, 'c', 'never', 'open')).status === 'responded'),
+      await until(async () => (await send(moved, 'c', 'never', 'open')).status === 'responded'),
     ).toBe(true)
-    expect((await send(goesOn, 'c', 'new', 'new')).status).toBe('responded')
+    expect((await send(moved, 'c', 'new', 'new')).status).toBe('responded')
     const idOf = ({ headers }: (typeof failed)[number]) => String(headers['x-service-delivery'])
-    const { data } = (await (await goesOn.api('GET', '/v1/deliveries?status=pending')).json()) as {
+    const { data } = (await (await moved.api('GET', '/v1/deliveries?status=pending')).json()) as {
       data: readonly { id: string }[]
     }
-    for (const { id } of data) await goesOn.api('POST', `/v1/deliveries/${id}/redeliver`) // the next attempt may be minutes away
+    // The next attempt by schedule can be minutes away.
+    for (const { id } of data) await moved.api('POST', `/v1/deliveries/${id}/redeliver`)
     expect(await until(() => new Set(hook.received.map(idOf)).size === 5)).toBe(true)
     const bodies = new Map(failed.map((one) => [idOf(one), one.body]))
     expect(bodies.size).toBe(3)
@@ -144,7 +145,7 @@ describe('a server that goes on on PostgreSQL', { timeout: 60_000 }, () => {
   })
 })
 
-/** A row of either database: the one has booleans, and large numbers as text; the other neither. */
+/** Makes rows comparable: only PostgreSQL returns booleans, and large numbers as text. */
 const asText = (row: readonly unknown[]): string =>
   JSON.stringify(
     row.map((value) =>
@@ -152,7 +153,7 @@ const asText = (row: readonly unknown[]): string =>
     ),
   )
 
-describe('the tables of a file', { timeout: 60_000 }, () => {
+describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
   const file = () => path.join(folder, 'service.db')
   async function worked(): Promise<void> {
     const storage = openSqliteStorage({ path: file() })
@@ -161,7 +162,7 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
     await storage.close()
   }
 
-  it('are on PostgreSQL what they were, row for row', async () => {
+  it('are equal on PostgreSQL, row for row', async () => {
     await worked()
     const pool = await postgres.pool()
     const connectionString = String(pool.options.connectionString)
@@ -185,7 +186,7 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
     await pool.end()
   })
 
-  it('are not taken in part: after an end half-way all of it can be done again', async () => {
+  it('are not copied in part, so an interrupted copy can be repeated', async () => {
     await worked()
     const connectionString = await postgres.database()
     const cut = new AbortController()
@@ -212,13 +213,13 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
     })
   }
 
-  it('name the file when it is damaged, and the table when PostgreSQL does not take a row', async () => {
+  it('are named when PostgreSQL rejects a row, and the file when it is damaged', async () => {
     await worked()
     const bytes = readFileSync(file())
-    const page = bytes.indexOf('x'.repeat(4_092)) + 40 * 4_096 // in the midst of the long one
+    const page = bytes.indexOf('x'.repeat(4_092)) + 40 * 4_096 // in the middle of the long value
     expect(bytes.toString('latin1', page, page + 4_092)).toBe('x'.repeat(4_092))
     const place = page - (page % 4_096)
-    writeFileSync(file(), bytes.fill(0xff, place, place + 4)) // where the next page of it is
+    writeFileSync(file(), bytes.fill(0xff, place, place + 4)) // the pointer to the next page
     await expect(copyTables()).rejects.toThrow(
       /service\.db: is a damaged SQLite database; restore it from a backup\./,
     )
@@ -232,7 +233,7 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
     )
   })
 
-  it('are taken by nobody else meanwhile: neither opens the file, nor writes where they go', async () => {
+  it('are locked during the copy, and so is the target', async () => {
     await worked()
     const pool = await postgres.pool()
     const connectionString = String(pool.options.connectionString)
@@ -263,36 +264,36 @@ describe('the tables of a file', { timeout: 60_000 }, () => {
 describe('copy', { timeout: 60_000 }, () => {
   const copy = (to: string, from: string) =>
     run(process.execPath, [CLI, 'copy', to], { cwd: folder, env: { SERVICE_DATABASE_URL: from } })
-  const complaint = (to: string, from = `file:${path.join(folder, 'service.db')}`) =>
+  const failure = (to: string, from = `file:${path.join(folder, 'service.db')}`) =>
     copy(to, from).then(
       () => undefined,
       (error: { code: number; stderr: string }) => [error.code, error.stderr],
     )
 
-  it('says what is wrong: no file, no URL, PostgreSQL already, a server on the file, nobody there', async () => {
+  it('explains a missing file, a wrong URL, a running server and an unreachable target', async () => {
     const nowhere = 'postgres://me:hush@127.0.0.1:1/db'
-    expect(await complaint(nowhere)).toEqual([
+    expect(await failure(nowhere)).toEqual([
       1,
       expect.stringMatching(/service\.db: there is no such file\.\n$/),
     ])
     const server = await started()
     const from = `file:${path.join(server.folder, 'service.db')}`
-    expect(await complaint(nowhere, from)).toEqual([
+    expect(await failure(nowhere, from)).toEqual([
       1,
       expect.stringMatching(/is in use by another process; stop that process first\.\n$/),
     ])
     await server.kill('SIGTERM')
-    expect(await complaint(nowhere, from)).toEqual([
+    expect(await failure(nowhere, from)).toEqual([
       1,
       expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:1\/db: nobody listens there/),
     ])
-    expect(await complaint('messages', from)).toEqual([
+    expect(await failure('messages', from)).toEqual([
       2,
-      'where to copy to has to be a postgres:// URL\n',
+      'the target of the copy must be a postgres:// URL\n',
     ])
-    expect(await complaint(nowhere, nowhere)).toEqual([
+    expect(await failure(nowhere, nowhere)).toEqual([
       2,
-      expect.stringContaining('names PostgreSQL already'),
+      expect.stringContaining('must be a SQLite file'),
     ])
   })
 })

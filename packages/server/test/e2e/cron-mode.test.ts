@@ -5,17 +5,17 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { CRON_SECRET, realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 
-// `start --no-worker`, as a serverless host runs it: nothing happens but in calls of the cron route.
+// `start --no-worker`, as on a serverless host: only calls of the cron route do background work.
 
 type Pass = Record<
   'messages' | 'deliveries' | 'cancelled' | 'purgedDeliveries' | 'purgedMessages',
   number
 >
-// oxlint-disable-next-line typescript/no-explicit-any -- what tests look at is checked by what they expect of it
+// oxlint-disable-next-line typescript/no-explicit-any -- the expectations check the fields that tests read
 type Json = any
 
 const RUN_LEASE_MS = 1_000
-/** Answers, but for the process that is told to hang: there it never does. */
+/** Answers, except in a process with the variable HANG. */
 const AGENTS = `export default { worker: ({ message }) => process.env.HANG ? new Promise(() => setInterval(() => {}, 1_000)) : 're: ' + message }`
 
 let folder: string
@@ -59,7 +59,7 @@ async function ask(
   return { code: answer.status, ...((await answer.json()) as object) }
 }
 
-/** An agent, brought up by a first pass, and a receiver that hears of its answers. */
+/** Creates an agent, starts it with a first pass, and registers a receiver for its answers. */
 async function agentAndHook(server: RealServer, answer?: (n: number) => number) {
   const hook = await receiver(answer)
   onTestFinished(() => hook.close())
@@ -83,7 +83,7 @@ const send = (
 const stateOf = async (server: RealServer, messageId: string) =>
   (await ask(server, 'GET', `/v1/agents/worker/messages/${messageId}`)).state
 
-it('queues what is sent and answers 202; the next pass runs it and delivers the answer', async () => {
+it('the next pass runs a queued message and delivers its answer', async () => {
   const server = await cronServer()
   const hook = await agentAndHook(server)
   const sent = await send(server, 's', { prefer: 'wait=1' })
@@ -94,7 +94,7 @@ it('queues what is sent and answers 202; the next pass runs it and delivers the 
   expect(await cron(server)).toMatchObject({ messages: 0, deliveries: 0 })
 })
 
-it('answers 200 to who waits while a pass comes by', async () => {
+it('a caller that waits during a pass gets 200', async () => {
   const server = await cronServer()
   await agentAndHook(server)
   const sending = send(server, 's', {})
@@ -102,7 +102,7 @@ it('answers 200 to who waits while a pass comes by', async () => {
   expect(await sending).toMatchObject({ code: 200, status: 'responded', response: 're: hello' })
 })
 
-it('attempts a failed delivery again in a pass after it is due', async () => {
+it('a pass repeats a failed delivery once it is due', async () => {
   const server = await cronServer()
   const hook = await agentAndHook(server, (n) => (n === 0 ? 500 : 200))
   await send(server)
@@ -112,13 +112,13 @@ it('attempts a failed delivery again in a pass after it is due', async () => {
   expect(hook.received.map(({ status }) => status)).toEqual([500, 200])
 })
 
-it('ends a pass while an agent hangs, keeps its lease after it, and gives its message to another process when its own is killed', async () => {
+it('a run that outlives its pass keeps its lease until its process is killed', async () => {
   const healthy = await cronServer()
   await agentAndHook(healthy)
   const hanging = await cronServer({ HANG: '1' }, healthy)
   const { messageId } = await send(hanging)
   expect((await cron(hanging)).messages).toBe(1)
-  // The pass is over and the run goes on: nobody else may have the message for as long as its process lives.
+  // The pass is over and the run continues. No other process gets the message while this one lives.
   const end = Date.now() + 3 * RUN_LEASE_MS
   await until(async () => {
     expect((await cron(healthy)).messages).toBe(0)
@@ -132,7 +132,7 @@ it('ends a pass while an agent hangs, keeps its lease after it, and gives its me
   })
 })
 
-it('20 calls at once, in two processes, purge each finished row once and nothing that is open', async () => {
+it('20 concurrent calls in two processes delete each finished row once and no open row', async () => {
   const env = {
     SERVICE_DELIVERY_RETENTION: '1s',
     SERVICE_MESSAGE_RETENTION: '1s',

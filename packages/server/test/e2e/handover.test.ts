@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
 import { realServer, until, type RealServer } from './real-server.js'
 
-// Each process sends 8 requests at a time to a webhook, and holds 8 more; this receiver answers none of them.
+// Each process sends 8 requests to a webhook at a time and queues 8 more.
+// This receiver never answers.
 
-const AT_A_TIME = 8
-const asked = new Set<unknown>()
+const CONCURRENT = 8
+const requested = new Set<unknown>()
 let postgres: TestPostgres
 let hook: Server
 let one: RealServer
@@ -19,7 +20,7 @@ beforeAll(async () => {
   const env = { SERVICE_DATABASE_URL: await postgres.database() }
   one = await realServer({ env })
   other = await realServer({ env })
-  hook = createServer(({ headers }) => asked.add(headers['x-service-delivery'])).listen(
+  hook = createServer(({ headers }) => requested.add(headers['x-service-delivery'])).listen(
     0,
     '127.0.0.1',
   )
@@ -33,7 +34,7 @@ afterAll(async () => {
   await postgres.close()
 })
 
-it('what waits for its turn in a server that stops is sent by the other while the first one still ends', async () => {
+it('another server sends the queued deliveries of a server while that server stops', async () => {
   const agent = {
     name: 'echo',
     runtime: { kind: 'function', handler: 'echo' },
@@ -44,16 +45,16 @@ it('what waits for its turn in a server that stops is sent by the other while th
   expect(
     (await one.api('POST', '/v1/webhooks', { url, events: ['message.responded'] })).status,
   ).toBe(201)
-  for (let n = 0; n < 2 * AT_A_TIME; n++) {
+  for (let n = 0; n < 2 * CONCURRENT; n++) {
     expect(
       (await one.api('POST', '/v1/agents/echo/messages', { sessionId: `${n}`, message: 'hi' }))
         .status,
     ).toBe(200)
   }
-  expect(await until(() => asked.size === AT_A_TIME)).toBe(true)
+  expect(await until(() => requested.size === CONCURRENT)).toBe(true)
 
   const ended = one.kill('SIGTERM')
-  expect(await until(() => asked.size === 2 * AT_A_TIME, 9_000)).toBe(true)
+  expect(await until(() => requested.size === 2 * CONCURRENT, 9_000)).toBe(true)
   await one.kill('SIGKILL')
   await ended
 })

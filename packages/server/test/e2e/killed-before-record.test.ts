@@ -2,10 +2,10 @@ import { expect, it } from 'vitest'
 import { realServer, until } from './real-server.js'
 import { receiver } from './receiver.js'
 
-it('a kill between a send and its record costs one duplicate of each request under way, and loses nothing (G4)', async () => {
+it('a kill before a result is stored causes one duplicate request and loses nothing (G4)', async () => {
   const server = await realServer()
   let killed: Promise<unknown> | undefined
-  // The receiver has taken it, and the server is dead before it can know.
+  // The receiver accepts the request, and the server dies before it gets the response.
   const hook = await receiver(() => {
     killed ??= server.kill('SIGKILL')
     return 200
@@ -20,7 +20,7 @@ it('a kill between a send and its record costs one duplicate of each request und
     await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
     await server
       .api('POST', '/v1/agents/echo/messages', { sessionId: 's', message: 'hi' })
-      .catch(() => undefined) // it may die before it answers
+      .catch(() => undefined) // the server can die before it answers
     expect(await until(() => killed !== undefined)).toBe(true)
     await killed
     const before = hook.received.length

@@ -6,7 +6,7 @@ import { receiver } from './receiver.js'
 
 type Receiver = Awaited<ReturnType<typeof receiver>>
 
-/** The main job over real sockets, on a real file, with the server as a process of its own. */
+/** The main use case with real sockets, a real file and a server in a separate process. */
 describe('send a message, get the answer, receive the signed webhook', () => {
   let server: RealServer
   let hook: Receiver
@@ -33,7 +33,7 @@ describe('send a message, get the answer, receive the signed webhook', () => {
     await hook.close()
   })
 
-  it('answers 200 with exactly the three fields of S§4.1', async () => {
+  it('a send returns 200 with exactly the three fields of S§4.1', async () => {
     const body = {
       sessionId: 's1',
       message: 'hello',
@@ -57,7 +57,7 @@ describe('send a message, get the answer, receive the signed webhook', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  it('delivers it once more after a 500, with the same id and the same bytes, verified by third parties', async () => {
+  it('a delivery is repeated after a 500 with the same id and bytes, and third parties verify it', async () => {
     expect(await until(() => hook.received.length >= 2)).toBe(true)
     const [first, second] = hook.received
     expect(second?.body).toBe(first?.body)
@@ -80,7 +80,7 @@ describe('send a message, get the answer, receive the signed webhook', () => {
     }
   })
 
-  it('shows the delivery with its attempts', async () => {
+  it('the API returns the delivery with its attempts', async () => {
     const delivered = async (): Promise<{ id: string }[]> =>
       (
         (await (await server.api('GET', '/v1/deliveries?status=delivered')).json()) as {
@@ -99,7 +99,7 @@ describe('send a message, get the answer, receive the signed webhook', () => {
     expect(detail).toHaveProperty('attempts.1.statusCode', 200)
   })
 
-  it('opens the cron route to its secret alone', async () => {
+  it('the cron route accepts only its secret', async () => {
     const cron = (authorization: string) =>
       server.api('POST', '/api/cron/webhooks', undefined, { authorization })
     expect((await cron(`Bearer ${CRON_SECRET}`)).status).toBe(200)

@@ -8,7 +8,7 @@ const BUDGET_MS = 4_000
 
 let server: RealServer
 let hook: Awaited<ReturnType<typeof receiver>>
-/** Takes connections and says nothing. */
+/** Accepts connections and never responds. */
 const hanging = createServer()
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ const pass = async () => {
   return (await answer.json()) as { messages: number; deliveries: number }
 }
 
-it('a server without timers does it all in one call of the cron route, whoever hangs, and in the first call of a new process', async () => {
+it('one call of the cron route does all due work of a server without timers, despite a hanging receiver', async () => {
   const agent = {
     name: 'echo',
     runtime: { kind: 'function', handler: 'echo' },

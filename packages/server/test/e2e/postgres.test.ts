@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Says how many runs it has had: what a program keeps in its memory. */
+/** Counts its runs in memory. */
 const COUNTER = `
   import { createInterface } from 'node:readline'
   let runs = 0
@@ -35,21 +35,21 @@ const COUNTER = `
   })
   say({ type: 'ready', protocol: 1 })`
 
-const QUICK = {
+const SHORT_LEASES = {
   SERVICE_RUN_LEASE_MS: '1000',
   SERVICE_DELIVERY_TIMEOUT_MS: '500',
   SERVICE_DELIVERY_LEASE_MS: '1000',
 }
 type Page = { readonly data: readonly { readonly message: string; readonly status: string }[] }
 
-/** Two processes on one new database, with an agent `worker` in `source`. */
+/** Starts two processes on one new database, with the agent `worker` from `source`. */
 async function twoServers(
   source: string,
   argsOfOther: readonly string[] = [],
 ): Promise<[RealServer, RealServer]> {
   const agentsFile = path.join(folder, `${opened.length}-${Date.now()}.mjs`)
   await writeFile(agentsFile, source)
-  const env = { ...QUICK, SERVICE_DATABASE_URL: await postgres.database() }
+  const env = { ...SHORT_LEASES, SERVICE_DATABASE_URL: await postgres.database() }
   const one = await realServer({ env, args: ['--agents', agentsFile] })
   opened.push(one)
   const other = await realServer({ env, args: ['--agents', agentsFile, ...argsOfOther] })
@@ -72,7 +72,7 @@ const send = (
   server.api('POST', '/v1/agents/worker/messages', { sessionId, message }, headers)
 
 describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
-  it('G2: make one message of 100 sends with one key, and give all of them its one answer', async () => {
+  it('G2: create one message for 100 sends with one key, and all get its answer', async () => {
     const servers = await twoServers("export default { work: ({ message }) => 're: ' + message }")
     const sends = Array.from({ length: 100 }, (_, n) =>
       send(servers[n % 2 ? 0 : 1], 's', 'once', { 'idempotency-key': 'the-key' }),
@@ -88,7 +88,7 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
     expect(data).toMatchObject([{ attempt: 1 }])
   })
 
-  it('answer a caller who waits at the one for a run of the other', async () => {
+  it('answer a caller of one process with the run of the other', async () => {
     const [one, other] = await twoServers('export default { work: () => String(process.pid) }', [
       '--no-worker',
     ])
@@ -101,7 +101,7 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
     })
   })
 
-  it('G5: run the messages of a session in their order, one at a time, wherever they were sent and are run', async () => {
+  it('G5: run the messages of a session one at a time and in order', async () => {
     const log = path.join(folder, 'order.log')
     const servers = await twoServers(`
       import { appendFileSync } from 'node:fs'
@@ -125,8 +125,9 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
     )
   })
 
-  it('G1, G3: when one is killed, the other takes up its run and its delivery', async () => {
-    const [begun, release] = [path.join(folder, 'begun'), path.join(folder, 'release')]
+  it('G1, G3: take over the run and the delivery of a killed process', async () => {
+    const begun = path.join(folder, 'begun')
+    const release = path.join(folder, 'release')
     const [one, other] = await twoServers(`
       import { appendFileSync, existsSync } from 'node:fs'
       export default { work: async ({ attempt }) => {
@@ -153,7 +154,7 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
     expect(data).toMatchObject([{ status: 'responded', response: begunBy()[1], attempt: 2 }])
   })
 
-  it('G5: run once what blocks the event loop of its process for three leases', async () => {
+  it('G5: do not repeat a run that blocks the event loop for three leases', async () => {
     const log = path.join(folder, 'blocked.log')
     const [one, other] = await twoServers(`
       import { appendFileSync } from 'node:fs'
@@ -170,7 +171,7 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
     expect(readFileSync(log, 'utf8')).toBe('begun\n')
   })
 
-  it('have one program for an agent that is a program, and take it over from a process that is killed', async () => {
+  it('share one child process per agent, and replace it after its server is killed', async () => {
     const program = path.join(folder, 'counter.mjs')
     await writeFile(program, COUNTER)
     const entry = { command: process.execPath, args: [program] }

@@ -4,7 +4,10 @@ import { expect, it } from 'vitest'
 import { realServer, until } from './real-server.js'
 import { receiver } from './receiver.js'
 
-/** Of each message the first run fails and may be tried again, the second hangs until the kill, the third fails for good, the fourth answers. */
+/**
+ * Runs of each message: the first fails and can be retried, the second hangs until the kill, the
+ * third fails permanently, the fourth answers.
+ */
 const AGENTS = `
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 export default { noted: ({ messageId, executionPrincipal }) => {
@@ -21,7 +24,7 @@ type Sent = { readonly messageId: string }
 type Run = Sent & { readonly executionPrincipal: unknown }
 
 it(
-  'keeps the principal through a new try, a crash, a restart, a retry and a redelivery',
+  'a message keeps its principal through another attempt, a crash, a retry and a redelivery',
   { timeout: 60_000 },
   async () => {
     const server = await realServer({ agents: AGENTS })
@@ -80,7 +83,7 @@ it(
         ).toEqual(Array.from({ length: 4 }, () => PRINCIPALS[n]))
       }
 
-      // What the receiver has is recorded a moment later, and only then can it be asked for again.
+      // A delivery can be redelivered only after its result is stored.
       const recorded = () =>
         json<{ data: { id: string; status: string }[] }>('GET', '/v1/deliveries?status=delivered')
       expect(await until(async () => (await recorded()).data.length === 2)).toBe(true)

@@ -5,7 +5,10 @@ import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { realServer, until, type RealServer } from './real-server.js'
 
-/** Ignores SIGTERM, and has a child that does too; answers with the numbers of both, and with its environment. */
+/**
+ * Ignores SIGTERM and has a child process that does the same. Answers with both process ids and its
+ * environment.
+ */
 const STUBBORN = `
   import { spawn } from 'node:child_process'
   import { createInterface } from 'node:readline'
@@ -19,7 +22,7 @@ const STUBBORN = `
   forked.stdout.once('data', () => say({ type: 'ready', protocol: 1 }))
   setInterval(() => undefined, 1000)`
 
-/** A server with that program as its agent, and a way to ask it, once it runs. */
+/** Starts a server with that program as an agent. `ask` waits until the agent runs. */
 async function serverWithProgram(): Promise<{ server: RealServer; ask: () => Promise<string> }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'programs-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -50,7 +53,7 @@ async function serverWithProgram(): Promise<{ server: RealServer; ask: () => Pro
   }
 }
 
-const numbersIn = (answer: string): number[] => answer.split(' ', 2).map(Number)
+const pidsIn = (answer: string): number[] => answer.split(' ', 2).map(Number)
 
 function isAlive(pid: number): boolean {
   try {
@@ -62,24 +65,24 @@ function isAlive(pid: number): boolean {
 }
 
 it.each(['SIGKILL', 'SIGTERM'] as const)(
-  'no program, and no child of one, outlives a server that gets %s (row X)',
+  'a program and its child processes end when the server gets %s (row X)',
   { timeout: 60_000 },
   async (signal) => {
     const { server, ask } = await serverWithProgram()
-    const first = numbersIn(await ask())
+    const first = pidsIn(await ask())
     expect(first.filter(isAlive)).toHaveLength(2)
     await server.kill(signal)
     expect(await until(() => !first.some(isAlive))).toBe(true)
 
     await server.start()
-    const second = numbersIn(await ask())
+    const second = pidsIn(await ask())
     expect(second.filter(isAlive)).toHaveLength(2)
     expect(second).not.toEqual(first)
   },
 )
 
 it(
-  "a program finds none of the server's secrets in its environment (row X)",
+  "the environment of a program contains none of the server's secrets (row X)",
   { timeout: 60_000 },
   async () => {
     const { ask } = await serverWithProgram()

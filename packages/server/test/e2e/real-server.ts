@@ -12,16 +12,16 @@ const START_LIMIT_MS = 15_000
 const API_KEY = 'an-api-key-for-the-tests'
 export const CRON_SECRET = 'a-cron-secret-for-the-tests'
 
-/** `agent-messaging start`, or `dev`, as its own process on a real file; a crash and a new start keep the file and the port. */
+/** A process of `agent-messaging start` or `dev` that keeps its file and port over a crash. */
 export type RealServer = {
   readonly url: string
   readonly folder: string
   readonly pid: () => number | undefined
   start(): Promise<void>
   kill(signal: NodeJS.Signals): Promise<number | null>
-  /** All that its processes wrote so far. */
+  /** The output of all its processes so far. */
   readonly output: () => string
-  /** A request of the project's key. Fails when the answer is not one that the server's own OpenAPI document describes. */
+  /** Sends a request with the API key. Fails if the response violates the OpenAPI document. */
   api(
     method: string,
     route: string,
@@ -35,9 +35,9 @@ type Options = {
   readonly command?: 'start' | 'dev'
   readonly args?: readonly string[]
   readonly env?: Record<string, string>
-  /** The text of its `--agents` module. */
+  /** The source of the module for `--agents`. */
   readonly agents?: string
-  /** Works on the file of this one, as a second process. */
+  /** Another server whose file this one shares. */
   readonly beside?: RealServer
 }
 
@@ -56,17 +56,14 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
 
   async function start(): Promise<void> {
     const env = {
-      ...{
-        PATH: process.env['PATH'],
-        PORT: String(port),
-        SERVICE_DATABASE_URL: `file:${path.join(folder, 'service.db')}`,
-      },
-      ...{
-        SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
-        SERVICE_BOOTSTRAP_API_KEY: API_KEY,
-        CRON_SECRET,
-      },
-      ...{ SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', SERVICE_PUBLIC_URL: url },
+      PATH: process.env['PATH'],
+      PORT: String(port),
+      SERVICE_DATABASE_URL: `file:${path.join(folder, 'service.db')}`,
+      SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+      SERVICE_BOOTSTRAP_API_KEY: API_KEY,
+      CRON_SECRET,
+      SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+      SERVICE_PUBLIC_URL: url,
       ...options.env,
     }
     child = spawn(process.execPath, [CLI, options.command ?? 'start', ...args], {
@@ -127,7 +124,7 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
   }
 }
 
-/** Whether the condition came true within the limit; looks again every 20 ms. */
+/** Checks the condition every 20 ms. Returns false if it stays false until the limit. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   limitMs = 20_000,

@@ -8,7 +8,7 @@ type Received = {
   readonly status: number
 }
 
-/** A customer's receiver on a real socket: keeps every request; `answer` chooses the status of each. */
+/** A webhook receiver that records all requests. `answer` chooses the status of each response. */
 export async function receiver(answer: (n: number) => number = () => 200) {
   const received: Received[] = []
   const server = createServer((request, response) => {

@@ -10,9 +10,9 @@ const SENDERS = 4
 let server: RealServer
 let hook: Awaited<ReturnType<typeof receiver>>
 let webhookPath: string
-/** All that the webhook ever had, oldest first. */
+/** All secrets of the webhook, oldest first. */
 const secrets: string[] = []
-/** For each request received, how many secrets there were then. */
+/** The number of secrets at the time of each received request. */
 const known: number[] = []
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
   await hook.close()
 })
 
-/** Sends one message after the other, each in a session of this sender's, until it is told to end; gives how many. */
+/** Sends messages in one session until `isOver`. Returns their number. */
 async function keepSending(sessionId: string, isOver: () => boolean): Promise<number> {
   let sent = 0
   for (; !isOver(); sent++) {
@@ -50,8 +50,8 @@ async function keepSending(sessionId: string, isOver: () => boolean): Promise<nu
   return sent
 }
 
-/** Waits for requests in whose Standard Webhooks header there are so many signatures, and for what was under way before them. */
-async function seen(signatures: number): Promise<void> {
+/** Waits for 25 requests with this number of signatures, by when earlier requests have arrived. */
+async function requestsWith(signatures: number): Promise<void> {
   const from = hook.received.length
   const count = (): number =>
     hook.received
@@ -64,15 +64,15 @@ async function seen(signatures: number): Promise<void> {
 
 async function rotate(): Promise<void> {
   const secret = `whsec_${Buffer.alloc(32, secrets.length).toString('base64')}`
-  secrets.push(secret) // before it is asked for: from then on it may be used
+  secrets.push(secret) // before the rotation, because the server can use the secret at once
   expect((await server.api('POST', `${webhookPath}/rotate-secret`, { secret })).status).toBe(200)
-  await seen(2)
+  await requestsWith(2)
   expect((await server.api('POST', `${webhookPath}/rotate-secret/finish`)).status).toBe(200)
-  await seen(1)
+  await requestsWith(1)
 }
 
 it(
-  'the secret is rotated under load, and every request verifies with a secret that is good then',
+  'every request verifies with a valid secret while the secret is rotated under load',
   { timeout: 60_000 },
   async () => {
     let isOver = false
@@ -87,13 +87,13 @@ it(
     const signers = new Set<string>()
     for (const [n, { headers, body }] of hook.received.entries()) {
       const valid = secrets.slice(0, known[n]).slice(-2)
-      const verdicts = await Promise.all(
+      const matches = await Promise.all(
         valid.map((secret) => verify(secret, body, String(headers['x-service-signature']))),
       )
-      const signer = valid[verdicts.indexOf(true)] ?? ''
+      const signer = valid[matches.indexOf(true)] ?? ''
       signers.add(signer)
       const signatures = String(headers['webhook-signature']).split(' ')
-      // In the grace the S§6 header is the old secret's alone.
+      // During the grace period, only the old secret signs the header of S§6.
       if (signatures.length === 2) expect(signer).toBe(valid[0])
       const mustVerify = signatures.length === 2 ? valid : [signer]
       for (const secret of mustVerify)

@@ -6,12 +6,12 @@ import { receiver } from './receiver.js'
 
 const CANARY = 'canary-5c1d9e'
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
-const OF_THE_TRACE = new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`)
+const IN_TRACE = new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`)
 
-describe('a webhook with headers of its own', () => {
+describe('a webhook with custom headers', () => {
   let server: RealServer
   let hook: Awaited<ReturnType<typeof receiver>>
-  let shown = ''
+  let responses = ''
 
   const call = async (
     method: string,
@@ -20,7 +20,7 @@ describe('a webhook with headers of its own', () => {
     headers?: Record<string, string>,
   ) => {
     const text = await (await server.api(method, route, body, headers)).text()
-    shown += text
+    responses += text
     return JSON.parse(text) as {
       id: string
       data: { id: string; status: string }[]
@@ -45,7 +45,7 @@ describe('a webhook with headers of its own', () => {
     await hook.close()
   })
 
-  it('gets them at each attempt, and the trace of the send', async () => {
+  it('receives the headers and the trace of the send at each attempt', async () => {
     await call('POST', '/v1/webhooks', {
       url: hook.url,
       events: ['message.responded'],
@@ -57,14 +57,14 @@ describe('a webhook with headers of its own', () => {
     for (const { headers } of hook.received) {
       expect(headers).toMatchObject({
         'x-api-key': CANARY,
-        traceparent: expect.stringMatching(OF_THE_TRACE) as string,
+        traceparent: expect.stringMatching(IN_TRACE) as string,
         tracestate: 'vendor=1',
       })
     }
     expect(new Set(hook.received.map(({ headers }) => headers['traceparent'])).size).toBe(2)
   })
 
-  it('shows what was sent without its values', async () => {
+  it('has redacted header values in its deliveries', async () => {
     const [{ id } = { id: '' }] = (await call('GET', '/v1/deliveries')).data
     expect(
       await until(
@@ -81,14 +81,16 @@ describe('a webhook with headers of its own', () => {
     )
   })
 
-  it('keeps the values out of its answers, its log and its files; the log has the trace id', async () => {
+  it('has its header values in no response, log or file, but its trace id in the log', async () => {
     expect(await server.kill('SIGTERM')).toBe(0)
     const files = await readdir(server.folder)
-    const kept = await Promise.all(
+    const contents = await Promise.all(
       files.map((file) => readFile(path.join(server.folder, file), 'latin1')),
     )
-    expect(kept.join()).toContain('X-Api-Key')
-    expect([shown, server.output(), ...kept].filter((text) => text.includes(CANARY))).toEqual([])
+    expect(contents.join()).toContain('X-Api-Key')
+    expect(
+      [responses, server.output(), ...contents].filter((text) => text.includes(CANARY)),
+    ).toEqual([])
     expect(server.output()).toContain(`"traceId":"${TRACE}"`)
   })
 })

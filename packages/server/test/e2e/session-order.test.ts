@@ -9,7 +9,7 @@ const MESSAGES = 20
 const KILLS = 3
 const CLIENTS = 50
 
-/** Writes down when a run begins and ends, in its server's folder, and takes a moment, so that a kill finds runs under way. */
+/** Logs the start and the end of each run. Runs take some time, so that a kill interrupts some. */
 const AGENTS = `
 import { appendFileSync } from 'node:fs'
 const note = (step, { sessionId, message, attempt }) => appendFileSync('runs.log', [step, sessionId, message, attempt].join(' ') + '\\n')
@@ -30,7 +30,7 @@ type MessagePage = {
 }
 
 it(
-  `keeps ${SESSIONS} sessions in order over ${KILLS} kills, with one answer for each message (G1-G5)`,
+  `${SESSIONS} sessions stay in order over ${KILLS} kills, with one answer per message (G1-G5)`,
   { timeout: 240_000 },
   async () => {
     const env = {
@@ -46,7 +46,7 @@ it(
     try {
       await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
       const runtime = { kind: 'function', handler: 'noted' }
-      // Each kill may cost a run an attempt; how many are allowed is not the promise under test.
+      // Each kill can use up an attempt. The limit of attempts is not under test.
       const agent = {
         name: 'worker',
         runtime,
@@ -106,7 +106,7 @@ it(
       }
       expect(
         [...noted.values()].flat().some(({ attempt }) => attempt > 1),
-        'a kill found runs under way',
+        'a kill interrupted a run',
       ).toBe(true)
       for (const [messageId, ids] of eventsOf(hook.received))
         expect(ids.size, `events of ${messageId}`).toBe(1)
@@ -117,35 +117,36 @@ it(
   },
 )
 
-/** Sends the messages of a session one after the other, each again and again until it is acknowledged. */
+/** Sends the messages of a session in order, and repeats each until it is acknowledged. */
 async function fill(server: RealServer, sessionId: string, acknowledge: () => void): Promise<void> {
   for (let n = 0; n < MESSAGES; n++) {
     const headers = { 'idempotency-key': `${sessionId} ${n}`, prefer: 'respond-async' }
-    const isTaken = () =>
+    const isAccepted = () =>
       server
         .api('POST', '/v1/agents/worker/messages', { sessionId, message: String(n) }, headers)
         .then(
           ({ ok }) => ok,
-          () => false, // it was killed
+          () => false, // the server was killed
         )
-    if (!(await until(isTaken, 60_000)))
-      throw new Error(`message ${n} of ${sessionId} was not taken`)
+    if (!(await until(isAccepted, 60_000)))
+      throw new Error(`message ${n} of ${sessionId} was not accepted`)
     acknowledge()
   }
 }
 
 /**
- * A run begins when the one before has ended and is the next message's, or another try at the same message; nothing else. A kill
- * between the claim and the agent's first step costs an attempt that no agent has seen.
+ * Returns the steps that are out of order. A run must follow the end of the previous run, or be
+ * another attempt at the same message. Attempt numbers can have gaps, because a kill can come
+ * between the claim and the first step of the agent.
  */
 function inversions(steps: readonly Noted[]): string[] {
   return steps.flatMap(({ step, n, attempt }, i) => {
     const before = steps[i - 1] ?? { step: 'ended', n: -1, attempt: 0 }
     const isNext = step === 'began' && before.step === 'ended' && n === before.n + 1
-    const isAnotherTry = step === 'began' && n === before.n && attempt > before.attempt
+    const isAnotherAttempt = step === 'began' && n === before.n && attempt > before.attempt
     const isEnd =
       step === 'ended' && before.step === 'began' && n === before.n && attempt === before.attempt
-    return isNext || isAnotherTry || isEnd
+    return isNext || isAnotherAttempt || isEnd
       ? []
       : [`after ${JSON.stringify(before)}: ${JSON.stringify({ step, n, attempt })}`]
   })
@@ -163,7 +164,7 @@ async function readNotes(file: string): Promise<Map<string, Noted[]>> {
   return notes
 }
 
-/** By message, the ids of the events that say that it was answered. A delivery that comes twice has the same one. */
+/** The ids of the events of each message. A repeated delivery has the same event id. */
 function eventsOf(received: readonly { readonly body: string }[]): Map<string, Set<string>> {
   const events = new Map<string, Set<string>>()
   for (const { body } of received) {

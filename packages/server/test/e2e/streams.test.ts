@@ -3,7 +3,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { realServer, until, type RealServer } from './real-server.js'
 
-/** Says one word, and the other when the file is there that its message names. */
+/** Yields a second word once the file exists that the message names. */
 const AGENTS = `
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,7 +16,7 @@ export default {
 }`
 
 let one: RealServer
-/** Runs nothing itself: what it shows comes out of the store. */
+/** Runs no agents, so its streams come from the store. */
 let other: RealServer
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
   await one.dispose()
 })
 
-/** A message that runs until `finish`. */
+/** Sends a message that runs until `finish`. */
 async function begun(name: string) {
   const file = path.join(one.folder, name)
   const sent = await one.api(
@@ -50,7 +50,7 @@ async function begun(name: string) {
   return { route, stream, finish: () => writeFileSync(file, '') }
 }
 
-/** What each event was, with its id and in short; the rest comes when it is asked for. */
+/** Yields a short form of each event. */
 async function* eventsOf(response: Response): AsyncGenerator<string> {
   let text = ''
   for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -73,12 +73,12 @@ async function all(events: AsyncGenerator<string>): Promise<string[]> {
   return seen
 }
 
-it('pieces are there while the run goes on, and whoever hangs up and comes back misses nothing', async () => {
-  const { route, stream, finish } = await begun('hang-up')
+it('a stream has chunks during the run, and a client that reconnects misses none', async () => {
+  const { route, stream, finish } = await begun('reconnect')
   const first = eventsOf(await stream(one))
   expect((await first.next()).value).toBe('1.0 state running')
   expect((await first.next()).value).toBe('1.6 chunk roses ')
-  await first.return(undefined) // hangs up
+  await first.return(undefined) // disconnects
   const again = all(eventsOf(await stream(one, '1.6')))
   finish()
   expect(await again).toEqual([
@@ -93,20 +93,20 @@ it('pieces are there while the run goes on, and whoever hangs up and comes back 
   })
 })
 
-it('a process that does not run it has its states and its answer', async () => {
+it('a process that does not run the message streams its states and its answer', async () => {
   const { stream, finish } = await begun('elsewhere')
   const seen = all(eventsOf(await stream(other)))
   finish()
   expect(await seen).toEqual(['1.0 state running', '1.responded message roses violets'])
 })
 
-it('a stop ends streams in order, and another process goes on with them', async () => {
+it('a stop ends streams properly, and another process continues them', async () => {
   const { stream, finish, route } = await begun('stop')
   const events = eventsOf(await stream(one))
   await events.next()
   await events.next()
   const exit = one.kill('SIGTERM')
-  expect(await all(events)).toEqual([]) // and no broken connection, which would reject
+  expect(await all(events)).toEqual([]) // a broken connection would reject
   const seen = all(eventsOf(await stream(other, '1.6')))
   finish()
   expect(await seen).toEqual(['1.6 state running', '1.responded message roses violets'])

@@ -6,19 +6,18 @@ import { receiver } from './receiver.js'
 const CLIENTS = 8
 const SESSIONS = 5
 
-/** Answers after up to 20 ms, so that a kill finds runs under way. */
+/** Answers after up to 20 ms, so that a kill interrupts runs. */
 const AGENTS = `export default { slow: async ({ message }) => {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
   return 're: ' + message
 } }`
 
 const ENV = {
-  ...{
-    SERVICE_RUN_LEASE_MS: '1500',
-    SERVICE_DELIVERY_TIMEOUT_MS: '1000',
-    SERVICE_DELIVERY_LEASE_MS: '2000',
-  },
-  ...{ SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s', SERVICE_LOG_LEVEL: 'warn' },
+  SERVICE_RUN_LEASE_MS: '1500',
+  SERVICE_DELIVERY_TIMEOUT_MS: '1000',
+  SERVICE_DELIVERY_LEASE_MS: '2000',
+  SERVICE_WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s',
+  SERVICE_LOG_LEVEL: 'warn',
 }
 
 type Sent = { readonly key: string; readonly sessionId: string; readonly messageId: string }
@@ -28,7 +27,7 @@ type Survival = {
   readonly env?: Record<string, string>
 }
 
-/** One client: sends without end, and repeats each send with its key until it gets a 2xx, as a careful caller does. */
+/** A client that sends until `isOver`, and repeats each send with its key until a 2xx. */
 async function client(
   server: RealServer,
   name: string,
@@ -59,8 +58,8 @@ async function client(
 }
 
 /**
- * Load on server processes that are killed in turn at random moments and started again; in the end everything that a caller was
- * told of is answered, once. Gives the messages that were answered and never delivered.
+ * Puts load on server processes, and kills and restarts them in turn at random moments. Then checks
+ * that each acknowledged message has one answer. Returns the answered messages without a delivery.
  */
 export async function surviveKills({ kills, processes, env = {} }: Survival): Promise<unknown[]> {
   const options = { agents: AGENTS, env: { ...ENV, ...env } }
@@ -75,7 +74,7 @@ export async function surviveKills({ kills, processes, env = {} }: Survival): Pr
       events: ['message.responded'],
     })
     const { secret } = (await webhook.json()) as { secret: string }
-    // Every kill may cost a run an attempt; the promise under test is not how many are allowed.
+    // Each kill can use up an attempt. The limit of attempts is not under test.
     const agent = {
       name: 'worker',
       runtime: { kind: 'function', handler: 'slow' },
@@ -91,7 +90,7 @@ export async function surviveKills({ kills, processes, env = {} }: Survival): Pr
     )
     for (let kill = 0; kill < kills; kill++) {
       const before = acknowledged.length
-      expect(await until(() => acknowledged.length > before)).toBe(true) // the load is on again
+      expect(await until(() => acknowledged.length > before)).toBe(true) // the load has resumed
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 150))
       await serverOf(kill).kill('SIGKILL')
       await serverOf(kill).start()
@@ -99,7 +98,7 @@ export async function surviveKills({ kills, processes, env = {} }: Survival): Pr
     over = true
     await Promise.all(clients)
 
-    // Heal and drain.
+    // Wait until all messages and deliveries are finished.
     const list = async (route: string): Promise<Record<string, unknown>[]> => {
       const rows: Record<string, unknown>[] = []
       for (let cursor = ''; ;) {
@@ -151,10 +150,8 @@ export async function surviveKills({ kills, processes, env = {} }: Survival): Pr
       )
       deliveryIds.set(data.messageId, id)
     }
-    const [lost, duplicates] = [
-      [...byId.keys()].filter((id) => !delivered.has(id)),
-      hook.received.length - delivered.size,
-    ]
+    const lost = [...byId.keys()].filter((id) => !delivered.has(id))
+    const duplicates = hook.received.length - delivered.size
     console.log(
       `${kills} kills, ${messages.length} messages, ${hook.received.length} deliveries received, ${duplicates} of them twice, ${lost.length} lost`,
     )

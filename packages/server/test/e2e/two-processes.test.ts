@@ -26,7 +26,7 @@ afterAll(async () => {
   await hook.close()
 })
 
-it('G2: 100 first sends with one key, over two processes, make one message, and all get its one answer', async () => {
+it('G2: 100 sends with one key to two processes create one message, and all get its answer', async () => {
   const body = { sessionId: 's', message: 'once' }
   const sends = Array.from({ length: 100 }, (_, n) =>
     (n % 2 ? one : other).api('POST', '/v1/agents/echo/messages', body, {
@@ -47,8 +47,8 @@ it('G2: 100 first sends with one key, over two processes, make one message, and 
   expect(data).toMatchObject([{ attempt: 1 }])
 })
 
-it('20 cron calls at once, in two processes of which one also has workers, attempt each due delivery once', async () => {
-  // Three failures each: none of them opens a circuit, which would hold the rest back.
+it('20 concurrent cron calls in two processes attempt each due delivery once', async () => {
+  // Three failures per webhook open no circuit, which would hold back the rest.
   for (let n = 0; n < 10; n++)
     await one.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
   const sends = Array.from({ length: 3 }, (_, n) =>

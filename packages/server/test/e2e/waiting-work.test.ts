@@ -6,9 +6,10 @@ import { wire, type Wiring } from '@org/agent-messaging-node/wiring'
 import { realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 
-// One process has the API alone. The other one, this, has the agent, and would sleep for ever: it never looks for work by itself.
+// One process serves only the API. This process runs the agent. Its clock never wakes up, so that
+// only signals from the other process make it look for work.
 
-const sleepless: Clock = {
+const stoppedClock: Clock = {
   now: Date.now,
   sleep: (_, signal) =>
     new Promise((resolve) => {
@@ -34,15 +35,16 @@ beforeAll(async () => {
     desiredState: 'running',
   }
   expect((await api.api('POST', '/v1/agents', agent)).status).toBe(201)
-  const echo = ({ message }: { readonly message: string }): string => (begun.push(message), message)
+  const echo = ({ message }: { readonly message: string }): string => {
+    begun.push(message)
+    return message
+  }
   owner = await wire(
     {
-      ...{
-        databasePath,
-        masterKey: Buffer.alloc(32, 1),
-        clock: sleepless,
-        addresses: { allowedCidrs: ['127.0.0.0/8'] },
-      },
+      databasePath,
+      masterKey: Buffer.alloc(32, 1),
+      clock: stoppedClock,
+      addresses: { allowedCidrs: ['127.0.0.0/8'] },
       runtimes: [functionRuntime({ echo }, { exclusive: true })],
     },
     () => undefined,
@@ -59,11 +61,11 @@ afterAll(async () => {
 const send = (message: string, wait: string): Promise<Response> =>
   api.api('POST', '/v1/agents/echo/messages', { sessionId: message, message }, { prefer: wait })
 
-it('what one process accepts is run by the one that has the agent, which hears of it', async () => {
-  // Until this process listens nothing that is said is heard, and what was missed is found with what comes next.
-  const heard = async (): Promise<boolean> =>
+it('a signal starts a message in the process that has the agent', async () => {
+  // This process misses signals until it listens. It finds missed messages with the next signal.
+  const hasRun = async (): Promise<boolean> =>
     (await send('again', 'wait=0')).status === 202 && begun.length > 0
-  expect(await until(heard)).toBe(true)
+  expect(await until(hasRun)).toBe(true)
   for (let n = 0; n < 20; n++) {
     expect(await (await send(`${n}`, 'wait=20')).json()).toMatchObject({
       status: 'responded',
@@ -75,7 +77,7 @@ it('what one process accepts is run by the one that has the agent, which hears o
   )
 })
 
-it('what one process has to be delivered is sent by the one that sends, which hears of it', async () => {
+it('a signal starts a delivery in the process that sends', async () => {
   const hook = await receiver()
   const { id } = (await (
     await api.api('POST', '/v1/webhooks', { url: hook.url, events: ['*'] })

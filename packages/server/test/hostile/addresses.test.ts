@@ -12,9 +12,9 @@ import { realServer, type RealServer } from '../e2e/real-server.js'
 import { attemptAt, moving, registered, registering, runOf, type Kind } from './calls.js'
 import { HI, listenEverywhere, PUBLIC, type Everywhere } from './everywhere.js'
 import { FORBIDDEN, forbiddenUrls, UNDIALLABLE } from './forbidden.js'
-import { inNetworkOfItsOwn } from './namespace.js'
+import { inNetworkNamespace } from './namespace.js'
 
-inNetworkOfItsOwn(import.meta.url, () => {
+inNetworkNamespace(import.meta.url, () => {
   const answers: Record<string, DnsAnswer> = {}
   const closing: (() => Promise<void>)[] = []
   let everywhere: Everywhere
@@ -30,7 +30,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
   beforeAll(async () => {
     everywhere = await listenEverywhere('https')
     plain = await listenEverywhere('http')
-    // At the address of whatever name server the machine has: here it is ours.
+    // Listens at the address of the machine's name server, which is local in the namespace.
     const dns = await dnsServer(answers, { host: getServers()[0] ?? '127.0.0.1', port: 53 })
     const folder = await mkdtemp(path.join(tmpdir(), 'hostile-'))
     const ca = path.join(folder, 'ca.pem')
@@ -48,7 +48,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
     plain.dialled.splice(0)
   })
 
-  it('a leak would be seen: every forbidden address that can be dialled at all leads to our listener', async () => {
+  it('the listener sees a connection to every forbidden address that the kernel allows', async () => {
     for (const address of FORBIDDEN.filter((one) => !UNDIALLABLE.includes(one))) {
       const socket = connect(everywhere.port, address)
       await once(socket, 'connect')
@@ -58,7 +58,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
   })
 
   describe.each<Kind>(['webhook', 'agent'])('the %s (row S)', (kind) => {
-    /** What became of one request to it. */
+    /** Sends one request and returns its outcome. */
     let request: () => Promise<unknown>
     const delivered =
       kind === 'webhook'
@@ -90,27 +90,27 @@ inNetworkOfItsOwn(import.meta.url, () => {
       request = await requestTo('receiver.test')
     })
 
-    it('at a public address is reached', async () => {
+    it('is reachable at a public address', async () => {
       expect(await request()).toMatchObject(delivered)
       expect([...new Set(everywhere.dialled)]).toEqual([PUBLIC])
     })
 
-    it('is not registered at, or moved to, a forbidden address, however it is written, nor a URL that readers differ about', async () => {
-      const taken: string[] = []
+    it('cannot be registered at or moved to a forbidden or ambiguous URL', async () => {
+      const accepted: string[] = []
       const other = await registered(server, kind, to('receiver.test'))
-      // An agent is changed only while it is stopped.
+      // Only a stopped agent can change its runtime.
       if (kind === 'agent') await server.api('POST', `/v1/agents/${other}/stop`)
       expect(await moving(server, kind, other, to('receiver.test'))).toBe(200)
       for (const url of forbiddenUrls(everywhere.port)) {
-        if ((await registering(server, kind, url)) !== 400) taken.push(url)
-        if ((await moving(server, kind, other, url)) !== 400) taken.push(`${url} by PATCH`)
+        if ((await registering(server, kind, url)) !== 400) accepted.push(url)
+        if ((await moving(server, kind, other, url)) !== 400) accepted.push(`${url} by PATCH`)
       }
-      expect(taken).toEqual([])
+      expect(accepted).toEqual([])
       expect(everywhere.dialled).toEqual([])
     })
 
-    it('is not registered under a name that leads to a forbidden address, alone, among public ones or by aliases', async () => {
-      const taken: unknown[] = []
+    it('cannot be registered under a name with a forbidden address', async () => {
+      const accepted: unknown[] = []
       for (const address of FORBIDDEN) {
         const long = Array.from({ length: 300 }, () => PUBLIC)
         const ways: DnsAnswer[] = [
@@ -120,14 +120,14 @@ inNetworkOfItsOwn(import.meta.url, () => {
         ]
         for (const answer of [...ways, { overTcp: true, addresses: [...long, address] }]) {
           answers['inside.test'] = answer
-          if ((await registering(server, kind, to('inside.test'))) !== 400) taken.push(answer)
+          if ((await registering(server, kind, to('inside.test'))) !== 400) accepted.push(answer)
         }
       }
-      expect(taken).toEqual([])
+      expect(accepted).toEqual([])
       expect(everywhere.dialled).toEqual([])
     })
 
-    it('whose name turns to a forbidden address is not connected to there (DNS rebinding)', async () => {
+    it('is not reached at a forbidden address after its name has changed (DNS rebinding)', async () => {
       for (const address of FORBIDDEN) {
         for (const answer of [[address], [PUBLIC, address]]) {
           answers['receiver.test'] = answer
@@ -139,7 +139,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
       expect(await request()).toMatchObject(delivered)
     })
 
-    it('whose name is written otherwise is the same, to reach and to refuse', async () => {
+    it('is treated the same under other spellings of its name', async () => {
       for (const name of [
         'RECEIVER.Test',
         'receiver.test.',
@@ -155,7 +155,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
       expect(everywhere.leaks()).toEqual([])
     })
 
-    it('whose name server plays tricks is reached at public addresses or not at all', async () => {
+    it('is reached only at public addresses, even if its name server misbehaves', async () => {
       const many = Array.from({ length: 500 }, (_, n) => `11.1.${n >> 8}.${n & 255}`)
       const tricks: [DnsAnswer, unknown][] = [
         ['nxdomain', failed('dns')],
@@ -178,7 +178,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
       expect(everywhere.leaks()).toEqual([])
     })
 
-    it('that redirects is not followed, wherever to', async () => {
+    it('cannot redirect requests', async () => {
       const targets = ['10.0.0.1', '[::1]', '169.254.169.254', PUBLIC].flatMap((host) => [
         `https://${host}:${everywhere.port}/in`,
         `http://${host}:${plain.port}/in`,
@@ -201,7 +201,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
     })
   })
 
-  it('names that do not resolve yet may be registered, and one that hangs holds up no other request', async () => {
+  it('unresolved names can be registered, and a slow name server delays no other request', async () => {
     answers['hanging.test'] = 'silent'
     const hanging = Promise.all([
       registering(server, 'webhook', to('hanging.test')),
@@ -226,7 +226,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
     ['dev', '', ['loopback', 'a public address']],
     ['dev', '10.1.0.0/16', ['loopback', 'an allowed network', 'a public address']],
   ] as const)(
-    '`%s` with SERVICE_WEBHOOK_ALLOWED_CIDRS=%s sends http: to %j alone',
+    '`%s` with SERVICE_WEBHOOK_ALLOWED_CIDRS=%s sends http: only to %j',
     async (command, cidrs, allowed) => {
       const other = await realServer({
         command,

@@ -11,7 +11,7 @@ function register(
   url: string,
   timeoutMs = 3_000,
 ): Promise<Response> {
-  // An event that does not happen here: a webhook gets what is sent to it as a test, and nothing else.
+  // This event does not occur here, so the webhook receives only test events.
   if (kind === 'webhook')
     return server.api('POST', '/v1/webhooks', { url, events: ['webhook.disabled'] })
   const runtime = { kind: 'http', url, timeoutMs }
@@ -23,7 +23,7 @@ function register(
   })
 }
 
-/** The status that an attempt to register this URL is answered with. What was made is deleted again: a project has room for 100 webhooks. */
+/** Returns the status of a registration, and deletes its result to stay below the limits. */
 export async function registering(server: RealServer, kind: Kind, url: string): Promise<number> {
   const answer = await register(server, kind, url)
   const { id } = (await answer.json()) as { id?: string }
@@ -31,7 +31,7 @@ export async function registering(server: RealServer, kind: Kind, url: string): 
   return answer.status
 }
 
-/** Its id. */
+/** Registers the URL and returns the id. */
 export async function registered(
   server: RealServer,
   kind: Kind,
@@ -56,7 +56,7 @@ export type Attempt = {
   readonly durationMs: number
 }
 
-/** A test event's delivery, once its first attempt is recorded. */
+/** Sends a test event and returns its delivery after the first attempt. */
 export async function deliveryAt(server: RealServer, webhookId: string): Promise<Delivery> {
   const { id } = (await (
     await server.api('POST', `/v1/webhooks/${webhookId}/test`)
@@ -70,13 +70,13 @@ export async function deliveryAt(server: RealServer, webhookId: string): Promise
   return delivery as Delivery
 }
 
-/** The first attempt at a test event. */
+/** Sends a test event and returns its first attempt. */
 export const attemptAt = async (
   server: RealServer,
   webhookId: string,
 ): Promise<Attempt | undefined> => (await deliveryAt(server, webhookId)).attempts[0]
 
-/** The status that an attempt to move it to this URL is answered with. */
+/** Returns the status of a change to this URL. */
 export async function moving(
   server: RealServer,
   kind: Kind,
@@ -94,7 +94,7 @@ export async function moving(
 
 let sessions = 0
 
-/** A message to the agent, as it is once its only run has ended. */
+/** Sends a message to the agent and returns the message after its only run. */
 export async function runOf(server: RealServer, agentId: string): Promise<unknown> {
   const messages = `/v1/agents/${agentId}/messages`
   const sent = await server.api('POST', messages, { sessionId: `s${++sessions}`, message: 'hello' })

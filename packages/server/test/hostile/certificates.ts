@@ -1,4 +1,4 @@
-/** For `expired.test`, valid in January 2020 alone; signed by the certificate of adapter-outbound's tests. */
+/** For `expired.test`, valid in January 2020, signed by adapter-outbound's test certificate. */
 export const expiredCertificate = `-----BEGIN CERTIFICATE-----
 MIIBfDCCASOgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA10ZXN0IHJl
 Y2VpdmVyMB4XDTIwMDEwMTAwMDAwMFoXDTIwMDIwMTAwMDAwMFowGzEZMBcGA1UE
@@ -11,7 +11,7 @@ xapbAGGGhpSYr3PCAaYCID/dctR2U1P9i9ipphiQQQrfcUeWej2nS6LDrPuNfs0M
 -----END CERTIFICATE-----
 `
 
-/** For `selfsigned.test`, signed by nobody else, valid until 2126. */
+/** For `selfsigned.test`, self-signed, valid until 2126. */
 export const selfSignedCertificate = `-----BEGIN CERTIFICATE-----
 MIIBsDCCAVegAwIBAgIUXptZVqOtaCvq4OYH/m1lgEKzLgIwCgYIKoZIzj0EAwIw
 HzEdMBsGA1UEAwwUc2VsZi1zaWduZWQgcmVjZWl2ZXIwIBcNMjYxMTIxMTMwMDA1
@@ -26,7 +26,7 @@ CXWfeZrJyCD0TQKTgWm2PJA/AiBnOmvOoaTc4DSOF9SIzfx0sD9zFDjs0Rp5mRLn
 -----END CERTIFICATE-----
 `
 
-/** Of both. It is as public as this file. */
+/** The key of both certificates, for tests only. */
 export const leafKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgz+UUCrt0nA4PWRZl
 21NHVJqWYb6DVL1CGJPvpWhKl5ShRANCAASnGPSgFEVW0kZcWL8aiJKMYnC7VRon

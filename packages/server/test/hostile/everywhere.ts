@@ -4,25 +4,25 @@ import { createServer as createTlsServer } from 'node:tls'
 import { certificate, certificateKey } from '../../../adapter-outbound/test/certificate.js'
 import { http } from '../../../adapter-outbound/test/raw-server.js'
 
-/** The addresses that count as the internet here; whatever else is connected to is a leak. */
+/** The public address of these tests. A connection outside of 11.0.0.0/8 is a leak. */
 export const PUBLIC = '11.22.33.44'
 const isPublic = (address: string): boolean => address.startsWith('11.')
 
-/** A receiver, and an agent that answers "hi", at one port of every address that there is. */
+/** A receiver and an agent that answers "hi", at one port of all addresses. */
 export type Everywhere = {
   readonly port: number
-  /** The addresses at which it was connected to. */
+  /** The local address of each connection. */
   readonly dialled: string[]
-  /** How many deliveries and runs it got; an agent is also asked how it is, now and then. */
+  /** The number of deliveries and runs, without health checks of an agent. */
   readonly posts: () => number
-  /** Those of them that no request of the service may ever go to. */
+  /** The dialled addresses that are not public. */
   readonly leaks: () => readonly string[]
-  /** What it answers, in full. */
+  /** The full text of the response. */
   answer: string
   close(): Promise<void>
 }
 
-/** Each answer ends its connection: the next request is a dial of its own. */
+/** Each response closes its connection, so that the next request dials again. */
 export const HI = http('200 OK', '{"response":"hi"}', 'connection: close')
 
 export async function listenEverywhere(scheme: 'http' | 'https'): Promise<Everywhere> {

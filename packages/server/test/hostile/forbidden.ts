@@ -1,4 +1,4 @@
-/** One or more of each range that requests must never go to. */
+/** Addresses from each range that requests must never reach. */
 export const FORBIDDEN = [
   ...['127.0.0.1', '127.8.8.8', '0.0.0.0', '0.1.2.3', '::1', '::'],
   ...['10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fd12::1'],
@@ -13,7 +13,7 @@ export const FORBIDDEN = [
     '192.88.99.1',
   ],
   ...['192.0.2.1', '198.51.100.1', '203.0.113.1', '198.18.0.1', '2001:db8::1', '3fff::1'],
-  // IPv4 within IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo.
+  // IPv4 in IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo.
   ...[
     '::ffff:7f00:1',
     '::ffff:a00:1',
@@ -28,10 +28,10 @@ export const FORBIDDEN = [
   ...['100::1', '4000::1', '8000::1'],
 ]
 
-/** The kernel itself refuses TCP to these. */
+/** The kernel refuses TCP connections to these addresses. */
 export const UNDIALLABLE = ['fe80::1', '224.0.0.1', '239.255.255.255', 'ff02::1', '255.255.255.255']
 
-/** Other texts of hosts that lead to them. */
+/** Other spellings of hosts with forbidden addresses. */
 const HOSTS = [
   ...[
     '127.1',
@@ -71,7 +71,7 @@ const HOSTS = [
 
 const literal = (address: string): string => (address.includes(':') ? `[${address}]` : address)
 
-/** URLs that must not be registered, on a machine where everything listens at `port`. */
+/** URLs that the server must not register. `port` is open on all addresses. */
 export const forbiddenUrls = (port: number): readonly string[] => [
   ...[...FORBIDDEN.map(literal), ...HOSTS].map((host) => `https://${host}:${port}/hook`),
   ...['http', 'ftp', 'ws', 'gopher', 'file', 'unix', 'javascript', 'data'].map(

@@ -5,18 +5,18 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { needs } from '../../../../scripts/test-needs.js'
 
-/** Every address of IPv4 and IPv6 is this machine's own, and nothing leads out: a leaky guard reaches our listener and nothing real. */
+/** Routes all addresses to this machine, so that a leak reaches only our listener. */
 const NETWORK =
   'ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo && exec "$@"'
-const INSIDE = 'TEST_IS_IN_A_NETWORK_OF_ITS_OWN'
+const INSIDE = 'TEST_IS_IN_A_NETWORK_NAMESPACE'
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const LIMIT_MS = 240_000
 
-/** Runs the tests of this file, all of which `define` defines, in a network namespace of their own; outside they are one test. */
-export function inNetworkOfItsOwn(fileUrl: string, define: () => void): void {
+/** Runs the tests of `define` in a network namespace. Outside, they appear as one test. */
+export function inNetworkNamespace(fileUrl: string, define: () => void): void {
   if (process.env[INSIDE]) return define()
   it(
-    'all of it, in a network namespace of its own',
+    'all tests of this file pass in a network namespace',
     { ...needs('namespaces'), timeout: LIMIT_MS },
     async () => {
       const results = await runInside(path.relative(ROOT, fileURLToPath(fileUrl)))
@@ -50,12 +50,14 @@ async function runInside(file: string): Promise<readonly Result[]> {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: LIMIT_MS - 10_000,
   })
-  let [stdout, stderr] = ['', '']
+  let stdout = ''
+  let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   await once(child, 'close')
   const report = /^\{"num.*\}$/m.exec(stdout)?.[0]
-  if (report === undefined) throw new Error(`the tests inside did not report:\n${stdout}${stderr}`)
+  if (report === undefined)
+    throw new Error(`the tests in the namespace did not report:\n${stdout}${stderr}`)
   const { testResults } = JSON.parse(report) as {
     testResults: { assertionResults: Result[]; message: string }[]
   }

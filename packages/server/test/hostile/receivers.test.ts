@@ -14,7 +14,7 @@ import { realServer, type RealServer } from '../e2e/real-server.js'
 import { attemptAt, deliveryAt, registered, runOf } from './calls.js'
 import { expiredCertificate, leafKey, selfSignedCertificate } from './certificates.js'
 import { HI, PUBLIC } from './everywhere.js'
-import { inNetworkOfItsOwn } from './namespace.js'
+import { inNetworkNamespace } from './namespace.js'
 
 const DEADLINE_MS = 1_000
 
@@ -40,7 +40,7 @@ const trickling =
     const timer = setInterval(() => socket.write(drop), 20)
     socket.on('close', () => clearInterval(timer))
   }
-/** Without the end that TLS would announce. */
+/** Closes the connection without a TLS close alert. */
 const breaking =
   (begin: string): Answer =>
   (socket) =>
@@ -49,7 +49,7 @@ const breaking =
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
 const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024))
 
-/** What the receiver does; what an attempt comes to; what a run comes to: its error, or its answer. */
+/** Behaviours of a receiver, with the expected attempt and run. */
 const RECEIVERS: [what: string, answer: Answer, attempt: object, run: object][] = [
   ['never answers', () => undefined, unreachable('timeout'), failed('did not answer')],
   [
@@ -64,15 +64,15 @@ const RECEIVERS: [what: string, answer: Answer, attempt: object, run: object][] 
     unreachable('timeout'),
     failed('did not answer'),
   ],
-  ['ends before its head', (socket) => socket.destroy(), unreachable('reset'), failed('(reset)')],
+  ['closes before its head', (socket) => socket.destroy(), unreachable('reset'), failed('(reset)')],
   [
-    'breaks off within its head',
+    'closes within its head',
     breaking('HTTP/1.1 200 OK\r\ncont'),
     unreachable('reset'),
     failed('(reset)'),
   ],
   [
-    'breaks off within its body',
+    'closes within its body',
     breaking('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'),
     unreachable('reset'),
     failed('(reset)'),
@@ -101,15 +101,15 @@ const RECEIVERS: [what: string, answer: Answer, attempt: object, run: object][] 
     unreachable('protocol'),
     failed('(protocol)'),
   ],
-  ['talks garbage', says('SSH-2.0-OpenSSH_9.2\r\n'), unreachable('protocol'), failed('(protocol)')],
+  ['sends garbage', says('SSH-2.0-OpenSSH_9.2\r\n'), unreachable('protocol'), failed('(protocol)')],
   [
-    'bombs with gzip',
-    (socket) => (
+    'sends a gzip bomb',
+    (socket) => {
       socket.write(
         `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`,
-      ),
+      )
       socket.write(bomb)
-    ),
+    },
     { outcome: 'accepted' },
     failed('must be JSON'),
   ],
@@ -137,7 +137,7 @@ const RECEIVERS: [what: string, answer: Answer, attempt: object, run: object][] 
     unreachable('timeout'),
     failed('did not answer'),
   ],
-  ['answers well', says(HI), { outcome: 'accepted' }, { state: 'responded', response: 'hi' }],
+  ['answers correctly', says(HI), { outcome: 'accepted' }, { state: 'responded', response: 'hi' }],
 ]
 
 function unreachable(error: string): object {
@@ -150,7 +150,7 @@ function failed(words: string): object {
   return { state: 'failed', error: { message: expect.stringContaining(words) as string } }
 }
 
-inNetworkOfItsOwn(import.meta.url, () => {
+inNetworkNamespace(import.meta.url, () => {
   const names = ['receiver.test', 'other.test', 'expired.test', 'selfsigned.test']
   const answers: Record<string, DnsAnswer> = Object.fromEntries(
     names.map((name) => [name, [PUBLIC]]),
@@ -186,7 +186,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
 
   describe('a receiver or a remote agent (row R)', () => {
     it.each(RECEIVERS)(
-      'that %s ends as what it is, in time',
+      'that %s gets the expected result within the deadline',
       async (_what, answer, attempt, run) => {
         const url = (await receiver(answer))()
         const [webhookId, agentId] = await Promise.all([webhookAt(url), agentAt(url)])
@@ -201,7 +201,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
 
     it.each([
       [
-        'that nobody vouches for',
+        'that is self-signed',
         'selfsigned.test',
         { cert: selfSignedCertificate, key: leafKey },
         'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -226,7 +226,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
       expect(requests).toEqual([])
     })
 
-    it('that is slow everywhere, but nowhere slower than the deadline, is not waited for: name, TLS, head and body have one deadline', async () => {
+    it('that is slow in each phase times out, because all phases share one deadline', async () => {
       const share = 0.4 * DEADLINE_MS
       const head = 'HTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\n'
       const inner = await rawTlsServer(
@@ -236,16 +236,16 @@ inNetworkOfItsOwn(import.meta.url, () => {
         },
         { host: PUBLIC },
       )
-      const slowToShakeHands = createTcpServer((socket) => {
+      const slowTls = createTcpServer((socket) => {
         socket.on('error', () => undefined)
         setTimeout(
           () => socket.pipe(connect(inner.port, PUBLIC).on('error', () => undefined)).pipe(socket),
           share,
         )
       }).listen(0, PUBLIC)
-      closing.push(inner.close, async () => slowToShakeHands.close())
-      await expect.poll(() => slowToShakeHands.listening).toBe(true)
-      const url = `https://receiver.test:${(slowToShakeHands.address() as AddressInfo).port}/`
+      closing.push(inner.close, async () => slowTls.close())
+      await expect.poll(() => slowTls.listening).toBe(true)
+      const url = `https://receiver.test:${(slowTls.address() as AddressInfo).port}/`
       const [webhookId, agentId] = await Promise.all([webhookAt(url), agentAt(url)])
       answers['receiver.test'] = { addresses: [PUBLIC], afterMs: share }
       const [attempt, run] = await Promise.all([
@@ -259,7 +259,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
     })
   })
 
-  it('hostile receivers, all at once, keep nothing from the others', async () => {
+  it('hostile receivers do not delay deliveries to others', async () => {
     const urls = await Promise.all(RECEIVERS.map(async ([, answer]) => (await receiver(answer))()))
     const hostile = await Promise.all(urls.map(webhookAt))
     const good = await webhookAt((await receiver(says(HI)))())
@@ -292,7 +292,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
     },
   }
   it.each([429, 503])(
-    '`Retry-After` with a %d is a floor in each of its forms, and nothing where it is none',
+    'a valid `Retry-After` with a %d is a minimum delay, and an invalid one is ignored',
     async (status) => {
       const waitAfter = async (retryAfter: () => string): Promise<number> => {
         const url = (
@@ -312,7 +312,7 @@ inNetworkOfItsOwn(import.meta.url, () => {
     },
   )
 
-  it('a receiver, or an agent, may call this API from its handler', async () => {
+  it('a receiver or an agent can call the API from its handler', async () => {
     await server.api('POST', '/v1/agents', {
       name: 'parrot',
       runtime: { kind: 'function', handler: 'echo' },
@@ -333,7 +333,10 @@ inNetworkOfItsOwn(import.meta.url, () => {
       (request, response) => void handle(request, response),
     )
     calling.listen(0, PUBLIC)
-    closing.push(async () => (calling.closeAllConnections(), calling.close()))
+    closing.push(async () => {
+      calling.closeAllConnections()
+      calling.close()
+    })
     await expect.poll(() => calling.listening).toBe(true)
     const url = `https://receiver.test:${(calling.address() as AddressInfo).port}/`
     expect(await attemptAt(server, await webhookAt(url))).toMatchObject({ outcome: 'accepted' })

@@ -15,13 +15,13 @@ import { createServer, type ServerOptions } from '../../src/index.js'
 
 const API_KEY = 'an-api-key-for-the-scenarios'
 const SECOND = 1_000
-/** So often sockets and the file get their turn after a step of the clock, for what it set off. */
-const TURNS = 8
+/** How often sockets and the file get time after a step of the clock. */
+const IO_ROUNDS = 8
 
-/** What the tests read of resource bodies. */
+/** The fields of resources that the tests read. */
 type Resource = { readonly [field: string]: unknown } & { readonly id: string }
 
-/** The whole server in this process, on a real file and real sockets; only time is the test's. */
+/** A server in this process with a real file, real sockets and a fake clock. */
 export type Scene = {
   readonly clock: FakeClock
   api(
@@ -29,13 +29,13 @@ export type Scene = {
     route: string,
     body?: unknown,
   ): Promise<{ readonly status: number; readonly body: Resource & { data: Resource[] } }>
-  /** Sends one message in a session of its own to the echo agent, which answers at once. */
+  /** Sends a message in a new session to the echo agent, which answers at once. */
   send(message?: string): Promise<void>
   webhook(url: string, more?: object): Promise<Resource>
   deliveries(filter: string): Promise<Resource[]>
-  /** Moves time on by `ms`, in steps after each of which sockets get their turn. */
+  /** Advances the clock by `ms` in steps. Sockets get time after each step. */
   pass(ms: number, stepMs?: number): Promise<void>
-  /** Waits, without moving the clock. */
+  /** Waits for the condition without advancing the clock. */
   settled(condition: () => boolean | Promise<boolean>): Promise<void>
   close(): Promise<void>
 }
@@ -50,7 +50,7 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
     bootstrapApiKey: API_KEY,
     addresses: { allowLoopback: true, allowHttp: true },
     clock,
-    // A step of the clock must not end the lease of what a socket is busy with.
+    // A step of the clock must not end the lease of a request that is in progress.
     policy: {
       ...options.policy,
       deliver: { ...defaultPolicy.deliver, leaseMs: 24 * 3_600 * SECOND },
@@ -84,14 +84,14 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
 
   async function settled(condition: () => boolean | Promise<boolean>): Promise<void> {
     for (const end = Date.now() + 10_000; !(await condition());) {
-      if (Date.now() > end) throw new Error(`never settled: ${condition.toString()}`)
+      if (Date.now() > end) throw new Error(`the condition stayed false: ${condition.toString()}`)
       await clock.advance(0)
       await sleep(5)
     }
   }
 
   async function sockets(): Promise<void> {
-    for (let turn = 0; turn < TURNS; turn++) {
+    for (let round = 0; round < IO_ROUNDS; round++) {
       await sleep(3)
       await clock.advance(0)
     }
@@ -116,7 +116,7 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
     pass: async (ms, stepMs = 5 * SECOND) => {
       await sockets()
       for (let left = ms; left > 0; left -= stepMs) {
-        // The time of day leaps, and the workers look once: an hour need not cost a test its 7,200 looks.
+        // The clock jumps, so that the workers poll once per step and not 7,200 times an hour.
         clock.set(clock.now() + Math.max(0, Math.min(stepMs, left) - SECOND))
         await clock.advance(Math.min(SECOND, left))
         await sockets()
@@ -136,38 +136,37 @@ type Hit = {
   readonly id: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** What it was answered with; undefined while it hangs. */
+  /** Undefined while the request hangs. */
   status?: number
 }
 export type Receiver = {
   readonly url: string
   readonly hits: readonly Hit[]
-  /** How many requests were open at the worst moment. */
-  readonly mostAtOnce: number
-  /** How it answers from now on: a status, with headers; or `hang`. */
+  readonly maxConcurrent: number
+  /** The response to all further requests. */
   answer: number | 'hang' | ((hit: Hit) => { status: number; headers?: Record<string, string> })
   close(): Promise<void>
 }
 
-/** A customer's receiver. `at` is the scene's time. */
+/** A webhook receiver. `at` is the time of the fake clock. */
 export async function openReceiver(
   clock: FakeClock,
   answer: Receiver['answer'] = 200,
 ): Promise<Receiver> {
   const hits: Hit[] = []
   let open = 0
-  const state = { answer, mostAtOnce: 0 }
+  const state = { answer, maxConcurrent: 0 }
 
   function respond(hit: Hit, response: ServerResponse): void {
     if (state.answer === 'hang') return
     const { status, headers = {} } =
       typeof state.answer === 'number' ? { status: state.answer } : state.answer(hit)
     hit.status = status
-    response.writeHead(status, headers).end('as told')
+    response.writeHead(status, headers).end('ok')
   }
 
   const server = createHttpServer((request, response) => {
-    state.mostAtOnce = Math.max(state.mostAtOnce, ++open)
+    state.maxConcurrent = Math.max(state.maxConcurrent, ++open)
     response.on('close', () => open--)
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
