@@ -71,7 +71,7 @@ describe('a run', () => {
     await clock.until(() => runtime.openRuns.length === 1)
     storage.fail('messages.history')
     await expect(runOf(runtime).history(ALL)).rejects.toMatchObject({
-      message: expect.stringMatching(/^the storage is away/),
+      message: expect.stringMatching(/^the storage is unavailable/),
       retryable: true,
     })
     expect(await runOf(runtime).history(ALL)).toEqual([])

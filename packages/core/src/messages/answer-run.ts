@@ -51,7 +51,7 @@ export const answerRun =
           ? responseProblem(run.response, d.policy.limits.responseLength)
           : undefined
       if (problem !== undefined) return invalid('response', problem)
-      const recorded = yield* await settleRun(d)({
+      const recorded = yield* await settleRun(d, {
         held: { messageId, token },
         message,
         run,

@@ -1,297 +1,170 @@
 import type { Agent } from '../domain/agent.js'
-import type { Instant } from '../domain/instant.js'
-import { isFinal } from '../domain/message.js'
+import { createLoop, type Loop } from '../pacing/loop.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
-import type { ClaimedMessage } from '../ports/message-store.js'
+import type { ClaimedMessage, Lane as FreeSlots } from '../ports/message-store.js'
+import { Lane } from './lane.js'
 import type { RunContext } from './run-context.js'
-import { createLoop } from '../pacing/loop.js'
-import { createRun, type Run } from './run.js'
-import { within } from '../pacing/deadline.js'
+import { RunLeases } from './run-leases.js'
+import { Run } from './run.js'
 
-/**
- * Runs messages on the agents of this process. An agent that it runs is a lane with `concurrency` slots. It claims due
- * sessions when woken, here or by another process, at every poll, and when a slot frees of a lane that had none left, which is when
- * the agent has ended: the next one need not wait for the record of the last. It
- * extends the leases of what it runs, as does the lease keeper. Order within a session is the store's affair: it hands out one
- * message of it at a time.
- */
-export type Dispatcher = {
-  /** Opens the agent's lane, or takes over its changed settings. Runs of before that have not ended keep their slots. */
-  openLane(agent: Agent, running: Pick<RunningAgent, 'run'>): void
-  /** Takes no more runs for it; resolves when those under way have ended. */
-  closeLane(agentId: string): Promise<void>
-  /** Whether runs of it are under way. */
-  isBusy(agentId: string): boolean
-  /** A slot for a message that is about to be accepted; undefined when it cannot be run here and now. A session has one at a time. */
-  reserve(agentId: string, sessionId: string): Slot | undefined
-  /** Work waits for this agent: it is looked for here if there is room for it, else the other processes are told. */
-  wake(agentId: string): void
-  /** Runs under way. */
-  readonly running: number
-  /** Extends the leases of what runs, or is at it, and ends what is overdue. */
-  tend(): Promise<void>
-  /** One round: tends, and claims for all free slots. Gives the runs that it began. */
-  tick(): Promise<Promise<void>[]>
-  start(): void
-  /** Begins nothing more; runs get `graceMs` to end, then they are aborted and handed back. */
-  stop(graceMs: number): Promise<void>
-}
-
-/** Exactly one of the two is to be called, once. */
+/** A reserved slot. Exactly one of the methods must be called, once. */
 type Slot = { run(claimed: ClaimedMessage): void; release(): void }
 
-/** The runs of one agent, and the slots that are about to be theirs. */
-type Lane = {
-  agent: Agent
-  running: Pick<RunningAgent, 'run'>
-  readonly runs: Set<Run>
-  /** Of the runs, those whose agent has ended. */
-  recording: number
-  /** Slots for messages that are about to be accepted or claimed. */
-  reserved: number
-  /** The sessions of those that are about to be accepted. */
-  readonly accepting: Set<string>
-  /** Something may be due that found no free slot. */
-  starved: boolean
-  closed: boolean
-  /** Called once nothing runs or is about to. */
-  readonly whenIdle: (() => void)[]
-}
+/**
+ * Runs messages on the agents of this process. Each agent has a lane with `concurrency` slots.
+ *
+ * A message arrives in one of two ways:
+ * - `reserve`: a send of this process stores the message with a claim, so no query is needed.
+ * - `tick`: the store hands out due sessions, one message of each.
+ *
+ * The dispatcher claims at every poll, when it is woken, and when a slot of a full lane frees.
+ */
+export class Dispatcher {
+  readonly #context: RunContext
+  readonly #lanes = new Map<string, Lane>()
+  readonly #leases: RunLeases
+  readonly #loop: Loop
+  #running = 0
+  #phase: 'stopped' | 'running' | 'draining' = 'stopped'
+  #stopListening = (): void => undefined
 
-const emptyLane = (): Omit<Lane, 'agent' | 'running'> => ({
-  ...{
-    runs: new Set(),
-    recording: 0,
-    reserved: 0,
-    accepting: new Set(),
-    starved: false,
-    closed: false,
-    whenIdle: [],
-  },
-})
-
-export function createDispatcher(d: RunContext): Dispatcher {
-  const lanes = new Map<string, Lane>()
-  let phase: 'stopped' | 'started' | 'draining' = 'stopped'
-  let beatenAt: Instant = -Infinity
-  let isBeating = false
-  let keeping: AbortController | undefined
-  let runsUnderWay = 0
-  let stopHearing = (): void => undefined
-  const loop = createLoop(d, 'dispatcher', d.policy.pollMs, tick)
-
-  const allRuns = (): Run[] => [...lanes.values()].flatMap((lane) => [...lane.runs])
-
-  function freeSlots(lane: Lane): number {
-    return lane.closed || phase === 'draining'
-      ? 0
-      : Math.max(0, lane.agent.concurrency - slotsTaken(lane))
+  constructor(context: RunContext) {
+    this.#context = context
+    this.#leases = new RunLeases(context, () => this.#runs())
+    this.#loop = createLoop(context, 'dispatcher', context.policy.pollMs, () => this.tick())
   }
 
-  function hasRoom(agentId: string): boolean {
-    const lane = lanes.get(agentId)
-    if (phase !== 'started' || !lane) return false
-    const isFull = freeSlots(lane) === 0
-    lane.starved ||= isFull
-    return !isFull
+  /** Runs under way. */
+  get running(): number {
+    return this.#running
   }
 
-  function wake(agentId: string): void {
-    if (hasRoom(agentId)) loop.wake()
-    else d.workSignal.announce({ kind: 'messages', agentId })
+  /** Opens the agent's lane, or gives it changed settings. Earlier runs keep their slots until they end. */
+  openLane(agent: Agent, running: Pick<RunningAgent, 'run'>): void {
+    if (this.#phase === 'draining') return
+    const lane = this.#lanes.get(agent.id)
+    if (lane) lane.open(agent, running)
+    else this.#lanes.set(agent.id, new Lane(agent, running))
+    this.#loop.wake()
   }
 
-  function unreserve(lane: Lane, slots: number): void {
-    lane.reserved -= slots
-    // Somebody looked for a slot while these were taken, by a claim perhaps that was too early for what has come since.
-    if (slots > 0 && lane.starved && slotsTaken(lane) < lane.agent.concurrency) loop.wake()
-    if (isIdle(lane)) for (const tell of lane.whenIdle.splice(0)) tell()
+  /** Starts no more runs of the agent. Resolves when its runs have ended. */
+  async closeLane(agentId: string): Promise<void> {
+    const lane = this.#lanes.get(agentId)
+    if (!lane) return
+    lane.close()
+    await lane.idle()
+    if (lane.isClosed && this.#lanes.get(agentId) === lane) this.#lanes.delete(agentId)
   }
 
-  async function begin(lane: Lane, claimed: ClaimedMessage): Promise<void> {
-    // What this process still runs in the session is cancelled, or was lost in a long pause. It ends before the agent has its next turn there.
-    const earlier: Promise<unknown>[] = []
-    for (const run of lane.runs) {
-      if (run.sessionId !== claimed.message.sessionId) continue
-      run.abort('lost')
-      earlier.push(run.ended)
+  isBusy(agentId: string): boolean {
+    return this.#lanes.get(agentId)?.isIdle === false
+  }
+
+  /** Reserves a slot for a message that a send is about to store. Returns undefined if there is none here. */
+  reserve(agentId: string, sessionId: string): Slot | undefined {
+    const lane = this.#lanes.get(agentId)
+    if (this.#phase !== 'running' || !lane?.reserve(sessionId)) return undefined
+    return {
+      run: (claimed) => {
+        lane.sent(sessionId)
+        void this.#startRun(lane, claimed)
+      },
+      release: () => {
+        lane.sent(sessionId)
+        this.#release(lane, 1)
+      },
     }
-    const held = { messageId: claimed.message.id, token: claimed.lease.token }
-    const deadlineAt = claimed.message.state.startedAt + d.policy.dispatch.runTimeoutMs
-    // Before the run: its very first step may block this thread.
-    d.leaseKeeper.hold({ ...held, until: deadlineAt + d.policy.runLeaseMs })
-    const run = createRun(d, lane.agent, lane.running, claimed, earlier)
-    lane.runs.add(run)
-    runsUnderWay++
-    unreserve(lane, 1)
-    if (phase === 'stopped') void keep()
-    await run.worked
-    lane.recording++
-    if (lane.starved) wake(lane.agent.id)
-    const { sessionWaits } = await run.ended
-    d.leaseKeeper.release(held)
-    lane.runs.delete(run)
-    lane.recording--
-    runsUnderWay--
-    if (runsUnderWay === 0) endKeeping()
-    if (sessionWaits || lane.starved) wake(lane.agent.id)
-    unreserve(lane, 0)
   }
 
-  async function tick(): Promise<Promise<void>[]> {
-    await tend()
-    const now = d.clock.now()
-    const all = [...lanes.values()].map((lane) => ({ lane, free: freeSlots(lane) }))
-    for (const { lane, free } of all) {
-      lane.reserved += free
-      lane.starved = free === 0
-    }
-    const wanted = all.filter(({ free }) => free > 0)
+  /** Looks for due messages of the agent. If this process has no room for them, tells the other processes. */
+  wake(agentId: string): void {
+    if (this.#hasRoom(agentId)) this.#loop.wake()
+    else this.#context.workSignal.announce({ kind: 'messages', agentId })
+  }
+
+  /** Claims once for all free slots. Returns a promise per started run. */
+  async tick(): Promise<Promise<void>[]> {
+    await this.#leases.keep()
+    const open = [...this.#lanes.values()].map((lane) => ({ lane, free: lane.reserveAll() }))
+    const wanted = open.filter(({ free }) => free > 0)
     if (wanted.length === 0) return []
-    const query = wanted.map(({ lane, free }) => ({ agentId: lane.agent.id, free }))
-    const claims = await d.storage.messages.claimRunnable({
-      lanes: query,
-      now,
-      until: now + d.policy.runLeaseMs,
-    })
-    if (claims.isErr())
-      d.telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
-    const claimed = claims.unwrapOr([])
+    const claimed = await this.#claim(
+      wanted.map(({ lane, free }) => ({ agentId: lane.agent.id, free })),
+    )
     return wanted.flatMap(({ lane, free }) => {
       const mine = claimed.filter(({ message }) => message.agentId === lane.agent.id)
-      const begun = mine.map((claim) => begin(lane, claim))
-      unreserve(lane, free - mine.length)
-      lane.starved ||= mine.length === free
-      return begun
+      const runs = mine.map((claim) => this.#startRun(lane, claim))
+      this.#release(lane, free - mine.length)
+      lane.isStarved ||= mine.length === free
+      return runs
     })
   }
 
-  /** Without the loop, whose rounds tend too: what a pass began keeps its lease and its deadline when the pass is over. */
-  async function keep(): Promise<void> {
-    if (keeping) return
-    const mine = new AbortController()
-    keeping = mine
-    while (!mine.signal.aborted) {
-      await d.clock.sleep(d.policy.pollMs, mine.signal)
-      await tend()
+  start(): void {
+    if (this.#phase !== 'stopped') return
+    this.#phase = 'running'
+    this.#stopListening = this.#context.workSignal.onAnnounced((work) => {
+      if (work.kind === 'messages' && this.#hasRoom(work.agentId)) this.#loop.wake()
+    })
+    this.#loop.start()
+  }
+
+  /** Starts nothing more. Runs get `graceMs` to end. After it, they are aborted and go back to the queue. */
+  async stop(graceMs: number): Promise<void> {
+    const { clock, policy } = this.#context
+    this.#phase = 'draining'
+    this.#stopListening()
+    for (const lane of this.#lanes.values()) lane.close()
+    await this.#loop.stop()
+    const end = clock.now() + graceMs
+    const idle = new AbortController()
+    const lanes = [...this.#lanes.values()]
+    void Promise.all(lanes.map((lane) => lane.idle())).then(() => idle.abort())
+    while (!idle.signal.aborted) {
+      if (clock.now() >= end) for (const run of this.#runs()) run.abort('drain')
+      const untilEnd = Math.max(1, end - clock.now())
+      await clock.sleep(Math.min(policy.pollMs, untilEnd), idle.signal)
+      await this.#leases.keep()
     }
   }
 
-  function endKeeping(): void {
-    keeping?.abort('idle')
-    keeping = undefined
+  #runs(): Run[] {
+    return [...this.#lanes.values()].flatMap((lane) => [...lane.runs])
   }
 
-  async function tend(): Promise<void> {
-    const now = d.clock.now()
-    const runs = allRuns()
-    for (const run of runs) run.enforceDeadline(now)
-    // Either way: after a jump of the clock a lease must not wait until the old time has come again.
-    const isDue = runs.length > 0 && Math.abs(now - beatenAt) >= d.policy.runLeaseMs / 3
-    if (!isDue || isBeating) return
-    isBeating = true
-    beatenAt = now
-    const beaten = beat(newest(runs), now).then(() => (isBeating = false))
-    // Before the next claim, which may else be of what this extends; but not for as long as somebody has locked a session.
-    await within(d.clock, d.policy.pollMs, beaten)
+  #hasRoom(agentId: string): boolean {
+    return this.#phase === 'running' && this.#lanes.get(agentId)?.hasRoom() === true
   }
 
-  /** Every third of a lease, so that one may be missed. A run that has no lease any more is aborted. */
-  async function beat(runs: readonly Run[], now: Instant): Promise<void> {
-    const beaten = await d.storage.messages.extendLeases(
-      runs.map((run) => run.held),
-      now + d.policy.runLeaseMs,
-    )
-    const lost = new Set(beaten.unwrapOr([]))
-    if (lost.size === 0) return
-    const found = (await d.storage.messages.find([...lost])).unwrapOr([])
-    const open = new Set(found.filter(({ state }) => !isFinal(state)).map(({ id }) => id))
-    for (const run of runs)
-      if (lost.has(run.held.messageId))
-        run.abort(open.has(run.held.messageId) ? 'lost' : 'cancelled')
+  #release(lane: Lane, slots: number): void {
+    if (lane.release(slots)) this.#loop.wake()
   }
 
-  function idle(): Promise<unknown> {
-    return Promise.all([...lanes.values()].map(laneIdle))
+  async #claim(lanes: readonly FreeSlots[]): Promise<readonly ClaimedMessage[]> {
+    const { clock, policy, storage, telemetry } = this.#context
+    const now = clock.now()
+    const until = now + policy.runLeaseMs
+    const claimed = await storage.messages.claimRunnable({ lanes, now, until })
+    if (claimed.isErr())
+      telemetry.record({ name: 'store.unavailable', reason: claimed.error.reason })
+    return claimed.unwrapOr([])
   }
 
-  return {
-    openLane(agent, running) {
-      const lane = lanes.get(agent.id)
-      if (lane) Object.assign(lane, { agent, running, closed: false })
-      else lanes.set(agent.id, { agent, running, ...emptyLane() })
-      loop.wake()
-    },
-    async closeLane(agentId) {
-      const lane = lanes.get(agentId)
-      if (!lane) return
-      lane.closed = true
-      await laneIdle(lane)
-      if (lane.closed && lanes.get(agentId) === lane) lanes.delete(agentId)
-    },
-    isBusy(agentId) {
-      const lane = lanes.get(agentId)
-      return lane !== undefined && !isIdle(lane)
-    },
-    reserve(agentId, sessionId) {
-      const lane = lanes.get(agentId)
-      // However many wait for a session that somebody has locked, the others have the rest of the slots.
-      if (phase !== 'started' || !lane || lane.accepting.has(sessionId) || freeSlots(lane) === 0)
-        return undefined
-      lane.reserved++
-      lane.accepting.add(sessionId)
-      const end = (): boolean => lane.accepting.delete(sessionId)
-      return {
-        run: (claimed) => (end(), void begin(lane, claimed)),
-        release: () => (end(), unreserve(lane, 1)),
-      }
-    },
-    wake,
-    get running() {
-      return runsUnderWay
-    },
-    tend,
-    tick,
-    start() {
-      if (phase !== 'stopped') return
-      phase = 'started'
-      stopHearing = d.workSignal.onAnnounced((work) => {
-        if (work.kind === 'messages' && hasRoom(work.agentId)) loop.wake()
-      })
-      loop.start()
-    },
-    async stop(graceMs) {
-      phase = 'draining'
-      stopHearing()
-      await loop.stop()
-      const end = d.clock.now() + graceMs
-      const ended = new AbortController()
-      void idle().then(() => ended.abort())
-      while (!ended.signal.aborted) {
-        if (d.clock.now() >= end) for (const run of allRuns()) run.abort('drain')
-        await d.clock.sleep(
-          Math.min(d.policy.pollMs, Math.max(1, end - d.clock.now())),
-          ended.signal,
-        )
-        await tend()
-      }
-    },
+  async #startRun(lane: Lane, claimed: ClaimedMessage): Promise<void> {
+    const earlier = lane.abortSession(claimed.message.sessionId)
+    const { agent, running } = lane
+    const run = new Run(this.#context, { claimed, agent, running, earlier })
+    this.#running++
+    if (lane.add(run)) this.#loop.wake()
+    if (this.#phase === 'stopped') void this.#leases.startTimer()
+    await run.agentEnded
+    lane.agentEnded()
+    if (lane.isStarved) this.wake(agent.id)
+    const { sessionWaits } = await run.ended
+    lane.remove(run)
+    this.#running--
+    if (this.#running === 0) this.#leases.stopTimer()
+    if (sessionWaits || lane.isStarved) this.wake(agent.id)
   }
 }
-
-/** A run gives up its slot when the agent has ended, unless the store takes no records and as many wait for it. */
-const slotsTaken = ({ agent, runs, recording, reserved }: Lane): number =>
-  reserved + Math.max(runs.size - recording, runs.size - agent.concurrency)
-
-/** Of each message the last one: those before it are superseded, and only about to end. */
-const newest = (runs: readonly Run[]): Run[] => [
-  ...new Map(runs.map((run) => [run.held.messageId, run])).values(),
-]
-
-const isIdle = (lane: Lane): boolean => lane.runs.size === 0 && lane.reserved === 0
-
-const laneIdle = (lane: Lane): Promise<void> =>
-  new Promise((resolve) => {
-    if (isIdle(lane)) resolve()
-    else lane.whenIdle.push(resolve)
-  })

@@ -3,7 +3,7 @@ import type { Webhooks } from '../webhooks/webhooks.js'
 import { AgentStarts } from './agent-starts.js'
 import { answerRun, isRunToken } from './answer-run.js'
 import { cancelMessage, retryMessage } from './change-messages.js'
-import { createDispatcher } from './dispatcher.js'
+import { Dispatcher } from './dispatcher.js'
 import { getMessage, listMessages } from './read-messages.js'
 import { enqueueMessage, sendMessage } from './send-message.js'
 import { createAnswerStreams } from './stream/answer-streams.js'
@@ -16,7 +16,7 @@ export type Messages = ReturnType<typeof createMessages>
 export function createMessages(platform: Platform, { deliverySender }: Webhooks) {
   const answerStreams = createAnswerStreams(platform)
   const waitingRoom = createWaitingRoom(platform)
-  const dispatcher = createDispatcher({ ...platform, deliverySender, answerStreams })
+  const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams })
   const agentStarts = new AgentStarts(platform)
   const context = {
     ...platform,

@@ -20,7 +20,7 @@ export type AnswerStreams = {
 }
 
 /** `emit` never throws; after `end` it does nothing. */
-type LiveRun = { emit(chunk: string): void; end(): void }
+export type LiveRun = { emit(chunk: string): void; end(): void }
 
 type Follower = {
   readonly message: Message

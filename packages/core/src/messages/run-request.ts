@@ -1,0 +1,62 @@
+import type { Result } from 'neverthrow'
+import { isStorableText } from '../domain/json.js'
+import { childTrace } from '../domain/trace.js'
+import type { Platform } from '../platform.js'
+import type { RunRequest } from '../ports/agent-runtime.js'
+import type { ClaimedMessage, Held } from '../ports/message-store.js'
+import type { Unavailable } from '../ports/stored.js'
+import { runTokenOf } from './run-token.js'
+
+export function runRequest(
+  platform: Platform,
+  { message, lease, sessionState }: ClaimedMessage,
+  emit: RunRequest['emit'],
+): RunRequest {
+  const { id: messageId, metadata } = message
+  const { crypto } = platform
+  const trace = message.trace && childTrace(message.trace, crypto.randomBytes)
+  return {
+    messageId,
+    agentId: message.agentId,
+    sessionId: message.sessionId,
+    message: message.message,
+    executionPrincipal: message.executionPrincipal,
+    attempt: message.attempt,
+    emit,
+    runToken: runTokenOf(crypto, messageId, lease.token),
+    ...(metadata && { metadata }),
+    ...(trace && { trace }),
+    ...(sessionState !== undefined && { sessionState }),
+    ...sessionMemory(platform, { messageId, token: lease.token }),
+  }
+}
+
+/** How a run reads its session's past turns and keeps a state for the session's next run. */
+function sessionMemory(
+  { storage: { messages }, policy }: Platform,
+  held: Held,
+): Pick<RunRequest, 'history' | 'remember'> {
+  return {
+    history: async (limit) =>
+      valueOf(await messages.history({ messageId: held.messageId, ...limit })),
+    remember: async (sessionState) => {
+      const problem = stateProblem(sessionState, policy.limits.sessionStateLength)
+      if (problem !== undefined) throw new Error(`the session state ${problem}`)
+      const kept = valueOf(await messages.rememberSession({ ...held, sessionState }))
+      if (kept === 'lease_lost') throw new Error('the run has lost its lease')
+    },
+  }
+}
+
+/** Runtimes expect rejections instead of Results. `retryable`: the run can be tried again. */
+function valueOf<T>(result: Result<T, Unavailable>): T {
+  if (result.isOk()) return result.value
+  const message = `the storage is unavailable: ${result.error.reason}`
+  throw Object.assign(new Error(message), { retryable: true })
+}
+
+function stateProblem(state: unknown, maxLength: number): string | undefined {
+  if (typeof state !== 'string') return 'must be a string'
+  if (state.length > maxLength) return `must have at most ${maxLength} characters`
+  return isStorableText(state) ? undefined : 'must not hold NUL or lone surrogates'
+}
