@@ -4,7 +4,7 @@ import type { JSONParsed } from 'hono/utils/types'
 import type { Env } from './env.js'
 
 type AnswerHeaders = Readonly<Record<string, string>>
-type JsonAnswer<T, S extends ContentfulStatusCode> = Response &
+export type JsonAnswer<T, S extends ContentfulStatusCode> = Response &
   TypedResponse<JSONParsed<T>, S, 'json'>
 
 /**

@@ -1,7 +1,8 @@
 import type { Issue, MessagingService, Permission } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
-import { reply } from './answer.js'
+import { reply, type JsonAnswer } from './answer.js'
 import type { Env } from './env.js'
 import { statuses, type ErrorBody, type ErrorCode } from './wire/error.js'
 
@@ -169,6 +170,18 @@ export function refuse(c: Context<Env>, error: HttpError) {
   }
   return reply(c, statuses[code], body, headers)
 }
+
+/** Answers with the value of a use case as `bodyOf` shows it, or with its error. */
+export const answer = <T, E extends HttpError, S extends ContentfulStatusCode, B>(
+  c: Context<Env>,
+  status: S,
+  result: ResultAsync<T, E>,
+  bodyOf: (value: T) => B,
+): Promise<JsonAnswer<B, S> | ReturnType<typeof refuse>> =>
+  result.match(
+    (value) => reply(c, status, bodyOf(value)),
+    (error) => refuse(c, error),
+  )
 
 function stateAndAdvice(state: string, isStarting: boolean): string {
   if (state === 'running') return ''

@@ -6,7 +6,7 @@ import { basePathOf, reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
-import { refuse } from '../errors.js'
+import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
@@ -109,17 +109,14 @@ export const agentRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
       },
     )
 
-    .get('/v1/agents', about.list, mayManage, validQuery(z.object(paging)), async (c) => {
-      const found = await service.agents.list(c.get('projectId'), pageOf(c.req.valid('query')))
-      return found.isErr()
-        ? refuse(c, found.error)
-        : reply(c, 200, pageBody(found.value, agentBody))
+    .get('/v1/agents', about.list, mayManage, validQuery(z.object(paging)), (c) => {
+      const found = service.agents.list(c.get('projectId'), pageOf(c.req.valid('query')))
+      return answer(c, 200, found, pageBody(agentBody))
     })
 
-    .get('/v1/agents/:id', about.get, mayManage, async (c) => {
-      const found = await service.agents.get(agentRef(c))
-      return found.isErr() ? refuse(c, found.error) : reply(c, 200, agentBody(found.value))
-    })
+    .get('/v1/agents/:id', about.get, mayManage, (c) =>
+      answer(c, 200, service.agents.get(agentRef(c)), agentBody),
+    )
 
     .patch(
       '/v1/agents/:id',
@@ -127,14 +124,9 @@ export const agentRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
       mayManage,
       readJson(maxBodyBytes),
       validBody(change),
-      async (c) => {
-        const updated = await service.agents.update({
-          ...agentRef(c),
-          change: c.req.valid('json'),
-        })
-        return updated.isErr()
-          ? refuse(c, updated.error)
-          : reply(c, 200, createdAgentBody(updated.value))
+      (c) => {
+        const updated = service.agents.update({ ...agentRef(c), change: c.req.valid('json') })
+        return answer(c, 200, updated, createdAgentBody)
       },
     )
 
@@ -144,19 +136,17 @@ export const agentRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
       return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
     })
 
-    .post('/v1/agents/:id/start', about.start, mayManage, async (c) => {
-      const started = await service.agents.start(agentRef(c))
-      return started.isErr() ? refuse(c, started.error) : reply(c, 200, agentBody(started.value))
-    })
+    .post('/v1/agents/:id/start', about.start, mayManage, (c) =>
+      answer(c, 200, service.agents.start(agentRef(c)), agentBody),
+    )
 
-    .post('/v1/agents/:id/stop', about.stop, mayManage, async (c) => {
-      const stopped = await service.agents.stop(agentRef(c))
-      return stopped.isErr() ? refuse(c, stopped.error) : reply(c, 200, agentBody(stopped.value))
-    })
+    .post('/v1/agents/:id/stop', about.stop, mayManage, (c) =>
+      answer(c, 200, service.agents.stop(agentRef(c)), agentBody),
+    )
 }
 
 const tag = 'Agents'
-const answer = { description: 'The agent after the change', body: agentSchema }
+const changed = { description: 'The agent after the change', body: agentSchema }
 
 const about = {
   create: describeRoute<Service['agents']['create']>({
@@ -211,7 +201,7 @@ const about = {
     summary: 'Start an agent',
     description: 'The service keeps the agent running, also after a restart, until you stop it.',
     refusals: { agent_not_found: true },
-    answers: { 200: answer },
+    answers: { 200: changed },
   }),
   stop: describeRoute<Service['agents']['stop']>({
     tag,
@@ -219,6 +209,6 @@ const about = {
     summary: 'Stop an agent',
     description: 'Current runs finish. Queued messages wait for the next start.',
     refusals: { agent_not_found: true },
-    answers: { 200: answer },
+    answers: { 200: changed },
   }),
 }

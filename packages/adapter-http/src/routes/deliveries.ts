@@ -1,9 +1,8 @@
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
-import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
-import { refuse } from '../errors.js'
+import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
@@ -29,53 +28,30 @@ export const deliveryFilter = {
 
 const list = z.object({ ...paging, webhookId: id.optional(), ...deliveryFilter })
 
-export const deliveryRoutes = ({ service }: HttpDeps) =>
-  new Hono<Env>()
-    .get(
-      '/v1/deliveries',
-      about.list,
-      authorize(service, 'project:webhooks'),
-      validQuery(list),
-      async (c) => {
-        const { limit, cursor, ...filter } = c.req.valid('query')
-        const found = await service.deliveries.list(
-          { projectId: c.get('projectId'), ...defined(filter) },
-          pageOf({ limit, cursor }),
-        )
-        return found.isErr()
-          ? refuse(c, found.error)
-          : reply(c, 200, pageBody(found.value, deliveryBody))
-      },
-    )
-
-    .get('/v1/deliveries/:id', about.get, authorize(service, 'project:webhooks'), async (c) => {
-      const found = await service.deliveries.get(refOf(c))
-      return found.isErr() ? refuse(c, found.error) : reply(c, 200, deliveryDetailBody(found.value))
+export const deliveryRoutes = ({ service }: HttpDeps) => {
+  const mayManage = authorize(service, 'project:webhooks')
+  return new Hono<Env>()
+    .get('/v1/deliveries', about.list, mayManage, validQuery(list), (c) => {
+      const { limit, cursor, ...filter } = c.req.valid('query')
+      const found = service.deliveries.list(
+        { projectId: c.get('projectId'), ...defined(filter) },
+        pageOf({ limit, cursor }),
+      )
+      return answer(c, 200, found, pageBody(deliveryBody))
     })
 
-    .post(
-      '/v1/deliveries/:id/redeliver',
-      about.redeliver,
-      authorize(service, 'project:webhooks'),
-      async (c) => {
-        const redelivered = await service.deliveries.redeliver(refOf(c))
-        return redelivered.isErr()
-          ? refuse(c, redelivered.error)
-          : reply(c, 202, deliveryBody(redelivered.value))
-      },
+    .get('/v1/deliveries/:id', about.get, mayManage, (c) =>
+      answer(c, 200, service.deliveries.get(refOf(c)), deliveryDetailBody),
     )
 
-    .post(
-      '/v1/deliveries/:id/cancel',
-      about.cancel,
-      authorize(service, 'project:webhooks'),
-      async (c) => {
-        const cancelled = await service.deliveries.cancel(refOf(c))
-        return cancelled.isErr()
-          ? refuse(c, cancelled.error)
-          : reply(c, 200, deliveryBody(cancelled.value))
-      },
+    .post('/v1/deliveries/:id/redeliver', about.redeliver, mayManage, (c) =>
+      answer(c, 202, service.deliveries.redeliver(refOf(c)), deliveryBody),
     )
+
+    .post('/v1/deliveries/:id/cancel', about.cancel, mayManage, (c) =>
+      answer(c, 200, service.deliveries.cancel(refOf(c)), deliveryBody),
+    )
+}
 
 const refOf = (c: Context<Env, '/v1/deliveries/:id'>) => ({
   projectId: c.get('projectId'),

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { reply } from '../answer.js'
 import { describeRoute } from '../document/describe-route.js'
-import { refuse } from '../errors.js'
+import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 
@@ -10,10 +10,9 @@ import type { HttpDeps } from '../options.js'
 export const healthRoutes = ({ service }: HttpDeps) =>
   new Hono<Env>()
     .get('/healthz', about.health, (c) => reply(c, 200, { status: 'ok' }))
-    .get('/readyz', about.readiness, async (c) => {
-      const reached = await service.ping()
-      return reached.isErr() ? refuse(c, reached.error) : reply(c, 200, { status: 'ok' })
-    })
+    .get('/readyz', about.readiness, (c) =>
+      answer(c, 200, service.ping(), () => ({ status: 'ok' })),
+    )
 
 const tag = 'Operations'
 const ok = z.object({ status: z.literal('ok') })

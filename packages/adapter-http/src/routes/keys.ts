@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
-import { refuse } from '../errors.js'
+import { answer, refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
@@ -54,9 +54,9 @@ export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       },
     )
 
-    .get('/v1/keys', about.list, mayManage, validQuery(z.object(paging)), async (c) => {
-      const found = await service.keys.list(c.get('projectId'), pageOf(c.req.valid('query')))
-      return found.isErr() ? refuse(c, found.error) : reply(c, 200, pageBody(found.value, keyBody))
+    .get('/v1/keys', about.list, mayManage, validQuery(z.object(paging)), (c) => {
+      const found = service.keys.list(c.get('projectId'), pageOf(c.req.valid('query')))
+      return answer(c, 200, found, pageBody(keyBody))
     })
 
     .delete('/v1/keys/:id', about.revoke, mayManage, async (c) => {

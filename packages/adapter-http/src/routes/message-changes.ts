@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
-import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
-import { refuse } from '../errors.js'
+import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { messageRef } from '../path-id.js'
@@ -12,21 +11,17 @@ import { messageBody, messageSchema } from '../wire/message.js'
 export const messageChangeRoutes = ({ service }: HttpDeps) => {
   const maySend = authorize(service, 'project:message')
   return new Hono<Env>()
-    .post('/v1/agents/:id/messages/:messageId/cancel', about.cancel, maySend, async (c) => {
-      const cancelled = await service.messages.cancel(messageRef(c))
-      return cancelled.isErr()
-        ? refuse(c, cancelled.error)
-        : reply(c, 200, messageBody(cancelled.value))
-    })
+    .post('/v1/agents/:id/messages/:messageId/cancel', about.cancel, maySend, (c) =>
+      answer(c, 200, service.messages.cancel(messageRef(c)), messageBody),
+    )
 
-    .post('/v1/agents/:id/messages/:messageId/retry', about.retry, maySend, async (c) => {
-      const retried = await service.messages.retry(messageRef(c))
-      return retried.isErr() ? refuse(c, retried.error) : reply(c, 202, messageBody(retried.value))
-    })
+    .post('/v1/agents/:id/messages/:messageId/retry', about.retry, maySend, (c) =>
+      answer(c, 202, service.messages.retry(messageRef(c)), messageBody),
+    )
 }
 
 const tag = 'Messages'
-const answer = { description: 'The message after the change', body: messageSchema }
+const changed = { description: 'The message after the change', body: messageSchema }
 
 const about = {
   cancel: describeRoute<Service['messages']['cancel']>({
@@ -34,7 +29,7 @@ const about = {
     operationId: 'cancelMessage',
     summary: 'Cancel a message that is not final',
     refusals: { agent_not_found: true, message_not_found: true, message_final: true },
-    answers: { 200: answer },
+    answers: { 200: changed },
   }),
   retry: describeRoute<Service['messages']['retry']>({
     tag,
@@ -48,6 +43,6 @@ const about = {
       agent_not_running: true,
       session_full: true,
     },
-    answers: { 202: answer },
+    answers: { 202: changed },
   }),
 }

@@ -7,7 +7,7 @@ import { Caller } from '../caller.js'
 import { checkedRoute } from '../checked-route.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
-import { refuse } from '../errors.js'
+import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
@@ -31,13 +31,11 @@ export const messageRoutes = ({ service }: HttpDeps) =>
       about.list,
       authorize(service, 'project:message'),
       validQuery(list),
-      async (c) => {
+      (c) => {
         const { limit, cursor, ...filter } = c.req.valid('query')
         const page = pageOf({ limit, cursor })
-        const found = await service.messages.list({ ...agentRef(c), ...filter, page })
-        return found.isErr()
-          ? refuse(c, found.error)
-          : reply(c, 200, pageBody(found.value, messageBody))
+        const found = service.messages.list({ ...agentRef(c), ...filter, page })
+        return answer(c, 200, found, pageBody(messageBody))
       },
     )
 

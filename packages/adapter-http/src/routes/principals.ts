@@ -1,10 +1,9 @@
 import type { PrincipalTraces } from '@org/agent-messaging-core'
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
-import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
-import { refuse } from '../errors.js'
+import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { textIn } from '../path-id.js'
@@ -31,33 +30,20 @@ const principalTracesSchema = z
 export const principalRoutes = ({ service }: HttpDeps) => {
   const mayAdminister = authorize(service, 'project:admin')
   return new Hono<Env>()
-    .get(
-      '/v1/principals/:endUserId',
-      about.count,
-      mayAdminister,
-      validQuery(further),
-      async (c) => {
-        const counted = await service.principals.count({
-          ...principalIn(c),
-          ...c.req.valid('query'),
-        })
-        return counted.isErr() ? refuse(c, counted.error) : reply(c, 200, tracesBody(counted.value))
-      },
-    )
+    .get('/v1/principals/:endUserId', about.count, mayAdminister, validQuery(further), (c) => {
+      const counted = service.principals.count({ ...principalIn(c), ...c.req.valid('query') })
+      return answer(c, 200, counted, tracesBody)
+    })
 
     .delete(
       '/v1/principals/:endUserId',
       about.erase,
       mayAdminister,
       validQuery(forced.extend(further.shape)),
-      async (c) => {
+      (c) => {
         const { force, cursor } = c.req.valid('query')
-        const erased = await service.principals.erase({
-          ...principalIn(c),
-          force: force === 'true',
-          cursor,
-        })
-        return erased.isErr() ? refuse(c, erased.error) : reply(c, 200, tracesBody(erased.value))
+        const input = { ...principalIn(c), force: force === 'true', cursor }
+        return answer(c, 200, service.principals.erase(input), tracesBody)
       },
     )
 }

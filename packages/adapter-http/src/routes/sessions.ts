@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { reply, replyEmpty } from '../answer.js'
+import { replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
-import { refuse } from '../errors.js'
+import { answer, refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, textIn } from '../path-id.js'
@@ -15,19 +15,11 @@ import { sessionBody, sessionSchema } from '../wire/session.js'
 export const sessionRoutes = ({ service }: HttpDeps) => {
   const maySend = authorize(service, 'project:message')
   return new Hono<Env>()
-    .get(
-      '/v1/agents/:id/sessions',
-      about.list,
-      maySend,
-      validQuery(z.object(paging)),
-      async (c) => {
-        const page = pageOf(c.req.valid('query'))
-        const found = await service.sessions.list({ ...agentRef(c), page })
-        return found.isErr()
-          ? refuse(c, found.error)
-          : reply(c, 200, pageBody(found.value, sessionBody))
-      },
-    )
+    .get('/v1/agents/:id/sessions', about.list, maySend, validQuery(z.object(paging)), (c) => {
+      const page = pageOf(c.req.valid('query'))
+      const found = service.sessions.list({ ...agentRef(c), page })
+      return answer(c, 200, found, pageBody(sessionBody))
+    })
 
     .delete(
       '/v1/agents/:id/sessions/:sessionId',

@@ -1,11 +1,10 @@
-import { Hono, type Context } from 'hono'
+import { Hono } from 'hono'
 import type { Webhook } from '@org/agent-messaging-core'
 import { z } from 'zod'
-import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
-import { refuse } from '../errors.js'
+import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
@@ -55,23 +54,19 @@ const recoveredSchema = z
 
 export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:webhooks')
-  const replyWebhook = (c: Context<Env>, webhook: Webhook) =>
-    reply(c, 200, webhookBody(webhook, service.now()))
+  const show = (webhook: Webhook) => webhookBody(webhook, service.now())
   return new Hono<Env>()
-    .post('/v1/webhooks/:id/enable', about.enable, mayManage, async (c) => {
-      const enabled = await service.webhooks.enable(webhookRef(c))
-      return enabled.isErr() ? refuse(c, enabled.error) : replyWebhook(c, enabled.value)
-    })
+    .post('/v1/webhooks/:id/enable', about.enable, mayManage, (c) =>
+      answer(c, 200, service.webhooks.enable(webhookRef(c)), show),
+    )
 
-    .post('/v1/webhooks/:id/disable', about.disable, mayManage, async (c) => {
-      const disabled = await service.webhooks.disable(webhookRef(c))
-      return disabled.isErr() ? refuse(c, disabled.error) : replyWebhook(c, disabled.value)
-    })
+    .post('/v1/webhooks/:id/disable', about.disable, mayManage, (c) =>
+      answer(c, 200, service.webhooks.disable(webhookRef(c)), show),
+    )
 
-    .post('/v1/webhooks/:id/test', about.test, mayManage, async (c) => {
-      const sent = await service.webhooks.sendTestEvent(webhookRef(c))
-      return sent.isErr() ? refuse(c, sent.error) : reply(c, 202, deliveryBody(sent.value))
-    })
+    .post('/v1/webhooks/:id/test', about.test, mayManage, (c) =>
+      answer(c, 202, service.webhooks.sendTestEvent(webhookRef(c)), deliveryBody),
+    )
 
     .post(
       '/v1/webhooks/:id/rotate-secret',
@@ -79,21 +74,15 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       mayManage,
       readJsonIfSent(maxBodyBytes),
       validBody(rotation),
-      async (c) => {
-        const rotated = await service.webhooks.rotateSecret({
-          ...webhookRef(c),
-          ...c.req.valid('json'),
-        })
-        return rotated.isErr()
-          ? refuse(c, rotated.error)
-          : reply(c, 200, createdWebhookBody(rotated.value, service.now()))
+      (c) => {
+        const rotated = service.webhooks.rotateSecret({ ...webhookRef(c), ...c.req.valid('json') })
+        return answer(c, 200, rotated, (created) => createdWebhookBody(created, service.now()))
       },
     )
 
-    .post('/v1/webhooks/:id/rotate-secret/finish', about.finishRotation, mayManage, async (c) => {
-      const finished = await service.webhooks.finishRotation(webhookRef(c))
-      return finished.isErr() ? refuse(c, finished.error) : replyWebhook(c, finished.value)
-    })
+    .post('/v1/webhooks/:id/rotate-secret/finish', about.finishRotation, mayManage, (c) =>
+      answer(c, 200, service.webhooks.finishRotation(webhookRef(c)), show),
+    )
 
     .post(
       '/v1/webhooks/:id/recover',
@@ -101,22 +90,20 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       mayManage,
       readJsonIfSent(maxBodyBytes),
       validBody(recovery),
-      async (c) => {
+      (c) => {
         const { limit, cursor, ...filter } = c.req.valid('json')
-        const recovered = await service.deliveries.recover({
+        const recovered = service.deliveries.recover({
           ...webhookRef(c),
           filter: defined(filter),
           page: pageOf({ limit, cursor }),
         })
-        if (recovered.isErr()) return refuse(c, recovered.error)
-        const body: BodyOf<typeof recoveredSchema> = recovered.value
-        return reply(c, 200, body)
+        return answer(c, 200, recovered, (body): BodyOf<typeof recoveredSchema> => body)
       },
     )
 }
 
 const tag = 'Webhooks'
-const answer = { description: 'The webhook after the change', body: webhookSchema }
+const changed = { description: 'The webhook after the change', body: webhookSchema }
 
 const about = {
   enable: describeRoute<Service['webhooks']['enable']>({
@@ -125,7 +112,7 @@ const about = {
     summary: 'Enable a webhook',
     description: 'Sends the kept deliveries: one first, and the rest after it was accepted.',
     refusals: { webhook_not_found: true },
-    answers: { 200: answer },
+    answers: { 200: changed },
   }),
   disable: describeRoute<Service['webhooks']['disable']>({
     tag,
@@ -133,7 +120,7 @@ const about = {
     summary: 'Disable a webhook',
     description: 'Sends nothing until you enable the webhook. New deliveries are kept.',
     refusals: { webhook_not_found: true },
-    answers: { 200: answer },
+    answers: { 200: changed },
   }),
   test: describeRoute<Service['webhooks']['sendTestEvent']>({
     tag,
@@ -160,7 +147,7 @@ const about = {
     summary: 'Finish a rotation now',
     description: 'The old secret stops signing.',
     refusals: { webhook_not_found: true },
-    answers: { 200: answer },
+    answers: { 200: changed },
   }),
   recover: describeRoute<Service['deliveries']['recover']>({
     tag,

@@ -1,4 +1,4 @@
-import type { WebhookSettings } from '@org/agent-messaging-core'
+import type { Webhook, WebhookSettings } from '@org/agent-messaging-core'
 import { isJsonObject, type CustomHeaders } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
@@ -6,7 +6,7 @@ import { basePathOf, reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
-import { refuse } from '../errors.js'
+import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
@@ -76,6 +76,7 @@ const change = settings.partial().meta({
 
 export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
   const mayManage = authorize(service, 'project:webhooks')
+  const show = (webhook: Webhook) => webhookBody(webhook, service.now())
   return new Hono<Env>()
     .post(
       '/v1/webhooks',
@@ -94,23 +95,14 @@ export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => 
       },
     )
 
-    .get('/v1/webhooks', about.list, mayManage, validQuery(z.object(paging)), async (c) => {
-      const found = await service.webhooks.list(c.get('projectId'), pageOf(c.req.valid('query')))
-      if (found.isErr()) return refuse(c, found.error)
-      const now = service.now()
-      return reply(
-        c,
-        200,
-        pageBody(found.value, (webhook) => webhookBody(webhook, now)),
-      )
+    .get('/v1/webhooks', about.list, mayManage, validQuery(z.object(paging)), (c) => {
+      const found = service.webhooks.list(c.get('projectId'), pageOf(c.req.valid('query')))
+      return answer(c, 200, found, pageBody(show))
     })
 
-    .get('/v1/webhooks/:id', about.get, mayManage, async (c) => {
-      const found = await service.webhooks.get(webhookRef(c))
-      return found.isErr()
-        ? refuse(c, found.error)
-        : reply(c, 200, webhookBody(found.value, service.now()))
-    })
+    .get('/v1/webhooks/:id', about.get, mayManage, (c) =>
+      answer(c, 200, service.webhooks.get(webhookRef(c)), show),
+    )
 
     .patch(
       '/v1/webhooks/:id',
@@ -118,14 +110,9 @@ export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => 
       mayManage,
       readJson(maxBodyBytes),
       validBody(change),
-      async (c) => {
-        const updated = await service.webhooks.update({
-          ...webhookRef(c),
-          change: c.req.valid('json'),
-        })
-        return updated.isErr()
-          ? refuse(c, updated.error)
-          : reply(c, 200, webhookBody(updated.value, service.now()))
+      (c) => {
+        const updated = service.webhooks.update({ ...webhookRef(c), change: c.req.valid('json') })
+        return answer(c, 200, updated, show)
       },
     )
 

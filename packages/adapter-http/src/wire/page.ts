@@ -1,10 +1,9 @@
 import type { Page } from '@org/agent-messaging-core'
 import { z } from 'zod'
 
-export const pageBody = <T, B>({ data, nextCursor }: Page<T>, bodyOf: (row: T) => B) => ({
-  data: data.map(bodyOf),
-  nextCursor,
-})
+export const pageBody =
+  <T, B>(bodyOf: (row: T) => B) =>
+  ({ data, nextCursor }: Page<T>) => ({ data: data.map(bodyOf), nextCursor })
 
 /** One page of a list. The schema is named after its rows. */
 export const pageSchema = <Row extends z.ZodType>(row: Row) =>
