@@ -1,11 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent } from '@org/agent-messaging-core'
 import type { ClaimedMessage, MessageStore } from '@org/agent-messaging-core/storage'
-import {
-  createSessionModel,
-  type ModelMessage,
-  type SessionModel,
-} from '@org/agent-messaging-core/testing'
+import { type ModelMessage, SessionModel } from '@org/agent-messaging-core/testing'
 import type { Witness } from './storage.js'
 
 /**
@@ -40,7 +36,7 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
   const breaches: string[] = []
 
   function modelOf(agentId: Agent['id']): SessionModel {
-    const model = models.get(agentId) ?? createSessionModel(maxQueued)
+    const model = models.get(agentId) ?? new SessionModel(maxQueued)
     models.set(agentId, model)
     return model
   }

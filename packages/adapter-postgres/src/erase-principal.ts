@@ -1,11 +1,11 @@
 import {
   endUserMark,
   isForEndUser,
-  type DeliveryStore,
   type ErasedDeliveries,
   type ErasedMessages,
   type Instant,
-  type MessageStore,
+  type MessageErasure,
+  type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { releaseProbesSql } from './probe-readiness.js'
@@ -13,8 +13,6 @@ import { removeDeliveries } from './purge.js'
 import { advance, forget, forgo, lockSessionsOf } from './session-row.js'
 import { sql } from './sql.js'
 
-type MessageStep = Parameters<MessageStore['erasePrincipal']>[0]
-type DeliveryStep = Parameters<DeliveryStore['erasePrincipal']>[0]
 /** The rows behind `after` up to `last` are looked at. */
 type Bounds = { readonly last: number; readonly mark: string }
 type Skipped = { readonly skipped: number }
@@ -28,9 +26,9 @@ type MessageRow = Seq & {
 }
 type DeliveryRow = Seq & { readonly eventSeq: number; readonly body: string }
 
-const lastMessageSql = sql<MessageStep & Skipped, Seq>(`
+const lastMessageSql = sql<MessageErasure & Skipped, Seq>(`
   select seq from agent_messaging.messages where agent_id = @agentId and seq > @after order by seq limit 1 offset @skipped`)
-export const principalMessagesSql = sql<MessageStep & Bounds, { readonly id: string }>(`
+export const principalMessagesSql = sql<MessageErasure & Bounds, { readonly id: string }>(`
   select m.id
   from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id
   where m.agent_id = @agentId and m.seq > @after and m.seq <= @last and a.project_id = @projectId and position(@mark in m.principal) > 0`)
@@ -45,7 +43,7 @@ const removeSql = sql<Seq>('delete from agent_messaging.messages where seq = @se
 /** `MessageStore.erasePrincipal`, within a transaction, which is to be repeated when it meets a lock. What is erased already is left to the sweep. */
 export async function erasePrincipalMessages(
   db: Queries,
-  step: MessageStep,
+  step: MessageErasure,
 ): Promise<ErasedMessages> {
   const next = (await db.one(lastMessageSql, { ...step, skipped: step.limit - 1 }))?.seq
   const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
@@ -80,15 +78,15 @@ async function erase(
   else if (isOpen) await forgo(db, sessionSeq)
 }
 
-const lastDeliverySql = sql<DeliveryStep & Skipped, Seq>(`
+const lastDeliverySql = sql<PrincipalStep & Skipped, Seq>(`
   select seq from agent_messaging.deliveries where project_id = @projectId and seq > @after order by seq limit 1 offset @skipped`)
 const marked = `
   select d.seq, d.event_seq as "eventSeq", e.body
   from agent_messaging.deliveries d join agent_messaging.events e on e.seq = d.event_seq
   where d.project_id = @projectId and d.seq > @after and d.seq <= @last and position(@mark in e.body) > 0`
-export const principalDeliveriesSql = sql<DeliveryStep & Bounds, DeliveryRow>(marked)
+export const principalDeliveriesSql = sql<PrincipalStep & Bounds, DeliveryRow>(marked)
 /** Locks in the order in which attempts are recorded. */
-const lockedSql = sql<DeliveryStep & Bounds, DeliveryRow>(
+const lockedSql = sql<PrincipalStep & Bounds, DeliveryRow>(
   `${marked} order by d.seq desc for update of d`,
 )
 const releaseProbesOfSql = releaseProbesSql<{
@@ -101,7 +99,7 @@ const releaseProbesOfSql = releaseProbesSql<{
 /** `DeliveryStore.erasePrincipal`, within a transaction. */
 export async function erasePrincipalDeliveries(
   db: Queries,
-  step: DeliveryStep,
+  step: PrincipalStep,
 ): Promise<ErasedDeliveries> {
   const next = (await db.one(lastDeliverySql, { ...step, skipped: step.limit - 1 }))?.seq
   const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }

@@ -1,9 +1,10 @@
 import {
   holdsRun,
+  type Deferral,
   type Held,
   type Instant,
   type MessageRow,
-  type MessageStore,
+  type SessionMemory,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { messageById, writeState } from './message-row.js'
@@ -12,8 +13,6 @@ import { sql } from './sql.js'
 
 // What the holder of a lease may do beside recording its run, within a transaction.
 
-type Deferral = Parameters<MessageStore['defer']>[0]
-type Memory = Parameters<MessageStore['rememberSession']>[0]
 type Leases = {
   readonly messageIds: readonly string[]
   readonly tokens: readonly number[]
@@ -69,7 +68,7 @@ export async function defer(
 /** `MessageStore.rememberSession`. */
 export async function rememberSession(
   db: Queries,
-  { sessionState, ...held }: Memory,
+  { sessionState, ...held }: SessionMemory,
 ): Promise<'remembered' | 'lease_lost'> {
   const row = await lockHeld(db, held)
   if (!row) return 'lease_lost'

@@ -3,9 +3,10 @@ import {
   isRetryable,
   toMessage,
   type AgentState,
+  type Cancellation,
   type Cancelled,
-  type MessageStore,
   type Retried,
+  type Retry,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
@@ -15,8 +16,6 @@ import { sql } from './sql.js'
 
 // What is done to a message from outside, whoever holds its lease, within a transaction.
 
-type Cancellation = Parameters<MessageStore['cancel']>[0]
-type Retry = Parameters<MessageStore['retry']>[0]
 type Agent = { readonly projectId: string; readonly agentId: string }
 
 const agentSql = sql<Agent, { readonly state: AgentState['kind']; readonly maxQueued: number }>(`

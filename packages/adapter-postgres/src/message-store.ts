@@ -5,6 +5,8 @@ import {
   type MessageStore,
   type NewMessage,
   type RecordedRun,
+  type RunRecord,
+  type SessionErasure,
   type SessionsOf,
 } from '@org/agent-messaging-core/storage'
 import { acceptAll } from './accept-message.js'
@@ -21,7 +23,7 @@ import { cancel, retry } from './message-changes.js'
 import { listMessages } from './message-list.js'
 import { messageById, messageByRef, messagesByIds, selectMessage } from './message-row.js'
 import { purgeMessages } from './purge.js'
-import { recordRuns, type Run } from './record-runs.js'
+import { recordRuns } from './record-runs.js'
 import { sessionHistory } from './session-history.js'
 import { listSessions } from './session-list.js'
 import { disown, lockSession } from './session-row.js'
@@ -55,7 +57,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
     defer: (deferral) => write((db) => defer(db, deferral)),
-    recordRun: grouped<Run, RecordedRun>({
+    recordRun: grouped<RunRecord, RecordedRun>({
       keyOf: ({ messageId }) => messageId,
       mostAtOnce: MOST_AT_ONCE,
       flush: recordRuns,
@@ -90,11 +92,9 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
   }
 }
 
-type Erased = Parameters<MessageStore['erase']>[0]
-
 async function erase(
   db: Queries,
-  { agentId, projectId, sessionId, force }: Erased,
+  { agentId, projectId, sessionId, force }: SessionErasure,
 ): Promise<'erased' | 'busy' | undefined> {
   const isOurs = (await db.one(isOursSql, { agentId, projectId })) !== undefined
   const session = isOurs ? await lockSession(db, agentId, sessionId) : undefined

@@ -3,14 +3,12 @@ import {
   messageStateColumns,
   traceColumn,
   type MessageFacts,
-  type MessageStore,
   type RecordedRun,
+  type RunRecord,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOuts, type Born, type FanOut } from './fan-out.js'
 import { sql } from './sql.js'
-
-export type Run = Parameters<MessageStore['recordRun']>[0]
 
 type Settled = MessageFacts & { readonly place: number; readonly sessionWaits: boolean }
 
@@ -19,7 +17,7 @@ const settleSql = sql<ReturnType<typeof columnsOf>, Settled>(`
     @nows, @eventIds, @eventNames, @bodies, @traces, @toldAts, @projectIds, @deliveryIds, @webhookSeqs, @dueAts, @leases)`)
 
 /** `MessageStore.recordRun` of many, each of another message. To whom an event goes is read before: that may change at any moment. */
-export async function recordRuns(db: Queries, runs: readonly Run[]): Promise<RecordedRun[]> {
+export async function recordRuns(db: Queries, runs: readonly RunRecord[]): Promise<RecordedRun[]> {
   const told = await fanOuts(
     db,
     runs.map(({ outgoing }) => outgoing),
@@ -39,7 +37,7 @@ export async function recordRuns(db: Queries, runs: readonly Run[]): Promise<Rec
   })
 }
 
-function columnsOf(runs: readonly Run[], told: readonly FanOut[]) {
+function columnsOf(runs: readonly RunRecord[], told: readonly FanOut[]) {
   const states = runs.map(({ state }) => messageStateColumns(state))
   const born = told.map((one) => one.born)
   // An event that nobody is to hear of is kept nowhere.

@@ -2,26 +2,23 @@ import type { Database } from 'better-sqlite3'
 import {
   messageOf,
   type ClaimedMessage,
-  type Instant,
-  type Lane,
+  type ClaimRunnable,
   type MessageRow,
 } from '@org/agent-messaging-core/storage'
 import { selectMessage, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
 
-type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
-
 /** `MessageStore.claimRunnable`, in a transaction. A lane without due messages costs one index descent. */
 export function runnableClaims(
   db: Database,
   sessions: SessionRows,
-): (query: Query) => ClaimedMessage[] {
+): (query: ClaimRunnable) => ClaimedMessage[] {
   const headOf = db.prepare<[number], MessageRow>(
     `${selectMessage} where s.seq = ? and m.session_seq = s.seq and m.position = s.head_position`,
   )
   const writeState = stateWriter(db)
 
-  function claim(sessionSeq: number, { now, until }: Query): ClaimedMessage[] {
+  function claim(sessionSeq: number, { now, until }: ClaimRunnable): ClaimedMessage[] {
     const head = headOf.get(sessionSeq)
     if (!head) return []
     const { token, sessionState } = sessions.claim(sessionSeq, until)

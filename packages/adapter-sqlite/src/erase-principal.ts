@@ -1,10 +1,10 @@
 import {
   endUserMark,
   isForEndUser,
-  type DeliveryStore,
   type ErasedDeliveries,
   type ErasedMessages,
-  type MessageStore,
+  type MessageErasure,
+  type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { probeRelease } from './probe-readiness.js'
@@ -12,8 +12,6 @@ import { deliveryRemoval } from './purge.js'
 import type { SessionRows } from './session-rows.js'
 import type { WebhookRows } from './webhook-rows.js'
 
-type MessageStep = Parameters<MessageStore['erasePrincipal']>[0]
-type DeliveryStep = Parameters<DeliveryStore['erasePrincipal']>[0]
 /** A step looks at the rows after `after`, up to `last`. */
 type Bounds = { readonly last: number; readonly mark: string }
 
@@ -30,13 +28,13 @@ type DeliveryRow = { readonly seq: number; readonly eventSeq: number; readonly b
 export function principalMessages(
   db: Database,
   sessions: SessionRows,
-): (step: MessageStep) => ErasedMessages {
+): (step: MessageErasure) => ErasedMessages {
   const lastOf = db
-    .prepare<[MessageStep], number>(
+    .prepare<[MessageErasure], number>(
       'select seq from messages where agent_id = @agentId and seq > @after order by seq limit 1 offset @limit - 1',
     )
     .pluck()
-  const marked = db.prepare<[MessageStep & Bounds], MessageRow>(`
+  const marked = db.prepare<[MessageErasure & Bounds], MessageRow>(`
     select m.seq, m.session_seq as sessionSeq, m.position, s.head_position as headPosition, m.finished_at is null as isOpen
     from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id
     where m.agent_id = @agentId and m.seq > @after and m.seq <= @last and +a.project_id = @projectId and instr(m.principal, @mark) > 0`)
@@ -77,13 +75,13 @@ export function principalMessages(
 export function principalDeliveries(
   db: Database,
   webhooks: WebhookRows,
-): (step: DeliveryStep) => ErasedDeliveries {
+): (step: PrincipalStep) => ErasedDeliveries {
   const lastOf = db
-    .prepare<[DeliveryStep], number>(
+    .prepare<[PrincipalStep], number>(
       'select seq from deliveries where project_id = @projectId and seq > @after order by seq limit 1 offset @limit - 1',
     )
     .pluck()
-  const marked = db.prepare<[DeliveryStep & Bounds], DeliveryRow>(`
+  const marked = db.prepare<[PrincipalStep & Bounds], DeliveryRow>(`
     select d.seq, d.event_seq as eventSeq, e.body from deliveries d join events e on e.seq = d.event_seq
     where d.project_id = @projectId and d.seq > @after and d.seq <= @last and instr(e.body, @mark) > 0`)
   const releaseProbes = probeRelease(db, webhooks, 'seq in (select value from json_each(@seqs))')

@@ -2,11 +2,13 @@ import type { Database } from 'better-sqlite3'
 import {
   holdsRun,
   toMessage,
+  type Deferral,
   type Held,
   type Instant,
   type MessageRow,
-  type MessageStore,
   type RecordedRun,
+  type RunRecord,
+  type SessionMemory,
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { messageById, stateWriter } from './message-row.js'
@@ -14,9 +16,9 @@ import type { SessionRows } from './session-rows.js'
 
 type HeldRuns = {
   extend(held: Held, until: Instant): boolean
-  defer(deferral: Parameters<MessageStore['defer']>[0]): 'deferred' | 'lease_lost'
-  remember(memory: Parameters<MessageStore['rememberSession']>[0]): 'remembered' | 'lease_lost'
-  record(run: Parameters<MessageStore['recordRun']>[0]): RecordedRun
+  defer(deferral: Deferral): 'deferred' | 'lease_lost'
+  remember(memory: SessionMemory): 'remembered' | 'lease_lost'
+  record(run: RunRecord): RecordedRun
 }
 
 /** Changes that only the holder of a lease can make. Call them in a transaction. */

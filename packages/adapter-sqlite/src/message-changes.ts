@@ -4,18 +4,19 @@ import {
   isRetryable,
   toMessage,
   type AgentState,
+  type Cancellation,
   type Cancelled,
   type MessageRef,
-  type MessageStore,
   type Retried,
+  type Retry,
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { messageByRef, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
 
 type MessageChanges = {
-  cancel(cancellation: Parameters<MessageStore['cancel']>[0]): Cancelled | undefined
-  retry(retry: Parameters<MessageStore['retry']>[0]): Retried | undefined
+  cancel(cancellation: Cancellation): Cancelled | undefined
+  retry(retry: Retry): Retried | undefined
 }
 
 /** Changes that need no lease: cancel and retry. Call them in a transaction. */

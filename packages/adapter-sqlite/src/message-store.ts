@@ -3,6 +3,7 @@ import {
   toMessage,
   type MessageRow,
   type MessageStore,
+  type SessionErasure,
   type SessionsOf,
 } from '@org/agent-messaging-core/storage'
 import { acceptance } from './accept-message.js'
@@ -59,7 +60,7 @@ export function messageStore(
     projectId,
     sessionId,
     force,
-  }: Parameters<MessageStore['erase']>[0]): 'erased' | 'busy' | undefined {
+  }: SessionErasure): 'erased' | 'busy' | undefined {
     const session = isOurs.get({ agentId, projectId }) && sessions.find(agentId, sessionId)
     if (!session) return undefined
     if (session.openCount > 0 && !force) return 'busy'

@@ -9,6 +9,7 @@ import { claimDueSuite } from './claim-due.js'
 import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
 import { credentialsSuite } from './credentials.js'
+import { decisionsSuite } from './decisions.js'
 import { deletedWebhooksSuite } from './deleted-webhooks.js'
 import { deliveryListsSuite } from './delivery-lists.js'
 import { disabledWebhooksSuite } from './disabled-webhooks.js'
@@ -83,6 +84,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('pages', () => pagingSuite(it))
     describe('instances', () => instancesSuite(it))
     describe('sessions beside a model of them', () => modelSuite(it))
+    describe('decisions of the domain', () => decisionsSuite(it))
     describe('everything at once', () => concurrencySuite(it))
   })
 }

@@ -6,11 +6,7 @@ import type { AfterRun } from '../domain/message.js'
 import type { Held } from '../ports/message-store.js'
 import { anEvent, newMessage } from '../testing/builders.js'
 import { heldBy, NOW, type Scene } from './scene.js'
-import {
-  createSessionModel,
-  type ModelMessage,
-  type SessionModel,
-} from '../testing/session-model.js'
+import { type ModelMessage, SessionModel } from '../testing/session-model.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
@@ -47,7 +43,7 @@ export function modelSuite(it: StorageTest): void {
           const agent = await scene.agent({ maxQueued: MAX_QUEUED })
           const world = {
             ...{ store: storage.messages, agent, scene },
-            model: createSessionModel(MAX_QUEUED),
+            model: new SessionModel(MAX_QUEUED),
             now: NOW,
             claims: [],
           }

@@ -27,32 +27,22 @@ export interface MessageStore {
    * Claims the heads of due sessions: queued, backed off, past a deferral's deadline, or of a dead process. Oldest due
    * first, at most `free` a lane; no two callers get the same one. A claim counts an attempt.
    */
-  claimRunnable(query: {
-    lanes: readonly Lane[]
-    now: Instant
-    until: Instant
-  }): Stored<ClaimedMessage[]>
+  claimRunnable(query: ClaimRunnable): Stored<ClaimedMessage[]>
   /** Moves every lease that still holds to `until`; answers the ids of those that do not, whose runs are to be aborted. */
   extendLeases(held: readonly Held[], until: Instant): Stored<string[]>
   /** The runtime answers later: the session stays held, without a lease, until `state.deadlineAt`; the token stays good. */
-  defer(deferral: Held & { readonly state: DeferredState }): Stored<'deferred' | 'lease_lost'>
+  defer(deferral: Deferral): Stored<'deferred' | 'lease_lost'>
   /** State, event, deliveries and the session's next head in one commit; or none of them, and `lease_lost`. */
-  recordRun(
-    run: Held & { readonly state: AfterRun; readonly now: Instant; readonly outgoing?: Outgoing },
-  ): Stored<RecordedRun>
+  recordRun(run: RunRecord): Stored<RecordedRun>
   /**
    * Ends a message that is not final, whoever runs it: state, event and deliveries in one commit, and a lease on it is lost. The
    * others of its session keep their order.
    */
-  cancel(
-    cancellation: MessageRef & { readonly state: CancelledState; readonly outgoing: Outgoing },
-  ): Stored<Cancelled | undefined>
+  cancel(cancellation: Cancellation): Stored<Cancelled | undefined>
   /** Puts a failed or cancelled message at the end of its session's queue, with no attempts counted: its old place has passed. */
-  retry(retry: MessageRef & { readonly now: Instant }): Stored<Retried | undefined>
+  retry(retry: Retry): Stored<Retried | undefined>
   /** Keeps what the runtime has to know at the session's next runs, whose claims hand it over. The newest counts. */
-  rememberSession(
-    memory: Held & { readonly sessionState: string },
-  ): Stored<'remembered' | 'lease_lost'>
+  rememberSession(memory: SessionMemory): Stored<'remembered' | 'lease_lost'>
   /**
    * The answered turns before the message's place in its session, oldest first: of the newest ones as many as fit. Looks at
    * no more than the 5,000 messages before it.
@@ -79,17 +69,13 @@ export interface MessageStore {
    * Erases the session with its messages, their keys and what was remembered: from the commit on nothing finds them, and the
    * session begins afresh. Refuses with `busy` while messages are open, unless `force`: those are then gone, unanswered.
    */
-  erase(
-    session: SessionsOf & { readonly sessionId: string; readonly force: boolean },
-  ): Stored<'erased' | 'busy' | undefined>
+  erase(session: SessionErasure): Stored<'erased' | 'busy' | undefined>
   /**
    * Erases an agent's messages of an end user with their keys, and what their sessions remembered; a session without others goes whole.
    * Those that are not final are counted and kept, unless `force`: then their runs have lost their leases, and who is behind them is next.
    * With `next` there may be more from that place on. A store may look at so many rows a call as it likes, up to all.
    */
-  erasePrincipal(
-    step: PrincipalStep & { readonly agentId: string; readonly force: boolean },
-  ): Stored<ErasedMessages>
+  erasePrincipal(step: MessageErasure): Stored<ErasedMessages>
   /** Frees the room of what was erased, and of what deleted agents had: at most `limit` rows. Gives how many. */
   sweep(query: { readonly limit: number }): Stored<number>
 }
@@ -131,6 +117,26 @@ export type MessageRef = {
   readonly agentId: string
   readonly messageId: string
 }
+export type ClaimRunnable = {
+  readonly lanes: readonly Lane[]
+  readonly now: Instant
+  readonly until: Instant
+}
+export type Deferral = Held & { readonly state: DeferredState }
+export type RunRecord = Held & {
+  readonly state: AfterRun
+  readonly now: Instant
+  readonly outgoing?: Outgoing
+}
+export type SessionMemory = Held & { readonly sessionState: string }
+export type Cancellation = MessageRef & {
+  readonly state: CancelledState
+  readonly outgoing: Outgoing
+}
+export type Retry = MessageRef & { readonly now: Instant }
+export type SessionErasure = SessionsOf & { readonly sessionId: string; readonly force: boolean }
+export type MessageErasure = PrincipalStep & { readonly agentId: string; readonly force: boolean }
+
 export type HistoryOf = HistoryLimit & { readonly messageId: string }
 /** `lost` says what an earlier run left undone: it died, or its callback never came. `sessionState` is what was last remembered. */
 export type ClaimedMessage = {

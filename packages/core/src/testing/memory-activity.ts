@@ -6,11 +6,11 @@ export function countMessages(
   { projectId, since, bucketMs, newest }: ActivityQuery,
 ): MessageCount[] {
   const all = [...memory.messages.values()].map(({ message }) => message)
-  const ours = [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
-  const looked = ours.flatMap(({ id }) =>
+  const agents = [...memory.agents.values()].filter((agent) => agent.projectId === projectId)
+  const newestOnes = agents.flatMap(({ id }) =>
     all.filter(({ agentId }) => agentId === id).slice(-newest),
   )
-  const recent = looked.filter(({ createdAt }) => createdAt >= since)
+  const recent = newestOnes.filter(({ createdAt }) => createdAt >= since)
   return counted(
     recent.map(({ createdAt, state }) => ({
       at: bucketOf(createdAt, bucketMs),
@@ -23,15 +23,19 @@ export function countAttempts(
   memory: Memory,
   { projectId, since, bucketMs, newest }: ActivityQuery,
 ): AttemptCount[] {
-  const ours = [...memory.deliveries.values()].filter(
+  const deliveries = [...memory.deliveries.values()].filter(
     ({ delivery }) => delivery.projectId === projectId,
   )
-  const attempts = ours.slice(-newest).flatMap(({ delivery: { webhookId }, attempts: made }) =>
-    made.map(({ startedAt, outcome }) => ({
-      ...{ at: bucketOf(startedAt, bucketMs), webhookId, startedAt },
-      statusCode: outcome.kind === 'unreachable' ? 0 : outcome.statusCode,
-    })),
-  )
+  const attempts = deliveries
+    .slice(-newest)
+    .flatMap(({ delivery: { webhookId }, attempts: made }) =>
+      made.map(({ startedAt, outcome }) => ({
+        at: bucketOf(startedAt, bucketMs),
+        webhookId,
+        startedAt,
+        statusCode: outcome.kind === 'unreachable' ? 0 : outcome.statusCode,
+      })),
+    )
   return counted(
     attempts
       .filter(({ startedAt }) => startedAt >= since)

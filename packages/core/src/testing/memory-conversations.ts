@@ -11,7 +11,8 @@ import { ofProject, type Memory, type MessageRow, type Session } from './memory.
 import { newestFirst, oldestFirst } from './memory-page.js'
 import { findSession, sessionOf } from './memory-sessions.js'
 
-const LONGEST_LOOK_BACK = 5_000
+/** Messages that `history` reads at most. */
+const MOST_ROWS = 5_000
 
 export function history(memory: Memory, { messageId, ...limit }: HistoryOf): Turn[] {
   const row = memory.messages.get(messageId)
@@ -19,7 +20,7 @@ export function history(memory: Memory, { messageId, ...limit }: HistoryOf): Tur
 }
 
 function answeredBefore({ all }: Session, row: MessageRow): Turn[] {
-  const before = all.slice(0, all.indexOf(row)).slice(-LONGEST_LOOK_BACK).reverse()
+  const before = all.slice(0, all.indexOf(row)).slice(-MOST_ROWS).reverse()
   return before.flatMap(({ message: { id: messageId, message, executionPrincipal, state } }) =>
     state.kind === 'responded'
       ? [{ messageId, message, response: state.response, executionPrincipal }]
@@ -39,7 +40,7 @@ export function listMessages(memory: Memory, filter: MessageFilter, page: PageOf
   return { data, nextCursor: found.length > page.limit ? (data.at(-1)?.id ?? null) : null }
 }
 
-/** The session's messages by their places, from the cursor on; undefined when the cursor has no place there. */
+/** Returns the session's messages after the cursor, or undefined if the cursor is not in the session. */
 function behind(
   { all }: Session,
   { cursor }: PageOf,
@@ -62,7 +63,7 @@ export function listSessions(
   return { data: data.map(({ id: _, ...summary }) => summary), nextCursor }
 }
 
-/** The newest message's id is what sessions are ordered by. */
+/** The id of the newest message orders the sessions. */
 function summaryOf({ sessionId, all, open }: Session): SessionSummary & { readonly id: string } {
   const messages = all.map(({ message }) => message)
   const lastMessageId = messages.reduce((newest, { id }) => (id > newest ? id : newest), '')

@@ -1,67 +1,92 @@
+import type { ApiKey } from '../domain/api-key.js'
 import type { Instant } from '../domain/instant.js'
-import type { CredentialStore } from '../ports/credential-store.js'
+import type { CredentialStore, Project, SignIn } from '../ports/credential-store.js'
+import type { Page, PageOf } from '../ports/stored.js'
 import type { Immediate, Memory } from './memory.js'
 import { newestFirst, oldestFirst } from './memory-page.js'
 
-export const memoryCredentials = (memory: Memory): Immediate<CredentialStore> => ({
-  createProject(project) {
-    memory.projects.set(project.id, project)
-  },
-  getProject: (id) => memory.projects.get(id),
-  listProjects: (page) => oldestFirst([...memory.projects.values()], page),
+export class MemoryCredentials implements Immediate<CredentialStore> {
+  readonly #memory: Memory
 
-  createKey(key, digest, limit) {
-    if (memory.apiKeys.has(key.id)) return 'created'
-    if (!memory.projects.has(key.projectId)) return 'project_not_found'
-    if ([...memory.apiKeys.values()].some((other) => other.digest === digest)) return 'digest_taken'
-    if (goodKeysOf(memory, key.projectId, key.createdAt) >= limit) return 'limit_reached'
-    memory.apiKeys.set(key.id, { key, digest })
+  constructor(memory: Memory) {
+    this.#memory = memory
+  }
+
+  createProject(project: Project): void {
+    this.#memory.projects.set(project.id, project)
+  }
+
+  getProject(id: string): Project | undefined {
+    return this.#memory.projects.get(id)
+  }
+
+  listProjects(page: PageOf): Page<Project> {
+    return oldestFirst([...this.#memory.projects.values()], page)
+  }
+
+  createKey(
+    key: ApiKey,
+    digest: string,
+    limit: number,
+  ): 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached' {
+    const { apiKeys, projects } = this.#memory
+    if (apiKeys.has(key.id)) return 'created'
+    if (!projects.has(key.projectId)) return 'project_not_found'
+    if (this.findByDigest(digest)) return 'digest_taken'
+    if (this.#countValid(key.projectId, key.createdAt) >= limit) return 'limit_reached'
+    apiKeys.set(key.id, { key, digest })
     return 'created'
-  },
+  }
 
-  findByDigest: (digest) => [...memory.apiKeys.values()].find((row) => row.digest === digest)?.key,
+  findByDigest(digest: string): ApiKey | undefined {
+    return [...this.#memory.apiKeys.values()].find((row) => row.digest === digest)?.key
+  }
 
-  listKeys(projectId, page) {
-    const keys = [...memory.apiKeys.values()].map(({ key }) => key)
-    return newestFirst(
-      keys.filter((key) => key.projectId === projectId),
-      page,
-    )
-  },
+  listKeys(projectId: string, page: PageOf): Page<ApiKey> {
+    return newestFirst(this.#keysOf(projectId), page)
+  }
 
-  revokeKey(projectId, id, now) {
-    const row = memory.apiKeys.get(id)
+  revokeKey(projectId: string, id: string, now: Instant): boolean {
+    const row = this.#memory.apiKeys.get(id)
     if (row?.key.projectId !== projectId) return false
-    row.key = { revokedAt: now, ...row.key } // a second revocation leaves the first one's time
+    row.key = { revokedAt: now, ...row.key } // a second revocation keeps the first time
     return true
-  },
+  }
 
-  endSignIn({ id, until }, now) {
-    for (const [ended, end] of memory.endedSignIns)
-      if (end <= now) memory.endedSignIns.delete(ended)
-    memory.endedSignIns.set(id, until)
-  },
-  isSignInEnded: (id) => memory.endedSignIns.has(id),
+  endSignIn({ id, until }: SignIn, now: Instant): void {
+    const { endedSignIns } = this.#memory
+    for (const [ended, end] of endedSignIns) if (end <= now) endedSignIns.delete(ended)
+    endedSignIns.set(id, until)
+  }
 
-  readSetting: (name) => memory.settings.get(name),
+  isSignInEnded(id: string): boolean {
+    return this.#memory.endedSignIns.has(id)
+  }
 
-  initSetting(name, value) {
-    const held = memory.settings.get(name) ?? value
-    memory.settings.set(name, held)
+  readSetting(name: string): string | undefined {
+    return this.#memory.settings.get(name)
+  }
+
+  initSetting(name: string, value: string): string {
+    const held = this.#memory.settings.get(name) ?? value
+    this.#memory.settings.set(name, held)
     return held
-  },
+  }
 
-  replaceSetting(name, from, to) {
-    const isFrom = memory.settings.get(name) === from
-    if (isFrom) memory.settings.set(name, to)
+  replaceSetting(name: string, from: string, to: string): boolean {
+    const isFrom = this.#memory.settings.get(name) === from
+    if (isFrom) this.#memory.settings.set(name, to)
     return isFrom
-  },
-})
+  }
 
-const goodKeysOf = ({ apiKeys }: Memory, projectId: string, now: Instant): number =>
-  [...apiKeys.values()].filter(
-    ({ key }) =>
-      key.projectId === projectId &&
-      key.revokedAt === undefined &&
-      (key.expiresAt ?? Infinity) > now,
-  ).length
+  #keysOf(projectId: string): ApiKey[] {
+    const keys = [...this.#memory.apiKeys.values()].map(({ key }) => key)
+    return keys.filter((key) => key.projectId === projectId)
+  }
+
+  #countValid(projectId: string, now: Instant): number {
+    return this.#keysOf(projectId).filter(
+      ({ revokedAt, expiresAt = Infinity }) => revokedAt === undefined && expiresAt > now,
+    ).length
+  }
+}

@@ -1,10 +1,39 @@
+import { holdsRun } from '../domain/fencing.js'
+import { newMessageClaim } from '../domain/first-claim.js'
+import type { Turn } from '../domain/history.js'
 import type { Instant } from '../domain/instant.js'
-import { isFinal, isRetryable, type MessageState } from '../domain/message.js'
+import { isFinal, isRetryable, type Message, type MessageState } from '../domain/message.js'
 import { isEndUser } from '../domain/principal.js'
-import type { Held, MessageRef, MessageStore, NewMessage } from '../ports/message-store.js'
+import type { ActivityQuery, MessageCount } from '../ports/activity.js'
+import type {
+  Accepted,
+  Cancellation,
+  Cancelled,
+  ClaimedMessage,
+  ClaimRunnable,
+  Deferral,
+  ErasedMessages,
+  Held,
+  HistoryOf,
+  MessageBacklog,
+  MessageErasure,
+  MessageFilter,
+  MessageRef,
+  MessageStore,
+  NewMessage,
+  RecordedRun,
+  Retried,
+  Retry,
+  RunRecord,
+  SessionErasure,
+  SessionMemory,
+  SessionsOf,
+  SessionSummary,
+} from '../ports/message-store.js'
+import type { Page, PageOf, Purge } from '../ports/stored.js'
 import { countMessages } from './memory-activity.js'
-import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { history, listMessages, listSessions } from './memory-conversations.js'
+import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { publish } from './memory-outbox.js'
 import {
   append,
@@ -18,203 +47,230 @@ import {
   sessionOf,
 } from './memory-sessions.js'
 
-export const memoryMessages = (memory: Memory): Immediate<MessageStore> => ({
-  accept(message) {
-    const existing = findByKey(memory, message) ?? memory.messages.get(message.id)
+export class MemoryMessages implements Immediate<MessageStore> {
+  readonly #memory: Memory
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+  }
+
+  accept(message: NewMessage): Accepted {
+    const existing = this.#findByKey(message) ?? this.#memory.messages.get(message.id)
     if (existing) return { kind: 'existing', message: existing.message }
-    const agent = ofProject(memory.agents.get(message.agentId), message.projectId)
+    const agent = ofProject(this.#memory.agents.get(message.agentId), message.projectId)
     if (!agent) return { kind: 'agent_not_found' }
     if (agent.state.kind !== 'running') return { kind: 'agent_not_running' }
-    const session = sessionOf(memory, message)
+    const session = sessionOf(this.#memory, message)
     if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
 
-    const row = insert(memory, message)
+    const row = this.#insert(message)
     append(session, row, message.now)
-    const { now, claimUntil } = message
-    if (claimUntil === undefined || session.open[0] !== row)
-      return { kind: 'created', message: row.message }
-    return { kind: 'claimed', claimed: claimHead(memory, session, row, now, claimUntil) }
-  },
+    const until = newMessageClaim(message.claimUntil, session.open[0] === row)
+    if (until === undefined) return { kind: 'created', message: row.message }
+    return { kind: 'claimed', claimed: claimHead(this.#memory, session, row, message.now, until) }
+  }
 
-  claimRunnable({ lanes, now, until }) {
+  claimRunnable({ lanes, now, until }: ClaimRunnable): ClaimedMessage[] {
     return lanes.flatMap(({ agentId, free }) =>
-      dueSessions(memory, agentId, now)
+      dueSessions(this.#memory, agentId, now)
         .slice(0, free)
-        .map(({ session, head }) => claimHead(memory, session, head, now, until)),
+        .map(({ session, head }) => claimHead(this.#memory, session, head, now, until)),
     )
-  },
+  }
 
-  extendLeases(held, until) {
-    return held.filter((claim) => !extend(memory, claim, until)).map(({ messageId }) => messageId)
-  },
+  extendLeases(held: readonly Held[], until: Instant): string[] {
+    return held.filter((lease) => !this.#extend(lease, until)).map(({ messageId }) => messageId)
+  }
 
-  defer(deferral) {
-    const row = findHeld(memory, deferral)
+  defer(deferral: Deferral): 'deferred' | 'lease_lost' {
+    const row = this.#findHeld(deferral)
     if (!row) return 'lease_lost'
     row.message = { ...row.message, state: deferral.state }
-    sessionOf(memory, row.message).dueAt = deferral.state.deadlineAt
+    sessionOf(this.#memory, row.message).dueAt = deferral.state.deadlineAt
     return 'deferred'
-  },
+  }
 
-  recordRun({ state, now, outgoing, ...held }) {
-    const row = findHeld(memory, held)
+  recordRun({ state, now, outgoing, ...held }: RunRecord): RecordedRun {
+    const row = this.#findHeld(held)
     if (!row) return { kind: 'lease_lost' }
     row.message = { ...row.message, state }
-    const session = sessionOf(memory, row.message)
+    const session = sessionOf(this.#memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
     else removeOpen(session, row, now)
-    const deliveries = outgoing ? publish(memory, outgoing) : []
-    return {
-      kind: 'recorded',
-      message: row.message,
-      deliveries,
-      sessionWaits: session.open.length > 0,
-    }
-  },
+    const deliveries = outgoing ? publish(this.#memory, outgoing) : []
+    const sessionWaits = session.open.length > 0
+    return { kind: 'recorded', message: row.message, deliveries, sessionWaits }
+  }
 
-  cancel({ state, outgoing, ...ref }) {
-    const row = find(memory, ref)
+  cancel({ state, outgoing, ...ref }: Cancellation): Cancelled | undefined {
+    const row = this.#find(ref)
     if (!row) return undefined
     if (isFinal(row.message.state)) return { kind: 'already_final', message: row.message }
     row.message = { ...row.message, state }
-    const session = sessionOf(memory, row.message)
+    const session = sessionOf(this.#memory, row.message)
     removeOpen(session, row, state.cancelledAt)
-    return {
-      kind: 'cancelled',
-      message: row.message,
-      deliveries: publish(memory, outgoing),
-      sessionWaits: session.open.length > 0,
-    }
-  },
+    const deliveries = publish(this.#memory, outgoing)
+    const sessionWaits = session.open.length > 0
+    return { kind: 'cancelled', message: row.message, deliveries, sessionWaits }
+  }
 
-  retry({ now, ...ref }) {
-    const row = find(memory, ref)
+  retry({ now, ...ref }: Retry): Retried | undefined {
+    const row = this.#find(ref)
     if (!row) return undefined
     if (!isRetryable(row.message.state)) return { kind: 'not_retryable' }
-    const agent = memory.agents.get(ref.agentId)
+    const agent = this.#memory.agents.get(ref.agentId)
     if (agent?.state.kind !== 'running') return { kind: 'agent_not_running' }
-    const session = sessionOf(memory, row.message)
+    const session = sessionOf(this.#memory, row.message)
     if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
     row.message = { ...row.message, attempt: 0, state: { kind: 'queued', notBefore: now } }
     session.all.splice(session.all.indexOf(row), 1)
     append(session, row, now)
     return { kind: 'retried', message: row.message }
-  },
+  }
 
-  rememberSession({ sessionState, ...held }) {
-    const row = findHeld(memory, held)
+  rememberSession({ sessionState, ...held }: SessionMemory): 'remembered' | 'lease_lost' {
+    const row = this.#findHeld(held)
     if (!row) return 'lease_lost'
-    sessionOf(memory, row.message).state = sessionState
+    sessionOf(this.#memory, row.message).state = sessionState
     return 'remembered'
-  },
+  }
 
-  get: (ref) => find(memory, ref)?.message,
-  getHeld: (messageId) => memory.messages.get(messageId),
+  get(ref: MessageRef): Message | undefined {
+    return this.#find(ref)?.message
+  }
 
-  findFinal(messageIds) {
-    const found = messageIds.flatMap((id) => memory.messages.get(id)?.message ?? [])
-    return found.filter(({ state }) => isFinal(state))
-  },
+  getHeld(messageId: string): MessageRow | undefined {
+    return this.#memory.messages.get(messageId)
+  }
 
-  find: (messageIds) => messageIds.flatMap((id) => memory.messages.get(id)?.message ?? []),
+  find(messageIds: readonly string[]): Message[] {
+    return messageIds.flatMap((id) => this.#memory.messages.get(id)?.message ?? [])
+  }
 
-  list: (filter, page) => listMessages(memory, filter, page),
-  listSessions: (agent, page) => listSessions(memory, agent, page),
-  history: (query) => history(memory, query),
+  findFinal(messageIds: readonly string[]): Message[] {
+    return this.find(messageIds).filter(({ state }) => isFinal(state))
+  }
 
-  erase({ force, projectId, ...ref }) {
-    const session = ofProject(memory.agents.get(ref.agentId), projectId) && findSession(memory, ref)
+  list(filter: MessageFilter, page: PageOf): Page<Message> {
+    return listMessages(this.#memory, filter, page)
+  }
+
+  listSessions(agent: SessionsOf, page: PageOf): Page<SessionSummary> {
+    return listSessions(this.#memory, agent, page)
+  }
+
+  history(query: HistoryOf): Turn[] {
+    return history(this.#memory, query)
+  }
+
+  erase({ force, projectId, ...ref }: SessionErasure): 'erased' | 'busy' | undefined {
+    const agent = ofProject(this.#memory.agents.get(ref.agentId), projectId)
+    const session = agent && findSession(this.#memory, ref)
     if (!session) return undefined
     if (session.open.length > 0 && !force) return 'busy'
-    removeSession(memory, session)
+    removeSession(this.#memory, session)
     return 'erased'
-  },
+  }
 
-  erasePrincipal({ projectId, agentId, endUserId, force, countOnly, now }) {
-    const agents = [...memory.messages.values()].filter(
-      ({ message }) => message.projectId === projectId && message.agentId === agentId,
+  erasePrincipal(step: MessageErasure): ErasedMessages {
+    const rows = [...this.#memory.messages.values()].filter(
+      ({ message: { projectId, agentId, executionPrincipal } }) =>
+        projectId === step.projectId &&
+        agentId === step.agentId &&
+        isEndUser(executionPrincipal, step.endUserId),
     )
-    const theirs = agents.filter(({ message }) => isEndUser(message.executionPrincipal, endUserId))
-    const erased = force ? theirs : theirs.filter(({ message }) => isFinal(message.state))
-    if (!countOnly) for (const row of erased) eraseMessage(memory, row, now)
-    return { messages: erased.length, openMessages: theirs.length - erased.length }
-  },
+    const erased = step.force ? rows : rows.filter(({ message }) => isFinal(message.state))
+    if (!step.countOnly) for (const row of erased) eraseMessage(this.#memory, row, step.now)
+    return { messages: erased.length, openMessages: rows.length - erased.length }
+  }
 
-  /** Nothing is left behind here. */
-  sweep: () => 0,
+  /** Erased rows are deleted at once, so there is nothing to sweep. */
+  sweep(): number {
+    return 0
+  }
 
-  purge({ finishedBefore, limit }) {
-    const rows = [...memory.messages.values()].filter(
-      ({ message }) => finishedAt(message.state) < finishedBefore,
-    )
-    const purged = rows
+  purge({ finishedBefore, limit }: Purge): number {
+    const purged = [...this.#memory.messages.values()]
+      .filter(({ message }) => finishedAt(message.state) < finishedBefore)
       .sort((a, b) => finishedAt(a.message.state) - finishedAt(b.message.state))
       .slice(0, limit)
-    for (const row of purged) removeFinal(memory, row)
+    for (const row of purged) removeFinal(this.#memory, row)
     return purged.length
-  },
-
-  activity: (query) => countMessages(memory, query),
-
-  backlog(now) {
-    const count = (kind: MessageState['kind']): number =>
-      [...memory.messages.values()].filter(({ message }) => message.state.kind === kind).length
-    const running = [...memory.agents.values()].filter(({ state }) => state.kind === 'running')
-    const due = running
-      .flatMap(({ id }) => dueSessions(memory, id, now))
-      .filter(({ head }) => head.message.state.kind === 'queued')
-    return {
-      ...{ queued: count('queued'), running: count('running'), deferred: count('deferred') },
-      ...(due.length > 0 && { oldestDueAt: Math.min(...due.map(({ session }) => session.dueAt)) }),
-    }
-  },
-})
-
-/** An open one has not finished, and never will have by any time. */
-function finishedAt(state: MessageState): Instant {
-  if (state.kind === 'responded') return state.respondedAt
-  if (state.kind === 'cancelled') return state.cancelledAt
-  return state.kind === 'failed' ? state.failedAt : Infinity
-}
-
-const keyOf = ({ projectId, agentId }: NewMessage, idempotencyKey: string): string =>
-  `${projectId} ${agentId} ${idempotencyKey}`
-
-const findByKey = (memory: Memory, message: NewMessage): MessageRow | undefined =>
-  message.idempotencyKey === undefined
-    ? undefined
-    : memory.idempotencyKeys.get(keyOf(message, message.idempotencyKey))
-
-function insert(memory: Memory, accepted: NewMessage): MessageRow {
-  const { idempotencyKey, now, claimUntil: _, ...facts } = accepted
-  const row: MessageRow = {
-    message: { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now }, createdAt: now },
-    token: 0,
   }
-  memory.messages.set(accepted.id, row)
-  if (idempotencyKey !== undefined) memory.idempotencyKeys.set(keyOf(accepted, idempotencyKey), row)
-  return row
+
+  activity(query: ActivityQuery): MessageCount[] {
+    return countMessages(this.#memory, query)
+  }
+
+  backlog(now: Instant): MessageBacklog {
+    const { messages, agents } = this.#memory
+    const kinds = [...messages.values()].map(({ message }) => message.state.kind)
+    const count = (kind: MessageState['kind']): number => kinds.filter((one) => one === kind).length
+    const dueTimes = [...agents.values()]
+      .filter(({ state }) => state.kind === 'running')
+      .flatMap(({ id }) => dueSessions(this.#memory, id, now))
+      .filter(({ head }) => head.message.state.kind === 'queued')
+      .map(({ session }) => session.dueAt)
+    return {
+      queued: count('queued'),
+      running: count('running'),
+      deferred: count('deferred'),
+      ...(dueTimes.length > 0 && { oldestDueAt: Math.min(...dueTimes) }),
+    }
+  }
+
+  #insert({ idempotencyKey, now, claimUntil: _, ...facts }: NewMessage): MessageRow {
+    const state = { kind: 'queued', notBefore: now } as const
+    const row: MessageRow = { message: { ...facts, attempt: 0, state, createdAt: now }, token: 0 }
+    this.#memory.messages.set(facts.id, row)
+    if (idempotencyKey !== undefined)
+      this.#memory.idempotencyKeys.set(keyOf(facts, idempotencyKey), row)
+    return row
+  }
+
+  #findByKey(message: NewMessage): MessageRow | undefined {
+    const { idempotencyKey } = message
+    return idempotencyKey === undefined
+      ? undefined
+      : this.#memory.idempotencyKeys.get(keyOf(message, idempotencyKey))
+  }
+
+  #find({ projectId, agentId, messageId }: MessageRef): MessageRow | undefined {
+    const row = this.#memory.messages.get(messageId)
+    return row?.message.projectId === projectId && row.message.agentId === agentId ? row : undefined
+  }
+
+  #findHeld({ messageId, token }: Held): MessageRow | undefined {
+    const row = this.#memory.messages.get(messageId)
+    if (!row) return undefined
+    const isHead = sessionOf(this.#memory, row.message).open[0] === row
+    const run = { state: row.message.state.kind, lease: row.token, isHead }
+    return holdsRun(run, token) ? row : undefined
+  }
+
+  #extend(lease: Held, until: Instant): boolean {
+    const row = this.#findHeld(lease)
+    if (row?.message.state.kind !== 'running') return false
+    sessionOf(this.#memory, row.message).dueAt = until
+    return true
+  }
 }
 
-function find(
-  memory: Memory,
-  { projectId, agentId, messageId }: MessageRef,
-): MessageRow | undefined {
-  const row = memory.messages.get(messageId)
-  return row?.message.projectId === projectId && row.message.agentId === agentId ? row : undefined
-}
+const keyOf = (
+  { projectId, agentId }: Pick<NewMessage, 'projectId' | 'agentId'>,
+  idempotencyKey: string,
+): string => `${projectId} ${agentId} ${idempotencyKey}`
 
-/** The message that this token still has the right to: under a lease, or deferred. Time plays no part. */
-function findHeld(memory: Memory, { messageId, token }: Held): MessageRow | undefined {
-  const row = memory.messages.get(messageId)
-  return row?.token === token && isHeld(row.message.state) ? row : undefined
-}
-
-const isHeld = ({ kind }: MessageState): boolean => kind === 'running' || kind === 'deferred'
-
-function extend(memory: Memory, claim: Held, until: number): boolean {
-  const row = findHeld(memory, claim)
-  if (row?.message.state.kind !== 'running') return false
-  sessionOf(memory, row.message).dueAt = until
-  return true
+/** Infinity for an open message. */
+function finishedAt(state: MessageState): Instant {
+  switch (state.kind) {
+    case 'responded':
+      return state.respondedAt
+    case 'failed':
+      return state.failedAt
+    case 'cancelled':
+      return state.cancelledAt
+    default:
+      return Infinity
+  }
 }

@@ -1,10 +1,14 @@
 import type { WebhookEvent } from '../domain/event.js'
+import { newDeliveryClaim } from '../domain/first-claim.js'
 import type { Instant } from '../domain/instant.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import type { DeliveryRow, Memory } from './memory.js'
 
-/** Keeps the event and makes its deliveries, one per subscribed webhook; answers those that are born claimed. */
+/**
+ * Stores the event with one delivery for each subscribed webhook. Returns the deliveries that are
+ * created claimed.
+ */
 export function publish(
   memory: Memory,
   { event, nextDeliveryId, notTo, claim }: Outgoing,
@@ -15,22 +19,12 @@ export function publish(
   )
   return subscribed.flatMap((webhook) => {
     const row = publishOne(memory, event, webhook, nextDeliveryId())
-    return claim && isBornClaimed(webhook, claim.except)
-      ? [claimDelivery(memory, row, webhook, claim.until)]
-      : []
+    const until = newDeliveryClaim(webhook, claim)
+    return until === undefined ? [] : [claimDelivery(memory, row, webhook, until)]
   })
 }
 
-const isBornClaimed = (
-  { id, projectId, status, health }: Webhook,
-  except: Pick<ReadonlySet<string>, 'has'>,
-): boolean =>
-  status.kind === 'enabled' &&
-  health.circuit.kind === 'closed' &&
-  !except.has(id) &&
-  !except.has(projectId)
-
-/** One delivery of the event, to this webhook. */
+/** Stores the event with one delivery for this webhook. */
 export function publishOne(
   memory: Memory,
   event: WebhookEvent,
@@ -48,23 +42,22 @@ const isSubscribed = ({ projectId, events, agentId }: Webhook, event: WebhookEve
   events.some((name) => name === '*' || name === event.name) &&
   (agentId === undefined || agentId === event.agentId)
 
-function newDelivery(id: string, webhook: Webhook, event: WebhookEvent): DeliveryRow {
-  const state = { kind: 'pending', nextAttemptAt: event.createdAt, step: 0 } as const
-  const { projectId, createdAt } = event
-  const delivery = {
+const newDelivery = (id: string, webhook: Webhook, event: WebhookEvent): DeliveryRow => ({
+  delivery: {
     id,
-    projectId,
+    projectId: event.projectId,
     webhookId: webhook.id,
     eventId: event.id,
     event: event.name,
     attemptCount: 0,
-    state,
-    createdAt,
-  }
-  return { delivery, token: 0, attempts: [] }
-}
+    state: { kind: 'pending', nextAttemptAt: event.createdAt, step: 0 },
+    createdAt: event.createdAt,
+  },
+  token: 0,
+  attempts: [],
+})
 
-/** The right to send it, under a new token, which supersedes the older ones. The place in the schedule stays. */
+/** Claims a delivery under a new token, which supersedes older tokens. The retry schedule continues. */
 export function claimDelivery(
   memory: Memory,
   row: DeliveryRow,
@@ -73,10 +66,10 @@ export function claimDelivery(
 ): ClaimedDelivery {
   const { step, resumeAt } =
     'step' in row.delivery.state ? row.delivery.state : { step: 0, resumeAt: undefined }
-  const extra = resumeAt === undefined ? {} : { resumeAt }
+  const resume = resumeAt === undefined ? {} : { resumeAt }
   const delivery = {
     ...row.delivery,
-    state: { kind: 'sending', leaseUntil: until, step, ...extra },
+    state: { kind: 'sending', leaseUntil: until, step, ...resume },
   } as const
   row.delivery = delivery
   row.token = ++memory.lastToken

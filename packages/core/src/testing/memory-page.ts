@@ -1,6 +1,6 @@
 import type { Page, PageOf } from '../ports/stored.js'
 
-/** Ids grow with time, so their order is that of creation, and the place of a cursor whose row is gone is known. */
+/** Ids grow with time, so they order the rows. A cursor whose row was deleted keeps its place. */
 export function newestFirst<T extends { readonly id: string }>(
   rows: readonly T[],
   { limit, cursor }: PageOf,

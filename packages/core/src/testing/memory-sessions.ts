@@ -4,7 +4,7 @@ import type { Memory, MessageRow, Session } from './memory.js'
 
 type SessionRef = { readonly agentId: string; readonly sessionId: string }
 
-/** The session's queue; a new one is idle. */
+/** Finds or creates the session. A new session is idle. */
 export function sessionOf(memory: Memory, ref: SessionRef): Session {
   const session = memory.sessions.get(keyOf(ref)) ?? {
     agentId: ref.agentId,
@@ -22,20 +22,20 @@ export const findSession = (memory: Memory, ref: SessionRef): Session | undefine
 
 const keyOf = ({ agentId, sessionId }: SessionRef): string => `${agentId} ${sessionId}`
 
-/** Only a message that comes into an idle session makes it due: behind others it waits, whatever they wait for. */
+/** Adds a message to the queue. A message in an idle session is due now. */
 export function append(session: Session, row: MessageRow, now: Instant): void {
   session.all.push(row)
   session.open.push(row)
   if (session.open.length === 1) session.dueAt = now
 }
 
-/** It is final. If it was the head, the session is free for the next one, from now on. */
+/** Removes a final message from the queue. If the message was the head, the next one is due now. */
 export function removeOpen(session: Session, row: MessageRow, now: Instant): void {
   if (session.open[0] === row) session.dueAt = now
   session.open.splice(session.open.indexOf(row), 1)
 }
 
-/** With its messages and their keys. A run under way finds its message gone: its lease is lost. */
+/** Deletes a session with its messages and their keys. A run of the session loses its lease. */
 export function removeSession(memory: Memory, session: Session): void {
   for (const { message } of session.all) memory.messages.delete(message.id)
   for (const [key, { message }] of memory.idempotencyKeys)
@@ -43,7 +43,7 @@ export function removeSession(memory: Memory, session: Session): void {
   memory.sessions.delete(keyOf(session))
 }
 
-/** With its key, and with what its session remembered: it may be of it. */
+/** Deletes a message with its key, and the state of its session, which can quote the message. */
 export function eraseMessage(memory: Memory, row: MessageRow, now: Instant): void {
   const session = sessionOf(memory, row.message)
   if (session.open.includes(row)) removeOpen(session, row, now)
@@ -51,7 +51,7 @@ export function eraseMessage(memory: Memory, row: MessageRow, now: Instant): voi
   removeFinal(memory, row)
 }
 
-/** With its key. A session without messages is gone. */
+/** Deletes a message with its key. Deletes the session with its last message. */
 export function removeFinal(memory: Memory, row: MessageRow): void {
   const session = sessionOf(memory, row.message)
   session.all.splice(session.all.indexOf(row), 1)
@@ -61,7 +61,7 @@ export function removeFinal(memory: Memory, row: MessageRow): void {
   if (session.all.length === 0) memory.sessions.delete(keyOf(session))
 }
 
-/** Sessions of the agent whose head may be claimed, the longest due first. */
+/** Returns the agent's sessions whose head can be claimed, the longest due first. */
 export function dueSessions(
   memory: Memory,
   agentId: string,
@@ -74,7 +74,7 @@ export function dueSessions(
   return heads.sort((a, b) => a.session.dueAt - b.session.dueAt)
 }
 
-/** One more attempt, under a new token, which supersedes the older ones. */
+/** Claims the head for one more attempt, under a new token, which supersedes older tokens. */
 export function claimHead(
   memory: Memory,
   session: Session,

@@ -2,21 +2,21 @@ import { errAsync, okAsync } from 'neverthrow'
 import type { Storage } from '../ports/storage.js'
 import type { Stored } from '../ports/stored.js'
 import { newMemory, type Immediate, type Memory } from './memory.js'
-import { memoryAgents } from './memory-agents.js'
-import { memoryCredentials } from './memory-credentials.js'
-import { memoryDeliveries } from './memory-deliveries.js'
-import { memoryMessages } from './memory-messages.js'
-import { memoryWebhooks } from './memory-webhooks.js'
+import { MemoryAgents } from './memory-agents.js'
+import { MemoryCredentials } from './memory-credentials.js'
+import { MemoryDeliveries } from './memory-deliveries.js'
+import { MemoryMessages } from './memory-messages.js'
+import { MemoryWebhooks } from './memory-webhooks.js'
 
 /**
- * A storage that keeps everything in memory: the reference for what the ports promise, and what unit tests run on.
- * Every method happens whole at the call, before it returns its promise; rows go in and out as copies. It looks at every
- * row to find one, so it is made for tests and not for load.
+ * A storage in memory. It is the reference implementation of the storage ports, and serves unit tests.
+ * Each method is complete when it returns its promise. Rows are copied in and out. Queries read all
+ * rows, so the storage is not made for load.
  */
 export type MemoryStorage = Storage & {
-  /** Makes the method's next calls `Unavailable`, through this handle only. A later call for the same method replaces it. */
+  /** Makes the next calls of the method `Unavailable`, on this handle only. Replaces an earlier fault. */
   fail(method: StorageMethod, fault?: Fault): void
-  /** Another handle on the same memory, open even when this one is closed: a second process, or the next start. */
+  /** Opens another handle on the same memory, like a second process. It works after `close`. */
   reopen(): MemoryStorage
 }
 
@@ -26,14 +26,14 @@ export type StorageMethod =
   | 'ping'
 
 export type Fault = {
-  /** Calls that fail; 1 when absent, 0 heals. */
+  /** The number of calls that fail. 0 ends the fault. Default: 1. */
   readonly times?: number
-  /** The write is made all the same and only its answer is lost, as when a connection breaks after the commit. */
+  /** Makes the write and loses the answer, like a connection that breaks after the commit. */
   readonly takesEffect?: boolean
 }
 
-/** Does one call of a store: whether it happens, and what the caller hears. */
-type Call = <T>(method: string, act: () => T) => Stored<T>
+/** Runs one call of a store, unless a fault prevents it. */
+type Call = <T>(method: string, run: () => T) => Stored<T>
 
 export const memoryStorage = (): MemoryStorage => openHandle(newMemory())
 
@@ -41,21 +41,21 @@ function openHandle(memory: Memory): MemoryStorage {
   const faults = new Map<string, Required<Fault>>()
   let isClosed = false
 
-  const call: Call = (method, act) => {
+  const call: Call = (method, run) => {
     if (isClosed) return unavailable('the storage is closed')
     const fault = faults.get(method)
-    if (!fault || fault.times <= 0) return okAsync(copyOf(act()))
+    if (!fault || fault.times <= 0) return okAsync(copyOf(run()))
     faults.set(method, { ...fault, times: fault.times - 1 })
-    if (fault.takesEffect) act()
+    if (fault.takesEffect) run()
     return unavailable(`${method} was told to fail`)
   }
 
   return {
-    messages: asStore('messages', memoryMessages(memory), call),
-    deliveries: asStore('deliveries', memoryDeliveries(memory), call),
-    webhooks: asStore('webhooks', memoryWebhooks(memory), call),
-    agents: asStore('agents', memoryAgents(memory), call),
-    credentials: asStore('credentials', memoryCredentials(memory), call),
+    messages: asStore('messages', new MemoryMessages(memory), call),
+    deliveries: asStore('deliveries', new MemoryDeliveries(memory), call),
+    webhooks: asStore('webhooks', new MemoryWebhooks(memory), call),
+    agents: asStore('agents', new MemoryAgents(memory), call),
+    credentials: asStore('credentials', new MemoryCredentials(memory), call),
     ping: () => call('ping', () => undefined),
     close: async () => {
       isClosed = true
@@ -69,15 +69,26 @@ function openHandle(memory: Memory): MemoryStorage {
 
 const unavailable = (reason: string) => errAsync({ kind: 'unavailable', reason } as const)
 
-function asStore<S extends object>(store: StoreName, methods: Immediate<S>, call: Call): S {
-  const entries = Object.entries<(...args: unknown[]) => unknown>(methods).map(([name, act]) => [
-    name,
-    (...args: unknown[]) => call(`${store}.${name}`, () => act(...copyOf(args))),
-  ])
-  return Object.fromEntries(entries) as S
+type Methods = Record<string, (...args: unknown[]) => unknown>
+
+/** Makes the methods of the class asynchronous. The result is a plain object, like other stores. */
+function asStore<N extends StoreName>(
+  name: N,
+  store: Immediate<Storage[N]>,
+  call: Call,
+): Storage[N] {
+  const methods = store as unknown as Methods
+  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(store))
+  const entries = names
+    .filter((method) => method !== 'constructor')
+    .map((method) => [
+      method,
+      (...args: unknown[]) => call(`${name}.${method}`, () => methods[method]?.(...copyOf(args))),
+    ])
+  return Object.fromEntries(entries) as Storage[N]
 }
 
-/** Data is copied, so that nobody holds a row of the store; a function or a Set is handed on as it is. */
+/** Copies data, so that no caller holds a row of the store. Returns functions and sets as they are. */
 function copyOf<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyOf) as T
   if (typeof value !== 'object' || value === null || value instanceof Set) return value

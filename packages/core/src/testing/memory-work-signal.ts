@@ -1,16 +1,17 @@
 import type { WaitingWork, WorkSignal } from '../ports/work-signal.js'
 
-/** Carries announcements between services in one process at once, such as those of a test that are on one `memoryStorage`. */
+/** Carries announcements between services in one process, such as those that share a `memoryStorage`. */
 export function memoryWorkSignal(): WorkSignal {
-  const hearers = new Set<(work: WaitingWork) => void>()
+  const listeners = new Set<(work: WaitingWork) => void>()
   return {
     announce: (work) => {
-      for (const hear of hearers) hear(work)
+      for (const listener of listeners) listener(work)
     },
-    onAnnounced: (hear) => {
-      const mine = (work: WaitingWork): void => hear(work)
-      hearers.add(mine)
-      return () => void hearers.delete(mine)
+    onAnnounced: (listen) => {
+      // A new function, because the same one can be registered twice.
+      const listener = (work: WaitingWork): void => listen(work)
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
     },
   }
 }

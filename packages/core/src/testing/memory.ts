@@ -8,7 +8,7 @@ import type { Webhook } from '../domain/webhook.js'
 import type { Project } from '../ports/credential-store.js'
 import type { ResealedRows, ResealStep, Stored } from '../ports/stored.js'
 
-/** What all handles on one memory storage share: the tables, by id. Rows are replaced or changed in one synchronous step. */
+/** The tables that all handles on one memory storage share. Rows are in maps by id. */
 export type Memory = {
   readonly projects: Map<string, Project>
   readonly apiKeys: Map<string, { key: ApiKey; readonly digest: string }>
@@ -22,26 +22,26 @@ export type Memory = {
   readonly idempotencyKeys: Map<string, MessageRow>
   readonly events: Map<string, WebhookEvent>
   readonly deliveries: Map<string, DeliveryRow>
-  /** Grows over the whole storage, so that no test can mistake a token for an attempt number. */
+  /** Grows over all claims, so that a test cannot confuse a token with an attempt number. */
   lastToken: number
-  /** The webhook that the last claim ended with; the next one goes on behind it. */
+  /** The id of the last webhook that a claim served. The next claim starts after it. */
   lastServedWebhook: string
 }
 
-/**
- * `open` is the queue of open messages, head first; `all` has those that are done too, each at its place. `dueAt`: when the head may be claimed;
- * while it is held, when that right ends. `state` is what its runtime keeps there.
- */
 export type Session = {
   readonly agentId: string
   readonly sessionId: string
+  /** All messages by position. */
   readonly all: MessageRow[]
+  /** The queue of open messages, head first. */
   readonly open: MessageRow[]
+  /** When the head can be claimed. While the head is claimed, the end of its lease. */
   dueAt: Instant
+  /** The state that the agent's runtime keeps in the session. */
   state?: string
 }
 
-/** `token` is that of the newest claim, 0 before the first. */
+/** `token` is the token of the newest claim, or 0. */
 export type MessageRow = { message: Message; token: number }
 export type DeliveryRow = {
   delivery: WebhookDelivery
@@ -66,18 +66,18 @@ export const newMemory = (): Memory => ({
   lastServedWebhook: '',
 })
 
-/** A store's methods as they are before they become asynchronous: one that returns at once is atomic by that alone. */
+/** The methods of a store without promises. A method that returns at once is atomic. */
 export type Immediate<S> = {
   [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T> ? (...args: A) => T : never
 }
 
-/** The row if it is the project's; another project's answers as a missing one. */
+/** Returns the row if it belongs to the project. */
 export const ofProject = <T extends { readonly projectId: string }>(
   row: T | undefined,
   projectId: string,
 ): T | undefined => (row?.projectId === projectId ? row : undefined)
 
-/** All rows of a table in one step. */
+/** Reseals all rows of a table in one step. */
 export function resealRows<Row extends { readonly id: string }>(
   rows: Map<string, Row>,
   { reseal }: ResealStep<Row>,

@@ -2,132 +2,173 @@ import type { Instant } from '../domain/instant.js'
 import type { MessageStateKind } from '../domain/message.js'
 import type { Held } from '../ports/message-store.js'
 
-/** `token` is that of the newest claim: what a result must show. */
 export type ModelMessage = {
   readonly id: string
   readonly sessionId: string
   readonly endUserId?: string | undefined
   kind: MessageStateKind
   attempt: number
+  /** The token of the newest claim. A result must show it. */
   token: number
 }
-/** `all` by their places; `open` is the queue, head first. `dueAt`: when its head may be claimed. */
 export type ModelSession = {
+  /** All messages by position. */
   readonly all: ModelMessage[]
+  /** The queue of open messages, head first. */
   readonly open: ModelMessage[]
+  /** When the head can be claimed. */
   dueAt: Instant
 }
 
-/** All that is promised about the messages of one agent, as simply as it can be said. Each method gives what the store has to answer. */
-export function createSessionModel(maxQueued: number) {
-  const sessions = new Map<string, ModelSession>()
-  const messages = new Map<string, ModelMessage>()
-  const keys = new Map<string, string>()
-  const sessionOf = ({ sessionId }: Pick<ModelMessage, 'sessionId'>): ModelSession =>
-    sessions.get(sessionId) ?? { all: [], open: [], dueAt: 0 }
-  const holder = ({ messageId, token }: Held): ModelMessage | undefined => {
-    const message = messages.get(messageId)
-    return message?.token === token && (message.kind === 'running' || message.kind === 'deferred')
-      ? message
-      : undefined
+type Accepted = Pick<ModelMessage, 'id' | 'sessionId' | 'endUserId'>
+
+/**
+ * The simplest model of the promises about one agent's messages. Each method returns what a store must
+ * answer.
+ */
+export class SessionModel {
+  readonly sessions = new Map<string, ModelSession>()
+  readonly messages = new Map<string, ModelMessage>()
+  readonly #maxQueued: number
+  /** Message ids by idempotency key. */
+  readonly #keys = new Map<string, string>()
+
+  constructor(maxQueued: number) {
+    this.#maxQueued = maxQueued
   }
 
-  function enqueue(message: ModelMessage, now: Instant): void {
-    const session = sessionOf(message)
+  /** Returns the messages that can be claimed. */
+  due(now: Instant): ModelMessage[] {
+    return [...this.sessions.values()].flatMap(({ open, dueAt }) =>
+      open[0] && dueAt <= now ? [open[0]] : [],
+    )
+  }
+
+  accept(
+    accepted: Accepted,
+    key: string,
+    now: Instant,
+    claims: boolean,
+  ): 'existing' | 'session_full' | 'claimed' | 'created' {
+    if (this.#keys.has(key)) return 'existing'
+    const { open } = this.#sessionOf(accepted)
+    if (open.length > this.#maxQueued) return 'session_full'
+    const isClaimed = claims && open.length === 0
+    const { id, sessionId, endUserId } = accepted
+    const message: ModelMessage = {
+      id,
+      sessionId,
+      endUserId,
+      kind: 'queued',
+      attempt: 0,
+      token: 0,
+    }
+    this.messages.set(id, message)
+    this.#keys.set(key, id)
+    this.#enqueue(message, now)
+    return isClaimed ? 'claimed' : 'created'
+  }
+
+  claim(message: ModelMessage, token: number, until: Instant): void {
+    message.kind = 'running'
+    message.attempt += 1
+    message.token = token
+    this.#sessionOf(message).dueAt = until
+  }
+
+  /**
+   * Moves a held message to another state. Returns false if the lease is lost. If the message is not
+   * final, it can be claimed again at `until`.
+   */
+  finish(
+    { messageId, token }: Held,
+    kind: MessageStateKind,
+    now: Instant,
+    until: Instant,
+  ): boolean {
+    const message = this.messages.get(messageId)
+    if (message?.token !== token) return false
+    const isHeld = message.kind === 'running' || (message.kind === 'deferred' && kind !== 'running')
+    if (!isHeld) return false
+    if (kind === 'responded' || kind === 'failed') {
+      this.#end(message, kind, now)
+    } else {
+      message.kind = kind
+      this.#sessionOf(message).dueAt = until
+    }
+    return true
+  }
+
+  cancel(message: ModelMessage, now: Instant): 'already_final' | 'cancelled' {
+    if (!this.#isOpen(message)) return 'already_final'
+    this.#end(message, 'cancelled', now)
+    return 'cancelled'
+  }
+
+  retry(message: ModelMessage, now: Instant): 'not_retryable' | 'session_full' | 'retried' {
+    if (message.kind !== 'failed' && message.kind !== 'cancelled') return 'not_retryable'
+    const { open, all } = this.#sessionOf(message)
+    if (open.length > this.#maxQueued) return 'session_full'
+    remove(all, message)
+    message.kind = 'queued'
+    message.attempt = 0
+    this.#enqueue(message, now)
+    return 'retried'
+  }
+
+  erase(sessionId: string, force: boolean): 'busy' | 'erased' | undefined {
+    const session = this.sessions.get(sessionId)
+    if (!session) return undefined
+    if (session.open.length > 0 && !force) return 'busy'
+    for (const { id } of session.all) this.messages.delete(id)
+    this.#removeFreeKeys()
+    this.sessions.delete(sessionId)
+    return 'erased'
+  }
+
+  erasePrincipal(
+    endUserId: string,
+    force: boolean,
+    now: Instant,
+  ): { messages: number; openMessages: number } {
+    const found = [...this.messages.values()].filter((message) => message.endUserId === endUserId)
+    const erased = found.filter((message) => force || !this.#isOpen(message))
+    for (const message of erased) {
+      if (this.#isOpen(message)) this.#end(message, 'cancelled', now)
+      const { all } = this.#sessionOf(message)
+      remove(all, message)
+      this.messages.delete(message.id)
+      if (all.length === 0) this.sessions.delete(message.sessionId)
+    }
+    this.#removeFreeKeys()
+    return { messages: erased.length, openMessages: found.length - erased.length }
+  }
+
+  #sessionOf({ sessionId }: Pick<ModelMessage, 'sessionId'>): ModelSession {
+    return this.sessions.get(sessionId) ?? { all: [], open: [], dueAt: 0 }
+  }
+
+  #isOpen(message: ModelMessage): boolean {
+    return this.#sessionOf(message).open.includes(message)
+  }
+
+  #enqueue(message: ModelMessage, now: Instant): void {
+    const session = this.#sessionOf(message)
     if (session.open.push(message) === 1) session.dueAt = now
     session.all.push(message)
-    sessions.set(message.sessionId, session)
+    this.sessions.set(message.sessionId, session)
   }
-  function end(message: ModelMessage, kind: MessageStateKind, now: Instant): void {
-    const session = sessionOf(message)
+
+  #end(message: ModelMessage, kind: MessageStateKind, now: Instant): void {
+    const session = this.#sessionOf(message)
     if (session.open[0] === message) session.dueAt = now
     remove(session.open, message)
     message.kind = kind
   }
 
-  function forgetKeys(): void {
-    for (const [key, id] of keys) if (!messages.has(id)) keys.delete(key)
-  }
-
-  return {
-    ...{ sessions, messages },
-    due: (now: Instant) =>
-      [...sessions.values()].flatMap(({ open, dueAt }) =>
-        open[0] && dueAt <= now ? [open[0]] : [],
-      ),
-    accept(
-      { id, sessionId, endUserId }: Pick<ModelMessage, 'id' | 'sessionId' | 'endUserId'>,
-      key: string,
-      now: Instant,
-      claims: boolean,
-    ) {
-      const existing = keys.get(key)
-      if (existing !== undefined) return 'existing'
-      const { open } = sessionOf({ sessionId })
-      if (open.length > maxQueued) return 'session_full'
-      const isClaimed = claims && open.length === 0
-      const message: ModelMessage = {
-        id,
-        sessionId,
-        endUserId,
-        kind: 'queued',
-        attempt: 0,
-        token: 0,
-      }
-      messages.set(id, message)
-      keys.set(key, id)
-      enqueue(message, now)
-      return isClaimed ? 'claimed' : 'created'
-    },
-    claim(message: ModelMessage, token: number, until: Instant): void {
-      Object.assign(message, { kind: 'running', attempt: message.attempt + 1, token })
-      sessionOf(message).dueAt = until
-    },
-    /** `until`: when another may claim it, if it is not final then. */
-    finish(held: Held, kind: MessageStateKind, now: Instant, until: Instant): boolean {
-      const message = holder(held)
-      if (!message || (kind === 'running' && message.kind !== kind)) return false
-      if (kind === 'responded' || kind === 'failed') end(message, kind, now)
-      else Object.assign(sessionOf(Object.assign(message, { kind })), { dueAt: until })
-      return true
-    },
-    cancel(message: ModelMessage, now: Instant) {
-      if (!sessionOf(message).open.includes(message)) return 'already_final'
-      end(message, 'cancelled', now)
-      return 'cancelled'
-    },
-    retry(message: ModelMessage, now: Instant) {
-      if (message.kind !== 'failed' && message.kind !== 'cancelled') return 'not_retryable'
-      const { open, all } = sessionOf(message)
-      if (open.length > maxQueued) return 'session_full'
-      remove(all, message)
-      enqueue(Object.assign(message, { kind: 'queued', attempt: 0 }), now)
-      return 'retried'
-    },
-    erase(sessionId: string, force: boolean) {
-      const session = sessions.get(sessionId)
-      if (!session) return undefined
-      if (session.open.length > 0 && !force) return 'busy'
-      for (const { id } of session.all) messages.delete(id)
-      forgetKeys()
-      sessions.delete(sessionId)
-      return 'erased'
-    },
-    erasePrincipal(endUserId: string, force: boolean, now: Instant) {
-      const theirs = [...messages.values()].filter((message) => message.endUserId === endUserId)
-      const erased = theirs.filter((message) => force || !sessionOf(message).open.includes(message))
-      for (const message of erased) {
-        const session = sessionOf(message)
-        if (session.open.includes(message)) end(message, 'cancelled', now)
-        remove(session.all, message)
-        messages.delete(message.id)
-        if (session.all.length === 0) sessions.delete(message.sessionId)
-      }
-      forgetKeys()
-      return { messages: erased.length, openMessages: theirs.length - erased.length }
-    },
+  #removeFreeKeys(): void {
+    for (const [key, id] of this.#keys) if (!this.messages.has(id)) this.#keys.delete(key)
   }
 }
-export type SessionModel = ReturnType<typeof createSessionModel>
 
 const remove = <T>(from: T[], one: T): void => void from.splice(from.indexOf(one), 1)
