@@ -1,32 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { createService, functionRuntime, throwing } from '@org/agent-messaging-core'
+import { createService, functionRuntime } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 
-const platform = nodePlatform({ masterKey: randomBytes(32) }) // Keep yours: the key encrypts secrets.
-const storage = openSqliteStorage({ path: ':memory:' }) // Or the path of a file.
+const platform = nodePlatform({ masterKey: randomBytes(32) }) // keep this key: it encrypts secrets
+const storage = openSqliteStorage({ path: ':memory:' })
 const http = outboundHttp({ guard: addressGuard({}) })
-const runtime = functionRuntime({ shout: ({ message }) => `${message.toUpperCase()}!` })
-const service = createService({
-  ...platform,
-  storage,
-  sender: httpWebhookSender(http),
-  runtimes: [runtime],
-})
+const runtimes = [functionRuntime({ shout: ({ message }) => `${message.toUpperCase()}!` })]
+const sender = httpWebhookSender(http)
+const service = createService({ ...platform, storage, sender, runtimes })
 await service.start()
 
-const { projects, agents, messages } = throwing(service)
-const { id: projectId } = await projects.create({ name: 'demo' })
-await agents.create({ projectId, name: 'shouter', runtime: { kind: 'function', handler: 'shout' } })
-
-const { message } = await messages.send({
-  projectId,
-  agent: 'shouter',
-  sessionId: 'conversation-1',
-  message: 'hello',
-})
-if (message.state.kind === 'responded') console.log(message.state.response)
+const project = await service.projects.create({ name: 'demo' })
+if (project.isErr()) throw new Error(project.error.kind)
+const ref = { projectId: project.value.id, agent: 'shouter' }
+const runtime = { kind: 'function', handler: 'shout' }
+await service.agents.create({ projectId: ref.projectId, name: ref.agent, runtime })
+const sent = await service.messages.send({ ...ref, sessionId: 'chat-1', message: 'hello' })
+if (sent.isOk() && sent.value.message.state.kind === 'responded')
+  console.log(sent.value.message.state.response)
 
 await service.stop()
 await Promise.all([http.close(), storage.close()])
