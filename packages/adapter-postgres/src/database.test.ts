@@ -134,7 +134,7 @@ describe('a connection that says nothing any more', () => {
     ['a transaction that begins', ({ write }) => write((db) => db.one(one, {}))],
     [
       'what goes in groups',
-      ({ grouped }) => grouped({ mostAtOnce: 1, flush: (db, all) => db.all(one, all) })({}),
+      ({ grouped }) => grouped({ maxBatchSize: 1, flush: (db, all) => db.all(one, all) })({}),
     ],
   ])('fails %s, and the next one has another', async (_, use) => {
     const { database, wire } = await silenced()

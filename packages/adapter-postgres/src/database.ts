@@ -1,13 +1,13 @@
-import type { Stored } from '@org/agent-messaging-core/storage'
 import { errAsync, fromAsyncThrowable } from 'neverthrow'
 import pg from 'pg'
-import { createCommitter, repeated, type Batching } from './committer.js'
-import { codeOf } from './error-code.js'
-import { createGate } from './gate.js'
+import type { Stored } from '@org/agent-messaging-core/storage'
+import { BatchSlots } from './batch-slots.js'
+import { Committer, type CommitterOptions } from './committer.js'
+import { codeOf, unavailable, unavailableBecause } from './errors.js'
+import { retried } from './retry.js'
 import type { Sql } from './sql.js'
-import { unavailable, unavailableBecause } from './unavailable.js'
 
-/** Runs statements, on whatever connection they belong to. */
+/** Runs statements on a connection, or each on any connection of a pool. */
 export type Queries = {
   all<Parameters extends object, Row>(
     statement: Sql<Parameters, Row>,
@@ -17,173 +17,197 @@ export type Queries = {
     statement: Sql<Parameters, Row>,
     parameters: NoInfer<Parameters>,
   ): Promise<Row | undefined>
-  /** Gives how many rows it changed. */
+  /** Returns how many rows changed. */
   run<Parameters extends object>(
     statement: Sql<Parameters>,
     parameters: NoInfer<Parameters>,
   ): Promise<number>
 }
 
-/** The stores' way to the database. Whatever goes wrong becomes `Unavailable`: nothing throws, nothing rejects. */
+/** The stores' access to the database. Each error becomes `Unavailable`: no method rejects. */
 export type Database = {
   /**
-   * Runs `operation` in a transaction of its own and answers when that is durable. It may run twice, but only one run counts: so often more
-   * as it meets a lock of somebody's.
+   * Runs `operation` in a transaction and resolves when the commit is durable. The operation can run
+   * several times, but only one run is committed. `maxLockFailures` is the number of further runs
+   * when another transaction holds a lock.
    */
-  write<T>(operation: (queries: Queries) => Promise<T>, mostWaits?: number): Stored<T>
-  /** As `write`, but without a transaction around it: each statement is one, and the last one makes all of it durable. */
+  write<T>(operation: (queries: Queries) => Promise<T>, maxLockFailures?: number): Stored<T>
+  /** Like `write` without a transaction: each statement commits, and the last one completes the work. */
   call<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
-  /** As `call`, of many at once; as `write` with `inTransaction`. */
-  grouped<In, Out>(batching: Grouping<In, Out>): (input: In) => Stored<Out>
-  /** Statements on what is committed, each on its own snapshot. */
+  /** Like `call` for batches of inputs. Like `write` with `inTransaction`. */
+  grouped<In, Out>(batching: WriteBatching<In, Out>): (input: In) => Stored<Out>
+  /** Runs statements on committed data. Each statement has its own snapshot. */
   read<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
-  /** As `read`, of many at once: what each is answered was committed when it was asked, or later. */
-  gathered<In, Out>(
-    look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>,
-  ): (input: In) => Stored<Out>
+  /** Like `read` for batches. Each answer was committed when its question came, or later. */
+  gathered<In, Out>(look: BatchOperation<In, Out>): (input: In) => Stored<Out>
   close(): Promise<void>
 }
 
-type Grouping<In, Out> = Omit<Batching<In, Out>, 'flush'> & {
+type BatchOperation<In, Out> = (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>
+
+type WriteBatching<In, Out> = Omit<CommitterOptions<In, Out>, 'flush' | 'maxQueued' | 'slots'> & {
   readonly inTransaction?: boolean
-  readonly flush: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>
+  readonly flush: BatchOperation<In, Out>
 }
 
-/** Of one kind. With the largest message each it is a lot of memory, but not all of it. */
-const MOST_WAITING = 10_000
-/** Each may bring a row. */
-const MOST_ASKED = 256
+/** Waiting writes of one kind. With the largest message each, they take much memory, but not all. */
+const MAX_QUEUED = 10_000
+/** Reads in one batch. Each can return a row. */
+const MAX_READS = 256
 /**
- * Batches of all kinds under way at once: the database works at one while the next is prepared. A call costs half a millisecond and more before its
- * first row, here and there, so that the processors do more with few and large ones. A caller who is alone waits for nothing.
+ * Batches of all kinds under way at once: the database works on one while the next is prepared. A
+ * call costs half a millisecond or more before its first row, so a few large batches are cheaper
+ * than many small ones. A single caller never waits.
  */
-const MOST_UNDER_WAY = 2
-const GATE_PATIENCE_MS = 50
-/** `require_read_committed` says so: the host's default is another level, under which a function sees nothing new. */
+const MAX_BATCHES = 2
+const SLOW_BATCH_MS = 50
+/** SQLSTATE of `require_read_committed`: the host's default isolation level is another one. */
 const WRONG_ISOLATION = '25000'
 /**
- * Statements see what is committed when they begin: what they decide on they lock first, whatever the host's own default is. A process that
- * hangs half-way loses its locks, and nobody waits for ever for another's.
+ * Each statement must see all rows that were committed before the statement began, whatever the
+ * host's default is. A process that hangs in a transaction loses its locks after 10 s.
  */
 const BEGIN =
   "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'"
-
 /**
- * Who has not answered by then is gone, whatever its connection says: that of a machine that fell away says nothing for a quarter of an hour and
- * more. Nothing here takes so long; a lock is waited for half of it at most.
+ * The connection is dead if PostgreSQL does not answer within this time. The connection of a machine
+ * that disappeared reports no error for a quarter of an hour or more. Nothing here takes that long:
+ * a wait for a lock takes half of it at most.
  */
 const ANSWER_MS = 20_000
 
-/** Instants and counts are far below 2 ** 53, so `bigint` comes back as a number. */
+/** Instants and counts are far below 2 ** 53, so `bigint` is parsed as a number. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (id, format) =>
     (id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format)) as never,
 }
 
 export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSWER_MS): Database {
-  const underWay = new Set<Promise<unknown>>()
-  const gate = createGate(MOST_UNDER_WAY, GATE_PATIENCE_MS)
-  let isClosed = false
+  const connections = new Connections(pool, answerMs)
+  const work = new OpenWork()
+  const slots = new BatchSlots(MAX_BATCHES, SLOW_BATCH_MS)
   let ended: Promise<void> | undefined
-  // A connection that the server ends must not end this process, idle or at work: its query fails, and the next one opens another.
-  const ignore = (): void => undefined
-  const hear = (client: pg.PoolClient): void => void client.on('error', ignore)
-  pool.on('error', ignore)
-  pool.on('connect', hear)
 
-  function tracked<T>(work: () => Promise<T>): Stored<T> {
-    if (isClosed) return errAsync(unavailable('the storage is closed'))
-    const running = work()
-    underWay.add(running)
-    const forget = (): void => void underWay.delete(running)
+  function batched<In, Out>(
+    options: Omit<CommitterOptions<In, Out>, 'maxQueued' | 'slots'>,
+  ): (input: In) => Stored<Out> {
+    const committer = new Committer<In, Out>({ ...options, maxQueued: MAX_QUEUED, slots })
+    return (input) => work.track(() => committer.commit(input))
+  }
+
+  async function end(): Promise<void> {
+    await work.end()
+    // An ended pool closes its connections later, and they can still break. So their listeners stay.
+    if (endsPool) await pool.end()
+    else connections.unlisten()
+  }
+
+  return {
+    write: (operation, maxLockFailures) =>
+      work.track(() => retried(() => connections.transact(operation), maxLockFailures)),
+    call: (operation) => work.track(() => retried(() => connections.call(operation))),
+    grouped: ({ flush, inTransaction = false, ...options }) =>
+      batched({
+        ...options,
+        flush: (inputs) =>
+          inTransaction
+            ? connections.transact((queries) => flush(queries, inputs))
+            : connections.call((queries) => flush(queries, inputs)),
+      }),
+    read: (operation) => work.track(() => operation(connections.queries)),
+    gathered: (look) =>
+      batched({ maxBatchSize: MAX_READS, flush: (inputs) => look(connections.queries, inputs) }),
+    close: () => (ended ??= end()),
+  }
+}
+
+/** The work that `close` waits for. */
+class OpenWork {
+  readonly #running = new Set<Promise<unknown>>()
+  #isClosed = false
+
+  track<T>(start: () => Promise<T>): Stored<T> {
+    if (this.#isClosed) return errAsync(unavailable('the storage is closed'))
+    const running = start()
+    this.#running.add(running)
+    const forget = (): void => void this.#running.delete(running)
     running.then(forget, forget)
     return fromAsyncThrowable(() => running, unavailableBecause)()
   }
 
-  const transactOnce = async <T>(operation: (queries: Queries) => Promise<T>): Promise<T> =>
-    transactOn(await pool.connect(), operation, answerMs)
+  async end(): Promise<void> {
+    this.#isClosed = true
+    await Promise.allSettled(this.#running)
+  }
+}
 
-  let isReadCommitted = true
-  async function callOnce<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
+class Connections {
+  /** Runs each statement on any connection of the pool. */
+  readonly queries: Queries
+  readonly #pool: pg.Pool
+  readonly #answerMs: number
+  /** False once a function found that the host's default isolation level is another one. */
+  #isReadCommitted = true
+
+  constructor(pool: pg.Pool, answerMs: number) {
+    this.queries = queriesOn(pool, answerMs)
+    this.#pool = pool
+    this.#answerMs = answerMs
+    pool.on('error', ignore)
+    pool.on('connect', ignoreErrorsOf)
+  }
+
+  /** Runs `operation` without a transaction, unless the isolation level needs one. */
+  async call<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
     try {
-      if (isReadCommitted) return await operation(queriesOn(pool, answerMs))
+      if (this.#isReadCommitted) return await operation(this.queries)
     } catch (error) {
       if (codeOf(error) !== WRONG_ISOLATION) throw error
-      isReadCommitted = false
+      this.#isReadCommitted = false
     }
-    return transactOnce(operation)
+    return this.transact(operation)
   }
 
-  async function end(): Promise<void> {
-    await Promise.allSettled(underWay)
-    // Its connections close behind its back, and may still be cut meanwhile: ours is listened to for ever.
-    if (endsPool) return pool.end()
-    pool.off('error', ignore)
-    pool.off('connect', hear)
+  async transact<T>(operation: (queries: Queries) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect()
+    const say = (text: string) => client.query(withTimeout({ text }, this.#answerMs))
+    let broken: Error | undefined
+    try {
+      await say(BEGIN)
+      const value = await operation(queriesOn(client, this.#answerMs))
+      await say('commit')
+      return value
+    } catch (error) {
+      // A connection that cannot roll back does not return to the pool.
+      await say('rollback').catch((reason: Error) => (broken = reason))
+      throw error
+    } finally {
+      client.release(broken)
+    }
   }
 
-  return {
-    write: (operation, mostWaits) =>
-      tracked(() => repeated(() => transactOnce(operation), mostWaits)),
-    call: (operation) => tracked(() => repeated(() => callOnce(operation))),
-    grouped: ({ flush, inTransaction = false, ...batching }) => {
-      const once = inTransaction ? transactOnce : callOnce
-      const commit = createCommitter(
-        { ...batching, flush: (inputs) => once((queries) => flush(queries, inputs)) },
-        MOST_WAITING,
-        gate,
-      )
-      return (input) => tracked(() => commit(input))
-    },
-    read: (operation) => tracked(() => operation(queriesOn(pool, answerMs))),
-    gathered: <In, Out>(
-      look: (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>,
-    ) => {
-      const ask = createCommitter<In, Out>(
-        { mostAtOnce: MOST_ASKED, flush: (inputs) => look(queriesOn(pool, answerMs), inputs) },
-        MOST_WAITING,
-        gate,
-      )
-      return (input: In) => tracked(() => ask(input))
-    },
-    close: () => {
-      isClosed = true
-      return (ended ??= end())
-    },
+  unlisten(): void {
+    this.#pool.off('error', ignore)
+    this.#pool.off('connect', ignoreErrorsOf)
   }
 }
 
-/** Hands the connection back, or throws it away when it cannot even roll back. */
-async function transactOn<T>(
-  client: pg.PoolClient,
-  operation: (queries: Queries) => Promise<T>,
-  answerMs: number,
-): Promise<T> {
-  const say = (text: string) => client.query(withLimit({ text }, answerMs))
-  let broken: Error | undefined
-  try {
-    await say(BEGIN)
-    const value = await operation(queriesOn(client, answerMs))
-    await say('commit')
-    return value
-  } catch (error) {
-    await say('rollback').catch((reason: Error) => (broken = reason))
-    throw error
-  } finally {
-    client.release(broken)
-  }
-}
+/**
+ * A connection that the server closes must not end this process. If a query was running, it fails.
+ * The next query opens another connection.
+ */
+const ignore = (): void => undefined
+const ignoreErrorsOf = (client: pg.PoolClient): void => void client.on('error', ignore)
 
-/** A connection that does not answer in `answerMs` is given up. */
+/** A connection that does not answer within `answerMs` is closed. */
 export function queriesOn(
   connection: Pick<pg.Pool | pg.ClientBase, 'query'>,
   answerMs?: number,
 ): Queries {
   async function query({ text, names }: Pick<Sql, 'text' | 'names'>, parameters: object) {
     const given = parameters as { readonly [name: string]: unknown }
-    return connection.query(
-      withLimit({ text, values: names.map((name) => given[name] ?? null), types }, answerMs),
-    )
+    const values = names.map((name) => given[name] ?? null)
+    return connection.query(withTimeout({ text, values, types }, answerMs))
   }
   return {
     all: async <Row>(statement: Sql<never, Row>, parameters: object) =>
@@ -194,6 +218,6 @@ export function queriesOn(
   }
 }
 
-/** The driver takes it of each statement too, though its types know it of a client only. */
-const withLimit = (statement: pg.QueryConfig, answerMs?: number): pg.QueryConfig =>
+/** The driver accepts `query_timeout` for a statement, but its types have it for a client only. */
+const withTimeout = (statement: pg.QueryConfig, answerMs?: number): pg.QueryConfig =>
   Object.assign(statement, { query_timeout: answerMs })

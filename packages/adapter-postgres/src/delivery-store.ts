@@ -62,23 +62,23 @@ const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(
     select d.seq from agent_messaging.webhooks w join agent_messaging.deliveries d on d.webhook_seq = w.seq
     where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked))`)
 
-const MOST_AT_ONCE = 256
+const MAX_BATCH_SIZE = 256
 /** Each has a connection for as long as it waits for its webhook's row: the others are for who sends. */
-const MOST_JUDGED = 4
+const MAX_CONNECTIONS = 4
 
 export function deliveryStore({ read, write, call, grouped }: Database): DeliveryStore {
   const [claimDue, names, turn] = [dueClaims(), headerNames(), inTurn()]
   const record = grouped<AttemptRecord, RecordedAttempt>({
     keyOf: ({ deliveryId }) => deliveryId,
-    mostAtOnce: MOST_AT_ONCE,
-    mostInFlight: 1,
+    maxBatchSize: MAX_BATCH_SIZE,
+    maxInFlight: 1,
     lingerMs: 40,
     flush: (db, records) => recordAttempts(db, names, records),
   })
   const recordWithVerdict = grouped<AttemptRecord, RecordedAttempt>({
     keyOf: ({ deliveryId }) => deliveryId,
-    mostAtOnce: 1,
-    mostInFlight: MOST_JUDGED,
+    maxBatchSize: 1,
+    maxInFlight: MAX_CONNECTIONS,
     inTransaction: true,
     flush: (db, records) => Promise.all(records.map((one) => recordJudged(db, names, one))),
   })

@@ -1,7 +1,6 @@
 import pg from 'pg'
-import { codeOf } from './error-code.js'
 import { migrate } from './migrate.js'
-import { explainOpenFailure, PostgresOpenError } from './open-error.js'
+import { codeOf, explainOpenFailure, LOCK_NOT_AVAILABLE, PostgresOpenError } from './errors.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 
@@ -29,7 +28,6 @@ const PATIENCE_MS = 5_000
 /** Of one statement: the memory that it takes is a few times its length. */
 const MOST_ROWS = 1_000
 const MOST_LENGTH = 4 * 1024 * 1024
-const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Columns of this store alone, and what they are made of. */
 const MADE: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -13,7 +13,7 @@ import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
-import { MOST_WAITS } from './committer.js'
+import { MAX_LOCK_FAILURES } from './batch.js'
 import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
@@ -39,15 +39,15 @@ const finalOnesSql = sql<Ids, MessageRow>(
 )
 
 /** With the longest message each, so many are sixty-four megabytes. */
-const MOST_AT_ONCE = 64
+const MAX_BATCH_SIZE = 64
 
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
   const countAccepted = earlyAnalyze({ read })
   return {
     accept: grouped<NewMessage, Accepted>({
       keyOf: ({ id }) => id,
-      laneOf: ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
-      mostAtOnce: MOST_AT_ONCE,
+      lockOf: ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
+      maxBatchSize: MAX_BATCH_SIZE,
       flush: async (db, messages) => {
         const accepted = await acceptAll(db, messages)
         countAccepted(messages.length)
@@ -59,7 +59,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     defer: (deferral) => write((db) => defer(db, deferral)),
     recordRun: grouped<RunRecord, RecordedRun>({
       keyOf: ({ messageId }) => messageId,
-      mostAtOnce: MOST_AT_ONCE,
+      maxBatchSize: MAX_BATCH_SIZE,
       flush: recordRuns,
     }),
     cancel: (cancellation) => write((db) => cancel(db, cancellation)),
@@ -86,7 +86,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     erase: (session) => write((db) => erase(db, session)),
     erasePrincipal: (step) => {
       const work = (db: Queries) => erasePrincipalMessages(db, step)
-      return step.countOnly ? read(work) : write(work, MOST_WAITS)
+      return step.countOnly ? read(work) : write(work, MAX_LOCK_FAILURES)
     },
     sweep: ({ limit }) => write((db) => sweep(db, limit)),
   }

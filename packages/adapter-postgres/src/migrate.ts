@@ -1,6 +1,5 @@
 import type { ClientBase } from 'pg'
-import { codeOf } from './error-code.js'
-import { PostgresOpenError } from './open-error.js'
+import { codeOf, LOCK_NOT_AVAILABLE, PostgresOpenError } from './errors.js'
 import { hashOf, type Schema } from './schema/schema.js'
 
 /** The schema as it is in the database. */
@@ -20,7 +19,6 @@ const LOCK = 0x414d5347
  */
 const LOCK_TIMEOUT = "set local lock_timeout = '1s'"
 const MOST_TRIES = 30
-const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
  * Brings the schema to the newest version in one transaction: migrations, changed functions and the

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { readState } from './migrate.js'
-import { explainOpenFailure } from './open-error.js'
+import { explainOpenFailure } from './errors.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 

@@ -6,7 +6,7 @@ import type {
   WorkSignal,
 } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
-import { unavailableBecause } from './unavailable.js'
+import { unavailableBecause } from './errors.js'
 
 export type PostgresSignalOptions = (
   | { readonly connectionString: string }

@@ -3,9 +3,10 @@ import { fromAsyncThrowable } from 'neverthrow'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
 import { findAgents } from './agent-store.js'
-import { MOST_WAITS, repeated } from './committer.js'
+import { MAX_LOCK_FAILURES } from './batch.js'
 import { queriesOn } from './database.js'
-import { unavailableBecause } from './unavailable.js'
+import { unavailableBecause } from './errors.js'
+import { retried } from './retry.js'
 
 /**
  * For `service.messages.enqueue`: messages are accepted in the transaction that is open on `client`, which has to be READ COMMITTED, and are
@@ -21,9 +22,9 @@ export function inTransaction(client: ClientBase): AcceptStores {
     messages: {
       accept: (message) =>
         stored(async () => {
-          const [accepted] = await repeated(
+          const [accepted] = await retried(
             () => undoable(client, () => acceptAll(db, [message])),
-            MOST_WAITS,
+            MAX_LOCK_FAILURES,
           )
           if (!accepted) throw new Error('PostgreSQL did not say what became of the message')
           return accepted
