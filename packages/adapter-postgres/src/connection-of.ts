@@ -1,11 +1,14 @@
 import type pg from 'pg'
 
-/** What a pool connects by, as data that a thread can be given. What is none is left out, such as a function that is asked for the password. */
+/**
+ * Returns the connection options of a pool as data for a thread. Leaves out functions, such as one
+ * that returns the password.
+ */
 export function connectionOf({ options }: pg.Pool): pg.ClientConfig {
   const { connectionString, host, port, user, password, database, ssl } = options
   return {
     ...dataOf({ connectionString, host, port, user, password, database }),
-    // pg hides the key from who copies the rest.
+    // pg hides the key from a copy of its options.
     ...(ssl !== undefined && {
       ssl: typeof ssl === 'object' ? dataOf({ ...ssl, key: ssl.key }) : ssl,
     }),

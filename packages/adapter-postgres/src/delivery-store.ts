@@ -1,18 +1,14 @@
 import {
   toAttempt,
   toDelivery,
-  type AttemptRecord,
   type AttemptRow,
   type DeliveryDetail,
   type DeliveryRow,
   type DeliveryRowWithBody,
   type DeliveryStore,
   type Instant,
-  type RecordedAttempt,
   type ReleasedClaim,
-  type Unavailable,
 } from '@org/agent-messaging-core/storage'
-import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
@@ -21,12 +17,9 @@ import type { Database, Queries } from './database.js'
 import { deliveryList, fromDeliveries, listDeliveries } from './delivery-list.js'
 import { erasePrincipalDeliveries } from './erase-principal.js'
 import { publishTo } from './fan-out.js'
-import { inTurn } from './in-turn.js'
-import { hasWebhookUpdate, type Judge } from './judgement.js'
-import { headerNames } from './header-names.js'
 import { releaseProbesSql } from './probe-readiness.js'
 import { purgeDeliveries } from './purge.js'
-import { recordAttempts, recordJudged } from './record-attempt.js'
+import { attemptRecorder } from './record-attempt.js'
 import { cancelDelivery, redeliver } from './redelivery.js'
 import { sql } from './sql.js'
 
@@ -39,69 +32,41 @@ type Ref = { readonly projectId: string; readonly deliveryId: string }
 
 const ONE = `${fromDeliveries} where d.id = @deliveryId and d.project_id = @projectId`
 const oneSql = sql<Ref, DeliveryRow>(`select ${deliveryList} ${ONE}`)
-/** The attempts come with their delivery, in one statement and so in one snapshot. */
+/** The attempts and their delivery come from one snapshot, because one statement reads both. */
 const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly AttemptRow[] }>(`
   select ${deliveryList}, e.body, coalesce((
-    select json_agg(json_build_object('attemptNumber', t.attempt_number, 'startedAt', t.started_at, 'durationMs', t.duration_ms,
-      'outcome', t.outcome, 'headerNames', n.names, 'headerValues', t.header_values) order by t.attempt_number)
-    from agent_messaging.attempts t left join agent_messaging.header_names n on n.seq = t.header_names_seq
+    select json_agg(json_build_object('attemptNumber', t.attempt_number,
+      'startedAt', t.started_at, 'durationMs', t.duration_ms, 'outcome', t.outcome,
+      'headerNames', n.names, 'headerValues', t.header_values) order by t.attempt_number)
+    from agent_messaging.attempts t
+      left join agent_messaging.header_names n on n.seq = t.header_names_seq
     where t.delivery_seq = d.seq), '[]') as attempts
   ${ONE}`)
-/** The claims that still hold. What somebody has locked is being recorded, cancelled or made due by him. */
+/** Locks the deliveries whose claims are valid. A locked delivery is about to change: skips it. */
 const HELD = `
-  select d.seq, d.webhook_seq, d.due_at from unnest(@ids::text[], @tokens::bigint[]) as held (id, token)
-  join agent_messaging.deliveries d on d.id = held.id where d.lease = held.token and d.state = 'sending' for update of d skip locked`
-const releaseSql = sql<Release>(
-  `update agent_messaging.deliveries set state = 'pending', due_at = @now where seq in (select seq from (${HELD}) held)`,
-)
+  select d.seq, d.webhook_seq, d.due_at
+  from unnest(@ids::text[], @tokens::bigint[]) as held (id, token)
+    join agent_messaging.deliveries d on d.id = held.id
+  where d.lease = held.token and d.state = 'sending' for update of d skip locked`
+const releaseSql = sql<Release>(`
+  update agent_messaging.deliveries set state = 'pending', due_at = @now
+  where seq in (select seq from (${HELD}) held)`)
 const releaseProbeClaimsSql = releaseProbesSql<Release>(HELD)
 /** `= any(array(…))`: see `cancelStale`. */
 const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(`
-  update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted'
+  update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now,
+    cancelled_reason = 'webhook_deleted'
   where seq = any(array(
-    select d.seq from agent_messaging.webhooks w join agent_messaging.deliveries d on d.webhook_seq = w.seq
+    select d.seq from agent_messaging.webhooks w
+      join agent_messaging.deliveries d on d.webhook_seq = w.seq
     where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked))`)
 
-const MAX_BATCH_SIZE = 256
-/** Each has a connection for as long as it waits for its webhook's row: the others are for who sends. */
-const MAX_CONNECTIONS = 4
-
-export function deliveryStore({ read, write, call, grouped }: Database): DeliveryStore {
-  const [claimDue, names, turn] = [dueClaims(), headerNames(), inTurn()]
-  const record = grouped<AttemptRecord, RecordedAttempt>({
-    keyOf: ({ deliveryId }) => deliveryId,
-    maxBatchSize: MAX_BATCH_SIZE,
-    maxInFlight: 1,
-    lingerMs: 40,
-    flush: (db, records) => recordAttempts(db, names, records),
-  })
-  const recordWithVerdict = grouped<AttemptRecord, RecordedAttempt>({
-    keyOf: ({ deliveryId }) => deliveryId,
-    maxBatchSize: 1,
-    maxInFlight: MAX_CONNECTIONS,
-    inTransaction: true,
-    flush: (db, records) => Promise.all(records.map((one) => recordJudged(db, names, one))),
-  })
-  /** Undefined when there was nothing to decideHealth, and nothing was done. */
-  const recordJudgement =
-    (attempt: AttemptRecord, decideHealth: Judge) =>
-    async (): Promise<Result<RecordedAttempt | undefined, Unavailable>> => {
-      // A failure always gives a verdict.
-      const isFailure = attempt.attempt.outcome.kind !== 'accepted'
-      const hasOne = isFailure
-        ? ok(true)
-        : await read((db) => hasWebhookUpdate(db, attempt.deliveryId, decideHealth))
-      if (hasOne.isErr() || !hasOne.value) return hasOne.map(() => undefined)
-      return recordWithVerdict(attempt)
-    }
+export function deliveryStore(database: Database): DeliveryStore {
+  const { read, write, call } = database
+  const claimDue = dueClaims()
   return {
     claimDue: (query) => call((db) => claimDue(db, query)),
-    recordAttempt: (attempt) => {
-      const { deliveryId, webhookId = deliveryId, decideHealth } = attempt
-      if (!decideHealth) return record(attempt)
-      const judged = new ResultAsync(turn(webhookId, recordJudgement(attempt, decideHealth)))
-      return judged.andThen((recorded) => (recorded ? okAsync(recorded) : record(attempt)))
-    },
+    recordAttempt: attemptRecorder(database),
     release: (claims, now) =>
       write(async (db) => {
         const probes = claims.filter(({ isProbe }) => isProbe)
@@ -141,9 +106,7 @@ async function getDetail(db: Queries, ref: Ref): Promise<DeliveryDetail | undefi
 }
 
 const heldOf = (claims: readonly ReleasedClaim[], now: Instant): Release => ({
-  ...{
-    ids: claims.map(({ deliveryId }) => deliveryId),
-    tokens: claims.map(({ token }) => token),
-    now,
-  },
+  ids: claims.map(({ deliveryId }) => deliveryId),
+  tokens: claims.map(({ token }) => token),
+  now,
 })

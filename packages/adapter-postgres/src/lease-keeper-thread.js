@@ -1,4 +1,5 @@
-// The thread of lease keeper.ts. Plain JavaScript that imports nothing of ours, so that Node loads it from src as from dist.
+// The thread of lease-keeper.ts. Plain JavaScript that imports no file of this package, so that Node
+// can load it from src and from dist.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import pg from 'pg'
@@ -7,8 +8,8 @@ const RETRY_MS = 100
 
 /** @type {import('./lease-keeper.js').ThreadData} */
 const { connection, leaseMs, sql } = workerData
-const beatMs = Math.ceil(leaseMs / 3)
-const over = new AbortController()
+const roundMs = Math.ceil(leaseMs / 3)
+const closing = new AbortController()
 
 /** @type {Map<string, import('@org/agent-messaging-core/storage').Held & { until: number }>} */
 const held = new Map()
@@ -16,23 +17,26 @@ const keyOf = (
   /** @type {import('@org/agent-messaging-core/storage').Held} */ { messageId, token },
 ) => `${messageId} ${token}`
 
-parentPort?.on('message', (/** @type {readonly import('./lease-keeper.js').Told[]} */ all) => {
-  for (const told of all) {
-    if ('hold' in told) held.set(keyOf(told.hold), told.hold)
-    else if ('release' in told) held.delete(keyOf(told.release))
-    else over.abort()
-  }
-})
+parentPort?.on(
+  'message',
+  (/** @type {readonly import('./lease-keeper.js').Command[]} */ commands) => {
+    for (const command of commands) {
+      if ('hold' in command) held.set(keyOf(command.hold), command.hold)
+      else if ('release' in command) held.delete(keyOf(command.release))
+      else closing.abort()
+    }
+  },
+)
 
-// A connection that goes silent costs one beat, of which a lease has three.
+// A dead connection costs one round, and a lease lasts three.
 const pool = new pg.Pool({
   ...connection,
   max: 1,
-  connectionTimeoutMillis: beatMs,
-  query_timeout: beatMs,
+  connectionTimeoutMillis: roundMs,
+  query_timeout: roundMs,
   keepAlive: true,
 })
-pool.on('error', () => undefined) // the next beat opens another connection
+pool.on('error', () => undefined) // the next round opens another connection
 pool.on('connect', (client) => void client.on('error', () => undefined))
 
 async function extendAll() {
@@ -54,13 +58,13 @@ async function extendAll() {
   }
 }
 
-/** Where a name has several addresses, the error has a code alone. */
+/** If a host has several addresses, the error has a code but no message. */
 const reasonOf = (/** @type {unknown} */ error) =>
   error instanceof Error ? error.message || String(Reflect.get(error, 'code')) : String(error)
 
-/** Whether all is well; what is not is told once, and tried again soon. */
+/** False during an outage, which is reported once. */
 let isWell = true
-async function beat() {
+async function runRound() {
   try {
     if (held.size > 0) await extendAll()
     isWell = true
@@ -71,9 +75,11 @@ async function beat() {
   }
 }
 
-while (!over.signal.aborted) {
-  await sleep(isWell ? beatMs : RETRY_MS, undefined, { signal: over.signal }).catch(() => undefined)
-  if (!over.signal.aborted) await beat()
+while (!closing.signal.aborted) {
+  await sleep(isWell ? roundMs : RETRY_MS, undefined, { signal: closing.signal }).catch(
+    () => undefined,
+  )
+  if (!closing.signal.aborted) await runRound()
 }
 await pool.end()
 parentPort?.close()

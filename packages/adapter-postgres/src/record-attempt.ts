@@ -2,20 +2,73 @@ import {
   afterAttemptColumns,
   type AttemptRecord,
   type RecordedAttempt,
+  type Stored,
+  type Unavailable,
 } from '@org/agent-messaging-core/storage'
-import type { Queries } from './database.js'
-import { judged } from './judgement.js'
-import type { HeaderNames } from './header-names.js'
+import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
+import type { Database, Queries } from './database.js'
+import { headerNames, type HeaderNames } from './header-names.js'
+import { OneAtATime } from './one-at-a-time.js'
 import { sql } from './sql.js'
+import { updateHealth, wouldChangeHealth, type DecideHealth } from './webhook-health.js'
 
 type Recorded = { readonly place: number; readonly webhookSeq: number }
 
 const recordSql = sql<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
-  select * from agent_messaging.record_attempts(@deliveryIds, @tokens, @areAccepted, @startedAts, @durations, @outcomes, @headerNames,
-    @headerValues, @states, @steps, @dueAts, @finishedAts)`)
+  select * from agent_messaging.record_attempts(@deliveryIds, @tokens, @areAccepted, @startedAts,
+    @durations, @outcomes, @headerNames, @headerValues, @states, @steps, @dueAts, @finishedAts)`)
 
-/** `DeliveryStore.recordAttempt` of many, each of another delivery, none of which is to be judged. */
-export async function recordAttempts(
+const MAX_BATCH_SIZE = 256
+/** Each record with health holds a connection while it waits for the row of its webhook. */
+const MAX_WITH_HEALTH = 4
+
+/** `DeliveryStore.recordAttempt`. Records of one webhook that can change its health run in order. */
+export function attemptRecorder({
+  read,
+  grouped,
+}: Database): (record: AttemptRecord) => Stored<RecordedAttempt> {
+  const names = headerNames()
+  const oneAtATime = new OneAtATime()
+  const keyOf = ({ deliveryId }: AttemptRecord) => deliveryId
+  const record = grouped<AttemptRecord, RecordedAttempt>({
+    keyOf,
+    maxBatchSize: MAX_BATCH_SIZE,
+    maxInFlight: 1,
+    lingerMs: 40,
+    flush: (db, records) => recordAttempts(db, names, records),
+  })
+  const recordHealth = grouped<AttemptRecord, RecordedAttempt>({
+    keyOf,
+    maxBatchSize: 1,
+    maxInFlight: MAX_WITH_HEALTH,
+    inTransaction: true,
+    flush: (db, records) => Promise.all(records.map((one) => recordWithHealth(db, names, one))),
+  })
+  /** Returns undefined, and records nothing, if the attempt does not change the webhook. */
+  async function recordIfHealthChanges(
+    attempt: AttemptRecord,
+    decideHealth: DecideHealth,
+  ): Promise<Result<RecordedAttempt | undefined, Unavailable>> {
+    // A failure always changes the webhook.
+    const changes =
+      attempt.attempt.outcome.kind === 'accepted'
+        ? await read((db) => wouldChangeHealth(db, attempt.deliveryId, decideHealth))
+        : ok(true)
+    if (changes.isErr() || !changes.value) return changes.map(() => undefined)
+    return recordHealth(attempt)
+  }
+  return (attempt) => {
+    const { deliveryId, webhookId = deliveryId, decideHealth } = attempt
+    if (!decideHealth) return record(attempt)
+    const work = () => recordIfHealthChanges(attempt, decideHealth)
+    return new ResultAsync(oneAtATime.run(webhookId, work)).andThen((recorded) =>
+      recorded ? okAsync(recorded) : record(attempt),
+    )
+  }
+}
+
+/** Records attempts of different deliveries, without webhook health. */
+async function recordAttempts(
   db: Queries,
   names: HeaderNames,
   records: readonly AttemptRecord[],
@@ -25,16 +78,16 @@ export async function recordAttempts(
   return records.map((_, at) => ({ kind: places.has(at + 1) ? 'recorded' : 'lease_lost' }))
 }
 
-/** The same of one, within a transaction, with what it makes of the webhook. */
-export async function recordJudged(
+/** Records an attempt and updates its webhook, within a transaction. */
+async function recordWithHealth(
   db: Queries,
   names: HeaderNames,
   record: AttemptRecord,
 ): Promise<RecordedAttempt> {
   const recorded = await db.one(recordSql, await columnsOf(db, names, [record]))
   if (!recorded) return { kind: 'lease_lost' }
-  const webhook =
-    record.decideHealth && (await judged(db, recorded.webhookSeq, record.decideHealth))
+  const { decideHealth } = record
+  const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
   return { kind: 'recorded', ...(webhook && { webhook }) }
 }
 

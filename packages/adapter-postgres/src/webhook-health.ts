@@ -11,41 +11,40 @@ import { fanOut } from './fan-out.js'
 import { sql } from './sql.js'
 import { selectWebhook, updateWebhook } from './webhook-row.js'
 
-export type Judge = NonNullable<AttemptRecord['decideHealth']>
-type Judged = { readonly before: Webhook; readonly after: Webhook }
+export type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
 
 const lockSql = sql<{ readonly seq: number }, WebhookRow>(
   `${selectWebhook} where w.seq = @seq and not w.is_deleted for no key update`,
 )
-
 const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
-  ${selectWebhook} join agent_messaging.deliveries d on d.webhook_seq = w.seq where d.id = @deliveryId and not w.is_deleted`)
+  ${selectWebhook} join agent_messaging.deliveries d on d.webhook_seq = w.seq
+  where d.id = @deliveryId and not w.is_deleted`)
 
 /**
- * Whether a success is worth a verdict, without a commit: of all that were claimed while a webhook had long had none, the first one says so,
- * and the rest are recorded with whatever else is.
+ * Returns whether a success would change the webhook, without a transaction. Usually only the first
+ * of many concurrent successes does.
  */
-export async function hasWebhookUpdate(
+export async function wouldChangeHealth(
   db: Queries,
   deliveryId: string,
-  decideHealth: Judge,
+  decideHealth: DecideHealth,
 ): Promise<boolean> {
   const row = await db.one(ofDeliverySql, { deliveryId })
   return row !== undefined && decideHealth(toWebhook(row)) !== undefined
 }
 
-/** Has a webhook judged as it is now, within the transaction of an attempt: its change and its event are committed with it. */
-export async function judged(
+/** Updates a webhook after an attempt, within the transaction that records the attempt. */
+export async function updateHealth(
   db: Queries,
   webhookSeq: number,
-  decideHealth: Judge,
-): Promise<Judged | undefined> {
+  decideHealth: DecideHealth,
+): Promise<{ readonly before: Webhook; readonly after: Webhook } | undefined> {
   const row = await db.one(lockSql, { seq: webhookSeq })
   const before = row && toWebhook(row)
-  const verdict = before && decideHealth(before)
-  if (!verdict) return undefined
-  const after = changeWebhook(before, verdict.change)
+  const update = before && decideHealth(before)
+  if (!update) return undefined
+  const after = changeWebhook(before, update.change)
   await db.run(updateWebhook, webhookColumns(after))
-  if (verdict.outgoing) await fanOut(db, verdict.outgoing)
+  if (update.outgoing) await fanOut(db, update.outgoing)
   return { before, after }
 }
