@@ -19,8 +19,8 @@ type Columns = {
 } & {
   readonly [C in 'keys' | 'fingerprints' | 'metadatas' | 'traces']: Nullable
 } & { readonly nows: readonly number[]; readonly claimUntils: readonly (number | null)[] }
-/** What became of the one at this place. `token`: of its session, if it was accepted. */
-type WebhookUpdate = {
+/** The result for the message at `place`. An accepted message has its session's `token`. */
+type Result = {
   readonly place: number
   readonly kind: Accepted['kind']
   readonly existingSeq: number | null
@@ -28,44 +28,41 @@ type WebhookUpdate = {
   readonly sessionState: string | null
 }
 
-const acceptSqlBy = (name: string) =>
-  sql<Columns, WebhookUpdate>(`
-  select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys, @fingerprints, @texts, @metadatas,
-    @principals, @traces, @nows, @claimUntils)`)
-const [acceptOneByOneSql, acceptApartSql] = [
-  acceptSqlBy('accept_messages'),
-  acceptSqlBy('accept_independent'),
-]
+const acceptSql = (name: 'accept_messages' | 'accept_independent') =>
+  sql<Columns, Result>(`
+    select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys,
+      @fingerprints, @texts, @metadatas, @principals, @traces, @nows, @claimUntils)`)
+const acceptEachSql = acceptSql('accept_messages')
+const acceptIndependentSql = acceptSql('accept_independent')
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
   `${selectMessage} where m.seq = any(@seqs::bigint[])`,
 )
 
 /**
- * `MessageStore.accept` of many. Of two that come at once with one key, or one id, in two batches, the second finds neither at first;
- * its insert then violates the unique index, and its batch runs again and finds the other's message.
+ * `MessageStore.accept` for a batch. If two batches at once contain the same key or id, the second
+ * insert violates the unique index. Its batch then runs again and finds the first message.
  */
 export async function acceptAll(db: Queries, all: readonly NewMessage[]): Promise<Accepted[]> {
-  const verdicts = await db.all(areApart(all) ? acceptApartSql : acceptOneByOneSql, columnsOf(all))
-  const seqs = verdicts.flatMap(({ existingSeq }) => existingSeq ?? [])
-  const existing = new Map(
-    seqs.length === 0 ? [] : (await db.all(existingSql, { seqs })).map((row) => [row.seq, row]),
-  )
+  const statement = areIndependent(all) ? acceptIndependentSql : acceptEachSql
+  const results = await db.all(statement, columnsOf(all))
+  const seqs = results.flatMap(({ existingSeq }) => existingSeq ?? [])
+  const rows = seqs.length === 0 ? [] : await db.all(existingSql, { seqs })
+  const existing = new Map(rows.map((row) => [row.seq, row]))
   const accepted: Accepted[] = []
-  for (const { place, existingSeq, ...verdict } of verdicts) {
-    accepted[place - 1] = acceptedOf(
-      all[place - 1] as NewMessage,
-      verdict,
-      existing.get(existingSeq ?? 0),
-    )
+  for (const result of results) {
+    const message = all[result.place - 1] as NewMessage
+    accepted[result.place - 1] = acceptedOf(message, result, existing.get(result.existingSeq ?? 0))
   }
   return accepted
 }
 
-/** So many are as soon done one by one. */
+/** Up to this many messages are accepted as fast one after the other. */
 const FEW = 2
 
-/** Whether none of them can be in the way of another, and they are worth a statement for all. */
-function areApart(all: readonly NewMessage[]): boolean {
+/**
+ * Returns whether the messages have different sessions and keys, and are enough for one statement.
+ */
+function areIndependent(all: readonly NewMessage[]): boolean {
   if (all.length <= FEW) return false
   const sessions = new Set(all.map(({ agentId, sessionId }) => `${agentId} ${sessionId}`))
   const keys = all.flatMap(({ agentId, idempotencyKey }) =>
@@ -75,19 +72,18 @@ function areApart(all: readonly NewMessage[]): boolean {
 }
 
 function acceptedOf(
-  given: NewMessage,
-  verdict: Pick<WebhookUpdate, 'kind' | 'token' | 'sessionState'>,
-  row: MessageRow | undefined,
+  message: NewMessage,
+  { kind, token, sessionState }: Result,
+  existing: MessageRow | undefined,
 ): Accepted {
-  const { kind, token, sessionState } = verdict
   switch (kind) {
     case 'existing':
-      // Erased in the moment between: as an agent that was deleted then, it is not there.
-      return row ? { kind, message: toMessage(row) } : { kind: 'agent_not_found' }
+      // The message was erased in the meantime, like one whose agent was deleted.
+      return existing ? { kind, message: toMessage(existing) } : { kind: 'agent_not_found' }
     case 'created':
-      return createdMessage(given)
+      return createdMessage(message)
     case 'claimed':
-      return claimedMessage(given, token ?? 0, given.claimUntil ?? given.now, sessionState)
+      return claimedMessage(message, token ?? 0, message.claimUntil ?? message.now, sessionState)
     default:
       return { kind }
   }

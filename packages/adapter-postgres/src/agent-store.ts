@@ -28,7 +28,7 @@ import type { Database, Queries } from './database.js'
 import { addErasure } from './erasure.js'
 import { fanOut } from './fan-out.js'
 import { pageStart } from './page.js'
-import { hasOpen } from './session-row.js'
+import { hasOpen } from './sessions.js'
 import { sql } from './sql.js'
 
 type StateColumns = ReturnType<typeof agentStateColumns> & {
@@ -45,7 +45,7 @@ const byIdSql = sql<Ref, AgentRow>(`${selectAgent} where id = @id and project_id
 const lockSql = sql<Ref, AgentRow>(
   `${selectAgent} where id = @id and project_id = @projectId for no key update`,
 )
-/** Waits for the accepts that are under way, and holds up the next ones: see `keepAgent`. */
+/** Waits for running accepts and blocks later ones, which lock the agent `for key share`. */
 const lockAloneSql = sql<Ref>(
   `${selectAgent} where id = @id and project_id = @projectId for update`,
 )
@@ -55,9 +55,9 @@ const byNameSql = sql<Named, AgentRow>(
 const namedSql = sql<
   { readonly projectIds: readonly string[]; readonly names: readonly string[] },
   AgentRow
->(
-  `${selectAgent} where id = any(@names::text[]) or (project_id = any(@projectIds::text[]) and name = any(@names::text[]))`,
-)
+>(`
+  ${selectAgent} where id = any(@names::text[])
+    or (project_id = any(@projectIds::text[]) and name = any(@names::text[]))`)
 const activeSql = sql<object, AgentRow>(
   `${selectAgent} where desired_state = 'running' or state <> 'stopped' order by seq`,
 )
@@ -65,7 +65,7 @@ const newestSql = sql<
   { readonly projectId: string; readonly before: number; readonly rows: number },
   AgentRow
 >(`${selectAgent} where project_id = @projectId and seq < @before order by seq desc limit @rows`)
-/** So that two at once do not both find room for one. */
+/** Keeps two concurrent transactions from both taking the last place. */
 const lockProjectSql = sql<Project>(
   'select 1 from agent_messaging.projects where id = @projectId for no key update',
 )
@@ -81,7 +81,7 @@ const updateSql = sql<AgentColumns>(
 const setStateSql = sql<StateColumns>(
   `update agent_messaging.agents set ${assignments(AGENT_STATE)} where id = @agentId and state = @from`,
 )
-/** Of two processes that find it free at once the second waits for the first's row, and then finds it taken. */
+/** If two processes find an agent free at once, the second one waits for the row and fails. */
 const ownSql = sql<OwnRequest, { readonly id: string }>(`
   update agent_messaging.agents set owner = @owner, owned_until = @until
   where id = any(@agentIds::text[]) and (owner is null or owner = @owner or owned_until <= @now)
@@ -112,12 +112,12 @@ export function agentStore({ read, write, gathered }: Database): AgentStore {
   }
 }
 
-type Asked = { readonly projectId: string; readonly idOrName: string }
+type AgentRef = { readonly projectId: string; readonly idOrName: string }
 
-/** Of many requests at once, most of them of one agent. What is an id is not looked for as a name. */
+/** Finds the agents of many requests at once. Most requests name the same agent. */
 export async function findAgents(
   db: Queries,
-  all: readonly Asked[],
+  all: readonly AgentRef[],
 ): Promise<(Agent | undefined)[]> {
   const projectIds = [...new Set(all.map(({ projectId }) => projectId))]
   const rows = await db.all(namedSql, {
@@ -131,7 +131,10 @@ export async function findAgents(
 
 const keyOf = (projectId: string, idOrName: string): string => `${projectId} ${idOrName}`
 
-/** Of two that take one name at once, the second violates its unique index, runs again and finds it taken. So it is with a change. */
+/**
+ * If two transactions take a name at once, the second one violates the unique index. The
+ * transaction then runs again and finds the name taken. The same happens in `change`.
+ */
 async function create(
   db: Queries,
   agent: Agent,

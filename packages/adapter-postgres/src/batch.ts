@@ -19,12 +19,12 @@ export type Write<In, Out> = {
   readonly reject: (error: unknown) => void
 }
 
-/** A failed batch is split into this many parts, and each part again until the failing write is alone. */
+/** A failed batch is split into this many parts, each part again, until one write is alone. */
 const PARTS = 8
 /** Tries of one write whose lock another transaction holds. */
 export const MAX_LOCK_FAILURES = 10
 
-/** Invalid data, a violated constraint, a limit of the server, a lock that is held: faults of one row. */
+/** Faults of one row: invalid data, a violated constraint, a limit of the server, a held lock. */
 const ROW_ERROR = /^(22|23|54|55P03|P0)/
 
 const isRowError = (error: unknown): boolean =>
@@ -54,7 +54,9 @@ export function takeBatch<In, Out>(
 /** `split`: one write of several failed. `retry`: the only write did not get its lock. */
 export type AfterFailure = 'split' | 'retry' | 'reject'
 
-/** Decides what becomes of a failed batch, given how often its only write failed to get its lock. */
+/**
+ * Decides what becomes of a failed batch, given how often its only write failed to get its lock.
+ */
 export function decideFailure(
   error: unknown,
   batchSize: number,

@@ -1,7 +1,7 @@
 import { aProject, aWebhook, PROJECT_ID } from '@org/agent-messaging-core/testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { dueClaims } from './claim-due.js'
+import { DueClaims } from './claim-due.js'
 import { queriesOn, type Queries } from './database.js'
 import { openPostgresStorage } from './index.js'
 
@@ -14,8 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.close())
 
-/** A webhook whose deliveries are due at these times, and what a claim says of where its lane begins, call by call. */
-async function lane(...dueAts: readonly number[]) {
+/** A webhook with deliveries that are due at these times. Records the floors of each claim. */
+async function scene(...dueAts: readonly number[]) {
   const pool = await postgres.pool()
   const storage = await openPostgresStorage({ pool })
   onTestFinished(async () => {
@@ -38,15 +38,15 @@ async function lane(...dueAts: readonly number[]) {
   const watched: Queries = {
     ...db,
     all: async (statement, parameters) => {
-      if ('floorLanes' in parameters) floors.push(Reflect.get(parameters, 'floors') as number[])
+      if ('floorWebhooks' in parameters) floors.push(Reflect.get(parameters, 'floors') as number[])
       if ('halfOpen' in parameters) await beforeClaim()
       return db.all(statement, parameters)
     },
   }
-  const claimDue = dueClaims()
+  const dueClaims = new DueClaims()
   const bounds = { limit: 2, perWebhook: 2, perProject: 2, retries: 2, except: new Set<string>() }
   const claim = async (now: number) =>
-    (await claimDue(watched, { now, until: now + 30_000, ...bounds })).length
+    (await dueClaims.claim(watched, { now, until: now + 30_000, ...bounds })).length
   const circuit = (until: number) =>
     pool.query('update agent_messaging.webhooks set circuit_until = $1', [until])
   return {
@@ -58,23 +58,23 @@ async function lane(...dueAts: readonly number[]) {
   }
 }
 
-it('reads a backlog on from its oldest, for a moment: what is dead before that is not looked at again and again', async () => {
-  const { claim, floors } = await lane(
+it('a claim starts at the oldest delivery of the previous claim for a second', async () => {
+  const { claim, floors } = await scene(
     ...Array.from({ length: 5 }, (_, n) => NOW - (60 - n) * SECOND),
   )
   expect([await claim(NOW), await claim(NOW + 500), await claim(NOW + 1_000)]).toEqual([2, 2, 1])
   expect(floors).toEqual([[], [NOW - 60 * SECOND], []])
 })
 
-it('misses nothing that is committed late, or by a process whose clock is behind', async () => {
-  const { claim, publish } = await lane(NOW - SECOND, NOW)
+it('a claim finds a delivery that was committed up to 15 s late', async () => {
+  const { claim, publish } = await scene(NOW - SECOND, NOW)
   expect(await claim(NOW)).toBe(2)
   await publish(NOW - 14 * SECOND)
   expect(await claim(NOW + 500)).toBe(1)
 })
 
-it('leaves a half-open webhook to who has sent its probe since it was looked at', async () => {
-  const { claim, circuit, meanwhile } = await lane(NOW, NOW)
+it('a claim takes nothing from a half-open webhook that another process began to probe', async () => {
+  const { claim, circuit, meanwhile } = await scene(NOW, NOW)
   await circuit(NOW)
   meanwhile(() => circuit(NOW + 30_000))
   expect(await claim(NOW)).toBe(0)

@@ -14,52 +14,56 @@ import type { Queries } from './database.js'
 import { sql } from './sql.js'
 import { webhookList } from './webhook-row.js'
 
-/** Webhooks with something due that are looked at in one call: bounds it where thousands are held back by their project's share. */
-const MOST_LANES = 1_000
-/** So many at a time, for most calls are full after a few. */
-const LANES_AT_ONCE = 16
 /**
- * How long a lane is read from where its open ones began, or from so long ago if that is earlier: clocks differ (by 5 s at most), and commits
- * take their time (10 s).
+ * Webhooks that one claim looks at. Bounds a claim when thousands of webhooks have due deliveries
+ * and the share of their project is used up.
  */
-const FLOOR = { lastsMs: 1_000, agoMs: 15_000 }
+const MAX_WEBHOOKS = 1_000
+/** Webhooks that one statement looks at. Most claims are full after a few. */
+const WEBHOOKS_AT_ONCE = 16
 
-/** A webhook with something due: since when its first attempts and its retries are, the oldest of each. */
-type Lane = WebhookRow & {
+/** A webhook with the due times of its oldest first attempts and retries. */
+type DueWebhook = WebhookRow & {
   readonly firsts: readonly Instant[]
   readonly retries: readonly Instant[]
 }
-type LaneQuery = {
+type DueQuery = {
   readonly now: Instant
   readonly most: number
-  readonly mostLanes: number
+  readonly mostWebhooks: number
   readonly except: readonly string[]
 }
-/** Lanes behind the one and up to the other, stretch by stretch. */
-type Stretches = { readonly afters: readonly number[]; readonly upTos: readonly number[] }
-type Floors = { readonly floorLanes: readonly number[]; readonly floors: readonly Instant[] }
-/** So many of one lane, and of one kind, the oldest of which is due since `floor`. */
+/** Ranges of webhooks, each behind `after` and up to `upTo`. */
+type Ranges = { readonly afters: readonly number[]; readonly upTos: readonly number[] }
+type Floors = { readonly floorWebhooks: readonly number[]; readonly floors: readonly Instant[] }
+/** A number of deliveries of one webhook to claim, all first attempts or all retries. */
 type Share = {
-  readonly lane: Lane
+  readonly webhook: DueWebhook
   readonly isRetry: boolean
   readonly count: number
+  /** The oldest due time. */
   readonly floor: Instant
 }
 
 /**
- * What a statement reads itself it sees as it was when the statement began, a function in it as it is when the function does: so a webhook
- * that was enabled in between, to be probed, is here still one that was disabled and has no circuit. It is left to the next look.
+ * Checks again if the webhook is ready. The statement sees the rows of its start, and the function
+ * sees rows that were committed later. A webhook that was enabled in between, to be probed, has
+ * here no circuit yet. The next claim serves that webhook.
  */
-const lanesSql = sql<LaneQuery & Stretches & Floors, Lane>(`
-  select lane.firsts, lane.retries, ${webhookList} from agent_messaging.webhooks w
-    join (select stretch.place, due.* from unnest(@afters::bigint[], @upTos::bigint[]) with ordinality as stretch (after, up_to, place)
-      cross join lateral agent_messaging.due_webhooks(after, up_to, @now, @mostLanes, @most, @except, @floorLanes, @floors) due
-      limit @mostLanes) lane on lane.seq = w.seq
+const dueSql = sql<DueQuery & Ranges & Floors, DueWebhook>(`
+  select due.firsts, due.retries, ${webhookList} from agent_messaging.webhooks w
+    join (
+      select range.place, found.*
+      from unnest(@afters::bigint[], @upTos::bigint[])
+          with ordinality as range (after, up_to, place)
+        cross join lateral agent_messaging.due_webhooks(after, up_to, @now, @mostWebhooks, @most,
+          @except, @floorWebhooks, @floors) found
+      limit @mostWebhooks) due on due.seq = w.seq
   where w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now)
-  order by lane.place, w.seq`)
+  order by due.place, w.seq`)
 
 type Shares = {
-  readonly lanes: readonly number[]
+  readonly webhooks: readonly number[]
   readonly areRetries: readonly boolean[]
   readonly counts: readonly number[]
   readonly floors: readonly Instant[]
@@ -74,98 +78,101 @@ type ClaimedRow = ClaimedDeliveryRow & {
   readonly trace: string | null
   readonly wasDueAt: Instant
 }
-const claimSql = sql<Shares & { readonly now: Instant; readonly until: Instant }, ClaimedRow>(
-  'select * from agent_messaging.claim_deliveries(@lanes, @areRetries, @counts, @floors, @halfOpen, @now, @until)',
-)
+const claimSql = sql<Shares & { readonly now: Instant; readonly until: Instant }, ClaimedRow>(`
+  select * from agent_messaging.claim_deliveries(@webhooks, @areRetries, @counts, @floors,
+    @halfOpen, @now, @until)`)
 
 /**
- * `DeliveryStore.claimDue`. Each webhook with open deliveries is a lane. A call goes round the lanes from where this process's last one
- * ended, and shares out what it may take; then it claims so many of each lane, in one commit.
+ * `DeliveryStore.claimDue`. A claim visits the webhooks that have due deliveries in a circle, and
+ * starts behind the webhook where the previous claim of this process ended. The claim decides how
+ * many deliveries each webhook gets, then claims all of them in one commit.
  */
-export function dueClaims(): (db: Queries, query: ClaimDue) => Promise<ClaimedDelivery[]> {
-  const floors = laneFloors()
-  let lastLane = 0
+export class DueClaims {
+  readonly #floors = new DueFloors()
+  /** The `seq` of the webhook that was served last. */
+  #lastServed = 0
 
-  /** Every lane once, beginning behind the last one served. */
-  async function shares(db: Queries, query: ClaimDue): Promise<Share[]> {
+  async claim(db: Queries, query: ClaimDue): Promise<ClaimedDelivery[]> {
+    const shares = await this.#share(db, query)
+    this.#floors.set(shares, query.now)
+    return claimShares(db, shares, query)
+  }
+
+  /** Shares the claim among webhooks. Visits each webhook once. */
+  async #share(db: Queries, query: ClaimDue): Promise<Share[]> {
     const budget = new ClaimBudget(query)
     const asked = {
       now: query.now,
       most: Math.min(query.perWebhook, query.limit),
       except: [...query.except],
-      ...floors.at(query.now),
+      ...this.#floors.at(query.now),
     }
-    const start = lastLane
-    const shared: Share[] = []
-    let isRound = false
-    for (let [last, looks] = [start, 0]; !isRound && budget.left > 0 && looks < MOST_LANES;) {
-      const mostLanes = Math.max(LANES_AT_ONCE, budget.left)
-      const lanes: readonly Lane[] = await db.all(lanesSql, {
-        ...asked,
-        ...stretchesFrom(last, start),
-        mostLanes,
-      })
-      for (const lane of lanes) {
+    const start = this.#lastServed
+    const shares: Share[] = []
+    let last = start
+    let visited = 0
+    let isComplete = false
+    while (!isComplete && budget.left > 0 && visited < MAX_WEBHOOKS) {
+      const mostWebhooks = Math.max(WEBHOOKS_AT_ONCE, budget.left)
+      const parameters = { ...asked, ...rangesFrom(last, start), mostWebhooks }
+      const webhooks: readonly DueWebhook[] = await db.all(dueSql, parameters)
+      for (const webhook of webhooks) {
         if (budget.left === 0) break
-        lastLane = lane.seq
-        shared.push(...shareOf(lane, budget))
+        this.#lastServed = webhook.seq
+        shares.push(...sharesOf(webhook, budget))
       }
-      looks += lanes.length
-      last = lanes.at(-1)?.seq ?? start
-      isRound = lanes.length < mostLanes || last === start
+      visited += webhooks.length
+      last = webhooks.at(-1)?.seq ?? start
+      isComplete = webhooks.length < mostWebhooks || last === start
     }
-    return shared
-  }
-
-  return async (db, query) => {
-    const shared = await shares(db, query)
-    floors.set(shared, query.now)
-    return claimShares(db, shared, query)
+    return shares
   }
 }
 
-/** On from `last` round to `start`. */
-function stretchesFrom(last: number, start: number): Stretches {
+/** From `last` to the end, and from the beginning to `start`. */
+function rangesFrom(last: number, start: number): Ranges {
   if (last < start) return { afters: [last], upTos: [start] }
   return { afters: [last, 0], upTos: [Number.MAX_SAFE_INTEGER, start] }
 }
 
-/** Where the open deliveries of a few lanes began at their last look, and for how long that is to be believed. */
-function laneFloors() {
-  const known = new Map<number, Instant>()
-  let since = -Infinity
-  return {
-    at(now: Instant): Floors {
-      // A delivery may have come in below its lane's floor: from time to time everything is looked at.
-      if (Math.abs(now - since) >= FLOOR.lastsMs) known.clear()
-      return { floorLanes: [...known.keys()], floors: [...known.values()] }
-    },
-    set(shares: readonly Share[], now: Instant): void {
-      if (known.size === 0) since = now
-      known.clear()
-      for (const { lane } of shares) {
-        known.set(
-          lane.seq,
-          Math.min(lane.firsts[0] ?? now, lane.retries[0] ?? now, now - FLOOR.agoMs),
-        )
-      }
-    },
+/** Floors are used for this time. Then one claim looks at all due deliveries again. */
+const FLOORS_LAST_MS = 1_000
+/** Clocks differ by up to 5 s and a commit takes up to 10 s, so a delivery can appear this late. */
+const LATE_MS = 15_000
+
+/** The oldest due time of each webhook of the last claim. The next claim reads from there on. */
+class DueFloors {
+  readonly #floors = new Map<number, Instant>()
+  #since = -Infinity
+
+  at(now: Instant): Floors {
+    if (Math.abs(now - this.#since) >= FLOORS_LAST_MS) this.#floors.clear()
+    return { floorWebhooks: [...this.#floors.keys()], floors: [...this.#floors.values()] }
+  }
+
+  set(shares: readonly Share[], now: Instant): void {
+    if (this.#floors.size === 0) this.#since = now
+    this.#floors.clear()
+    for (const { webhook } of shares) {
+      const oldest = Math.min(webhook.firsts[0] ?? now, webhook.retries[0] ?? now)
+      this.#floors.set(webhook.seq, Math.min(oldest, now - LATE_MS))
+    }
   }
 }
 
 /** The deliveries of one webhook to claim. First attempts and retries are claimed separately. */
-function shareOf(lane: Lane, budget: ClaimBudget): Share[] {
-  const candidate = { projectId: lane.projectId, isHalfOpen: isHalfOpen(lane) }
+function sharesOf(webhook: DueWebhook, budget: ClaimBudget): Share[] {
+  const candidate = { projectId: webhook.projectId, isHalfOpen: isHalfOpen(webhook) }
   const due = (times: readonly Instant[]) => times.map((dueAt) => ({ dueAt }))
-  const { deliveries, retries } = budget.take(candidate, due(lane.firsts), due(lane.retries))
+  const { deliveries, retries } = budget.take(candidate, due(webhook.firsts), due(webhook.retries))
   const firsts = deliveries.length - retries
   return [
-    { lane, isRetry: false, count: firsts, floor: lane.firsts[0] ?? 0 },
-    { lane, isRetry: true, count: retries, floor: lane.retries[0] ?? 0 },
+    { webhook, isRetry: false, count: firsts, floor: webhook.firsts[0] ?? 0 },
+    { webhook, isRetry: true, count: retries, floor: webhook.retries[0] ?? 0 },
   ].filter(({ count }) => count > 0)
 }
 
-const isHalfOpen = ({ circuitUntil }: Lane): boolean => circuitUntil !== null
+const isHalfOpen = ({ circuitUntil }: DueWebhook): boolean => circuitUntil !== null
 
 async function claimShares(
   db: Queries,
@@ -174,23 +181,24 @@ async function claimShares(
 ): Promise<ClaimedDelivery[]> {
   if (shares.length === 0) return []
   const rows = await db.all(claimSql, {
-    lanes: shares.map(({ lane }) => lane.seq),
+    webhooks: shares.map(({ webhook }) => webhook.seq),
     areRetries: shares.map(({ isRetry }) => isRetry),
     counts: shares.map(({ count }) => count),
     floors: shares.map(({ floor }) => floor),
-    halfOpen: shares.filter(({ lane }) => isHalfOpen(lane)).map(({ lane }) => lane.seq),
-    ...{ now, until },
+    halfOpen: shares.filter(({ webhook }) => isHalfOpen(webhook)).map(({ webhook }) => webhook.seq),
+    now,
+    until,
   })
-  const ofLane = new Map<number, ClaimedRow[]>(shares.map(({ lane }) => [lane.seq, []]))
+  const webhooks = new Map(shares.map(({ webhook }) => [webhook.seq, webhook]))
+  const rowsOf = new Map<number, ClaimedRow[]>([...webhooks.keys()].map((seq) => [seq, []]))
   for (const row of rows.sort((a, b) => a.wasDueAt - b.wasDueAt || a.seq - b.seq))
-    ofLane.get(row.webhookSeq)?.push(row)
-  const lanes = new Map(shares.map(({ lane }) => [lane.seq, lane]))
-  return [...lanes.values()].flatMap((lane) => {
-    // As it was in the moment before: what it is changed to meanwhile counts from the next claim on.
-    const webhook = toWebhook(isHalfOpen(lane) ? { ...lane, circuitUntil: until } : lane)
-    return (ofLane.get(lane.seq) ?? []).map((row) => {
-      const event = { id: row.eventId, name: row.event, body: row.body, ...toTrace(row.trace) }
-      return claimedDelivery(row, event, webhook, until)
+    rowsOf.get(row.webhookSeq)?.push(row)
+  return [...webhooks.values()].flatMap((row) => {
+    // The webhook is as it was before the claim. The next claim shows a change in between.
+    const webhook = toWebhook(isHalfOpen(row) ? { ...row, circuitUntil: until } : row)
+    return (rowsOf.get(row.seq) ?? []).map((claimed) => {
+      const { eventId: id, event: name, body, trace } = claimed
+      return claimedDelivery(claimed, { id, name, body, ...toTrace(trace) }, webhook, until)
     })
   })
 }

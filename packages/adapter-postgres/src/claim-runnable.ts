@@ -16,7 +16,7 @@ type Claims = {
   readonly now: Instant
   readonly until: Instant
 }
-/** `was`: the head's state before it was claimed. */
+/** `was` is the state of the message before the claim. */
 type Claim = MessageFacts & {
   readonly token: number
   readonly sessionState: string | null
@@ -27,15 +27,13 @@ const claimSql = sql<Claims, Claim>(
   'select * from agent_messaging.claim_messages(@agentIds, @free, @now, @until)',
 )
 
-/** `MessageStore.claimRunnable`. A lane with nothing due costs one descent of an index. */
+/** `MessageStore.claimRunnable`. A lane without due messages costs one descent of an index. */
 export async function claimRunnable(
   db: Queries,
   { lanes, now, until }: Query,
 ): Promise<ClaimedMessage[]> {
-  const [agentIds, free] = [
-    lanes.map(({ agentId }) => agentId),
-    lanes.map((lane) => Math.max(0, lane.free)),
-  ]
+  const agentIds = lanes.map(({ agentId }) => agentId)
+  const free = lanes.map((lane) => Math.max(0, lane.free))
   const claims = await db.all(claimSql, { agentIds, free, now, until })
   return claims.map(({ token, sessionState, was, ...facts }) => {
     const lost = was === 'running' || was === 'deferred' ? was : undefined

@@ -26,7 +26,7 @@ export type CommitterOptions<In, Out> = {
 
 /** This many writes make a batch before `lingerMs` is over. */
 const LINGERING = 128
-/** A batch that takes longer waits for a lock, such as a host's open transaction. Others go ahead. */
+/** A batch that takes longer waits for a lock, such as a host's transaction. Others go ahead. */
 const STUCK_MS = 500
 /** Stuck batches and retries at once. Each takes a connection, and a host's pool can have few. */
 const MAX_ASIDE = 2
@@ -40,8 +40,8 @@ const MAX_WAIT_MS = 10_000
  *   batches are under way, or all slots are taken, the next batch collects writes. So a single
  *   caller waits for no other, and a thousand callers share a commit.
  * - One write that fails does not fail its batch: the batch is split until that write is alone.
- * - A write that does not get its lock is retried alone, beside the queue. Other writes for that lock
- *   wait for it, and all other writes go ahead.
+ * - A write that does not get its lock is retried alone, beside the queue. Other writes for that
+ *   lock wait for it, and all other writes go ahead.
  */
 export class Committer<In, Out> {
   readonly #options: CommitterOptions<In, Out>
@@ -51,13 +51,15 @@ export class Committer<In, Out> {
   #retries: Write<In, Out>[] = []
   /** Batches from the queue under way. A stuck batch no longer counts. */
   #inFlight = 0
-  /** The locks of each stuck batch and of each retry. Another batch for them would get stuck too. */
+  /**
+   * The locks of each stuck batch and of each retry. Another batch for them would get stuck too.
+   */
   readonly #aside = new Set<ReadonlySet<string | undefined>>()
   /** Locks that a write did not get although the write was alone in its batch. */
   readonly #contended = new Set<string | undefined>()
   #isBatchDue = false
   #isRetryDue = false
-  #lingerTimer: NodeJS.Timeout | undefined
+  #isLingerTimerSet = false
   #lastBatchAt = -Infinity
 
   constructor(options: CommitterOptions<In, Out>) {
@@ -105,10 +107,13 @@ export class Committer<In, Out> {
     const { lingerMs = 0 } = this.#options
     const left = this.#lastBatchAt + lingerMs - performance.now()
     if (left <= 0 || this.#queue.length >= LINGERING) return false
-    this.#lingerTimer ??= setTimeout(() => {
-      this.#lingerTimer = undefined
-      this.#schedule()
-    }, left)
+    if (!this.#isLingerTimerSet) {
+      this.#isLingerTimerSet = true
+      setTimeout(() => {
+        this.#isLingerTimerSet = false
+        this.#schedule()
+      }, left)
+    }
     return true
   }
 

@@ -26,13 +26,15 @@ const selectProject = 'select id, name, created_at as "createdAt" from agent_mes
 const keyList = selectList(API_KEY_COLUMNS)
 const selectKey = `select ${keyList} from agent_messaging.api_keys`
 
-const insertProjectSql = sql<Project>(
-  'insert into agent_messaging.projects (id, name, created_at) values (@id, @name, @createdAt) on conflict do nothing',
-)
+const insertProjectSql = sql<Project>(`
+  insert into agent_messaging.projects (id, name, created_at) values (@id, @name, @createdAt)
+  on conflict do nothing`)
 const projectSql = sql<Id, Project>(`${selectProject} where id = @id`)
 const projectsSql = sql<{ readonly cursor: string | null; readonly rows: number }, Project>(`
   ${selectProject}
-  where seq > coalesce((select seq from agent_messaging.projects where id <= @cursor order by id desc limit 1), 0) order by seq limit @rows`)
+  where seq > coalesce(
+    (select seq from agent_messaging.projects where id <= @cursor order by id desc limit 1), 0)
+  order by seq limit @rows`)
 const insertKeySql = sql<ApiKeyRow & { readonly digest: string }>(
   `insert into agent_messaging.api_keys ${insertList([...API_KEY_COLUMNS, 'digest'])}`,
 )
@@ -51,29 +53,28 @@ const newestSql = sql<
 const lockProjectSql = sql<{ readonly projectId: string }>(
   'select 1 from agent_messaging.projects where id = @projectId for no key update',
 )
-const countGoodSql = sql<
+const countValidSql = sql<
   { readonly projectId: string; readonly createdAt: Instant },
   { readonly count: number }
 >(`
   select count(*) as count from agent_messaging.api_keys
-  where project_id = @projectId and revoked_at is null and (expires_at is null or expires_at > @createdAt)`)
-const revokeSql = sql<Id & { readonly projectId: string; readonly now: number }>(
-  'update agent_messaging.api_keys set revoked_at = coalesce(revoked_at, @now) where id = @id and project_id = @projectId',
-)
+  where project_id = @projectId and revoked_at is null
+    and (expires_at is null or expires_at > @createdAt)`)
+const revokeSql = sql<Id & { readonly projectId: string; readonly now: number }>(`
+  update agent_messaging.api_keys set revoked_at = coalesce(revoked_at, @now)
+  where id = @id and project_id = @projectId`)
 const settingSql = sql<Setting, { readonly value: string }>(
   'select value from agent_messaging.settings where name = @name',
 )
-const initSettingSql = sql<Setting & { readonly value: string }>(
-  'insert into agent_messaging.settings (name, value) values (@name, @value) on conflict do nothing',
-)
-
+const initSettingSql = sql<Setting & { readonly value: string }>(`
+  insert into agent_messaging.settings (name, value) values (@name, @value) on conflict do nothing`)
 const replaceSettingSql = sql<Setting & { readonly from: string; readonly to: string }>(
   'update agent_messaging.settings set value = @to where name = @name and value = @from',
 )
-
 const endSignInSql = sql<Setting & { readonly value: string }>(`
-  insert into agent_messaging.settings (name, value) values (@name, @value) on conflict (name) do update set value = excluded.value`)
-const forgetSignInsSql = sql<{ readonly names: string; readonly now: string }>(
+  insert into agent_messaging.settings (name, value) values (@name, @value)
+  on conflict (name) do update set value = excluded.value`)
+const deleteSignInsSql = sql<{ readonly names: string; readonly now: string }>(
   'delete from agent_messaging.settings where name like @names and value <= @now',
 )
 
@@ -91,7 +92,7 @@ export function credentialStore({ read, write, gathered }: Database): Credential
       write(async (db) => (await db.run(revokeSql, { projectId, id, now })) === 1),
     endSignIn: ({ id, until }, now) =>
       write(async (db) => {
-        await db.run(forgetSignInsSql, { names: `${ENDED_SIGN_IN}%`, now: toIso(now) })
+        await db.run(deleteSignInsSql, { names: `${ENDED_SIGN_IN}%`, now: toIso(now) })
         await db.run(endSignInSql, { name: ENDED_SIGN_IN + id, value: toIso(until) })
       }),
     isSignInEnded: (id) =>
@@ -107,7 +108,7 @@ export function credentialStore({ read, write, gathered }: Database): Credential
   }
 }
 
-/** Of many requests at once, most with one and the same key. */
+/** Finds the keys of many requests at once. Most requests use the same key. */
 async function findKeys(db: Queries, digests: readonly string[]): Promise<(ApiKey | undefined)[]> {
   const rows = await db.all(keysByDigestsSql, { digests: [...new Set(digests)] })
   const keys = new Map(rows.map(({ digest, ...row }) => [digest, toApiKey(row)]))
@@ -125,7 +126,7 @@ async function createKey(
   if (await db.one(keyByIdSql, key)) return 'created'
   if ((await db.run(lockProjectSql, key)) === 0) return 'project_not_found'
   if (await db.one(keyByDigestSql, { digest })) return 'digest_taken'
-  if (((await db.one(countGoodSql, key))?.count ?? 0) >= limit) return 'limit_reached'
+  if (((await db.one(countValidSql, key))?.count ?? 0) >= limit) return 'limit_reached'
   await db.run(insertKeySql, { ...apiKeyColumns(key), digest })
   return 'created'
 }

@@ -27,12 +27,14 @@ export type Queries = {
 /** The stores' access to the database. Each error becomes `Unavailable`: no method rejects. */
 export type Database = {
   /**
-   * Runs `operation` in a transaction and resolves when the commit is durable. The operation can run
-   * several times, but only one run is committed. `maxLockFailures` is the number of further runs
-   * when another transaction holds a lock.
+   * Runs `operation` in a transaction and resolves when the commit is durable. The operation can
+   * run several times, but only one run is committed. `maxLockFailures` is the number of further
+   * runs when another transaction holds a lock.
    */
   write<T>(operation: (queries: Queries) => Promise<T>, maxLockFailures?: number): Stored<T>
-  /** Like `write` without a transaction: each statement commits, and the last one completes the work. */
+  /**
+   * Like `write` without a transaction: each statement commits, the last one completes the work.
+   */
   call<T>(operation: (queries: Queries) => Promise<T>): Stored<T>
   /** Like `call` for batches of inputs. Like `write` with `inTransaction`. */
   grouped<In, Out>(batching: WriteBatching<In, Out>): (input: In) => Stored<Out>
@@ -50,7 +52,9 @@ type WriteBatching<In, Out> = Omit<CommitterOptions<In, Out>, 'flush' | 'maxQueu
   readonly flush: BatchOperation<In, Out>
 }
 
-/** Waiting writes of one kind. With the largest message each, they take much memory, but not all. */
+/**
+ * Waiting writes of one kind. With the largest message each, they take much memory, but not all.
+ */
 const MAX_QUEUED = 10_000
 /** Reads in one batch. Each can return a row. */
 const MAX_READS = 256
@@ -64,15 +68,15 @@ const SLOW_BATCH_MS = 50
 /** SQLSTATE of `require_read_committed`: the host's default isolation level is another one. */
 const WRONG_ISOLATION = '25000'
 /**
- * Each statement must see all rows that were committed before the statement began, whatever the
- * host's default is. A process that hangs in a transaction loses its locks after 10 s.
+ * Each statement must see all rows that were committed before the statement began, even if the
+ * host has another default. A process that hangs in a transaction loses its locks after 10 s.
  */
-const BEGIN =
-  "begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'"
+const BEGIN = `begin isolation level read committed;
+  set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'`
 /**
- * The connection is dead if PostgreSQL does not answer within this time. The connection of a machine
- * that disappeared reports no error for a quarter of an hour or more. Nothing here takes that long:
- * a wait for a lock takes half of it at most.
+ * The connection is dead if PostgreSQL does not answer within this time. The connection of a
+ * machine that disappeared reports no error for a quarter of an hour or more. Nothing here takes
+ * that long: a wait for a lock takes half of it at most.
  */
 const ANSWER_MS = 20_000
 
@@ -97,7 +101,8 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSW
 
   async function end(): Promise<void> {
     await work.end()
-    // An ended pool closes its connections later, and they can still break. So their listeners stay.
+    // An ended pool closes its connections later, and they can still break. So their listeners
+    // stay.
     if (endsPool) await pool.end()
     else connections.unlisten()
   }
@@ -193,7 +198,7 @@ class Connections {
 }
 
 /**
- * A connection that the server closes must not end this process. If a query was running, it fails.
+ * A connection that the server closes must not end this process. A running query fails.
  * The next query opens another connection.
  */
 const ignore = (): void => undefined

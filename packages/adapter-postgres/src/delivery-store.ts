@@ -12,7 +12,7 @@ import {
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
-import { dueClaims } from './claim-due.js'
+import { DueClaims } from './claim-due.js'
 import type { Database, Queries } from './database.js'
 import { deliveryList, fromDeliveries, listDeliveries } from './delivery-list.js'
 import { erasePrincipalDeliveries } from './erase-principal.js'
@@ -63,9 +63,9 @@ const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(
 
 export function deliveryStore(database: Database): DeliveryStore {
   const { read, write, call } = database
-  const claimDue = dueClaims()
+  const dueClaims = new DueClaims()
   return {
-    claimDue: (query) => call((db) => claimDue(db, query)),
+    claimDue: (query) => call((db) => dueClaims.claim(db, query)),
     recordAttempt: attemptRecorder(database),
     release: (claims, now) =>
       write(async (db) => {

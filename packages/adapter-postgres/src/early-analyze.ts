@@ -1,17 +1,18 @@
 import type { Database } from './database.js'
 import { sql } from './sql.js'
 
-/** Until then a scan of all there is costs as much as anything else. */
+/** With fewer rows every plan is as fast as any other. */
 const FIRST_ROWS = 1_000
 
 const unknownSql = sql(`
-  select 1 from pg_class where oid = to_regclass('agent_messaging.messages') and reltuples < ${FIRST_ROWS}`)
+  select 1 from pg_class
+  where oid = to_regclass('agent_messaging.messages') and reltuples < ${FIRST_ROWS}`)
 const TABLES = ['messages', 'sessions', 'events', 'deliveries', 'attempts']
 const analyzeSql = sql(`analyze ${TABLES.map((table) => `agent_messaging.${table}`).join(', ')}`)
 
 /**
- * Has the database look at the tables once, after the first thousand rows: lists planned on empty ones would be slow until autovacuum comes
- * by. Tables that are large already it knows. The answer of a call is never held up by it, and its failure is nobody's.
+ * Runs ANALYZE once, after the first thousand messages of a new database. Otherwise lists have
+ * plans for empty tables until autovacuum runs. No call waits for it, and its failure is ignored.
  */
 export function earlyAnalyze(database: Pick<Database, 'read'>): (rows: number) => void {
   let left = FIRST_ROWS

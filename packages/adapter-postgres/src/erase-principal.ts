@@ -10,10 +10,10 @@ import {
 import type { Queries } from './database.js'
 import { releaseProbesSql } from './probe-readiness.js'
 import { removeDeliveries } from './purge.js'
-import { advance, forget, forgo, lockSessionsOf } from './session-row.js'
+import { advance, forget, skip, lockSessionsOf } from './sessions.js'
 import { sql } from './sql.js'
 
-/** The rows behind `after` up to `last` are looked at. */
+/** A step looks at the rows behind `after` up to `last`. */
 type Bounds = { readonly last: number; readonly mark: string }
 type Skipped = { readonly skipped: number }
 
@@ -27,20 +27,28 @@ type MessageRow = Seq & {
 type DeliveryRow = Seq & { readonly eventSeq: number; readonly body: string }
 
 const lastMessageSql = sql<MessageErasure & Skipped, Seq>(`
-  select seq from agent_messaging.messages where agent_id = @agentId and seq > @after order by seq limit 1 offset @skipped`)
+  select seq from agent_messaging.messages where agent_id = @agentId and seq > @after
+  order by seq limit 1 offset @skipped`)
 export const principalMessagesSql = sql<MessageErasure & Bounds, { readonly id: string }>(`
   select m.id
-  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id
-  where m.agent_id = @agentId and m.seq > @after and m.seq <= @last and a.project_id = @projectId and position(@mark in m.principal) > 0`)
+  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
+    join agent_messaging.agents a on a.id = s.agent_id
+  where m.agent_id = @agentId and m.seq > @after and m.seq <= @last and a.project_id = @projectId
+    and position(@mark in m.principal) > 0`)
 const foundSql = sql<{ readonly ids: readonly string[] }, MessageRow>(`
-  select m.seq, m.session_seq as "sessionSeq", m.position, s.head_position as "headPosition", m.finished_at is null as "isOpen"
-  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id
+  select m.seq, m.session_seq as "sessionSeq", m.position, s.head_position as "headPosition",
+    m.finished_at is null as "isOpen"
+  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
+    join agent_messaging.agents a on a.id = s.agent_id
   where m.id = any(@ids::text[])`)
-/** All sessions of a step are locked at once: for one that somebody else has locked, the others are not held for longer. */
-const impatientSql = sql("set local lock_timeout = '1s'")
+/** A step locks all its sessions at once, and must not hold them while it waits for one of them. */
+const shortLockTimeoutSql = sql("set local lock_timeout = '1s'")
 const removeSql = sql<Seq>('delete from agent_messaging.messages where seq = @seq')
 
-/** `MessageStore.erasePrincipal`, within a transaction, which is to be repeated when it meets a lock. What is erased already is left to the sweep. */
+/**
+ * `MessageStore.erasePrincipal`, within a transaction that runs again after a held lock. Leaves
+ * messages of erased sessions to the sweep.
+ */
 export async function erasePrincipalMessages(
   db: Queries,
   step: MessageErasure,
@@ -49,13 +57,13 @@ export async function erasePrincipalMessages(
   const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
   const ids = (await db.all(principalMessagesSql, { ...step, ...bounds })).map(({ id }) => id)
   if (!step.countOnly) {
-    await db.run(impatientSql, {})
+    await db.run(shortLockTimeoutSql, {})
     await lockSessionsOf(db, ...ids)
   }
   const rows = await db.all(foundSql, { ids })
   const erased = step.force ? rows : rows.filter(({ isOpen }) => !isOpen)
   if (!step.countOnly) {
-    // A session's head goes last: by then nobody behind it is called who is about to go.
+    // The head goes last, so that a message that is about to go does not become the head.
     for (const row of erased.toSorted((a, b) => b.position - a.position))
       await erase(db, row, step.now)
     for (const sessionSeq of new Set(erased.map((row) => row.sessionSeq)))
@@ -75,26 +83,28 @@ async function erase(
 ): Promise<void> {
   await db.run(removeSql, { seq })
   if (isOpen && position === headPosition) await advance(db, sessionSeq, now)
-  else if (isOpen) await forgo(db, sessionSeq)
+  else if (isOpen) await skip(db, sessionSeq)
 }
 
 const lastDeliverySql = sql<PrincipalStep & Skipped, Seq>(`
-  select seq from agent_messaging.deliveries where project_id = @projectId and seq > @after order by seq limit 1 offset @skipped`)
+  select seq from agent_messaging.deliveries where project_id = @projectId and seq > @after
+  order by seq limit 1 offset @skipped`)
 const marked = `
   select d.seq, d.event_seq as "eventSeq", e.body
   from agent_messaging.deliveries d join agent_messaging.events e on e.seq = d.event_seq
-  where d.project_id = @projectId and d.seq > @after and d.seq <= @last and position(@mark in e.body) > 0`
+  where d.project_id = @projectId and d.seq > @after and d.seq <= @last
+    and position(@mark in e.body) > 0`
 export const principalDeliveriesSql = sql<PrincipalStep & Bounds, DeliveryRow>(marked)
-/** Locks in the order in which attempts are recorded. */
+/** Locks in the order in which `record_attempts` locks. */
 const lockedSql = sql<PrincipalStep & Bounds, DeliveryRow>(
   `${marked} order by d.seq desc for update of d`,
 )
 const releaseProbesOfSql = releaseProbesSql<{
   readonly seqs: readonly number[]
   readonly now: Instant
-}>(
-  "select webhook_seq, due_at from agent_messaging.deliveries where seq = any(@seqs::bigint[]) and state = 'sending' for update",
-)
+}>(`
+  select webhook_seq, due_at from agent_messaging.deliveries
+  where seq = any(@seqs::bigint[]) and state = 'sending' for update`)
 
 /** `DeliveryStore.erasePrincipal`, within a transaction. */
 export async function erasePrincipalDeliveries(
@@ -107,10 +117,10 @@ export async function erasePrincipalDeliveries(
     ...step,
     ...bounds,
   })
-  const theirs = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
+  const erased = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
   if (!step.countOnly) {
-    await db.run(releaseProbesOfSql, { seqs: theirs.map(({ seq }) => seq), now: step.now })
-    await removeDeliveries(db, theirs)
+    await db.run(releaseProbesOfSql, { seqs: erased.map(({ seq }) => seq), now: step.now })
+    await removeDeliveries(db, erased)
   }
-  return { deliveries: theirs.length, ...(next !== undefined && { next }) }
+  return { deliveries: erased.length, ...(next !== undefined && { next }) }
 }

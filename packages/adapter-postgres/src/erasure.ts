@@ -1,8 +1,9 @@
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
-// What is erased or deleted is only disowned at first, in a commit of one row or two, for readers reach messages by their session's
-// agent alone. So nobody waits until a million rows are gone, and a crash in the middle of it shows nothing by halves.
+// To erase messages, a store first gives their session an owner that is not an agent. Readers find
+// messages only by the agent of their session. So an erasure of a million rows is one small commit,
+// and a crash never shows a part of it. The sweep deletes the rows later.
 
 type Owner = { readonly owner: string }
 type Session = { readonly seq: number }
@@ -10,7 +11,7 @@ type Session = { readonly seq: number }
 const insertSql = sql<Owner>(
   'insert into agent_messaging.erasures (agent_id) values (@owner) on conflict do nothing',
 )
-/** Whoever sweeps one has it alone. */
+/** Concurrent sweeps take different owners. */
 const oldestSql = sql<object, Owner>(
   'select agent_id as owner from agent_messaging.erasures order by seq limit 1 for update skip locked',
 )
@@ -20,13 +21,14 @@ const sessionSql = sql<Owner, Session>(
 )
 const removeSessionSql = sql<Session>('delete from agent_messaging.sessions where seq = @seq')
 const removeMessagesSql = sql<Session & { readonly limit: number }>(`
-  delete from agent_messaging.messages where seq in (select seq from agent_messaging.messages where session_seq = @seq limit @limit)`)
+  delete from agent_messaging.messages where seq = any(array(
+    select seq from agent_messaging.messages where session_seq = @seq limit @limit))`)
 
-/** Nothing finds the messages of this owner's sessions from now on: it is not, or no more, an agent. */
+/** Registers the sessions of an owner, which is not an agent any more, for the sweep. */
 export const addErasure = (db: Queries, owner: string): Promise<number> =>
   db.run(insertSql, { owner })
 
-/** Removes up to `limit` rows of what was added; gives how many. */
+/** Deletes up to `limit` rows of registered owners. Returns how many. */
 export async function sweep(db: Queries, limit: number): Promise<number> {
   let removed = 0
   while (removed < limit) {
@@ -39,7 +41,7 @@ export async function sweep(db: Queries, limit: number): Promise<number> {
   return removed
 }
 
-/** At most `limit` rows of one session; the session itself when its messages are gone. */
+/** Deletes up to `limit` rows of one session, and then the session. */
 async function sweepSession(db: Queries, { seq }: Session, limit: number): Promise<number> {
   const removed = await db.run(removeMessagesSql, { seq, limit })
   return removed < limit ? removed + (await db.run(removeSessionSql, { seq })) : removed

@@ -1,3 +1,4 @@
+import type { Client } from 'pg'
 import type { Unavailable } from '@org/agent-messaging-core/storage'
 
 /** SQLSTATE: a lock was not released within `lock_timeout`. */
@@ -22,12 +23,20 @@ export function unavailableBecause(error: unknown): Unavailable {
 }
 
 /**
- * The storage cannot be opened. The message is one sentence for the operator: what is wrong and what
- * to do. The message never contains a password.
+ * The storage cannot be opened. The message tells the operator the problem and the remedy, without
+ * a password.
  */
 export class PostgresOpenError extends Error {
   override readonly name = 'PostgresOpenError'
 }
+
+/** The database's address without the password. */
+export const placeOf = ({
+  host,
+  port,
+  database,
+}: Pick<Client, 'host' | 'port' | 'database'>): string =>
+  `postgres://${host}:${port}/${database ?? ''}`
 
 /** Explains to the operator why the database at `place` could not be opened. */
 export const explainOpenFailure = (place: string, cause: unknown): PostgresOpenError =>

@@ -16,16 +16,16 @@ import { makeReadyToProbe } from './probe-readiness.js'
 import { sql } from './sql.js'
 import { webhookList } from './webhook-row.js'
 
-/** A delivery as it is born: under lease 1, or due under none. */
-export type Born = {
+/** A delivery to insert. With lease 1 the delivery is claimed, with lease 0 the delivery is due. */
+export type NewDelivery = {
   readonly id: string
   readonly webhookSeq: number
   readonly dueAt: Instant
   readonly lease: 0 | 1
 }
-/** What an event comes to: its deliveries, none if nobody is to hear of it, and those of them that are born claimed. */
+/** The deliveries of an event, and the claimed ones among them as their claims. */
 export type FanOut = {
-  readonly born: readonly Born[]
+  readonly deliveries: readonly NewDelivery[]
   readonly claimed: readonly ClaimedDelivery[]
 }
 
@@ -50,30 +50,34 @@ type Topics = {
 
 const subscribedSql = sql<Topics, WebhookRow & { readonly topic: number }>(`
   select topic, ${webhookList}
-  from agent_messaging.subscribers(@projectIds, @names, @agentIds) subscriber, lateral (select (subscriber.webhook).*) w`)
+  from agent_messaging.subscribers(@projectIds, @names, @agentIds) subscriber,
+    lateral (select (subscriber.webhook).*) w`)
 const webhookSql = sql<
   { readonly id: string; readonly projectId: string },
   { readonly seq: number }
->(
-  'select seq from agent_messaging.webhooks where id = @id and project_id = @projectId and not is_deleted',
-)
+>(`
+  select seq from agent_messaging.webhooks
+  where id = @id and project_id = @projectId and not is_deleted`)
 const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
-  insert into agent_messaging.events (id, name, body, trace, created_at) values (@id, @name, @body, @trace, @createdAt) returning seq`)
+  insert into agent_messaging.events (id, name, body, trace, created_at)
+  values (@id, @name, @body, @trace, @createdAt) returning seq`)
 const insertDeliveriesSql = sql<InsertedColumns>(`
   insert into agent_messaging.deliveries
     (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
-  select id, @projectId, webhook_seq, @eventSeq, case lease when 1 then 'sending' else 'pending' end, 0, 0, due_at, lease, @createdAt
-  from unnest(@ids::text[], @webhookSeqs::bigint[], @dueAts::bigint[], @leases::bigint[]) with ordinality
-    as born (id, webhook_seq, due_at, lease, place) order by place`)
+  select id, @projectId, webhook_seq, @eventSeq,
+    case lease when 1 then 'sending' else 'pending' end, 0, 0, due_at, lease, @createdAt
+  from unnest(@ids::text[], @webhookSeqs::bigint[], @dueAts::bigint[], @leases::bigint[])
+    with ordinality as given (id, webhook_seq, due_at, lease, place)
+  order by place`)
 
-/** Makes an event and its deliveries within the transaction of the fact that it reports; gives those that are born claimed. */
+/** Inserts an event and its deliveries, within a transaction. Returns the claimed deliveries. */
 export async function fanOut(db: Queries, outgoing: Outgoing): Promise<readonly ClaimedDelivery[]> {
-  const [{ born, claimed } = NOBODY] = await fanOuts(db, [outgoing])
-  if (born.length > 0) await insert(db, outgoing.event, born)
+  const [{ deliveries, claimed } = NO_RECEIVERS] = await fanOuts(db, [outgoing])
+  if (deliveries.length > 0) await insert(db, outgoing.event, deliveries)
   return claimed
 }
 
-/** To whom each of these goes, by one statement for all. */
+/** Decides which deliveries each event gets. Reads the subscribed webhooks with one statement. */
 export async function fanOuts(
   db: Queries,
   all: readonly (Outgoing | undefined)[],
@@ -88,7 +92,7 @@ export async function fanOuts(
   )
   const lists = [...receivers.values()]
   const events = [...topics.values()]
-  if (events.length === 0) return all.map(() => NOBODY)
+  if (events.length === 0) return all.map(() => NO_RECEIVERS)
   const rows = await db.all(subscribedSql, {
     projectIds: events.map(({ projectId }) => projectId),
     names: events.map(({ name }) => name),
@@ -96,11 +100,11 @@ export async function fanOuts(
   })
   for (const row of rows) lists[row.topic]?.push({ seq: row.seq, webhook: toWebhook(row) })
   return all.map((outgoing) =>
-    outgoing ? fanOutTo(outgoing, receivers.get(topicOf(outgoing.event)) ?? []) : NOBODY,
+    outgoing ? fanOutTo(outgoing, receivers.get(topicOf(outgoing.event)) ?? []) : NO_RECEIVERS,
   )
 }
 
-const NOBODY: FanOut = { born: [], claimed: [] }
+const NO_RECEIVERS: FanOut = { deliveries: [], claimed: [] }
 const topicOf = ({ projectId, name, agentId }: WebhookEvent): string =>
   JSON.stringify([projectId, name, agentId])
 
@@ -108,22 +112,23 @@ function fanOutTo(
   { event, nextDeliveryId, notTo, claim }: Outgoing,
   receivers: readonly { seq: number; webhook: Webhook }[],
 ): FanOut {
-  const born: Born[] = []
+  const deliveries: NewDelivery[] = []
   const claimed: ClaimedDelivery[] = []
   for (const { seq, webhook } of receivers) {
     if (webhook.id === notTo) continue
-    const [id, until] = [nextDeliveryId(), newDeliveryClaim(webhook, claim)]
-    born.push(
+    const id = nextDeliveryId()
+    const until = newDeliveryClaim(webhook, claim)
+    deliveries.push(
       until === undefined
         ? { id, webhookSeq: seq, dueAt: event.createdAt, lease: 0 }
         : { id, webhookSeq: seq, dueAt: until, lease: 1 },
     )
     if (until !== undefined) claimed.push(newClaimedDelivery(id, event, webhook, until))
   }
-  return { born, claimed }
+  return { deliveries, claimed }
 }
 
-/** `DeliveryStore.publishTo`, within a transaction: gives whether the webhook is there. */
+/** `DeliveryStore.publishTo`, within a transaction. Returns false if the webhook does not exist. */
 export async function publishTo(
   db: Queries,
   webhookId: string,
@@ -142,16 +147,18 @@ export async function publishTo(
 async function insert(
   db: Queries,
   event: WebhookEvent,
-  deliveries: readonly Born[],
+  deliveries: readonly NewDelivery[],
 ): Promise<void> {
   const { id, name, body, trace, projectId, createdAt } = event
   const row = await db.one(insertEventSql, { id, name, body, trace: traceColumn(trace), createdAt })
-  if (!row) throw new Error('an insert gave no row')
+  if (!row) throw new Error('the insert of an event returned no row')
   await db.run(insertDeliveriesSql, {
-    ...{ projectId, eventSeq: row.seq, createdAt },
-    ids: deliveries.map((born) => born.id),
-    webhookSeqs: deliveries.map((born) => born.webhookSeq),
-    dueAts: deliveries.map((born) => born.dueAt),
-    leases: deliveries.map((born) => born.lease),
+    projectId,
+    eventSeq: row.seq,
+    createdAt,
+    ids: deliveries.map((delivery) => delivery.id),
+    webhookSeqs: deliveries.map(({ webhookSeq }) => webhookSeq),
+    dueAts: deliveries.map(({ dueAt }) => dueAt),
+    leases: deliveries.map(({ lease }) => lease),
   })
 }

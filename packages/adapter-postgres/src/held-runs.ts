@@ -8,10 +8,10 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { messageById, writeState } from './message-row.js'
-import { holdUntil, lockSessionsOf, remember } from './session-row.js'
+import { holdUntil, lockSessionsOf, remember } from './sessions.js'
 import { sql } from './sql.js'
 
-// What the holder of a lease may do beside recording its run, within a transaction.
+// Changes by the holder of a lease, besides the outcome of its run. All run within a transaction.
 
 type Leases = {
   readonly messageIds: readonly string[]
@@ -30,8 +30,9 @@ async function lockHeld(db: Queries, { messageId, token }: Held): Promise<Messag
 
 const extendSql = sql<Leases, { readonly place: number }>(`
   update agent_messaging.sessions s set due_at = @until
-  from unnest(@messageIds::text[], @tokens::bigint[]) with ordinality as held (message_id, token, place), agent_messaging.messages m,
-    agent_messaging.agents a
+  from unnest(@messageIds::text[], @tokens::bigint[])
+      with ordinality as held (message_id, token, place),
+    agent_messaging.messages m, agent_messaging.agents a
   where m.id = held.message_id and s.seq = m.session_seq and a.id = s.agent_id
     and s.lease = held.token and s.head_position = m.position and m.state = 'running'
   returning held.place`)

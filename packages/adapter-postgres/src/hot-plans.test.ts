@@ -13,8 +13,9 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
 
-// A connection caches the plans of the hot functions when it first runs them, and the tables grow afterwards. These tests check
-// that no plan, whenever it was made, reads more than a few rows of large tables. auto_explain reports what each step read.
+// A connection caches the plans of the hot functions when it first runs them, and the tables grow
+// afterwards. These tests check that no plan, whenever it was made, reads more than a few rows of
+// large tables. auto_explain reports what each step read.
 
 const MANY = 2_000
 /** A batch has three messages, and a statement looks at a handful of rows for each. */
@@ -54,7 +55,10 @@ const fill = (name: string, isOpen: boolean): string => `
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
     select '${name} ' || told.seq, w.project_id, w.seq, told.seq, ${isOpen ? "'pending', 0, 0, told.seq, 0, null" : "'delivered', 0, 1, null, 1, 1"}, 0
     from told, agent_messaging.webhooks w`
-/** One answered message for each of many agents, so that an agent's messages look as few as those with one key. */
+/**
+ * One answered message for each of many agents, so that an agent's messages look as few as those
+ * with one key.
+ */
 const SPREAD = `
   insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
       concurrency, max_attempts, max_queued, created_at, updated_at)
@@ -72,7 +76,10 @@ const FINISH = `
 const looked = (how: string): string[] => TABLES.map((table) => `${how} ${table}`)
 const GROWN = [fill('old', false), fill('new', true)]
 
-/** Statements for empty tables, for tables with a few rows, and for the time after the plans were made. */
+/**
+ * Statements for empty tables, for tables with a few rows, and for the time after the plans were
+ * made.
+ */
 type Past = {
   readonly empty?: readonly string[]
   readonly few?: readonly string[]
@@ -117,7 +124,9 @@ it.each<[string, Past]>([
 
 /** 50,000 messages cost a level of some indexes more than 1,000, and now and then a page split. */
 const MOST_GROWTH = 1.5
-/** Stores final messages with random keys in random sessions, each with a delivery and its attempt. */
+/**
+ * Stores final messages with random keys in random sessions, each with a delivery and its attempt.
+ */
 const store = (count: number): string => `
   with made as (
     insert into agent_messaging.sessions (agent_id, session_id, last_position, head_position, open_count, lease, last_message_id, last_message_at)

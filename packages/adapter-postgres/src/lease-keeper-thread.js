@@ -1,5 +1,5 @@
-// The thread of lease-keeper.ts. Plain JavaScript that imports no file of this package, so that Node
-// can load it from src and from dist.
+// The thread of lease-keeper.ts. Plain JavaScript that imports no file of this package, so that
+// Node can load it from src and from dist.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import pg from 'pg'

@@ -6,8 +6,8 @@ import { connectionOf } from './connection-of.js'
 export type PostgresLeaseKeeperOptions = (
   | { readonly connectionString: string }
   /**
-   * The thread opens its own connection to the pool's database. A password that the pool gets from a
-   * function cannot be passed to a thread.
+   * The thread opens its own connection to the pool's database. A password that the pool gets from
+   * a function cannot be passed to a thread.
    */
   | { readonly pool: pg.Pool }
 ) & {

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 
-// Who locks several sessions locks them by agent and session id, in whatever order they came: two who did not would wait for each other.
+// Who locks several sessions locks them by agent and session id, in whatever order they came: two
+// who did not would wait for each other.
 
 /** Connections that wait for a lock. */
 const WAITING =

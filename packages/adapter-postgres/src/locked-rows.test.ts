@@ -12,7 +12,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 
-// Who looks for work passes over what another one has locked: he does not wait for it, and does the rest.
+// Who looks for work passes over what another one has locked: he does not wait for it, and does the
+// rest.
 
 const CLAIM_ALL = {
   limit: 100,

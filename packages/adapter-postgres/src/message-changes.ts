@@ -11,17 +11,19 @@ import {
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
 import { messageByRef, writeState } from './message-row.js'
-import { advance, enqueue, forgo, lockSessionsOf } from './session-row.js'
+import { advance, enqueue, skip, lockSessionsOf } from './sessions.js'
 import { sql } from './sql.js'
 
-// What is done to a message from outside, whoever holds its lease, within a transaction.
+// Changes of a message by a caller, whether or not a process runs the message. All run within a
+// transaction.
 
 type Agent = { readonly projectId: string; readonly agentId: string }
 
 const agentSql = sql<Agent, { readonly state: AgentState['kind']; readonly maxQueued: number }>(`
-  select state, max_queued as "maxQueued" from agent_messaging.agents where id = @agentId and project_id = @projectId for key share`)
+  select state, max_queued as "maxQueued" from agent_messaging.agents
+  where id = @agentId and project_id = @projectId for key share`)
 
-/** Nobody can delete the agent before the commit; all else about it may change meanwhile. */
+/** Keeps the agent from being deleted before the commit. Other changes of the agent can happen. */
 const keepAgent = (db: Queries, { agentId, projectId }: Agent) =>
   db.one(agentSql, { agentId, projectId })
 
@@ -43,7 +45,7 @@ export async function cancel(
   const isHead = row.position === row.headPosition
   const sessionWaits = await (isHead
     ? advance(db, row.sessionSeq, state.cancelledAt)
-    : forgo(db, row.sessionSeq))
+    : skip(db, row.sessionSeq))
   return {
     kind: 'cancelled',
     message: { ...message, state },

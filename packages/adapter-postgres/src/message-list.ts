@@ -19,7 +19,7 @@ const placeSql = sql<{ readonly cursor: string }, CursorPlace>(`
   from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
   where m.id <= @cursor order by m.id desc limit 1`)
 
-/** `MessageStore.list`. Filters but for `responded` read the messages without an answer only, which are few among many. */
+/** `MessageStore.list`. A status other than `responded` reads only the few messages without one. */
 export async function listMessages(
   db: Queries,
   filter: MessageFilter,
@@ -35,27 +35,27 @@ export async function listMessages(
   return toPage(rows, limit, toMessage)
 }
 
-/** An answer is there or not whatever the state is called: an index on that is left alone when a message is claimed. */
+/** Conditions use `response` and not `state`, so that a claim does not change the indexes. */
 export function messageListSql({
   sessionId,
   status,
   state,
   order = 'desc',
 }: MessageFilter): string {
-  const [from, by] =
-    sessionId === undefined
-      ? ['m.agent_id = @agentId and m.seq between @fromSeq and @toSeq', 'm.seq']
-      : [
-          `m.session_seq = (select seq from agent_messaging.sessions where agent_id = @agentId and session_id = @sessionId)
-            and m.position between @fromPosition and @toPosition and m.seq between @fromSeq and @toSeq`,
-          'm.position',
-        ]
-  const conditions = [from, 'a.project_id = @projectId']
+  const conditions = ['a.project_id = @projectId', 'm.seq between @fromSeq and @toSeq']
+  if (sessionId === undefined) conditions.push('m.agent_id = @agentId')
+  else
+    conditions.push(
+      `m.session_seq = ${SESSION}`,
+      'm.position between @fromPosition and @toPosition',
+    )
   if (status !== undefined)
     conditions.push(status === 'responded' ? 'm.response is not null' : 'm.response is null')
-  if (state !== undefined)
-    conditions.push(
-      state === 'responded' ? 'm.response is not null' : 'm.response is null and m.state = @state',
-    )
-  return `${selectMessage} where ${conditions.join(' and ')} order by ${by} ${order} limit @rows`
+  if (state === 'responded') conditions.push('m.response is not null')
+  else if (state !== undefined) conditions.push('m.response is null and m.state = @state')
+  const column = sessionId === undefined ? 'm.seq' : 'm.position'
+  return `${selectMessage} where ${conditions.join(' and ')} order by ${column} ${order} limit @rows`
 }
+
+const SESSION = `(
+  select seq from agent_messaging.sessions where agent_id = @agentId and session_id = @sessionId)`

@@ -14,12 +14,14 @@ import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
 /**
- * Append a `where`. The join hides erased messages and those of deleted agents, whose session has no
- * agent.
+ * Append a `where`. The join hides messages whose session has no agent: erased ones, and messages
+ * of deleted agents.
  */
 export const selectMessage = `
-  select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')}, a.project_id as "projectId"
-  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq join agent_messaging.agents a on a.id = s.agent_id`
+  select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
+    a.project_id as "projectId"
+  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
+    join agent_messaging.agents a on a.id = s.agent_id`
 
 export const messageById = sql<{ readonly messageId: string }, MessageRow>(
   `${selectMessage} where m.id = @messageId`,
@@ -31,9 +33,9 @@ export const messageByRef = sql<MessageRef, MessageRow>(
   `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
 )
 
-const updateSql = sql<MessageStateColumns & { readonly seq: number; readonly attempt: number }>(
-  `update agent_messaging.messages set attempt = @attempt, ${assignments(MESSAGE_STATE)} where seq = @seq`,
-)
+const updateSql = sql<MessageStateColumns & { readonly seq: number; readonly attempt: number }>(`
+  update agent_messaging.messages set attempt = @attempt, ${assignments(MESSAGE_STATE)}
+  where seq = @seq`)
 
 /** Moves a message to another state. Its session must be locked. */
 export const writeState = (

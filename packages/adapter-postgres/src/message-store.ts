@@ -26,19 +26,19 @@ import { purgeMessages } from './purge.js'
 import { recordRuns } from './record-runs.js'
 import { sessionHistory } from './session-history.js'
 import { listSessions } from './session-list.js'
-import { disown, lockSession } from './session-row.js'
+import { disown, lockSession } from './sessions.js'
 import { sql } from './sql.js'
 
 type Ids = { readonly ids: readonly string[] }
 
-const isOursSql = sql<SessionsOf>(
+const existsSql = sql<SessionsOf>(
   'select 1 from agent_messaging.agents where id = @agentId and project_id = @projectId',
 )
-const finalOnesSql = sql<Ids, MessageRow>(
-  `${selectMessage} where m.id = any(@ids::text[]) and m.state in ('responded', 'failed', 'cancelled')`,
-)
+const finalOnesSql = sql<Ids, MessageRow>(`
+  ${selectMessage} where m.id = any(@ids::text[])
+    and m.state in ('responded', 'failed', 'cancelled')`)
 
-/** With the longest message each, so many are sixty-four megabytes. */
+/** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
 
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
@@ -96,8 +96,8 @@ async function erase(
   db: Queries,
   { agentId, projectId, sessionId, force }: SessionErasure,
 ): Promise<'erased' | 'busy' | undefined> {
-  const isOurs = (await db.one(isOursSql, { agentId, projectId })) !== undefined
-  const session = isOurs ? await lockSession(db, agentId, sessionId) : undefined
+  const exists = (await db.one(existsSql, { agentId, projectId })) !== undefined
+  const session = exists ? await lockSession(db, agentId, sessionId) : undefined
   if (!session) return undefined
   if (session.openCount > 0 && !force) return 'busy'
   await addErasure(db, await disown(db, session.seq))

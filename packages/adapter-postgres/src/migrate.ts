@@ -14,8 +14,8 @@ type State = {
 /** 'AMSG': the advisory lock that migrating processes hold one after the other. */
 const LOCK = 0x414d5347
 /**
- * A migration that waits for a table blocks all statements behind it, those of the previous release
- * too. So a migration gives up soon and tries again, for half a minute in all.
+ * A migration that waits for a table blocks all statements behind it, also of the previous
+ * release. So a migration gives up soon and tries again, for half a minute in all.
  */
 const LOCK_TIMEOUT = "set local lock_timeout = '1s'"
 const MOST_TRIES = 30
@@ -89,7 +89,7 @@ export async function readState(client: ClientBase, schema: Schema): Promise<Sta
     select to_regclass('agent_messaging.schema_version') as versions,
       to_regclass('agent_messaging.schema_functions') as functions`)
   if (found[0]?.versions === null) return undefined
-  if (found[0]?.functions === null) throw fromAnotherCommit('it has no table schema_functions')
+  if (found[0]?.functions === null) throw fromAnotherCommit('the table schema_functions is missing')
   const { rows } = await client.query<{ version: number; worksFrom: number }>(
     'select version, works_from as "worksFrom" from agent_messaging.schema_version',
   )

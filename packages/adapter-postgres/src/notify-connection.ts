@@ -5,8 +5,8 @@ import { unavailableBecause } from './errors.js'
 /** Payloads are topics, separated by commas. */
 const CHANNEL = 'agent_messaging_final'
 /**
- * A NOTIFY takes a lock over all databases of the server when it commits. So the first topic is sent
- * at once, and topics of the next 10 ms share one NOTIFY. The stores never send one.
+ * A NOTIFY takes a lock over all databases of the server when it commits. So the first topic is
+ * sent at once, and topics of the next 10 ms share one NOTIFY. The stores never send one.
  */
 const PAUSE_MS = 10
 /** A payload must be shorter than 8,000 bytes. A topic with its comma has at most 46. */

@@ -63,7 +63,8 @@ describe('opening', () => {
     await pool.query('create table messages (text text)')
     const [storage, agent] = [await openPostgresStorage({ pool }), anAgent()]
     expect((await storage.ping()).isOk()).toBe(true)
-    // Whatever its default isolation is: of those that come at once with one key, each sees what the others have committed.
+    // Whatever its default isolation is: of those that come at once with one key, each sees what
+    // the others have committed.
     ;(await storage.agents.create(agent, 1_000))._unsafeUnwrap()
     const sends = Array.from({ length: 8 }, () =>
       storage.messages.accept(newMessage(agent, { idempotencyKey: 'key' })),
@@ -84,7 +85,7 @@ describe('opening', () => {
     const connectionString = Object.assign(new URL(url), { username: user, password: 'x' }).href
     const refused = (what: string) =>
       expect(openPostgresStorage({ connectionString })).rejects.toThrow(
-        `this user lacks a right (permission denied for ${what}); have it own the schema agent_messaging`,
+        `this user lacks a right (permission denied for ${what}); make it the owner of the schema agent_messaging`,
       )
     await refused(`database ${nameOf(url)}`)
     await (await openPostgresStorage({ connectionString: url })).close()
@@ -154,12 +155,12 @@ describe('refuses, in one line without the password', () => {
     [
       'a port where nobody listens',
       (url: URL) => Object.assign(url, { port: '1' }),
-      'nobody listens there',
+      'no server listens there',
     ],
     [
       'a database that is not there',
       (url: URL) => Object.assign(url, { pathname: '/nowhere' }),
-      'there is no such database',
+      'this database does not exist',
     ],
     ['a user that is not there', (url: URL) => Object.assign(url, { username: 'nobody' }), 'user'],
     [
@@ -176,7 +177,7 @@ describe('refuses, in one line without the password', () => {
     await once(front, 'listening')
     expect(
       await refusal(`postgres://127.0.0.1:${(front.address() as AddressInfo).port}/app`),
-    ).toContain('ends the connection at once; see that')
+    ).toContain('closes the connection at once; check that')
     front.close()
   })
 
@@ -189,19 +190,19 @@ describe('refuses, in one line without the password', () => {
     [
       'DEPTH_ZERO_SELF_SIGNED_CERT',
       'self-signed certificate',
-      'its certificate is not trusted (self-signed certificate); name who signed it',
+      'its certificate is not trusted (self-signed certificate); add the issuer',
     ],
     [
       'ERR_TLS_CERT_ALTNAME_INVALID',
       'Host: db. is not',
-      'its certificate is not trusted (Host: db. is not); name',
+      'its certificate is not trusted (Host: db. is not); add',
     ],
     [
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
       'unable to verify',
-      'its certificate is not trusted (unable to verify); name',
+      'its certificate is not trusted (unable to verify); add',
     ],
-    ['ERR_INVALID_URL', 'postgres://me:hunter2@db', 'cannot be opened; see that the URL is right.'],
+    ['ERR_INVALID_URL', 'postgres://me:hunter2@db', 'cannot be opened; check the URL.'],
   ])('what fails with %s, in words about that', (code, message, words) => {
     expect(
       explainOpenFailure('postgres://db/app', Object.assign(new Error(message), { code })).message,
@@ -210,7 +211,7 @@ describe('refuses, in one line without the password', () => {
 
   it('what is no URL', async () => {
     expect(await refusal('postgres://me:hunter2@host:port/app')).toBe(
-      'the PostgreSQL URL: cannot be opened; see that the URL is right.',
+      'the PostgreSQL URL: cannot be opened; check the URL.',
     )
   })
 

@@ -9,9 +9,9 @@ type Table = 'api_keys' | 'agents' | 'webhooks' | 'deliveries'
  * UUIDv7.
  */
 export function pageStart(table: Table): (db: Queries, page: PageOf) => Promise<number> {
-  const place = sql<{ readonly cursor: string }, { readonly before: number }>(
-    `select seq + (id < @cursor)::int as before from agent_messaging.${table} where id <= @cursor order by id desc limit 1`,
-  )
+  const place = sql<{ readonly cursor: string }, { readonly before: number }>(`
+    select seq + (id < @cursor)::int as before from agent_messaging.${table}
+    where id <= @cursor order by id desc limit 1`)
   return async (db, { cursor }) =>
     cursor === undefined
       ? Number.MAX_SAFE_INTEGER

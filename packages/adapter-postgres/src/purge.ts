@@ -1,6 +1,6 @@
 import type { Instant, Purge } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { renewLast } from './session-row.js'
+import { renewLast } from './sessions.js'
 import { sql } from './sql.js'
 
 type Seqs = { readonly seqs: readonly number[] }
@@ -10,7 +10,9 @@ type FinishedMessage = { readonly seq: number; readonly sessionSeq: number }
 export const finishedDeliveriesSql = sql<Purge, RemovedDelivery>(`
   select seq, event_seq as "eventSeq" from agent_messaging.deliveries
   where finished_at < @finishedBefore order by finished_at limit @limit for update skip locked`)
-/** Of two that delete the last deliveries of an event, the later one sees that they were the last. */
+/**
+ * Of two transactions that delete the last deliveries of an event, the second deletes the event.
+ */
 const lockEventsSql = sql<Seqs>(
   'select 1 from agent_messaging.events where seq = any(@seqs::bigint[]) order by seq for update',
 )
@@ -31,15 +33,13 @@ export async function purgeDeliveries(db: Queries, purge: Purge): Promise<number
   return rows.length
 }
 
-/** With their attempts, and an event with the last of its deliveries. They are locked. */
+/** Deletes locked deliveries with their attempts, and each event that has no delivery left. */
 export async function removeDeliveries(
   db: Queries,
   rows: readonly RemovedDelivery[],
 ): Promise<void> {
-  const [deliveries, events] = [
-    { seqs: rows.map(({ seq }) => seq) },
-    { seqs: rows.map(({ eventSeq }) => eventSeq) },
-  ]
+  const deliveries = { seqs: rows.map(({ seq }) => seq) }
+  const events = { seqs: rows.map(({ eventSeq }) => eventSeq) }
   await db.run(lockEventsSql, events)
   await db.run(deleteAttemptsSql, deliveries)
   await db.run(deleteDeliveriesSql, deliveries)
@@ -47,17 +47,19 @@ export async function removeDeliveries(
 }
 
 export const finishedMessagesSql = sql<Purge, FinishedMessage>(`
-  select m.seq, s.seq as "sessionSeq" from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
-  where m.finished_at < @finishedBefore order by m.finished_at limit @limit for update of s skip locked`)
-/** Only now are the sessions locked: one that was retried before is not final any more. */
-const deleteMessagesSql = sql<Seqs & { readonly finishedBefore: Instant }>(
-  'delete from agent_messaging.messages where seq = any(@seqs::bigint[]) and finished_at < @finishedBefore',
-)
+  select m.seq, s.seq as "sessionSeq"
+  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
+  where m.finished_at < @finishedBefore
+  order by m.finished_at limit @limit for update of s skip locked`)
+/** Checks again that messages are final. A retry can have changed one before the session lock. */
+const deleteMessagesSql = sql<Seqs & { readonly finishedBefore: Instant }>(`
+  delete from agent_messaging.messages
+  where seq = any(@seqs::bigint[]) and finished_at < @finishedBefore`)
 const deleteSessionsSql = sql<Seqs>(`
   delete from agent_messaging.sessions s where s.seq = any(@seqs::bigint[]) and s.due_at is null
     and not exists (select 1 from agent_messaging.messages m where m.session_seq = s.seq)`)
 
-/** `MessageStore.purge`, within a transaction. Sessions that others work on are left to the next one. */
+/** `MessageStore.purge`, within a transaction. Skips locked sessions until the next purge. */
 export async function purgeMessages(db: Queries, purge: Purge): Promise<number> {
   const rows = await db.all(finishedMessagesSql, purge)
   const deleted = await db.run(deleteMessagesSql, {

@@ -9,7 +9,8 @@ import { messageById } from './message-row.js'
 import { finishedDeliveriesSql, finishedMessagesSql } from './purge.js'
 import { sql, type Sql } from './sql.js'
 
-// Over many finished rows, with the statistics that autovacuum would have: none of the hot statements reads a table from end to end.
+// Over many finished rows, with the statistics that autovacuum would have: none of the hot
+// statements reads a table from end to end.
 
 let postgres: TestPostgres
 let client: pg.Client

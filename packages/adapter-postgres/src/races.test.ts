@@ -26,7 +26,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
 
-// What one writer at a time makes impossible elsewhere. Each pair is raced many times over, on connections of its own.
+// What one writer at a time makes impossible elsewhere. Each pair is raced many times over, on
+// connections of its own.
 
 const ROUNDS = Array.from({ length: 30 }, (_, round) => round)
 const CLAIM_ALL = {
@@ -438,7 +439,10 @@ it('purges that each delete a delivery of one event leave no event behind', asyn
   expect([await rows('events'), await rows('deliveries')]).toEqual([0, 0])
 })
 
-/** Two deliveries that were refused once and wait for their next attempt, with the claims that they are recorded under. */
+/**
+ * Two deliveries that were refused once and wait for their next attempt, with the claims that they
+ * are recorded under.
+ */
 async function refusedOnce(): Promise<ClaimedDelivery[]> {
   await publish(await newAgent(), 2)
   const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
@@ -559,7 +563,8 @@ it('attempts that wait for their webhooks leave connections to who sends', async
       },
     }),
   )
-  // Not by the client: within its transaction it would see no connection that is newer than its first look.
+  // Not by the client: within its transaction it would see no connection that is newer than its
+  // first look.
   while (Number((await pool.query(WAITING)).rowCount) < 4) await setTimeout(10)
   expect(await done(storage.messages.accept(newMessage(agent)))).toMatchObject({ kind: 'created' })
   await client.query('commit')

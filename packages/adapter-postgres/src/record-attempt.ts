@@ -22,7 +22,9 @@ const MAX_BATCH_SIZE = 256
 /** Each record with health holds a connection while it waits for the row of its webhook. */
 const MAX_WITH_HEALTH = 4
 
-/** `DeliveryStore.recordAttempt`. Records of one webhook that can change its health run in order. */
+/**
+ * `DeliveryStore.recordAttempt`. Records of one webhook that can change its health run in order.
+ */
 export function attemptRecorder({
   read,
   grouped,

@@ -7,41 +7,44 @@ import {
   type RunRecord,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { fanOuts, type Born, type FanOut } from './fan-out.js'
+import { fanOuts, type FanOut, type NewDelivery } from './fan-out.js'
 import { sql } from './sql.js'
 
 type Settled = MessageFacts & { readonly place: number; readonly sessionWaits: boolean }
 
 const settleSql = sql<ReturnType<typeof columnsOf>, Settled>(`
-  select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores, @finishedAts, @responseTimes, @responses, @errors,
-    @nows, @eventIds, @eventNames, @bodies, @traces, @toldAts, @projectIds, @deliveryIds, @webhookSeqs, @dueAts, @leases)`)
+  select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores,
+    @finishedAts, @responseTimes, @responses, @errors, @nows, @eventIds, @eventNames, @bodies,
+    @traces, @toldAts, @projectIds, @deliveryIds, @webhookSeqs, @dueAts, @leases)`)
 
-/** `MessageStore.recordRun` of many, each of another message. To whom an event goes is read before: that may change at any moment. */
+/**
+ * `MessageStore.recordRun` for a batch of different messages. Reads the receivers of their events
+ * before, because a subscription can change at any moment anyway.
+ */
 export async function recordRuns(db: Queries, runs: readonly RunRecord[]): Promise<RecordedRun[]> {
-  const told = await fanOuts(
-    db,
-    runs.map(({ outgoing }) => outgoing),
-  )
-  const settled = new Map(
-    (await db.all(settleSql, columnsOf(runs, told))).map((row) => [row.place - 1, row]),
-  )
+  const outgoing = runs.map((run) => run.outgoing)
+  const fannedOut = await fanOuts(db, outgoing)
+  const rows = await db.all(settleSql, columnsOf(runs, fannedOut))
+  const settled = new Map(rows.map((row) => [row.place - 1, row]))
   return runs.map(({ state }, at) => {
     const row = settled.get(at)
     if (!row) return { kind: 'lease_lost' }
     return {
       kind: 'recorded',
       message: messageOf(row, state),
-      deliveries: told[at]?.claimed ?? [],
+      deliveries: fannedOut[at]?.claimed ?? [],
       sessionWaits: row.sessionWaits,
     }
   })
 }
 
-function columnsOf(runs: readonly RunRecord[], told: readonly FanOut[]) {
+function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
   const states = runs.map(({ state }) => messageStateColumns(state))
-  const born = told.map((one) => one.born)
-  // An event that nobody is to hear of is kept nowhere.
-  const events = runs.map(({ outgoing }, at) => (born[at]?.length ? outgoing?.event : undefined))
+  const deliveries = fannedOut.map((one) => one.deliveries)
+  // An event without receivers is not stored.
+  const events = runs.map(({ outgoing }, at) =>
+    deliveries[at]?.length ? outgoing?.event : undefined,
+  )
   return {
     messageIds: runs.map(({ messageId }) => messageId),
     tokens: runs.map(({ token }) => token),
@@ -58,13 +61,16 @@ function columnsOf(runs: readonly RunRecord[], told: readonly FanOut[]) {
     traces: events.map((event) => traceColumn(event?.trace)),
     toldAts: events.map((event) => event?.createdAt ?? null),
     projectIds: events.map((event) => event?.projectId ?? null),
-    deliveryIds: born.map((some) => arrayOf(some, 'id')),
-    webhookSeqs: born.map((some) => arrayOf(some, 'webhookSeq')),
-    dueAts: born.map((some) => arrayOf(some, 'dueAt')),
-    leases: born.map((some) => arrayOf(some, 'lease')),
+    deliveryIds: deliveries.map((some) => arrayOf(some, 'id')),
+    webhookSeqs: deliveries.map((some) => arrayOf(some, 'webhookSeq')),
+    dueAts: deliveries.map((some) => arrayOf(some, 'dueAt')),
+    leases: deliveries.map((some) => arrayOf(some, 'lease')),
   }
 }
 
-/** An array within an array, as PostgreSQL writes it: they differ in length. Ids and numbers need no quotes. */
-const arrayOf = (born: readonly Born[], column: keyof Born): string =>
-  `{${born.map((one) => one[column]).join(',')}}`
+/**
+ * Writes an array in PostgreSQL's syntax, because inner arrays of an array cannot differ in length.
+ * Ids and numbers need no quotes.
+ */
+const arrayOf = (deliveries: readonly NewDelivery[], column: keyof NewDelivery): string =>
+  `{${deliveries.map((one) => one[column]).join(',')}}`

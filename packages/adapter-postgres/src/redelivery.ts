@@ -10,7 +10,7 @@ import { listDeliveries } from './delivery-list.js'
 import { makeReadyToProbe, releaseProbesSql } from './probe-readiness.js'
 import { sql } from './sql.js'
 
-// What operators do to deliveries, within a transaction.
+// Changes of deliveries by operators, within a transaction.
 
 type Cancellation = {
   readonly projectId: string
@@ -26,15 +26,18 @@ type Columns = {
 
 const makeDueSql = sql<Columns>(`
   update agent_messaging.deliveries d
-  set state = 'pending', step = next.step, due_at = next.due_at, resume_at = next.resume_at, finished_at = null, cancelled_reason = null
-  from unnest(@ids::text[], @steps::int[], @dueAts::bigint[], @resumeAts::bigint[]) as next (id, step, due_at, resume_at)
+  set state = 'pending', step = next.step, due_at = next.due_at, resume_at = next.resume_at,
+    finished_at = null, cancelled_reason = null
+  from unnest(@ids::text[], @steps::int[], @dueAts::bigint[], @resumeAts::bigint[])
+    as next (id, step, due_at, resume_at)
   where d.id = next.id`)
 const ONE = 'id = @deliveryId and project_id = @projectId'
-const releaseProbeSql = releaseProbesSql<Cancellation>(
-  `select webhook_seq, due_at from agent_messaging.deliveries where ${ONE} and state = 'sending' for update`,
-)
+const releaseProbeSql = releaseProbesSql<Cancellation>(`
+  select webhook_seq, due_at from agent_messaging.deliveries
+  where ${ONE} and state = 'sending' for update`)
 const cancelSql = sql<Cancellation>(`
-  update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now, cancelled_reason = 'operator'
+  update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now,
+    cancelled_reason = 'operator'
   where ${ONE} and due_at is not null`)
 
 /** `DeliveryStore.redeliver`. */
@@ -44,7 +47,7 @@ export async function redeliver(
   page: PageOf,
   now: Instant,
 ): Promise<Redelivered> {
-  const { data, nextCursor } = await listDeliveries(db, { ...filter, toBeChanged: true }, page)
+  const { data, nextCursor } = await listDeliveries(db, { ...filter, lock: true }, page)
   await makeReadyToProbe(db, [...new Set(data.map(({ webhookId }) => webhookId))], now)
   const changed = data.flatMap(({ id, state }) => {
     const next = decideRedelivery(state, now)
@@ -59,7 +62,7 @@ export async function redeliver(
   return { count: changed.length, nextCursor }
 }
 
-/** Whether it was open. */
+/** Returns whether the delivery was open. */
 export async function cancelDelivery(db: Queries, cancellation: Cancellation): Promise<boolean> {
   await db.run(releaseProbeSql, cancellation)
   return (await db.run(cancelSql, cancellation)) === 1

@@ -7,7 +7,9 @@ import { codeOf, LOCK_NOT_AVAILABLE } from './errors.js'
 const RUN_AGAIN: readonly (string | undefined)[] = ['40001', '40P01', '23505']
 const MAX_RUNS = 5
 
-/** Runs an operation again after a conflict, and up to `maxLockFailures` times after a held lock. */
+/**
+ * Runs an operation again after a conflict, and up to `maxLockFailures` times after a held lock.
+ */
 export async function retried<T>(run: () => Promise<T>, maxLockFailures = 0): Promise<T> {
   let runs = 1
   let lockFailures = 0

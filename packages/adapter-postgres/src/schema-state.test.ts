@@ -27,5 +27,5 @@ it('how far the schema has come is read without changing anything', async () => 
 
 it('a server that is not there is named, without the password', async () => {
   const reading = readPostgresSchema({ connectionString: 'postgres://me:hush@127.0.0.1:9/db' })
-  await expect(reading).rejects.toThrow(/^postgres:\/\/127\.0\.0\.1:9\/db: nobody listens there/)
+  await expect(reading).rejects.toThrow(/^postgres:\/\/127\.0\.0\.1:9\/db: no server listens there/)
 })

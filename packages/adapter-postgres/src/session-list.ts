@@ -2,19 +2,20 @@ import type { Page, PageOf, SessionsOf, SessionSummary } from '@org/agent-messag
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
-/** Above every id. */
+/** Greater than every id. */
 const FIRST = '~'
 
 const selectSql = sql<
   SessionsOf & { readonly before: string; readonly rows: number },
   SessionSummary
 >(`
-  select s.session_id as "sessionId", s.open_count as "openCount", s.last_message_id as "lastMessageId", s.last_message_at as "lastMessageAt"
+  select s.session_id as "sessionId", s.open_count as "openCount",
+    s.last_message_id as "lastMessageId", s.last_message_at as "lastMessageAt"
   from agent_messaging.sessions s join agent_messaging.agents a on a.id = s.agent_id
   where s.agent_id = @agentId and s.last_message_id < @before and a.project_id = @projectId
   order by s.last_message_id desc limit @rows`)
 
-/** `MessageStore.listSessions`. Ids of messages grow with time, so those of the newest ones order the sessions. */
+/** `MessageStore.listSessions`. Ordered by the newest message's id, because ids grow with time. */
 export async function listSessions(
   db: Queries,
   agent: SessionsOf,

@@ -29,7 +29,10 @@ function open(onError?: (reason: string) => void): PostgresSignal {
   return signal
 }
 
-/** A wake-up may be lost while a connection is made: says it again until it was heard, as no caller has to. */
+/**
+ * A wake-up may be lost while a connection is made: says it again until it was heard, as no caller
+ * has to.
+ */
 async function heardBy(from: PostgresSignal, to: PostgresSignal): Promise<unknown> {
   const told = message()
   const heard = vi.fn<(message: Message | undefined) => void>()
@@ -113,7 +116,8 @@ it('says once why it cannot connect, and closes all the same', async () => {
 
 it('shows the password of a pool that was made of parts, which pg hides from who copies its options', async () => {
   const shown: string[] = []
-  // As much of a PostgreSQL as it takes to be shown a password: it asks for one in clear text, and hangs up.
+  // As much of a PostgreSQL as it takes to be shown a password: it asks for one in clear text, and
+  // hangs up.
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.once('data', () => {

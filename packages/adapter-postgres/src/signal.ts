@@ -10,8 +10,8 @@ import { NotifyConnection } from './notify-connection.js'
 export type PostgresSignalOptions = (
   | { readonly connectionString: string }
   /**
-   * The signal opens its own connection to the pool's database and keeps it. The connection must not
-   * go through a pooler in transaction mode.
+   * The signal opens its own connection to the pool's database and keeps it. The connection must
+   * not go through a pooler in transaction mode.
    */
   | { readonly pool: pg.Pool }
 ) & {
@@ -32,8 +32,9 @@ const DELIVERIES = 'deliveries'
 const MESSAGES_OF = 'messages:'
 
 /**
- * Wakes listeners in all processes on the database by NOTIFY. Listeners in this process wake at once
- * and get the message. During an outage of the connection other processes hear nothing and poll.
+ * Wakes listeners in all processes on the database by NOTIFY. Listeners in this process wake at
+ * once and get the message. During an outage of the connection other processes hear nothing and
+ * poll.
  */
 export function postgresSignal({
   onError = () => undefined,

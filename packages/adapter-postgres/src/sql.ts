@@ -1,13 +1,14 @@
-/** A statement with `@name` for its parameters, as PostgreSQL takes it: `$1`, `$2`, in the order of their first use. */
+/** A statement for PostgreSQL, with `$1`, `$2` for its parameters in the order of `names`. */
 export type Sql<Parameters extends object = object, Row = unknown> = {
   readonly text: string
   readonly names: readonly string[]
-  /** For the compiler alone: what it takes and the rows it gives. */
+  /** Never set. Tells the compiler the types of the parameters and rows. */
   readonly type?: (parameters: Parameters) => Row
 }
 
 const NAME = /(?<![\w@])@([a-zA-Z]\w*)/g
 
+/** Makes a statement from a template with `@name` for each parameter. */
 export function sql<Parameters extends object = object, Row = unknown>(
   template: string,
 ): Sql<Parameters, Row> {

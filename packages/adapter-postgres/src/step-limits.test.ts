@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 
-// Statistics of a table with one row lead to plans that run an inner query once per row of the table.
+// Statistics of a table with one row lead to plans that run an inner query once per row of the
+// table.
 
 let postgres: TestPostgres
 beforeAll(async () => {

@@ -9,8 +9,9 @@ import { unavailableBecause } from './errors.js'
 import { retried } from './retry.js'
 
 /**
- * For `service.messages.enqueue`: messages are accepted in the transaction that is open on `client`, which has to be READ COMMITTED, and are
- * there when the host commits it. The message's session waits for that commit: accept last. What fails leaves the transaction usable.
+ * Stores for `service.messages.enqueue` that accept messages in the open transaction of `client`,
+ * which must be READ COMMITTED. The messages exist when the host commits. Until then their sessions
+ * are locked, so accept them last. A failure leaves the transaction usable.
  */
 export function inTransaction(client: ClientBase): AcceptStores {
   const db = queriesOn(client)
@@ -26,7 +27,7 @@ export function inTransaction(client: ClientBase): AcceptStores {
             () => undoable(client, () => acceptAll(db, [message])),
             MAX_LOCK_FAILURES,
           )
-          if (!accepted) throw new Error('PostgreSQL did not say what became of the message')
+          if (!accepted) throw new Error('PostgreSQL returned no result for the message')
           return accepted
         }),
     },
@@ -36,7 +37,7 @@ export function inTransaction(client: ClientBase): AcceptStores {
 const stored = <T>(work: () => Promise<T>): Stored<T> =>
   fromAsyncThrowable(work, unavailableBecause)()
 
-/** A statement that fails would end the host's transaction; to a savepoint it can go back. */
+/** Rolls back to a savepoint, because a failed statement would end the host's transaction. */
 async function undoable<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
   await client.query('savepoint agent_messaging')
   try {

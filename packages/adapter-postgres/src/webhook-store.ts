@@ -25,38 +25,42 @@ import { selectWebhook, updateWebhook } from './webhook-row.js'
 type Ref = { readonly projectId: string; readonly id: string }
 type Project = { readonly projectId: string }
 
-const selectOne = `${selectWebhook} where w.id = @id and w.project_id = @projectId and not w.is_deleted`
+const selectOne = `
+  ${selectWebhook} where w.id = @id and w.project_id = @projectId and not w.is_deleted`
 const oneSql = sql<Ref, WebhookRow>(selectOne)
 const lockSql = sql<Ref, WebhookRow>(`${selectOne} for no key update`)
 const existsSql = sql<Ref>('select 1 from agent_messaging.webhooks where id = @id')
-/** So that two at once do not both find room for one. */
+/** Keeps two concurrent transactions from both taking the last place. */
 const lockProjectSql = sql<Project>(
   'select 1 from agent_messaging.projects where id = @projectId for no key update',
 )
-const countSql = sql<Project, { readonly count: number }>(
-  'select count(*) as count from agent_messaging.webhooks where project_id = @projectId and not is_deleted',
-)
-const newestSql = sql<Project & { readonly before: number; readonly rows: number }, WebhookRow>(
-  `${selectWebhook} where w.project_id = @projectId and not w.is_deleted and w.seq < @before order by w.seq desc limit @rows`,
-)
+const countSql = sql<Project, { readonly count: number }>(`
+  select count(*) as count from agent_messaging.webhooks
+  where project_id = @projectId and not is_deleted`)
+const newestSql = sql<Project & { readonly before: number; readonly rows: number }, WebhookRow>(`
+  ${selectWebhook} where w.project_id = @projectId and not w.is_deleted and w.seq < @before
+  order by w.seq desc limit @rows`)
 const insertSql = sql<WebhookColumns>(
   `insert into agent_messaging.webhooks ${insertList(WEBHOOK_COLUMNS)}`,
 )
-/** Of some services the URL alone lets in. */
+/** The URL is erased too, because the URL of some services is a secret. */
 const eraseSql = sql<Ref>(`
   update agent_messaging.webhooks
-  set url = '', description = null, secret = '', previous_secret = null, header_names = null, headers = null, is_deleted = true
+  set url = '', description = null, secret = '', previous_secret = null, header_names = null,
+    headers = null, is_deleted = true
   where id = @id`)
 const unsubscribeSql = sql<Ref>(`
   delete from agent_messaging.subscriptions
-  where project_id = @projectId and webhook_seq = (select seq from agent_messaging.webhooks where id = @id)`)
+  where project_id = @projectId
+    and webhook_seq = (select seq from agent_messaging.webhooks where id = @id)`)
 const subscribeSql = sql<Ref & { readonly names: readonly string[] }>(`
   insert into agent_messaging.subscriptions (project_id, event, webhook_seq)
-  select @projectId, name, w.seq from agent_messaging.webhooks w cross join unnest(@names::text[]) as name where w.id = @id`)
+  select @projectId, name, w.seq
+  from agent_messaging.webhooks w cross join unnest(@names::text[]) as name where w.id = @id`)
 
-const afterSql = sql<{ readonly after: number; readonly limit: number }, WebhookRow>(
-  `${selectWebhook} where not w.is_deleted and w.seq > @after order by w.seq limit @limit for no key update`,
-)
+const afterSql = sql<{ readonly after: number; readonly limit: number }, WebhookRow>(`
+  ${selectWebhook} where not w.is_deleted and w.seq > @after
+  order by w.seq limit @limit for no key update`)
 
 const start = pageStart('webhooks')
 
@@ -91,7 +95,7 @@ async function create(
 }
 
 async function subscribe(db: Queries, { id, projectId, events }: Webhook): Promise<void> {
-  // One row for one delivery: the wildcard has the names in it.
+  // One row per event, so that the webhook gets one delivery. The wildcard contains all names.
   await db.run(subscribeSql, {
     id,
     projectId,

