@@ -39,7 +39,10 @@ export function deliveryBacklog(db: Database): (now: Instant) => DeliveryBacklog
   }
 }
 
-/** `MessageStore.backlog`. Reads the open sessions with their heads. All open messages behind a head are queued. */
+/**
+ * `MessageStore.backlog`. Reads the open sessions with their heads. All open messages behind a head
+ * are queued.
+ */
 export function messageBacklog(db: Database): (now: Instant) => MessageBacklog {
   const messages = db.prepare<{ now: Instant }, Messages>(`
     select coalesce(sum(s.last_position - s.head_position + (m.state = 'queued')), 0) as queued,

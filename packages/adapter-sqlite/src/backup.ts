@@ -13,7 +13,10 @@ export type BackupOptions = {
   readonly to: string
   /** Called from time to time with the number of copied pages and the number of all pages. */
   readonly onProgress?: (copied: number, total: number) => void
-  /** Aborts the backup. The final check of the copy cannot be interrupted. Rejects with the signal's reason. */
+  /**
+   * Aborts the backup. The final check of the copy cannot be interrupted. Rejects with the signal's
+   * reason.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -96,7 +99,7 @@ function check(draft: string, path: string): void {
   const damage = damageOf(draft, 'integrity_check')
   if (damage !== undefined) throw new SqliteOpenError(describeDamage(path, damage))
   const db = new Database(draft)
-  db.pragma('journal_mode = DELETE') // a single file; opening the storage switches it to WAL
+  db.pragma('journal_mode = DELETE') // a single file, until a storage opens it
   db.close()
 }
 

@@ -10,7 +10,10 @@ type Wanted = {
   readonly limit: number
 }
 
-/** `DeliveryStore.cancelStale`, in a transaction. Reads at most `keep` index entries of each disabled webhook. */
+/**
+ * `DeliveryStore.cancelStale`, in a transaction. Reads at most `keep` index entries of each
+ * disabled webhook.
+ */
 export function staleDeliveries(db: Database): (query: CancelStale) => number {
   const disabled = db
     .prepare<[], number>(

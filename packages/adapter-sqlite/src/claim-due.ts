@@ -4,10 +4,16 @@ import { rowClaims, type Events } from './claim-rows.js'
 import { atMost } from './statements.js'
 import type { WebhookRows } from './webhook-rows.js'
 
-/** Webhooks that one call visits at most. Bounds a call when a project's share holds back thousands of webhooks. */
+/**
+ * Webhooks that one call visits at most. Bounds a call when a project's share holds back thousands
+ * of webhooks.
+ */
 const MOST_WEBHOOKS = 1_000
 
-/** Finds the next webhook that accepts deliveries and has a due one. A step from webhook to webhook costs a microsecond. */
+/**
+ * Finds the next webhook that accepts deliveries and has a due one. A step from webhook to webhook
+ * costs a microsecond.
+ */
 export const nextWebhookSql = `
   with recursive queues (seq) as (
     select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > @after
@@ -32,7 +38,8 @@ type Due = { readonly seq: number; readonly dueAt: number }
 /**
  * `DeliveryStore.claimDue`, in a transaction. A call visits the webhooks with open deliveries in a
  * circle, and starts where the last call ended. A step to the next webhook descends an index a few
- * times, however many deliveries wait. Of each webhook, it reads only the deliveries that it can claim.
+ * times, however many deliveries wait. A call reads of each webhook only the deliveries that it can
+ * claim.
  */
 export function dueClaims(
   db: Database,

@@ -8,7 +8,10 @@ import {
 import { selectMessage, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
 
-/** `MessageStore.claimRunnable`, in a transaction. A lane without due messages costs one index descent. */
+/**
+ * `MessageStore.claimRunnable`, in a transaction. A lane without due messages costs one index
+ * descent.
+ */
 export function runnableClaims(
   db: Database,
   sessions: SessionRows,

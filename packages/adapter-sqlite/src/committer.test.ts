@@ -180,7 +180,7 @@ it('holds no more than its bound while it waits, and closing ends the wait', asy
   other.stop()
 })
 
-it('a commit that fails stores nothing, tells everybody, and leaves no transaction open', async () => {
+it('a failed commit stores nothing, fails each of its writes, and leaves no open transaction', async () => {
   const { db, write, add, stored } = numbers()
   db.exec(
     'create table parents (n integer primary key); create table children (n references parents deferrable initially deferred)',

@@ -6,7 +6,10 @@ import { isPostponed, Transactions } from './transaction.js'
 
 /** Writes in one transaction at most. The event loop runs between two transactions. */
 const LARGEST_BATCH = 256
-/** The pause between two tries while another process writes. Two busy writers then wait 200 ms at worst. */
+/**
+ * The pause between two tries while another process writes. Two busy writers then wait 200 ms at
+ * worst.
+ */
 const BUSY_PAUSE_MS = 2
 /** The pause between two commits if only `writeAlong` was called. */
 const LINGER_MS = 40
@@ -32,7 +35,8 @@ type Write = {
 type Postponed = { readonly writes: readonly Write[]; readonly error?: unknown }
 
 /**
- * Reads and writes the database for the stores. An error becomes `Unavailable`: no method throws or rejects.
+ * Reads and writes the database for the stores. An error becomes `Unavailable`: no method throws or
+ * rejects.
  *
  * Concurrent writes share one commit. A durable commit costs one disk sync, however many writes it
  * contains. The committer therefore collects writes during one turn of the event loop and commits

@@ -3,7 +3,9 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { isBusy, SqliteOpenError } from './errors.js'
 
-/** A larger cache uses memory and made no measured workload faster: the system caches the file too. */
+/**
+ * A larger cache uses memory and made no measured workload faster: the system caches the file too.
+ */
 const CACHE_KIB = 16 * 1024
 /** A checkpoint copies a page once, however often it was written since the last one. 16 MiB. */
 const CHECKPOINT_PAGES = 4_000
@@ -33,13 +35,13 @@ function configure(db: Database.Database): Database.Database {
   db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('temp_store = MEMORY')
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
-  // Never run ANALYZE or PRAGMA optimize: with statistics, SQLite prepares a statement again at each
-  // binding.
+  // Never run ANALYZE or PRAGMA optimize: with statistics, SQLite prepares a statement again at
+  // each binding.
   return db
 }
 
 /**
- * Two processes that switch a new file at the same moment fail at once, whatever the busy timeout.
+ * Two processes that switch a new file at the same moment fail at once, with any busy timeout.
  * A later try finds the file switched.
  */
 function switchToWal(db: Database.Database): void {

@@ -21,8 +21,8 @@ export function findSqliteDamage(path: string): string | undefined {
 }
 
 /**
- * `quick_check` counts the entries of each index. `integrity_check` compares each entry with its row,
- * which takes several times as long.
+ * `quick_check` counts the entries of each index. `integrity_check` compares each entry with its
+ * row, which takes several times as long.
  */
 export function damageOf(path: string, check: Check): string | undefined {
   const db = new Database(path, { readonly: true })

@@ -11,7 +11,7 @@ import { webhookStore } from './webhook-store.js'
 
 const LOOK_AT = 10
 
-/** 35 deliveries of one webhook; the 3rd, the 4th and the 30th are of `agent.error`. */
+/** 35 deliveries of one webhook. The 3rd, the 4th and the 30th are of `agent.error`. */
 async function deliveries() {
   const db = openConnection(':memory:', 0)
   migrate(db)

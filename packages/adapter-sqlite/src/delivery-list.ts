@@ -25,10 +25,16 @@ export const selectDeliveryWithBody = `select ${columns}, e.body, e.trace ${join
 type ListFilter = RedeliverFilter & { readonly isOfLivingWebhook?: true }
 type Place = { readonly seq: number; readonly id: string }
 
-/** A page reads this many deliveries at most, so that a rare match among millions does not block other operations. */
+/**
+ * A page reads this many deliveries at most, so that a rare match among millions does not block
+ * other operations.
+ */
 const MOST_LOOKED_AT = 10_000
 
-/** `DeliveryStore.list`. A filter for a status other than `delivered` reads only the few undelivered ones. */
+/**
+ * `DeliveryStore.list`. A filter for a status other than `delivered` reads only the few undelivered
+ * ones.
+ */
 export function deliveryList(
   db: Database,
   lookAt = MOST_LOOKED_AT,

@@ -120,7 +120,9 @@ const prepare = (db: Database) => ({
        where w.is_deleted = 1 and d.due_at is not null ${atMost('@limit')})`),
 })
 
-/** Makes claimed deliveries due, and lets open circuits be probed that a claimed probe holds open. */
+/**
+ * Makes claimed deliveries due, and lets open circuits be probed that a claimed probe holds open.
+ */
 export function releaseDeliveries(db: Database): void {
   // A probe holds its circuit open to the end of its lease. The creation time is in the past by any
   // clock.

@@ -4,7 +4,10 @@ import { SqliteOpenError } from './errors.js'
 /** better-sqlite3 13 needs Node-API 10. On a Node without it, the driver crashes the process. */
 const NODE_API_OF_DRIVER_13 = 10
 
-/** Throws `SqliteOpenError` if the driver does not run on this Node. Call it before the driver's first use. */
+/**
+ * Throws `SqliteOpenError` if the driver does not run on this Node. Call it before the driver's
+ * first use.
+ */
 export function requireFittingDriver(): void {
   const { version } = createRequire(import.meta.url)('better-sqlite3/package.json') as {
     version: string

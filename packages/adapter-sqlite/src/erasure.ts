@@ -28,7 +28,9 @@ export function erasureOf(db: Database): Erasure {
     `delete from messages where seq in (select seq from messages where session_seq = ? ${atMost('?')})`,
   )
 
-  /** Deletes up to `limit` rows of one session. Deletes the session when it has no messages left. */
+  /**
+   * Deletes up to `limit` rows of one session. Deletes the session when it has no messages left.
+   */
   function sweepSession(sessionSeq: number, limit: number): number {
     const { changes } = removeMessages.run(sessionSeq, limit)
     return changes < limit ? changes + removeSession.run(sessionSeq).changes : changes

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import type { Unavailable } from '@org/agent-messaging-core/storage'
 
-/** The storage cannot be opened. The message tells the operator what is wrong and what to do. */
+/** The storage cannot be opened. The message is for the operator. */
 export class SqliteOpenError extends Error {
   override readonly name = 'SqliteOpenError'
 }

@@ -12,7 +12,10 @@ import {
 import { probeReadiness } from './probe-readiness.js'
 import type { Receiver, WebhookRows } from './webhook-rows.js'
 
-/** Stores an event with its deliveries, in the transaction of the change that it reports. Returns the deliveries that are created claimed. */
+/**
+ * Stores an event with its deliveries, in the transaction of the change that it reports. Returns
+ * the deliveries that are created claimed.
+ */
 export type FanOut = (outgoing: Outgoing) => ClaimedDelivery[]
 
 type Inserted = {

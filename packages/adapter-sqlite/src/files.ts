@@ -14,9 +14,10 @@ import path from 'node:path'
 import { codeOf } from './errors.js'
 
 /**
- * Gives a finished draft its name. The name is on the disk when this returns. Throws `EEXIST` if the
- * name is taken. A rename alone would replace an existing file, and not every file system has hard
- * links. Therefore the name is first reserved by an empty file, which only one process can create.
+ * Gives a finished draft its name. The name is on the disk when this returns. Throws `EEXIST` if
+ * the name is taken. A rename alone would replace an existing file, and not every file system has
+ * hard links. Therefore the name is first reserved by an empty file, which only one process can
+ * create.
  */
 export function renameToNew(draft: string, to: string): void {
   closeSync(openSync(to, 'wx', 0o600))
@@ -60,7 +61,9 @@ export function sync(file: string, flags: 'r' | 'r+'): void {
   }
 }
 
-/** Lets the database's owner use a file that root created beside the database. SQLite does the same. */
+/**
+ * Lets the database's owner use a file that root created beside the database. SQLite does the same.
+ */
 export function giveToOwnerOf(database: string, created: string): void {
   if (process.geteuid?.() !== 0) return
   const { uid, gid } = statSync(database)

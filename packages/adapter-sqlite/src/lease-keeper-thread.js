@@ -1,5 +1,6 @@
-// The thread of lease-keeper.ts. It is plain JavaScript without imports of this package, so that Node
-// loads it from src and from dist. The thread sleeps on `stopped` and extends leases in between.
+// The thread of lease-keeper.ts, in plain JavaScript without imports of this package, so that
+// Node loads it from src and from dist. The thread sleeps on `stopped` and extends leases in
+// between.
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 
@@ -11,8 +12,8 @@ const intervalMs = Math.ceil(leaseMs / 3)
 const ids = Buffer.from(leases.ids.buffer)
 
 const db = new Database(path, { timeout: intervalMs })
-// This connection only moves the end of leases, which need not survive a power failure. Therefore it
-// waits for no sync, and leaves checkpoints to other connections.
+// This connection only moves the end of leases, which need not survive a power failure. Therefore
+// it waits for no sync, and leaves checkpoints to other connections.
 db.pragma('synchronous = NORMAL')
 db.pragma('wal_autocheckpoint = 0')
 const extend = db.prepare(sql)

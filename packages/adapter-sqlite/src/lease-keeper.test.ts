@@ -9,7 +9,10 @@ import { extendLeaseSql, sqliteLeaseKeeper, type SqliteLeaseKeeperOptions } from
 const ID = '01890000-0000-7000-8000-00000000000a'
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** A file with a message that runs under lease 3 until 1,000, and a lease keeper for leases of 400 ms. */
+/**
+ * A file with a message that runs under lease 3 until 1,000, and a lease keeper for leases of 400
+ * ms.
+ */
 function scene(options: Partial<SqliteLeaseKeeperOptions> = {}) {
   const path = tempFile()
   const db = openConnection(path, 5_000)

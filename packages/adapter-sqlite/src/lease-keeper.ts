@@ -26,7 +26,10 @@ export type ThreadData = Pick<SqliteLeaseKeeperOptions, 'path' | 'leaseMs'> & {
 /** Further concurrent runs of one process are extended by the dispatcher alone. */
 const SLOTS = 4_096
 
-/** Like `MessageStore.extendLeases`, for a head that still runs under this token. Never shortens a lease. */
+/**
+ * Like `MessageStore.extendLeases`, for a head that still runs under this token. Never shortens a
+ * lease.
+ */
 export const extendLeaseSql = `
   update sessions set due_at = @until
   where seq = (select m.session_seq from messages m where m.id = @messageId and m.state = 'running')

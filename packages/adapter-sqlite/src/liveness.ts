@@ -13,19 +13,22 @@ const SHARED_TIMEOUT_MS = 30_000
 /** `alone`: no other process had the storage open when it was opened. */
 export type Liveness = { readonly alone: boolean; close(): void }
 
-/** Keeps the locks of storages that are never closed from garbage collection, which would release them. */
+/**
+ * Keeps the locks of storages that are never closed from garbage collection, which would release
+ * them.
+ */
 const heldLocks = new Set<Database.Database>()
 
 /**
  * Tells whether another live process can hold claims on the storage at `file`, and tells other
  * processes about this one. See docs/decisions/0003.
  *
- * Each process that has the storage open holds a shared lock on a file beside it. A process that gets
- * the exclusive lock is alone, and runs `whenAlone` under that lock. The operating system releases
- * the locks of a process however it ends.
+ * Each process that has the storage open holds a shared lock on a file beside it. A process that
+ * gets the exclusive lock is alone, and runs `whenAlone` under that lock. The operating system
+ * releases the locks of a process however it ends.
  *
- * The lock file is an empty SQLite database, because SQLite's locking is portable. It uses a rollback
- * journal: in WAL mode, readers and a writer do not exclude each other.
+ * The lock file is an empty SQLite database, because SQLite's locking is portable. The file uses a
+ * rollback journal, because in WAL mode readers and a writer do not exclude each other.
  */
 export function openLiveness(file: string, whenAlone: () => void): Liveness {
   const lock = openLock(file)
@@ -35,7 +38,8 @@ export function openLiveness(file: string, whenAlone: () => void): Liveness {
       whenAlone()
       lock.exec('commit')
     }
-    // Another process can find itself alone here. That is correct: this one has claimed nothing yet.
+    // Another process can find itself alone here. That is correct: this one has claimed nothing
+    // yet.
     holdShared(lock)
     heldLocks.add(lock)
     return { alone, close: () => void (heldLocks.delete(lock) && lock.close()) }
@@ -46,8 +50,8 @@ export function openLiveness(file: string, whenAlone: () => void): Liveness {
 }
 
 /**
- * Runs `work` while no process has the storage at `file` open. A process that opens it during `work`
- * waits. Rejects with `SqliteOpenError` if the storage is in use.
+ * Runs `work` while no process has the storage at `file` open. A process that opens it during
+ * `work` waits. Rejects with `SqliteOpenError` if the storage is in use.
  */
 export async function whileAlone<T>(file: string, work: () => T | Promise<T>): Promise<T> {
   const lock = openLock(file)

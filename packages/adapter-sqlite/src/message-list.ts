@@ -14,7 +14,10 @@ import {
 import { selectMessage } from './message-row.js'
 import { atMost, preparedOnce } from './statements.js'
 
-/** `MessageStore.list`. A filter for a state other than `responded` reads only the few messages without an answer. */
+/**
+ * `MessageStore.list`. A filter for a state other than `responded` reads only the few messages
+ * without an answer.
+ */
 export function messageList(db: Database): (filter: MessageFilter, page: PageOf) => Page<Message> {
   const placeOf = db.prepare<[string], CursorPlace>(`
     select m.id, m.seq, m.position, s.session_id as sessionId

@@ -10,8 +10,8 @@ import {
 } from '@org/agent-messaging-core/storage'
 
 /**
- * Append a `where`. The join hides erased messages and those of deleted agents, whose session has no
- * agent.
+ * Append a `where`. The join hides erased messages and messages of deleted agents, whose session
+ * has no agent.
  */
 export const selectMessage = `
   select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')}, a.project_id as projectId

@@ -35,13 +35,15 @@ export type SqliteOptions = {
 
 export type SqliteStorage = Storage & {
   readonly path: string
-  /** True if no other process had the file open. The claims of dead processes were then released. */
+  /**
+   * True if no other process had the file open. The claims of dead processes were then released.
+   */
   readonly alone: boolean
 }
 
 /**
- * Opens the storage and migrates its schema. Several processes of one machine can have one file open.
- * Throws `SqliteOpenError`, whose message is for the operator.
+ * Opens the storage and migrates its schema. Several processes of one machine can have one file
+ * open. Throws `SqliteOpenError`, whose message is for the operator.
  */
 export function openSqliteStorage(options: SqliteOptions): SqliteStorage {
   try {

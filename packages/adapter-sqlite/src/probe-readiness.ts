@@ -2,7 +2,10 @@ import type { Database } from 'better-sqlite3'
 import type { Instant } from '@org/agent-messaging-core/storage'
 import type { WebhookRows } from './webhook-rows.js'
 
-/** Lets a webhook's open circuit be probed now, like `readyToProbe` in core. Call it in a transaction. */
+/**
+ * Lets a webhook's open circuit be probed now, like `readyToProbe` in core. Call it in a
+ * transaction.
+ */
 export function probeReadiness(
   db: Database,
   webhooks: WebhookRows,
@@ -18,9 +21,9 @@ export function probeReadiness(
 type Claims = { readonly now: Instant } & Readonly<Record<string, string | number>>
 
 /**
- * Does the same for the webhooks whose probe is one of these claims. A probe holds the circuit open to
- * the end of its lease. Call it before the deliveries change. `which` is a condition on deliveries,
- * whose parameters are in `claims`.
+ * Does the same for the webhooks whose probe is one of these claims. A probe holds the circuit open
+ * to the end of its lease. Call it before the deliveries change. `which` is a condition on
+ * deliveries, whose parameters are in `claims`.
  */
 export function probeRelease(
   db: Database,

@@ -9,11 +9,13 @@ import { trueName, whileAlone } from './liveness.js'
 import { requireOurs } from './schema.js'
 
 export type RestoreOptions = {
-  /** The copy to restore. It does not change. */
+  /** The copy to restore, which does not change. */
   readonly from: string
-  /** The file that the copy replaces. It need not exist. */
+  /** The file that the copy replaces, if it exists. */
   readonly path: string
-  /** Appended to the names of the replaced files, which are kept. No file of such a name can exist. */
+  /**
+   * Appended to the names of the replaced files, which are kept. No file of such a name can exist.
+   */
   readonly suffix: string
   /** Aborts the restore before the file is replaced. Rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -71,8 +73,8 @@ function copyOwnerAndMode(place: string, draft: string): void {
 }
 
 /**
- * Puts the draft in place. At each moment there is a whole file at `place`. The log keeps the name of
- * its file, so that the two can be opened together again.
+ * Puts the draft in place. At each moment there is a whole file at `place`. The log keeps the name
+ * of its file, so that the two can be opened together again.
  */
 function swap(draft: string, place: string, keptAs: string | undefined): void {
   if (keptAs !== undefined) keepAs(place, keptAs)

@@ -34,8 +34,8 @@ export function readSqliteSchema(path: string): SqliteSchema {
 }
 
 /**
- * Brings the file to the newest version. Each step is one transaction. Processes that migrate at the
- * same time take turns, and each continues from the version that it finds.
+ * Brings the file to the newest version. Each step is one transaction. Processes that migrate at
+ * the same time take turns, and each continues from the version that it finds.
  */
 export function migrate(db: Database.Database, steps: readonly string[] = migrations): void {
   const step = db.transaction(() => {

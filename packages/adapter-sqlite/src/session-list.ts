@@ -5,7 +5,10 @@ import { atMost } from './statements.js'
 /** Sorts after all ids. */
 const FIRST = '~'
 
-/** `MessageStore.listSessions`. The id of the newest message orders the sessions, because ids grow with time. */
+/**
+ * `MessageStore.listSessions`. The id of the newest message orders the sessions, because ids grow
+ * with time.
+ */
 export function sessionList(
   db: Database,
 ): (agent: SessionsOf, page: PageOf) => Page<SessionSummary> {

@@ -60,9 +60,9 @@ export const renewLastSql = (which: string): string => `
 /**
  * Reads and writes sessions. A session's row is the queue and the lock of its messages.
  *
- * `head_position` is the message that runs next. `due_at` says when it can be claimed: at once, after
- * a backoff, at the end of its lease if the holder died, or when its callback is overdue. `lease`
- * counts the claims, so the token of a superseded holder is too low.
+ * `head_position` is the message that runs next. `due_at` says when it can be claimed: at once,
+ * after a backoff, at the end of its lease if the holder died, or when its callback is overdue.
+ * `lease` counts the claims, so the token of a superseded holder is too low.
  */
 export class SessionRows {
   readonly #sql: ReturnType<typeof prepare>
@@ -72,8 +72,8 @@ export class SessionRows {
   }
 
   /**
-   * Adds a message to the session. If `claimUntil` is given and the message is the head, the place is
-   * under a lease. Returns undefined if the session is full.
+   * Adds a message to the session. If `claimUntil` is given and the message is the head, the place
+   * is under a lease. Returns undefined if the session is full.
    */
   enqueue(message: Enqueue): Place | undefined {
     const place = this.#sql.enqueue.get(
@@ -107,7 +107,9 @@ export class SessionRows {
     this.#sql.hold.run(until, sessionSeq)
   }
 
-  /** The head is final. The next message can be claimed from now on. Returns whether there is one. */
+  /**
+   * The head is final. The next message can be claimed from now on. Returns whether there is one.
+   */
   advance(sessionSeq: number, now: Instant): boolean {
     return this.#sql.advance.get(now, sessionSeq) === 1
   }

@@ -1,7 +1,9 @@
 import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Database, Statement } from 'better-sqlite3'
 
-/** Prepares each text once. For queries whose text depends on their filters. Their texts are few. */
+/**
+ * Prepares each text once. For queries whose text depends on their filters. Their texts are few.
+ */
 export function preparedOnce<Parameters extends object, Row>(
   db: Database,
 ): (sql: string) => Statement<[Parameters], Row> {
@@ -15,8 +17,8 @@ export function preparedOnce<Parameters extends object, Row>(
 
 /**
  * Writes a `limit` with a bound number. Never write one in another way. SQLite reads a bare bound
- * number while it plans, and so prepares the statement again at each binding, which triples the cost
- * of a short query. SQLite evaluates a sum only when the query runs.
+ * number while it plans, and so prepares the statement again at each binding, which triples the
+ * cost of a short query. SQLite evaluates a sum only when the query runs.
  */
 export const atMost = (parameter: string): string => `limit ${parameter} + 0`
 

@@ -14,7 +14,10 @@ export type SqliteTable = {
 
 export type TablesOptions<T> = {
   readonly path: string
-  /** Receives the tables. A table comes after the tables that its rows refer to. No other process can open the file until `work` ends. */
+  /**
+   * Receives the tables. A table comes after the tables that its rows refer to. No other process
+   * can open the file until `work` ends.
+   */
   readonly work: (tables: readonly SqliteTable[]) => Promise<T>
 }
 
@@ -78,8 +81,8 @@ const columnsOf = (db: Database.Database, table: string): string[] =>
     .filter((column) => `${table}.${column}` !== CLAIMED)
 
 /**
- * Only SQLite has this column. Other stores have a state `sending`. A server that started between the
- * two checks above and was killed can leave claimed rows.
+ * Only SQLite has this column. Other stores have a state `sending`. A server that started between
+ * the two checks above and was killed can leave claimed rows.
  */
 const CLAIMED = 'deliveries.is_claimed'
 const VALUES: Readonly<Record<string, string>> = {

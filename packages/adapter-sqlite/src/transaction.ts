@@ -23,7 +23,7 @@ export class Transactions {
   run(operations: readonly (() => unknown)[]): Result<unknown[], Failure> {
     let step: Failure['step'] = 'begin'
     try {
-      this.#rollBack() // an earlier rollback may have failed
+      this.#rollBack() // in case an earlier rollback failed
       this.#begin.run()
       step = 'operate'
       const values = operations.map((operation) => operation())

@@ -5,9 +5,9 @@ const MOST_KEYS = 10_000
 /**
  * Caches values made from rows that are read often and rarely written.
  *
- * SQLite's `data_version` changes when another connection commits, also in another process. Inside a
- * transaction the cache reads it each time. Outside, the cache reads it once per turn of the event
- * loop, because reading it takes a lock of the file.
+ * SQLite's `data_version` changes when another connection commits, also in another process. Inside
+ * a transaction the cache reads it each time. Outside, the cache reads it once per turn of the
+ * event loop, because reading it takes a lock of the file.
  */
 export class VersionedCache<Key extends string | number, T> {
   readonly #db: Database

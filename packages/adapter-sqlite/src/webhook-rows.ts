@@ -18,7 +18,9 @@ export const updateWebhookSql = `update webhooks set ${assignments(WEBHOOK_UPDAT
 
 export type Receiver = { readonly seq: number; readonly webhook: Webhook }
 
-/** Caches webhooks for events and claims. A webhook is read and parsed again only after a change. */
+/**
+ * Caches webhooks for events and claims. A webhook is read and parsed again only after a change.
+ */
 export class WebhookRows {
   readonly #webhooks: VersionedCache<number, Webhook>
   readonly #receivers: VersionedCache<string, readonly Receiver[]>

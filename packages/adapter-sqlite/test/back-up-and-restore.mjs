@@ -1,5 +1,5 @@
-// Backs up a database and restores the copy. Then backs it up to a name that is taken, and prints the
-// error.
+// Backs up a database and restores the copy. Then backs it up to a name that is taken, and prints
+// the error.
 import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
 
 const [path, copy, taken] = process.argv.slice(2)

@@ -18,7 +18,9 @@ const NOW = BUILT_AT
 const HOUR = 60 * 60_000
 const ids = fakeIds()
 
-/** Creates a file with three queued messages of one agent, in three sessions, and one due delivery. */
+/**
+ * Creates a file with three queued messages of one agent, in three sessions, and one due delivery.
+ */
 async function storageWithWork(path: string): Promise<{ agent: Agent; messages: string[] }> {
   const storage = openSqliteStorage({ path })
   const agent = anAgent()

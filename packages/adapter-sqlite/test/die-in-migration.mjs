@@ -1,5 +1,5 @@
-// A process that is killed during its second migration. It imports built files that the package does
-// not export.
+// A process that is killed during its second migration. The program imports built files that the
+// package does not export.
 import { openConnection } from '../dist/connection.js'
 import { migrate } from '../dist/schema.js'
 

@@ -32,7 +32,8 @@ it(
   needs('strace'),
   async () => {
     const path = tempFile()
-    await openSqliteStorage({ path }).close() // in WAL mode the driver's default is synchronous=NORMAL
+    // The driver opens a file that is in WAL mode with synchronous=NORMAL.
+    await openSqliteStorage({ path }).close()
     const alone = syncsOf(path, 1)
     expect(alone).toBeGreaterThanOrEqual(BATCHES)
     const together = syncsOf(path, 50)

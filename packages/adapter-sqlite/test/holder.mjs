@@ -1,5 +1,5 @@
-// A process that opens the storage, claims the due work of an agent, reports it, and holds the claims
-// until it is killed.
+// A process that opens the storage, claims the due work of an agent, reports it, and holds the
+// claims until it is killed.
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 
 const [path, agentId, now, until] = process.argv.slice(2)

@@ -138,7 +138,7 @@ describe('restore', SLOWLY, () => {
     await cli('projects create late')
     expect(await cli('restore copy.db')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/is in use by another process; stop that one/),
+      stderr: expect.stringMatching(/is in use by another process; stop that process/),
     })
     server.signal('SIGKILL')
     await server.ended

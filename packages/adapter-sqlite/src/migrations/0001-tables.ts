@@ -110,8 +110,8 @@ create index messages_finished on messages (finished_at) where finished_at is no
 -- deletes them step by step.
 create table erasures (seq integer primary key, agent_id text not null unique) strict;
 
--- The circuit is closed when circuit_until is null. A deleted webhook keeps its row without secrets,
--- because its deliveries refer to it.
+-- The circuit is closed when circuit_until is null. A deleted webhook keeps its row without its
+-- secrets, because its deliveries refer to the row.
 create table webhooks (
   seq integer primary key,
   id text not null unique,
@@ -158,8 +158,8 @@ create table events (
   created_at integer not null
 ) strict;
 
--- Final: due_at is null. Claimed: is_claimed is 1, and due_at is the end of the lease. First attempts
--- and retries are separate in deliveries_due, so that a claim finds each without reading the other.
+-- Final: due_at is null. Claimed: is_claimed is 1, and due_at is the end of the lease. The index
+-- deliveries_due separates first attempts from retries, so that a claim finds either at once.
 create table deliveries (
   seq integer primary key,
   id text not null unique,

@@ -17,9 +17,9 @@ type Share<T> = {
 }
 
 /**
- * Shares one claim of due deliveries between webhooks. The claim has a limit for all deliveries, for
- * retries, for each webhook and for each project. A store offers the due deliveries of one webhook
- * after the other, until the budget is spent.
+ * Shares one claim of due deliveries between webhooks. The claim has a limit for all deliveries,
+ * for retries, for each webhook and for each project. A store offers the due deliveries of one
+ * webhook after the other, until the budget is spent.
  */
 export class ClaimBudget {
   readonly #limits: Limits

@@ -22,8 +22,8 @@ type Delivery = {
 }
 
 /**
- * True if the store records the attempt. Only the holder of the claim can record a failed attempt. An
- * accepted attempt always counts for an open delivery, because the receiver has the event.
+ * True if the store records the attempt. Only the holder of the claim can record a failed attempt.
+ * An accepted attempt always counts for an open delivery, because the receiver has the event.
  */
 export const attemptCounts = (
   { isOpen, isClaimed, lease }: Delivery,

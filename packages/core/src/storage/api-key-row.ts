@@ -31,5 +31,7 @@ export const apiKeyColumns = (key: ApiKey): ApiKeyRow => ({
   revokedAt: key.revokedAt ?? null,
 })
 
-/** Ended sign-ins are few. Each is a setting, whose value is the time when the row can be deleted. */
+/**
+ * Ended sign-ins are few. Each is a setting, whose value is the time when the row can be deleted.
+ */
 export const ENDED_SIGN_IN = 'ended-sign-in/'

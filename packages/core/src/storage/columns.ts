@@ -1,5 +1,6 @@
-// SQL stores share the columns of their tables. A list names the columns of a table by the properties
-// of its rows. A column is named like its property, in snake case. Statements use `@name` parameters.
+// SQL stores share the columns of their tables. A list names the columns of a table by the
+// properties of its rows. A column is named like its property, in snake case. Statements use
+// `@name` parameters.
 
 /** Writes `a.id, a.project_id as "projectId"`, for the alias `a`. */
 export const selectList = (properties: readonly string[], alias?: string): string =>

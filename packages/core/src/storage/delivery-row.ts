@@ -112,7 +112,9 @@ export const toAttempt = ({
   outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
 })
 
-/** The names and the values of headers, one per line. A header that was sent contains no line break. */
+/**
+ * The names and the values of headers, one per line. A header that was sent contains no line break.
+ */
 export const headerLines = (
   headers: Readonly<Record<string, string>>,
 ): { readonly names: string; readonly values: string } => ({

@@ -23,8 +23,8 @@ const EVERYWHERE: MessageBounds = {
 }
 
 /**
- * Returns where the page after the cursor has its rows. A cursor whose message was deleted counts by
- * its id, a UUIDv7. In a session, a retried message has a newer position than its id.
+ * Returns where the page after the cursor has its rows. A cursor whose message was deleted counts
+ * by its id, a UUIDv7. In a session, a retried message has a newer position than its id.
  */
 export function messageBounds(
   cursor: string | undefined,

@@ -73,7 +73,9 @@ const toHealth = (row: WebhookRow): WebhookHealth => ({
       : { kind: 'open', until: row.circuitUntil, trips: row.circuitTrips },
 })
 
-/** `disableOnGone` is a number, because SQLite has no boolean. PostgreSQL accepts 0 and 1 for one. */
+/**
+ * `disableOnGone` is a number, because SQLite has no boolean. PostgreSQL accepts 0 and 1 for one.
+ */
 export const webhookColumns = (webhook: Webhook) => ({
   id: webhook.id,
   projectId: webhook.projectId,

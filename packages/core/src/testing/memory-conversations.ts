@@ -40,7 +40,10 @@ export function listMessages(memory: Memory, filter: MessageFilter, page: PageOf
   return { data, nextCursor: found.length > page.limit ? (data.at(-1)?.id ?? null) : null }
 }
 
-/** Returns the session's messages after the cursor, or undefined if the cursor is not in the session. */
+/**
+ * Returns the session's messages after the cursor, or undefined if the cursor is not in the
+ * session.
+ */
 function behind(
   { all }: Session,
   { cursor }: PageOf,

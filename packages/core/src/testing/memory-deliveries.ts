@@ -247,7 +247,10 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return true
   }
 
-  /** Lets the webhook be probed again if this delivery is its probe. A probe holds the circuit open to the end of its lease. */
+  /**
+   * Lets the webhook be probed again if this delivery is its probe. A probe holds the circuit open
+   * to the end of its lease.
+   */
   #releaseProbe({ webhookId, state }: WebhookDelivery, now: Instant): void {
     const circuit = this.#webhook(webhookId)?.health.circuit
     if (state.kind === 'sending' && circuit?.kind === 'open' && circuit.until === state.leaseUntil)

@@ -57,7 +57,9 @@ const newDelivery = (id: string, webhook: Webhook, event: WebhookEvent): Deliver
   attempts: [],
 })
 
-/** Claims a delivery under a new token, which supersedes older tokens. The retry schedule continues. */
+/**
+ * Claims a delivery under a new token, which supersedes older tokens. The retry schedule continues.
+ */
 export function claimDelivery(
   memory: Memory,
   row: DeliveryRow,

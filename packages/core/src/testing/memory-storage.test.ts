@@ -11,7 +11,7 @@ async function storageWithAgent() {
 }
 
 describe('the memory storage', () => {
-  it('hands rows in and out as copies', async () => {
+  it('copies rows in and out', async () => {
     const { storage, agent } = await storageWithAgent()
     const metadata = { tags: ['a'] }
     const sent = newMessage(agent, { metadata })
@@ -24,7 +24,7 @@ describe('the memory storage', () => {
     expect((await storage.messages.get(ref))._unsafeUnwrap()?.metadata).toEqual({ tags: ['a'] })
   })
 
-  it('keeps a key named __proto__ as any other', async () => {
+  it('keeps a metadata key named __proto__', async () => {
     const { storage, agent } = await storageWithAgent()
     const sent = newMessage(agent, { metadata: JSON.parse('{"__proto__":{"admin":true}}') })
     const accepted = (await storage.messages.accept(sent))._unsafeUnwrap()
@@ -33,14 +33,14 @@ describe('the memory storage', () => {
     ])
   })
 
-  it('has done a call before it returns', () => {
+  it('completes a call before it returns', () => {
     const storage = memoryStorage()
     void storage.credentials.initSetting('a', 'first')
     const second = storage.credentials.initSetting('a', 'second')
     return expect(second.unwrapOr('')).resolves.toBe('first')
   })
 
-  it('fails as often as it is told, without doing anything', async () => {
+  it('fails the given number of calls without any effect', async () => {
     const storage = memoryStorage()
     storage.fail('credentials.initSetting', { times: 2 })
     const calls = ['a', 'b', 'c'].map((value) => storage.credentials.initSetting('name', value))
@@ -53,7 +53,7 @@ describe('the memory storage', () => {
     expect(results[2]?._unsafeUnwrap()).toBe('c')
   })
 
-  it('does what it is asked and loses only the answer, if it is told so', async () => {
+  it('makes the write and loses the answer if the fault takes effect', async () => {
     const { storage, agent } = await storageWithAgent()
     storage.fail('messages.accept', { takesEffect: true })
     const sent = newMessage(agent)
@@ -64,7 +64,7 @@ describe('the memory storage', () => {
     })
   })
 
-  it('fails until it is healed', async () => {
+  it('fails until the fault ends', async () => {
     const storage = memoryStorage()
     storage.fail('ping', { times: Infinity })
     for (let i = 0; i < 10; i++) expect((await storage.ping()).isErr()).toBe(true)
@@ -72,7 +72,7 @@ describe('the memory storage', () => {
     expect((await storage.ping()).isOk()).toBe(true)
   })
 
-  it('opens again on what it kept, as after a restart', async () => {
+  it('reopens with all rows, as after a restart', async () => {
     const { storage, agent } = await storageWithAgent()
     await storage.close()
     expect((await storage.agents.get(PROJECT_ID, agent.id)).isErr()).toBe(true)

@@ -9,14 +9,17 @@ import { MemoryMessages } from './memory-messages.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 
 /**
- * A storage in memory. It is the reference implementation of the storage ports, and serves unit tests.
- * Each method is complete when it returns its promise. Rows are copied in and out. Queries read all
- * rows, so the storage is not made for load.
+ * A storage in memory: the reference implementation of the storage ports. The storage serves unit
+ * tests. Each method is complete when it returns its promise. Rows are copied in and out. Queries
+ * read all rows, so the storage is not made for load.
  */
 export type MemoryStorage = Storage & {
-  /** Makes the next calls of the method `Unavailable`, on this handle only. Replaces an earlier fault. */
+  /**
+   * Makes the next calls of the method `Unavailable`, on this handle only. Replaces an earlier
+   * fault.
+   */
   fail(method: StorageMethod, fault?: Fault): void
-  /** Opens another handle on the same memory, like a second process. It works after `close`. */
+  /** Opens another handle on the same memory, like a second process, also after `close`. */
   reopen(): MemoryStorage
 }
 
@@ -88,7 +91,9 @@ function asStore<N extends StoreName>(
   return Object.fromEntries(entries) as Storage[N]
 }
 
-/** Copies data, so that no caller holds a row of the store. Returns functions and sets as they are. */
+/**
+ * Copies data, so that no caller holds a row of the store. Returns functions and sets as they are.
+ */
 function copyOf<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyOf) as T
   if (typeof value !== 'object' || value === null || value instanceof Set) return value

@@ -1,6 +1,9 @@
 import type { WaitingWork, WorkSignal } from '../ports/work-signal.js'
 
-/** Carries announcements between services in one process, such as those that share a `memoryStorage`. */
+/**
+ * Carries announcements between services in one process, such as services that share a
+ * `memoryStorage`.
+ */
 export function memoryWorkSignal(): WorkSignal {
   const listeners = new Set<(work: WaitingWork) => void>()
   return {

@@ -23,8 +23,8 @@ export type ModelSession = {
 type Accepted = Pick<ModelMessage, 'id' | 'sessionId' | 'endUserId'>
 
 /**
- * The simplest model of the promises about one agent's messages. Each method returns what a store must
- * answer.
+ * The simplest model of the promises about one agent's messages. Each method returns what a store
+ * must answer.
  */
 export class SessionModel {
   readonly sessions = new Map<string, ModelSession>()
@@ -77,8 +77,8 @@ export class SessionModel {
   }
 
   /**
-   * Moves a held message to another state. Returns false if the lease is lost. If the message is not
-   * final, it can be claimed again at `until`.
+   * Moves a held message to another state. Returns false if the lease is lost. A message that is
+   * not final can be claimed again at `until`.
    */
   finish(
     { messageId, token }: Held,

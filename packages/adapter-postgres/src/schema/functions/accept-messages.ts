@@ -3,7 +3,8 @@ import { BATCH_LOCK_TIMEOUT, HOT, NO_SORT } from '../hot-function.js'
 /**
  * Accepts messages one after the other. All callers lock sessions in the same order, so that they
  * cannot deadlock. Each message sees the rows of the messages before it: two messages with one key,
- * or of one session, can share a batch.
+ * or of one session, can share a batch. Claims like `newMessageClaim` of core. The contract
+ * compares the two.
  */
 export const acceptMessages = `
 create or replace function agent_messaging.accept_messages(

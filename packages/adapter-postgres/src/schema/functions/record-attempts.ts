@@ -3,7 +3,8 @@ import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
 /**
  * Numbers and stores attempts, each of another delivery, and moves the deliveries to their next
  * state. Locks deliveries in the order in which operators lock them. Any process can record that a
- * receiver accepted a delivery. Only the holder of the claim can record anything else.
+ * receiver accepted a delivery. Only the holder of the claim can record anything else. Decides like
+ * `attemptCounts` of core. The contract compares the two.
  */
 export const recordAttempts = `
 create or replace function agent_messaging.record_attempts(

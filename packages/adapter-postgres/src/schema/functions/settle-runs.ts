@@ -3,7 +3,8 @@ import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
 /**
  * Records the outcomes of runs, each with its event and the deliveries of that event. First locks
  * the sessions in the order in which accepts lock them, then reads. Returns the unchanging facts of
- * each message whose run was recorded.
+ * each message whose run was recorded. Decides like `holdsRun` of core. The contract compares the
+ * two.
  */
 export const settleRuns = `
 create or replace function agent_messaging.settle_runs(
