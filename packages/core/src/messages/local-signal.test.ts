@@ -2,53 +2,54 @@ import { beforeEach, expect, it } from 'vitest'
 import { aMessage, anAgent } from '../testing/index.js'
 import { localSignal } from './local-signal.js'
 
-const told = aMessage(anAgent())
+const message = aMessage(anAgent())
 let signal = localSignal()
 const heard: string[] = []
 const listen = (name: string) =>
-  signal.listen(told.id, (message) => heard.push(`${name} ${message === told}`))
+  signal.listen(message.id, (found) => heard.push(`${name} ${found === message}`))
 
 beforeEach(() => {
   signal = localSignal()
   heard.length = 0
 })
 
-function whoHears(): string[] {
-  signal.notify(told)
+function notified(): string[] {
+  signal.notify(message)
   return heard.splice(0)
 }
 
-it('gives the message to all that listen to it, and to nobody else', () => {
-  signal.listen('another message', () => heard.push('somebody else'))
-  expect(whoHears()).toEqual([])
+it('gives the message to all of its listeners and to no others', () => {
+  signal.listen('another message', () => heard.push('another listener'))
+  expect(notified()).toEqual([])
   listen('one')
-  expect(whoHears()).toEqual(['one true'])
+  expect(notified()).toEqual(['one true'])
   listen('two')
   listen('three')
-  expect(whoHears()).toEqual(['one true', 'two true', 'three true'])
+  expect(notified()).toEqual(['one true', 'two true', 'three true'])
 })
 
-it('leaves the others listening when one stops, however often that one does', () => {
-  const [stopOne, stopTwo] = [listen('one'), listen('two')]
+it('keeps the other listeners when one stops, even twice', () => {
+  const stopOne = listen('one')
+  const stopTwo = listen('two')
   stopOne()
-  expect(whoHears()).toEqual(['two true'])
+  expect(notified()).toEqual(['two true'])
   stopTwo()
-  expect(whoHears()).toEqual([])
+  expect(notified()).toEqual([])
   const stopThree = listen('three')
   stopOne()
   stopTwo()
-  expect(whoHears()).toEqual(['three true'])
+  expect(notified()).toEqual(['three true'])
   stopThree()
-  expect(whoHears()).toEqual([])
+  expect(notified()).toEqual([])
 })
 
-it('wakes all of them when each stops as it hears', () => {
+it('calls every listener when each stops in its call', () => {
   for (const name of ['one', 'two', 'three']) {
-    const stop = signal.listen(told.id, () => {
+    const stop = signal.listen(message.id, () => {
       heard.push(name)
       stop()
     })
   }
-  expect(whoHears()).toEqual(['one', 'two', 'three'])
-  expect(whoHears()).toEqual([])
+  expect(notified()).toEqual(['one', 'two', 'three'])
+  expect(notified()).toEqual([])
 })

@@ -3,27 +3,28 @@ import type { ResponseSignal } from '../ports/response-signal.js'
 
 type Hear = (message: Message | undefined) => void
 
-/** Wakes listeners of this process, at once and with the message at hand. */
+/** Brings messages to the listeners of this process. */
 export function localSignal(): ResponseSignal {
-  /** Most messages have one listener, who stands there without a set around it. */
+  /** Most messages have one listener. It takes no set. */
   const listeners = new Map<string, Hear | Set<Hear>>()
 
   function remove(messageId: string, hear: Hear): void {
-    const those = listeners.get(messageId)
-    if (those instanceof Set) those.delete(hear)
-    if (those === hear || (those instanceof Set && those.size === 0)) listeners.delete(messageId)
+    const found = listeners.get(messageId)
+    if (found instanceof Set) found.delete(hear)
+    if (found === hear || (found instanceof Set && found.size === 0)) listeners.delete(messageId)
   }
 
   return {
     notify: (message) => {
-      const those = listeners.get(message.id)
-      for (const hear of those instanceof Set ? those : those ? [those] : []) hear(message)
+      const found = listeners.get(message.id)
+      if (found instanceof Set) for (const hear of found) hear(message)
+      else found?.(message)
     },
     listen: (messageId, hear) => {
-      const those = listeners.get(messageId)
-      if (!those) listeners.set(messageId, hear)
-      else if (those instanceof Set) those.add(hear)
-      else listeners.set(messageId, new Set([those, hear]))
+      const found = listeners.get(messageId)
+      if (!found) listeners.set(messageId, hear)
+      else if (found instanceof Set) found.add(hear)
+      else listeners.set(messageId, new Set([found, hear]))
       return () => remove(messageId, hear)
     },
   }

@@ -6,16 +6,16 @@ import { cancelMessage, retryMessage } from './change-messages.js'
 import { Dispatcher } from './dispatcher.js'
 import { getMessage, listMessages } from './read-messages.js'
 import { enqueueMessage, sendMessage } from './send-message.js'
-import { createAnswerStreams } from './stream/answer-streams.js'
+import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
-import { createWaitingRoom } from './waiting-room.js'
+import { WaitingRoom } from './waiting-room.js'
 
 export type Messages = ReturnType<typeof createMessages>
 
 /** Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them. */
 export function createMessages(platform: Platform, { deliverySender }: Webhooks) {
-  const answerStreams = createAnswerStreams(platform)
-  const waitingRoom = createWaitingRoom(platform)
+  const answerStreams = new AnswerStreams(platform)
+  const waitingRoom = new WaitingRoom(platform)
   const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams })
   const agentStarts = new AgentStarts(platform)
   const context = {

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
 import { isFinal, type Message } from '../domain/message.js'
+import type { Platform } from '../platform.js'
+import { defaultPolicy } from '../policy.js'
+import type { ResponseSignal } from '../ports/response-signal.js'
 import { aMessage, anAgent } from '../testing/builders.js'
 import { fakePlatform } from '../testing/fake-platform.js'
-import type { ResponseSignal } from '../ports/response-signal.js'
-import { defaultPolicy } from '../policy.js'
 import { localSignal } from './local-signal.js'
-import { createWaitingRoom } from './waiting-room.js'
+import { WaitingRoom } from './waiting-room.js'
 
 const agent = anAgent()
 const answered = (message: Message): Message => ({
@@ -13,74 +14,78 @@ const answered = (message: Message): Message => ({
   state: { kind: 'responded', response: 'hi', respondedAt: 1, responseTimeMs: 1 },
 })
 
-/** A room whose answers come from another process, which says no more than whose they are. `looks`: what was asked for, each time. */
-function room(messages: readonly Message[]) {
-  const platform = fakePlatform()
+function roomWith(change: Partial<Platform> = {}) {
+  const fakes = fakePlatform()
+  const platform = { ...fakes, signal: localSignal(), policy: defaultPolicy, ...change }
+  return { ...fakes, room: new WaitingRoom(platform as unknown as Platform) }
+}
+
+/** Callers that wait for answers of another process. Its signal names the message without bringing it. */
+function waitingFor(messages: readonly Message[]) {
   const heard = new Map<string, () => void>()
   const signal: ResponseSignal = {
     notify: () => undefined,
-    listen: (id, hear) => (heard.set(id, () => hear(undefined)), () => void heard.delete(id)),
+    listen: (id, hear) => {
+      heard.set(id, () => hear(undefined))
+      return () => void heard.delete(id)
+    },
   }
-  const looks: string[][] = []
+  const { room, clock, storage } = roomWith({ signal })
+  const queries: string[][] = []
   const final = new Map<string, Message>()
-  const { storage } = platform
   storage.messages.findFinal = (ids) => {
-    looks.push([...ids])
+    queries.push([...ids])
     return storage.messages.find([]).map(() => ids.flatMap((id) => final.get(id) ?? []))
   }
-  const { wait } = createWaitingRoom({ ...platform, signal, policy: defaultPolicy })
-  const waits = messages.map((message) => wait(message, platform.clock.now() + 1_000))
+  const waits = messages.map((message) => room.wait(message, clock.now() + 1_000))
   const answer = (message: Message): void => {
     final.set(message.id, answered(message))
     heard.get(message.id)?.()
   }
-  return { looks, answer, waits }
+  return { queries, answer, waits }
 }
 
-it('looks once for all whose answers are told of together, and once more for those told of meanwhile', async () => {
+it('one query fetches all answers that are notified together', async () => {
   const messages = Array.from({ length: 5 }, () => aMessage(agent))
   const [a, b, c, d, e] = messages as [Message, Message, Message, Message, Message]
-  const { looks, answer, waits } = room(messages)
+  const { queries, answer, waits } = waitingFor(messages)
   for (const message of [a, b]) answer(message)
   await Promise.resolve()
-  for (const message of [c, d, e]) answer(message)
+  for (const message of [c, d, e]) answer(message) // during the first query
   const seen = await Promise.all(waits)
   expect(seen.every(({ state }) => isFinal(state))).toBe(true)
-  expect(looks).toEqual([
+  expect(queries).toEqual([
     [a.id, b.id],
     [c.id, d.id, e.id],
   ])
 })
 
-it('keeps nobody whose wait is no number: there would be no end to it', async () => {
-  const platform = fakePlatform()
+it('a deadline that is not a number ends the wait at once', async () => {
+  const { room, clock } = roomWith()
   const message = aMessage(agent)
-  const waitingRoom = createWaitingRoom({
-    ...platform,
-    signal: localSignal(),
-    policy: defaultPolicy,
-  })
-  const waited = waitingRoom.wait(message, platform.clock.now() + Number.NaN)
-  expect(waitingRoom.size).toBe(0)
+  const waited = room.wait(message, clock.now() + Number.NaN)
+  expect(room.size).toBe(0)
   expect(await waited).toBe(message)
 })
 
-it('has room again for as many of a project as leave, and for other projects all along', async () => {
-  const { clock, storage } = fakePlatform()
-  const policy = { ...defaultPolicy, maxWaitingPerProject: 1 }
-  const { wait, dismiss } = createWaitingRoom({ clock, storage, signal: localSignal(), policy })
+it('a project without room blocks no other project, and has room again when a caller leaves', async () => {
+  const { room, clock } = roomWith({ policy: { ...defaultPolicy, maxWaitingPerProject: 1 } })
   const enter = (waitMs: number, message = aMessage(agent)) => {
-    let isGone = false
-    void wait(message, clock.now() + waitMs).then(() => (isGone = true))
-    return async () => (await clock.advance(0), isGone)
+    let hasLeft = false
+    void room.wait(message, clock.now() + waitMs).then(() => (hasLeft = true))
+    return async () => {
+      await clock.advance(0)
+      return hasLeft
+    }
   }
   const first = enter(1_000)
-  const [full, stranger] = [enter(1_000), enter(1_000, aMessage(anAgent({ projectId: 'another' })))]
-  expect([await first(), await full(), await stranger()]).toEqual([false, true, false])
+  const second = enter(1_000)
+  const other = enter(1_000, aMessage(anAgent({ projectId: 'another' })))
+  expect([await first(), await second(), await other()]).toEqual([false, true, false])
   await clock.advance(1_000)
-  const second = enter(60_000)
-  expect([await first(), await second()]).toEqual([true, false])
-  dismiss(() => true)
-  expect([await second(), await enter(1_000)()]).toEqual([true, false])
+  const third = enter(60_000)
+  expect([await first(), await third()]).toEqual([true, false])
+  room.dismiss(() => true)
+  expect([await third(), await enter(1_000)()]).toEqual([true, false])
   await clock.advance(1_000)
 })

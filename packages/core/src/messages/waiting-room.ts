@@ -1,177 +1,188 @@
 import type { Instant } from '../domain/instant.js'
 import { isFinal, type Message } from '../domain/message.js'
 import type { Platform } from '../platform.js'
-import { tally } from './tally.js'
+import { ProjectCounts } from './project-counts.js'
 
-/** Where callers wait for answers. Nobody waits past the deadline, and leaving changes nothing for the message. */
-export type WaitingRoom = {
-  /**
-   * Gives the message once it is final, or as last seen at the deadline, when the caller is seen to have left, when the message is
-   * gone, when the room is full, or when it closes. Listens from the call on; never rejects.
-   */
-  wait(message: Message, deadline: Instant, caller?: Caller): Promise<Message>
-  /** Sends those away whose message was erased: nothing will come of it. Those of other processes are found by a look at who is still there. */
-  dismiss(isGone: (message: Message) => boolean): void
-  /** Sends everybody away now (each gets its 202), and lets nobody in. */
-  close(): void
-  readonly size: number
-}
-
-/** An AbortSignal, or less: it is looked at each time that the room looks for answers. To listen to one for each request would cost more. */
+/** An AbortSignal, or less. It is read at each poll: a listener per request would cost more. */
 export type Caller = { readonly aborted: boolean }
 
-/** Thousands of them wait at once: what is the same for all of them stands outside. */
+/** One waiting caller. Thousands wait at once, so shared state belongs into `WaitingRoom`. */
 type Waiter = {
-  /** As last seen. */
+  /** The message as the caller last saw it. */
   readonly message: Message
   deadline: Instant
-  /** The time when it was looked at last. */
   seenAt: Instant
   readonly caller: Caller | undefined
   readonly resolve: (seen: Message) => void
   readonly stopListening: () => void
 }
 
-/** Messages of one look that may be gone: each is read whole, and may be long. Of more than these, each has its turn in one of the next looks. */
-const MOST_READ = 20
+/** Messages that one poll reads to find erased ones. They are read whole and can be long. */
+const MAX_READ = 20
 
-export function createWaitingRoom(
-  d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>,
-): WaitingRoom {
-  const waiters = new Set<Waiter>()
-  const perProject = new Map<string, number>()
-  let closed = false
-  let nap: { readonly until: Instant; readonly cut: AbortController } | undefined
-  let looking = false
-  /** Of whose answers another process told, without giving them. */
-  const told = new Set<Waiter>()
-  let isFetching = false
+/**
+ * Where callers wait for answers.
+ *
+ * An answer arrives in one of two ways:
+ * - The signal brings the message, or only its id if another process has answered.
+ * - A poll finds it. One query serves all waiting callers (S§8).
+ *
+ * One timer serves all callers as well: it ends at the next poll or at the first deadline.
+ */
+export class WaitingRoom {
+  readonly #platform: Platform
+  readonly #waiters = new Set<Waiter>()
+  readonly #perProject = new ProjectCounts()
+  /** Waiters whose message the signal named without bringing it. */
+  readonly #notified = new Set<Waiter>()
+  #timer: { readonly until: Instant; readonly aborter: AbortController } | undefined
+  #isPolling = false
+  #isFetching = false
+  #isClosed = false
 
-  /** One timer for everybody: it ends at the next look for answers, or with the first deadline. */
-  async function attend(): Promise<void> {
-    for (let nextLook = d.clock.now() + d.policy.pollMs; waiters.size > 0;) {
-      nap = { until: firstDeadline(nextLook), cut: new AbortController() }
-      await d.clock.sleep(nap.until - d.clock.now(), nap.cut.signal)
-      const now = d.clock.now()
-      for (const waiter of waiters) {
-        keepUp(waiter, now)
-        if (waiter.deadline <= now || waiter.caller?.aborted) leave(waiter)
-      }
-      nextLook = Math.min(nextLook, now + d.policy.pollMs)
-      if (now < nextLook) continue
-      void lookForAll()
-      nextLook = now + d.policy.pollMs
-    }
-    nap = undefined
+  constructor(platform: Platform) {
+    this.#platform = platform
   }
 
-  /** A clock that was set back would keep it here until the old time has come again: its deadline goes back with it. */
-  function keepUp(waiter: Waiter, now: Instant): void {
-    waiter.deadline -= Math.max(0, waiter.seenAt - now)
-    waiter.seenAt = now
+  get size(): number {
+    return this.#waiters.size
   }
 
-  const firstDeadline = (latest: Instant): Instant =>
-    [...waiters].reduce((first, { deadline }) => Math.min(first, deadline), latest)
-
-  /** The signal is fast, the poll is sure (S§8): one query for everybody, for as long as somebody waits. */
-  async function lookForAll(): Promise<void> {
-    if (looking) return
-    looking = true
-    await look([...waiters])
-    await lookForGone(inTurn())
-    looking = false
+  /**
+   * Returns the message once it is final. Returns the message as it was at the deadline, when the caller
+   * leaves, when the message is erased, when the room is full, and when the room closes. Listens before it
+   * returns, and never rejects.
+   */
+  wait(message: Message, deadline: Instant, caller?: Caller): Promise<Message> {
+    const { clock, policy } = this.#platform
+    const isFull = this.#perProject.get(message.projectId) >= policy.maxWaitingPerProject
+    const hasTime = deadline > clock.now() // false for NaN, which a host can pass
+    const canWait = hasTime && !isFinal(message.state) && !isFull && !this.#isClosed
+    return canWait ? this.#enter(message, deadline, caller) : Promise.resolve(message)
   }
 
-  /** Those whose turn it is, who then stand behind the others. */
-  function inTurn(): Waiter[] {
-    const turn = [...waiters].slice(0, MOST_READ)
-    for (const waiter of turn) waiters.delete(waiter)
-    for (const waiter of turn) waiters.add(waiter)
-    return turn
+  /** Resolves the waits for erased messages of this process. A poll finds those that other processes erase. */
+  dismiss(isErased: (message: Message) => boolean): void {
+    for (const waiter of this.#waiters) if (isErased(waiter.message)) this.#leave(waiter)
   }
 
-  /** What another process erases never becomes final, and nothing tells of it. */
-  async function lookForGone(at: readonly Waiter[]): Promise<void> {
-    if (at.length === 0) return
-    const found = await d.storage.messages.find([...new Set(at.map(({ message }) => message.id))])
-    if (found.isErr()) return
-    const there = new Set(found.value.map(({ id }) => id))
-    for (const waiter of at) if (!there.has(waiter.message.id)) leave(waiter)
+  /** Resolves all waits now. Each caller gets its 202. */
+  close(): void {
+    this.#isClosed = true
+    for (const waiter of this.#waiters) this.#leave(waiter)
   }
 
-  /** One look for all that are told of at once, and the next one for those that were meanwhile. */
-  async function fetchTold(): Promise<void> {
-    if (isFetching) return
-    isFetching = true
-    await Promise.resolve() // one notification tells of many
-    while (told.size > 0) {
-      const some = [...told]
-      told.clear()
-      await look(some)
-    }
-    isFetching = false
-  }
-
-  async function look(at: readonly Waiter[]): Promise<void> {
-    if (at.length === 0) return
-    const ids = new Set(at.map(({ message }) => message.id))
-    const found = (await d.storage.messages.findFinal([...ids])).unwrapOr([])
-    const final = new Map(found.map((message) => [message.id, message]))
-    for (const waiter of at) {
-      const message = final.get(waiter.message.id)
-      if (message) leave(waiter, message)
-    }
-  }
-
-  function enter(
-    message: Message,
-    deadline: Instant,
-    caller: Caller | undefined,
-  ): Promise<Message> {
+  #enter(message: Message, deadline: Instant, caller: Caller | undefined): Promise<Message> {
+    const { clock, signal } = this.#platform
     return new Promise((resolve) => {
-      const stopListening = d.signal.listen(message.id, (heard) => {
-        if (heard) return isFinal(heard.state) ? leave(waiter, heard) : undefined
-        told.add(waiter)
-        void fetchTold()
-      })
-      const waiter: Waiter = {
-        message,
-        deadline,
-        seenAt: d.clock.now(),
-        caller,
-        resolve,
-        stopListening,
-      }
-      waiters.add(waiter)
-      tally(perProject, message.projectId, 1)
-      if (!nap) void attend()
-      else if (deadline < nap.until) nap.cut.abort('earlier')
+      const stopListening = signal.listen(message.id, (heard) => this.#hear(waiter, heard))
+      const seenAt = clock.now()
+      const waiter: Waiter = { message, deadline, seenAt, caller, resolve, stopListening }
+      this.#waiters.add(waiter)
+      this.#perProject.add(message.projectId, 1)
+      if (!this.#timer) void this.#run()
+      else if (deadline < this.#timer.until) this.#timer.aborter.abort('earlier deadline')
     })
   }
 
-  function leave(waiter: Waiter, seen = waiter.message): void {
-    if (!waiters.delete(waiter)) return
-    tally(perProject, waiter.message.projectId, -1)
+  #leave(waiter: Waiter, seen = waiter.message): void {
+    if (!this.#waiters.delete(waiter)) return
+    this.#perProject.add(waiter.message.projectId, -1)
     waiter.stopListening()
     waiter.resolve(seen)
   }
 
-  return {
-    wait(message, deadline, caller) {
-      const full = (perProject.get(message.projectId) ?? 0) >= d.policy.maxWaitingPerProject
-      const useless = isFinal(message.state) || !(deadline > d.clock.now()) // NaN too: a host may have made it of a parameter
-      return useless || full || closed ? Promise.resolve(message) : enter(message, deadline, caller)
-    },
-    dismiss(isGone) {
-      for (const waiter of waiters) if (isGone(waiter.message)) leave(waiter)
-    },
-    close() {
-      closed = true
-      for (const waiter of waiters) leave(waiter)
-    },
-    get size() {
-      return waiters.size
-    },
+  #hear(waiter: Waiter, heard: Message | undefined): void {
+    if (!heard) {
+      this.#notified.add(waiter)
+      void this.#fetchNotified()
+    } else if (isFinal(heard.state)) this.#leave(waiter, heard)
+  }
+
+  /** Fetches the answers of all waiters that are notified together, with one query. */
+  async #fetchNotified(): Promise<void> {
+    if (this.#isFetching) return
+    this.#isFetching = true
+    await Promise.resolve() // one notification can name many messages
+    while (this.#notified.size > 0) {
+      const waiters = [...this.#notified]
+      this.#notified.clear()
+      await this.#fetch(waiters)
+    }
+    this.#isFetching = false
+  }
+
+  /** Runs while callers wait. */
+  async #run(): Promise<void> {
+    const { clock, policy } = this.#platform
+    let nextPoll = clock.now() + policy.pollMs
+    while (this.#waiters.size > 0) {
+      await this.#sleepUntil(this.#firstDeadline(nextPoll))
+      const now = clock.now()
+      for (const waiter of this.#waiters) this.#check(waiter, now)
+      nextPoll = Math.min(nextPoll, now + policy.pollMs)
+      if (now < nextPoll) continue
+      void this.#poll()
+      nextPoll = now + policy.pollMs
+    }
+    this.#timer = undefined
+  }
+
+  async #sleepUntil(until: Instant): Promise<void> {
+    const { clock } = this.#platform
+    const aborter = new AbortController()
+    this.#timer = { until, aborter }
+    await clock.sleep(until - clock.now(), aborter.signal)
+  }
+
+  #firstDeadline(latest: Instant): Instant {
+    let first = latest
+    for (const { deadline } of this.#waiters) first = Math.min(first, deadline)
+    return first
+  }
+
+  #check(waiter: Waiter, now: Instant): void {
+    // The clock was set back: without this, the caller would wait until the old time comes again.
+    waiter.deadline -= Math.max(0, waiter.seenAt - now)
+    waiter.seenAt = now
+    if (waiter.deadline <= now || waiter.caller?.aborted) this.#leave(waiter)
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return
+    this.#isPolling = true
+    await this.#fetch([...this.#waiters])
+    await this.#dismissErased(this.#rotate())
+    this.#isPolling = false
+  }
+
+  async #fetch(waiters: readonly Waiter[]): Promise<void> {
+    if (waiters.length === 0) return
+    const found = await this.#platform.storage.messages.findFinal(messageIds(waiters))
+    const final = new Map(found.unwrapOr([]).map((message) => [message.id, message]))
+    for (const waiter of waiters) {
+      const message = final.get(waiter.message.id)
+      if (message) this.#leave(waiter, message)
+    }
+  }
+
+  /** Returns the first waiters, and moves them behind the others. */
+  #rotate(): Waiter[] {
+    const first = [...this.#waiters].slice(0, MAX_READ)
+    for (const waiter of first) this.#waiters.delete(waiter)
+    for (const waiter of first) this.#waiters.add(waiter)
+    return first
+  }
+
+  async #dismissErased(waiters: readonly Waiter[]): Promise<void> {
+    if (waiters.length === 0) return
+    const found = await this.#platform.storage.messages.find(messageIds(waiters))
+    if (found.isErr()) return
+    const stored = new Set(found.value.map(({ id }) => id))
+    for (const waiter of waiters) if (!stored.has(waiter.message.id)) this.#leave(waiter)
   }
 }
+
+const messageIds = (waiters: readonly Waiter[]): string[] => [
+  ...new Set(waiters.map(({ message }) => message.id)),
+]

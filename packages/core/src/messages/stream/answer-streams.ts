@@ -1,145 +1,136 @@
 import type { Message, RunningMessage } from '../../domain/message.js'
 import type { StreamPosition } from '../../domain/stream-position.js'
 import type { Platform } from '../../platform.js'
-import { createLiveAnswer } from './live-answer.js'
-import { createStreamReader, type StreamReader } from './stream-reader.js'
-import { createStreamSeat, type AnswerStream, type StreamSeat } from './stream-seat.js'
-import { tally } from '../tally.js'
+import { ProjectCounts } from '../project-counts.js'
+import { LiveAnswer } from './live-answer.js'
+import { StreamFeed, type AnswerStream } from './stream-feed.js'
+
+/** What a run emits. `emit` never throws. After `end` it does nothing. */
+export type LiveRun = { readonly emit: (chunk: string) => void; readonly end: () => void }
+
+type LocalRun = { readonly message: RunningMessage; readonly answer: LiveAnswer }
+
+/** Messages that one poll reads. They are read whole and can be long. */
+const MAX_READ = 100
 
 /**
- * Where messages are followed: the pieces of answers come from the runs of this process, states and the final message from
- * wherever they come about. Who follows a message changes nothing for it.
+ * The open streams of this process. Pieces of an answer come from runs of this process, states and final
+ * messages from the signal and from a poll: one query serves all streams (S§8).
  */
-export type AnswerStreams = {
-  /** A run begins: readers of its message, and those who come while it goes on, are shown what it emits. */
-  begin(message: RunningMessage): LiveRun
-  /** Follows a message, from where a reader has come to; undefined when its project has as many streams as it may have. */
-  open(message: Message, after?: StreamPosition): AnswerStream | undefined
-  /** Every stream ends with what there is to tell now. */
-  close(): void
-}
+export class AnswerStreams {
+  readonly #platform: Platform
+  /** Runs of this process, by message id. */
+  readonly #runs = new Map<string, LocalRun>()
+  /** Open streams, by message id. */
+  readonly #feeds = new Map<string, Set<StreamFeed>>()
+  readonly #perProject = new ProjectCounts()
+  #isPolling = false
+  #isClosed = false
 
-/** `emit` never throws; after `end` it does nothing. */
-export type LiveRun = { emit(chunk: string): void; end(): void }
-
-type Follower = {
-  readonly message: Message
-  readonly reader: StreamReader
-  readonly seat: StreamSeat
-}
-
-/** Messages of one poll: each is read whole, and may be long. Of more than these, each has its turn in one of the next polls. */
-const MOST_POLLED = 100
-
-export function createAnswerStreams(
-  d: Pick<Platform, 'storage' | 'signal' | 'clock' | 'policy'>,
-): AnswerStreams {
-  const runs = new Map<string, (follower: Follower) => void>()
-  const followers = new Map<string, Set<Follower>>()
-  const perProject = new Map<string, number>()
-  let size = 0
-  let closed = false
-  let polling = false
-
-  const all = (): Follower[] => [...followers.values()].flatMap((some) => [...some])
-
-  /** Those of the messages whose turn it is, which then stand behind the others. */
-  function inTurn(): Follower[] {
-    const turn = [...followers].slice(0, MOST_POLLED)
-    for (const [id, some] of turn) {
-      followers.delete(id)
-      followers.set(id, some)
-    }
-    return turn.flatMap(([, some]) => [...some])
+  constructor(platform: Platform) {
+    this.#platform = platform
   }
 
-  /** The signal is fast, the poll is sure (S§8): one query for all streams, for as long as there are any. */
-  async function poll(): Promise<void> {
-    if (polling) return
-    polling = true
-    while (size > 0 && !closed) {
-      await d.clock.sleep(d.policy.pollMs)
-      await look(inTurn())
-      for (const { seat } of all()) seat.pass(d.policy.pollMs)
+  /** Shows what the run emits to the readers of its message. */
+  begin(message: RunningMessage): LiveRun {
+    const { id } = message
+    const answer = new LiveAnswer(this.#platform.policy.stream.bufferLength)
+    const run = { message, answer }
+    this.#runs.set(id, run)
+    for (const feed of this.#feedsOf(id)) feed.follow(message, answer)
+    return {
+      emit: (chunk) => {
+        // An agent in plain JavaScript can emit any value.
+        if (typeof chunk !== 'string' || this.#runs.get(id) !== run) return
+        answer.append(chunk)
+        for (const feed of this.#feedsOf(id)) feed.serve()
+      },
+      end: () => {
+        if (this.#runs.get(id) === run) this.#runs.delete(id)
+      },
     }
-    polling = false
   }
 
-  async function look(at: readonly Follower[]): Promise<void> {
-    const found = await d.storage.messages.find([...new Set(at.map(({ message }) => message.id))])
+  /** Opens a stream behind the event `after`. Returns undefined if the project has too many streams. */
+  open(message: Message, after?: StreamPosition): AnswerStream | undefined {
+    const { signal, policy } = this.#platform
+    if (this.#perProject.get(message.projectId) >= policy.stream.maxPerProject) return undefined
+    const onEnd = (ended: StreamFeed): void => {
+      stopListening()
+      this.#remove(ended)
+    }
+    const feed = new StreamFeed({ message, after, policy: policy.stream, onEnd })
+    const stopListening = signal.listen(message.id, (heard) =>
+      heard ? feed.show(heard) : void this.#read([feed]),
+    )
+    this.#add(feed)
+    const run = this.#runs.get(message.id)
+    if (run) feed.follow(run.message, run.answer)
+    if (this.#isClosed) feed.finish()
+    void this.#poll()
+    return feed.stream
+  }
+
+  /** Ends every stream after the events that there are now. */
+  close(): void {
+    this.#isClosed = true
+    for (const feed of this.#allFeeds()) feed.finish()
+  }
+
+  #feedsOf(messageId: string): Iterable<StreamFeed> {
+    return this.#feeds.get(messageId) ?? []
+  }
+
+  #allFeeds(): StreamFeed[] {
+    return [...this.#feeds.values()].flatMap((feeds) => [...feeds])
+  }
+
+  #add(feed: StreamFeed): void {
+    const { id, projectId } = feed.message
+    const feeds = this.#feeds.get(id) ?? new Set()
+    this.#feeds.set(id, feeds.add(feed))
+    this.#perProject.add(projectId, 1)
+  }
+
+  #remove(feed: StreamFeed): void {
+    const { id, projectId } = feed.message
+    const feeds = this.#feeds.get(id)
+    if (feeds?.delete(feed) && feeds.size === 0) this.#feeds.delete(id)
+    this.#perProject.add(projectId, -1)
+  }
+
+  /** Runs while streams are open. */
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return
+    const { clock, policy } = this.#platform
+    this.#isPolling = true
+    while (this.#feeds.size > 0 && !this.#isClosed) {
+      await clock.sleep(policy.pollMs)
+      await this.#read(this.#rotate())
+      for (const feed of this.#allFeeds()) feed.elapse(policy.pollMs)
+    }
+    this.#isPolling = false
+  }
+
+  /** Returns the streams of the first messages, and moves these messages behind the others. */
+  #rotate(): StreamFeed[] {
+    const first = [...this.#feeds].slice(0, MAX_READ)
+    for (const [id, feeds] of first) {
+      this.#feeds.delete(id)
+      this.#feeds.set(id, feeds)
+    }
+    return first.flatMap(([, feeds]) => [...feeds])
+  }
+
+  async #read(feeds: readonly StreamFeed[]): Promise<void> {
+    const ids = new Set(feeds.map(({ message }) => message.id))
+    const found = await this.#platform.storage.messages.find([...ids])
     if (found.isErr()) return
     const messages = new Map(found.value.map((message) => [message.id, message]))
-    for (const follower of at) {
-      const message = messages.get(follower.message.id)
-      if (message) show(follower, message)
-      else follower.seat.finish()
+    for (const feed of feeds) {
+      const message = messages.get(feed.message.id)
+      if (message) feed.show(message)
+      else feed.finish()
     }
-  }
-
-  function show({ reader, seat }: Follower, message: Message): void {
-    reader.see(message)
-    seat.serve()
-  }
-
-  function enter(message: Message, after: StreamPosition | undefined): AnswerStream {
-    const reader = createStreamReader(message, after)
-    const onLeave = (): void => {
-      stopListening()
-      count(follower, -1)
-    }
-    const follower = {
-      message,
-      reader,
-      seat: createStreamSeat({ ...d.policy.stream, reader, onLeave }),
-    }
-    const stopListening = d.signal.listen(message.id, (heard) =>
-      heard ? show(follower, heard) : void look([follower]),
-    )
-    count(follower, 1)
-    runs.get(message.id)?.(follower)
-    if (closed) follower.seat.finish()
-    void poll()
-    return follower.seat.stream
-  }
-
-  function count(follower: Follower, by: 1 | -1): void {
-    const { id, projectId } = follower.message
-    const some = followers.get(id) ?? new Set()
-    if (by === 1) followers.set(id, some.add(follower))
-    else if (some.delete(follower) && some.size === 0) followers.delete(id)
-    tally(perProject, projectId, by)
-    size += by
-  }
-
-  return {
-    begin(message) {
-      const answer = createLiveAnswer(d.policy.stream.bufferLength)
-      const follow = ({ reader, seat }: Follower): void => {
-        reader.follow(message, answer)
-        seat.serve()
-      }
-      runs.set(message.id, follow)
-      followers.get(message.id)?.forEach(follow)
-      const isOn = (): boolean => runs.get(message.id) === follow
-      return {
-        emit(chunk) {
-          // An agent in plain JavaScript may emit anything: it must not hurt.
-          if (typeof chunk !== 'string' || !isOn()) return
-          answer.append(chunk)
-          followers.get(message.id)?.forEach(({ seat }) => seat.serve())
-        },
-        end() {
-          if (isOn()) runs.delete(message.id)
-        },
-      }
-    },
-    open(message, after) {
-      const full = (perProject.get(message.projectId) ?? 0) >= d.policy.stream.maxPerProject
-      return full ? undefined : enter(message, after)
-    },
-    close() {
-      closed = true
-      for (const { seat } of all()) seat.finish()
-    },
   }
 }

@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest'
-import { createLiveAnswer } from './live-answer.js'
+import { LiveAnswer } from './live-answer.js'
 
 const answerOf = (chunks: readonly string[], maxLength = 1_000) => {
-  const answer = createLiveAnswer(maxLength)
+  const answer = new LiveAnswer(maxLength)
   for (const chunk of chunks) answer.append(chunk)
   return answer
 }
 
-it('gives what follows an offset, in one piece however it came', () => {
+it('gives the text behind an offset as one piece, even if it came in several chunks', () => {
   const answer = answerOf(['Hel', 'lo', '!'])
   expect(answer.pieceFrom(0)).toEqual({ offset: 0, text: 'Hello!' })
   expect(answer.pieceFrom(4)).toEqual({ offset: 4, text: 'o!' })
   expect(answer.pieceFrom(6)).toBeUndefined()
 })
 
-it('gives a long answer in pieces of a bounded size', () => {
+it('splits a long answer into pieces of 16 Ki characters', () => {
   const answer = answerOf(['x'.repeat(40_000)], 40_000)
   const sizes = []
   for (
@@ -26,7 +26,7 @@ it('gives a long answer in pieces of a bounded size', () => {
   expect(sizes).toEqual([16_384, 16_384, 7_232])
 })
 
-it('keeps the end of what does not fit, and shows by the offset that something is gone', () => {
+it('keeps the end of an answer that is too long, and shows the gap in the offset', () => {
   const answer = answerOf(['0123456789', 'abcdefghij', 'K'], 10)
   expect(answer.pieceFrom(0)).toEqual({ offset: 11, text: 'bcdefghijK' })
   expect(answer.pieceFrom(20)).toEqual({ offset: 20, text: 'K' })

@@ -1,40 +1,41 @@
-/** A piece of an answer; `offset` counts UTF-16 units from the attempt's first. */
+/** A piece of an answer. `offset` counts UTF-16 units from the start of the attempt. */
 export type Piece = { readonly offset: number; readonly text: string }
 
-/**
- * What a run has shown of its answer so far, for those who read along and those who come late: as much of its end as fits,
- * once for all readers. Whoever falls behind further than that finds a gap in the offsets; the final message has it all.
- */
-export type LiveAnswer = {
-  append(chunk: string): void
-  /** What follows `offset`, or the first that is still kept; undefined when there is nothing yet. */
-  pieceFrom(offset: number): Piece | undefined
-}
-
-/** Of one piece: what is on its way to a reader who does not read. */
+/** The longest piece, which bounds the memory of a reader that does not read. */
 const PIECE_LENGTH = 16 * 1024
 
-/** Keeps the last `maxLength` units, and at times twice as many: so what is thrown away is seldom copied. */
-export function createLiveAnswer(maxLength: number): LiveAnswer {
-  let kept = ''
-  let start = 0
+/**
+ * The last part of the answer that a run has emitted, once for all readers. A reader that falls too far
+ * behind finds a gap in the offsets. The final message has the whole answer.
+ */
+export class LiveAnswer {
+  readonly #maxLength: number
+  #kept = ''
+  /** The offset of `#kept`. */
+  #start = 0
 
-  return {
-    append(chunk) {
-      kept += chunk
-      if (kept.length <= 2 * maxLength) return
-      const cut = kept.length - maxLength
-      start += cut
-      kept = kept.slice(cut)
-    },
-    pieceFrom(offset) {
-      const from = Math.max(offset, start)
-      const text = withoutHalf(kept.slice(from - start, from - start + PIECE_LENGTH))
-      return text === '' ? undefined : { offset: from, text }
-    },
+  /** Keeps at least the last `maxLength` units, and cuts at twice as many, so cuts are rare. */
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength
+  }
+
+  append(chunk: string): void {
+    this.#kept += chunk
+    if (this.#kept.length <= 2 * this.#maxLength) return
+    const cut = this.#kept.length - this.#maxLength
+    this.#start += cut
+    this.#kept = this.#kept.slice(cut)
+  }
+
+  /** Returns the piece at `offset`, or the first kept piece behind it. Undefined if there is none yet. */
+  pieceFrom(offset: number): Piece | undefined {
+    const from = Math.max(offset, this.#start)
+    const at = from - this.#start
+    const text = withoutHalf(this.#kept.slice(at, at + PIECE_LENGTH))
+    return text === '' ? undefined : { offset: from, text }
   }
 }
 
-/** Not every reader can put the halves of a surrogate pair together again: the first one waits for the second. */
+/** Keeps the first half of a surrogate pair back until the second one is there. */
 const withoutHalf = (text: string): string =>
   /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text

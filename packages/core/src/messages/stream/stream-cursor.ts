@@ -1,0 +1,80 @@
+import { isFinal, type Message, type MessageStateKind } from '../../domain/message.js'
+import { positionText, type StreamPosition } from '../../domain/stream-position.js'
+import type { LiveAnswer, Piece } from './live-answer.js'
+
+/** An event of a message's stream. A later stream can continue behind its `id`. */
+export type StreamEvent =
+  /** The message's state, the first event of an open message. Pieces of earlier attempts are void. */
+  | { readonly kind: 'state'; readonly id: string; readonly message: Message }
+  /** A piece of the answer. Its offset is the end of the last piece, unless pieces were lost. */
+  | ({ readonly kind: 'chunk'; readonly id: string; readonly attempt: number } & Piece)
+  /** The final message, the last event. */
+  | { readonly kind: 'message'; readonly id: string; readonly message: Message }
+  | { readonly kind: 'heartbeat' }
+
+/** A reader's position in the stream of one message. */
+export class StreamCursor {
+  #seen: Message
+  /** The message of the last `state` event. */
+  #told: Message | undefined
+  #live: { readonly attempt: number; readonly answer: LiveAnswer } | undefined
+  #offset = 0
+
+  /** `after`: the last event that the reader has seen. */
+  constructor(message: Message, after?: StreamPosition) {
+    this.#seen = message
+    if (after?.attempt === message.attempt && typeof after.offset === 'number')
+      this.#offset = after.offset
+  }
+
+  /** Takes the message's newer state. Ignores an older one: reads and signals overtake each other. */
+  see(message: Message): void {
+    if (isOlder(message, this.#seen)) return
+    if (message.attempt !== this.#seen.attempt) this.#offset = 0
+    this.#seen = message
+  }
+
+  /** Reads along with a run of this process. */
+  follow(message: Message, answer: LiveAnswer): void {
+    this.see(message)
+    this.#live = { attempt: message.attempt, answer }
+  }
+
+  /** Returns the next event, or undefined if there is none yet. */
+  take(): StreamEvent | undefined {
+    const { attempt, state } = this.#seen
+    if (!isFinal(state)) return this.#takeState() ?? this.#takePiece()
+    const id = positionText({ attempt, offset: state.kind })
+    return this.#takePiece() ?? { kind: 'message', id, message: this.#seen }
+  }
+
+  #takePiece(): StreamEvent | undefined {
+    const { attempt } = this.#seen
+    if (this.#live?.attempt !== attempt) return undefined
+    const piece = this.#live.answer.pieceFrom(this.#offset)
+    if (!piece) return undefined
+    this.#offset = piece.offset + piece.text.length
+    return { kind: 'chunk', id: this.#position(), attempt, ...piece }
+  }
+
+  #takeState(): StreamEvent | undefined {
+    const { attempt, state } = this.#seen
+    if (this.#told?.attempt === attempt && this.#told.state.kind === state.kind) return undefined
+    this.#told = this.#seen
+    return { kind: 'state', id: this.#position(), message: this.#seen }
+  }
+
+  #position(): string {
+    return positionText({ attempt: this.#seen.attempt, offset: this.#offset })
+  }
+}
+
+/** The order of states within an attempt. A message is queued before its first attempt or after one. */
+const ORDER: readonly MessageStateKind[] = ['running', 'deferred', 'queued']
+
+/** A final message is never older: a retry counts its attempts from 1 again. */
+function isOlder(message: Message, than: Message): boolean {
+  if (isFinal(message.state)) return false
+  if (message.attempt !== than.attempt) return message.attempt < than.attempt
+  return isFinal(than.state) || ORDER.indexOf(message.state.kind) < ORDER.indexOf(than.state.kind)
+}
