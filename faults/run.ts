@@ -1,4 +1,5 @@
-// npm run faults -- --seed 1 --store sqlite --processes 1 --kills 200 [--faults kill,kill-at,…]; --check file looks through a kept history again.
+// npm run faults -- --seed 1 --store sqlite --processes 1 --kills 200 [--faults kill,kill-at,…]
+// npm run faults -- --check history.json    checks the history of an earlier run
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -6,9 +7,9 @@ import { check } from './checker/check.js'
 import type { History } from './checker/history.js'
 import { summarize } from './checker/summary.js'
 import { removeFolder, runScenario } from './scenario.js'
-import { processFaults } from './world/process-faults.js'
-import type { StoreKind } from './world/store.js'
-import { lacking, storeFaults } from './world/store-faults.js'
+import { processFaults } from './harness/process-faults.js'
+import type { StoreKind } from './harness/store.js'
+import { missingFor, storeFaults } from './harness/store-faults.js'
 
 const { values } = parseArgs({
   options: {
@@ -26,11 +27,11 @@ const { values } = parseArgs({
 
 if (values.check !== undefined)
   report(JSON.parse(await readFile(values.check, 'utf8')) as History, [])
-else await harassAndReport()
+else await runAndReport()
 
-async function harassAndReport(): Promise<void> {
+async function runAndReport(): Promise<void> {
   const store = values.store as StoreKind
-  const faults = await possible(values.faults?.split(',') ?? usual(store))
+  const faults = await supported(values.faults?.split(',') ?? defaultFaults(store))
   const numbers = {
     seed: Number(values.seed),
     processes: Number(values.processes),
@@ -42,51 +43,51 @@ async function harassAndReport(): Promise<void> {
   )
   let count = 0
   const stopped = new AbortController()
-  process.on('SIGINT', () => stopped.abort()) // from the terminal, and once more from npm
-  // Not `AbortSignal.any` with a timeout: on Node 20 the garbage collector takes that, and then it never fires.
+  process.on('SIGINT', () => stopped.abort()) // Arrives twice, from the terminal and from npm.
+  // On Node 20 the garbage collector can remove an `AbortSignal.any` with a timeout.
   setTimeout(() => stopped.abort(), Number(values.minutes) * 60_000).unref()
-  const over = stopped.signal
-  const told = (): void => void (++count % 20 === 0 && print(`  ${count} faults`))
-  const { history, accidents, folder } = await runScenario({
+  const signal = stopped.signal
+  const onFault = (): void => void (++count % 20 === 0 && print(`  ${count} faults`))
+  const { history, unexpectedExits, folder } = await runScenario({
     ...numbers,
     store,
     faults,
-    over,
+    signal,
     pauseMs: Number(values.pause),
-    told,
+    onFault,
   })
-  if (report(history, accidents)) return removeFolder(folder)
+  if (report(history, unexpectedExits)) return removeFolder(folder)
   const file = path.join(folder, 'history.json')
   await writeFile(file, JSON.stringify(history))
-  print(`kept in ${folder}; to check it again: npm run faults -- --check ${file}`)
+  print(`The run is kept in ${folder}. To check it again: npm run faults -- --check ${file}`)
 }
 
-/** Whether all is well. */
-function report(history: History, accidents: readonly string[]): boolean {
+/** Prints the result of a run. Returns true if the service kept all promises. */
+function report(history: History, unexpectedExits: readonly string[]): boolean {
   const violations = check(history)
   print(JSON.stringify(summarize(history), undefined, 2))
-  for (const { invariant, of, what } of violations)
-    print(`VIOLATION of ${invariant}: ${of}: ${what}`)
-  for (const accident of accidents) print(`VIOLATION: ${accident}`)
-  print(`${violations.length + accidents.length} violations`)
-  process.exitCode = violations.length + accidents.length === 0 ? 0 : 1
+  for (const { invariant, of, problem } of violations)
+    print(`VIOLATION of ${invariant}: ${of}: ${problem}`)
+  for (const exit of unexpectedExits) print(`VIOLATION: ${exit}`)
+  print(`${violations.length + unexpectedExits.length} violations`)
+  process.exitCode = violations.length + unexpectedExits.length === 0 ? 0 : 1
   return process.exitCode === 0
 }
 
-/** All but `purge`, which takes away what the checker would look at. */
-function usual(store: StoreKind): string[] {
+/** All faults except `purge`, which deletes rows that the checker reads. */
+function defaultFaults(store: StoreKind): string[] {
   const ofStore = Object.keys(storeFaults).filter((name) => storeFaults[name]?.of.includes(store))
   return ['migration', ...Object.keys(processFaults).filter((name) => name !== 'purge'), ...ofStore]
 }
 
-async function possible(names: readonly string[]): Promise<string[]> {
-  const stranger = names.find(
+async function supported(names: readonly string[]): Promise<string[]> {
+  const unknown = names.find(
     (name) => name !== 'migration' && !(name in processFaults) && !(name in storeFaults),
   )
-  if (stranger !== undefined) throw new Error(`there is no fault "${stranger}"`)
-  const lacks = await Promise.all(names.map(lacking))
-  for (const lack of lacks) if (lack !== undefined) print(lack)
-  return names.filter((_, index) => lacks[index] === undefined)
+  if (unknown !== undefined) throw new Error(`unknown fault "${unknown}"`)
+  const missing = await Promise.all(names.map(missingFor))
+  for (const reason of missing) if (reason !== undefined) print(reason)
+  return names.filter((_, index) => missing[index] === undefined)
 }
 
 function print(line: string): void {

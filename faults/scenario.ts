@@ -3,48 +3,48 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { groupBy } from './checker/group-by.js'
 import type { AgentRun, Fault, FinalWebhook, History, ReceivedRequest } from './checker/history.js'
-import { actorsProcess, type ActorsProcess } from './world/actors-process.js'
-import { all, json } from './world/api.js'
-import { AGENTS, startClients } from './world/clients.js'
-import { readFinalState } from './world/final-state.js'
-import { readJournals } from './world/journal.js'
-import { killInMigrations } from './world/migration-kills.js'
-import { harass } from './world/nemesis.js'
-import { serverProcess, type ServerProcess } from './world/server-process.js'
-import { rules } from './world/settings.js'
-import { openStore, type StoreKind } from './world/store.js'
-import { watchStalls } from './world/stalls.js'
-import { until } from './world/until.js'
+import { actorsProcess, type ActorsProcess } from './harness/actors-process.js'
+import { all, json } from './harness/api.js'
+import { AGENTS, startClients } from './harness/clients.js'
+import { readFinalState } from './harness/final-state.js'
+import { readJournals } from './harness/journal.js'
+import { killInMigrations } from './harness/migration-kills.js'
+import { injectFaults } from './harness/inject-faults.js'
+import { serverProcess, type ServerProcess } from './harness/server-process.js'
+import { rules } from './harness/settings.js'
+import { openStore, type StoreKind } from './harness/store.js'
+import { watchStalls } from './harness/stalls.js'
+import { until } from './harness/until.js'
 
 export type Scenario = {
   readonly seed: number
   readonly store: StoreKind
   readonly processes: number
   readonly kills: number
-  /** Names of faults; `migration` comes before the load, the others under it. */
+  /** Names of faults. `migration` comes before the load, the others during the load. */
   readonly faults: readonly string[]
-  /** Ends the faults before there were so many kills; what was done until then is checked all the same. */
-  readonly over: AbortSignal
+  /** Ends the faults early. The history until then is still checked. */
+  readonly signal: AbortSignal
   readonly clients: number
-  /** How long a client rests between its messages, on average. */
+  /** Average pause of a client between two messages. */
   readonly pauseMs: number
-  /** Hears of each fault when it is over. */
-  readonly told?: (fault: Fault) => void
+  /** Called after each fault. */
+  readonly onFault?: (fault: Fault) => void
 }
 
-/** `accidents`: servers that ended though nobody ended them, with `logs` in this folder. It is gone when there were none. */
 export type Outcome = {
   readonly history: History
-  readonly accidents: readonly string[]
+  /** A sentence for each server that ended without a fault. */
+  readonly unexpectedExits: readonly string[]
   readonly folder: string
 }
 
 const DRAIN_LIMIT_MS = 180_000
-const MOST_MIGRATION_KILLS = 3
-/** With the fault `purge`: so long deliveries are kept. */
+const MAX_MIGRATION_KILLS = 3
+/** Retention of deliveries with the fault `purge`. */
 const RETENTION_MS = 10_000
 
-/** Load and faults, then everything is mended and drained; gives all that was seen. */
+/** Runs servers under load and faults, repairs and drains them, and returns the history. */
 export async function runScenario(scenario: Scenario): Promise<Outcome> {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-faults-'))
   const closing: (() => Promise<void>)[] = []
@@ -52,7 +52,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     const store = await openStore(scenario.store, folder, scenario.faults.includes('disk-full'))
     closing.push(store.close)
     const migrations = scenario.faults.includes('migration')
-      ? await killInMigrations(store, folder, MOST_MIGRATION_KILLS)
+      ? await killInMigrations(store, folder, MAX_MIGRATION_KILLS)
       : []
     const actors = await actorsProcess(folder, scenario.seed, rules.deliveryTimeoutMs * 1.5)
     closing.push(actors.close)
@@ -70,10 +70,10 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
       await server.start()
       servers.push(server)
     }
-    const accidents = () => servers.flatMap((server) => server.accidents)
+    const unexpectedExits = () => servers.flatMap((server) => server.unexpectedExits)
 
     const { url } = servers[0] ?? { url: '' }
-    const webhooks = await furnish(url, actors)
+    const webhooks = await createAgentsAndWebhooks(url, actors)
     const clients = startClients(
       servers.map((server) => server.url),
       scenario.seed,
@@ -81,8 +81,10 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
       scenario.pauseMs,
     )
     const stalls = watchStalls()
-    const faults = await harass(servers, store, scenario, (fault) => scenario.told?.(fault))
-    actors.behaveWell()
+    const faults = await injectFaults(servers, store, scenario, (fault) =>
+      scenario.onFault?.(fault),
+    )
+    actors.stopFailing()
     await clients.stop()
     await drain(url)
     faults.push(...stalls.stop())
@@ -101,7 +103,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
         webhookId: webhooks.get(request.webhookId)?.webhookId ?? request.webhookId,
       })),
     }
-    return { history, accidents: accidents(), folder }
+    return { history, unexpectedExits: unexpectedExits(), folder }
   } finally {
     for (const close of closing.toReversed()) await close()
   }
@@ -110,9 +112,15 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
 export const removeFolder = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true })
 
-/** An agent in the servers and one elsewhere; a receiver of everything that is always well, and two of answers that are not. By the names in their paths. */
-async function furnish(url: string, actors: ActorsProcess): Promise<Map<string, FinalWebhook>> {
-  // A crash or a lost lease costs an attempt: how many are allowed is not what is tried here.
+/**
+ * Creates an agent in the servers and one outside. Registers a receiver of all events that never
+ * fails, and two receivers that fail. Returns the webhooks by the names in their paths.
+ */
+async function createAgentsAndWebhooks(
+  url: string,
+  actors: ActorsProcess,
+): Promise<Map<string, FinalWebhook>> {
+  // A crash or a lost lease costs an attempt, and this run does not test the limit of attempts.
   const common = { desiredState: 'running', maxAttempts: 100, concurrency: 32 }
   await json(url, 'POST', '/v1/agents', {
     ...common,
@@ -140,7 +148,7 @@ async function furnish(url: string, actors: ActorsProcess): Promise<Map<string, 
   return webhooks
 }
 
-/** What does not end within the limit stays as it is, for the checker to see. */
+/** Waits until all work has ended, up to the limit. The checker reports the rest. */
 async function drain(url: string): Promise<void> {
   const isEmpty = async (route: string) =>
     (await json<{ data: unknown[] }>(url, 'GET', `${route}limit=1`)).data.length === 0
@@ -156,7 +164,7 @@ async function drain(url: string): Promise<void> {
 
 type RunLine = Partial<AgentRun> & { readonly run: string }
 
-/** A run has a line for its beginning and, when it came to that, one for its end. */
+/** Joins the two lines of each run, for its start and its end. A killed run has only the first. */
 const runsOf = (folder: string): AgentRun[] =>
   [...groupBy(readJournals<RunLine>(folder, 'runs-'), ({ run }) => run).values()].map(
     (lines) => Object.assign({}, ...lines.map(({ run: _, ...line }) => line)) as AgentRun,

@@ -3,29 +3,29 @@ import { check } from './checker/check.js'
 import { summarize } from './checker/summary.js'
 import { removeFolder, runScenario, type Scenario } from './scenario.js'
 
-const EVERYWHERE = ['migration', 'kill', 'kill-at', 'sigterm', 'clock', 'cron']
+const ON_EACH_STORE = ['migration', 'kill', 'kill-at', 'sigterm', 'clock', 'cron']
 const faultsOf = {
-  sqlite: EVERYWHERE,
-  postgres: [...EVERYWHERE, 'pg-stop', 'pg-terminate', 'link-cut', 'link-delay'],
+  sqlite: ON_EACH_STORE,
+  postgres: [...ON_EACH_STORE, 'pg-stop', 'pg-terminate', 'link-cut', 'link-delay'],
 }
 const KILLS = 4
 
-/** The short form of `npm run faults`: the same parts, a few kills. */
+/** The short form of `npm run faults`, with a few kills. */
 async function outcomeOf(scenario: Pick<Scenario, 'seed' | 'store' | 'processes' | 'faults'>) {
-  const over = AbortSignal.timeout(60_000)
-  const { history, accidents, folder } = await runScenario({
+  const signal = AbortSignal.timeout(60_000)
+  const { history, unexpectedExits, folder } = await runScenario({
     ...scenario,
     kills: KILLS,
-    over,
+    signal,
     clients: 4,
     pauseMs: 100,
   })
   await removeFolder(folder)
   const { faults, accepted, lost } = summarize(history)
   const wasKilled = Object.keys(faults).some((kind) => kind.startsWith('kill'))
-  return { violations: check(history), accidents, lost, wasKilled, wasUsed: accepted > 0 }
+  return { violations: check(history), unexpectedExits, lost, wasKilled, wasUsed: accepted > 0 }
 }
-const sound = { violations: [], accidents: [], lost: 0, wasKilled: true, wasUsed: true }
+const expected = { violations: [], unexpectedExits: [], lost: 0, wasKilled: true, wasUsed: true }
 const timeout = 300_000
 
 describe.each(['sqlite', 'postgres'] as const)('on %s', (store) => {
@@ -37,7 +37,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (store) => {
     '$processes server processes keep all promises under kills and other faults',
     { timeout },
     async (one) => {
-      expect(await outcomeOf({ ...one, store, faults: faultsOf[store] })).toEqual(sound)
+      expect(await outcomeOf({ ...one, store, faults: faultsOf[store] })).toEqual(expected)
     },
   )
 })

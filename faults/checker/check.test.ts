@@ -7,7 +7,7 @@ import { validHistory } from './valid-history.js'
 type Writable<T> = T extends object ? { -readonly [Key in keyof T]: Writable<T[Key]> } : T
 type Draft = Writable<History>
 
-/** The one that fits, of a part of the history. */
+/** Returns the row of the history that the test changes. */
 function the<Row>(rows: Row[], fits: (row: Row) => boolean): Row {
   const row = rows.find(fits)
   if (row === undefined) throw new Error('the valid history has changed: no such row')
@@ -24,7 +24,7 @@ const received = (history: Draft, id: string) =>
 const drop = <Row>(rows: Row[], fits: (row: Row) => boolean) =>
   void rows.splice(rows.indexOf(the(rows, fits)), 1)
 
-/** A breach of each kind that an invariant knows, planted in a history in which all promises hold. */
+/** Changes of the valid history, one for each kind of violation. */
 const planted: readonly (readonly [
   invariant: string,
   breach: string,
@@ -32,7 +32,7 @@ const planted: readonly (readonly [
 ])[] = [
   [
     'acknowledged',
-    'a message that a client got a 2xx for is gone',
+    'an acknowledged message does not exist',
     ({ requests }) => {
       requests.push({
         kind: 'send',
@@ -46,12 +46,12 @@ const planted: readonly (readonly [
   ],
   [
     'acknowledged',
-    'another text is kept than was sent',
+    'the stored text differs from the sent text',
     (history) => void (message(history, 'm1').message = 'another'),
   ],
   [
     'acknowledged',
-    'a read does not find what was accepted',
+    'a read does not find an accepted message',
     ({ requests }) => {
       requests.push({
         kind: 'read',
@@ -64,7 +64,7 @@ const planted: readonly (readonly [
   ],
   [
     'one-per-key',
-    'a client is told two messages of one key',
+    'a client gets two message ids for one key',
     ({ requests }) => {
       const answer = { at: 2, status: 202, messageId: 'm2' }
       requests.push({
@@ -80,7 +80,7 @@ const planted: readonly (readonly [
   ],
   [
     'one-per-key',
-    'two messages are made of one key',
+    'two messages have one key',
     (history) => void (message(history, 'm2').key = 'key m1'),
   ],
   [
@@ -98,7 +98,7 @@ const planted: readonly (readonly [
   ],
   [
     'outbox',
-    'a webhook hears nothing of an answer',
+    'a webhook has no delivery of an answer',
     (history) => {
       drop(history.final.deliveries, ({ deliveryId }) => deliveryId === 'w2-m1')
       drop(history.received, ({ headers }) => headers['webhook-id'] === 'w2-m1')
@@ -107,7 +107,7 @@ const planted: readonly (readonly [
   ],
   [
     'outbox',
-    'one event goes to one webhook by two deliveries',
+    'one event has two deliveries to one webhook',
     (history) => {
       history.final.deliveries.push({
         ...delivery(history, 'w1-m3'),
@@ -121,7 +121,7 @@ const planted: readonly (readonly [
   ],
   [
     'outbox',
-    'a webhook hears what it is not subscribed to',
+    'a webhook gets an event without a subscription',
     ({ final }) =>
       void (the(final.webhooks, ({ webhookId }) => webhookId === 'w1').events = [
         'message.responded',
@@ -129,7 +129,7 @@ const planted: readonly (readonly [
   ],
   [
     'drained',
-    'a message is left without an end',
+    'a message does not end',
     (history) => {
       Object.assign(message(history, 'm3'), { state: 'queued' })
       drop(history.final.deliveries, ({ deliveryId }) => deliveryId === 'w1-m3')
@@ -138,12 +138,12 @@ const planted: readonly (readonly [
   ],
   [
     'drained',
-    'a delivery is left without an end',
+    'a delivery does not end',
     (history) => void (delivery(history, 'w1-m1').status = 'pending'),
   ],
   [
     'schedule',
-    'an attempt has no number',
+    'an attempt has a wrong number',
     (history) => void (the(delivery(history, 'w2-m2').attempts, () => true).attemptNumber = 3),
   ],
   [
@@ -156,18 +156,18 @@ const planted: readonly (readonly [
   ],
   [
     'schedule',
-    'a second attempt comes before its time',
+    'a second attempt comes too early',
     (history) => void (attempt(history, 'w2-m2', 2).startedAt = 21_000),
   ],
   [
     'schedule',
-    'Retry-After is not waited for',
+    'an attempt ignores Retry-After',
     (history) =>
       void Object.assign(received(history, 'w2-m2').answer ?? {}, { retryAfterMs: 30_000 }),
   ],
   [
     'delivered',
-    'a delivery counts as delivered, and its receiver failed',
+    'a delivery is delivered, but its receiver failed',
     (history) => {
       Object.assign(received(history, 'w1-m3').answer ?? {}, { status: 500 })
       Object.assign(attempt(history, 'w1-m3', 1), { statusCode: 500, outcome: 'refused' })
@@ -192,7 +192,7 @@ const planted: readonly (readonly [
   ],
   [
     'delivered',
-    'a request is repeated more often than there were faults',
+    'a request is repeated more often than faults explain',
     (history) => {
       history.received.push({
         ...received(history, 'w1-m1'),
@@ -204,17 +204,17 @@ const planted: readonly (readonly [
   ],
   [
     'same-bytes',
-    'a signature is not that of the bytes',
+    'a signature does not match the bytes',
     (history) => void (received(history, 'w1-m3').headers['x-service-signature'] = 'sha256=0'),
   ],
   [
     'same-bytes',
-    'the Standard Webhooks signature is of another time',
+    'the Standard Webhooks signature has another timestamp',
     (history) => void (received(history, 'w1-m3').headers['webhook-timestamp'] = '6'),
   ],
   [
     'same-bytes',
-    'other bytes are stored than were sent',
+    'the stored bytes differ from the sent bytes',
     (history) => {
       delivery(history, 'w1-m3').body = delivery(history, 'w1-m3').body.replace(
         '"createdAt":""',
@@ -224,19 +224,19 @@ const planted: readonly (readonly [
   ],
   [
     'session-order',
-    'a message runs before the one ahead of it has ended',
+    'a message runs before the end of the one before it',
     ({ runs }) => {
       the(runs, ({ messageId }) => messageId === 'm3').startedAt = 2_400
     },
   ],
   [
     'session-order',
-    'a message runs while the failing one ahead of it does',
+    'a message runs at the same time as the failing one before it',
     ({ final }) => void final.messages.reverse(),
   ],
   [
     'fencing',
-    'the answer of a run that lost its lease is taken',
+    'the answer of a run without a lease is stored',
     (history) => {
       const last = the(history.runs, ({ messageId, attempt: n }) => messageId === 'm2' && n === 2)
       const lost = the(history.runs, ({ messageId, attempt: n }) => messageId === 'm2' && n === 1)
@@ -246,7 +246,7 @@ const planted: readonly (readonly [
   ],
   [
     'fencing',
-    'an answer comes from nowhere',
+    'an answer belongs to no run',
     (history) =>
       void (the(history.runs, ({ messageId }) => messageId === 'm1').response = 'another'),
   ],
@@ -266,11 +266,11 @@ const planted: readonly (readonly [
 ]
 
 describe('the checker', () => {
-  it('finds nothing in a history of faults in which all promises hold', () => {
+  it('finds nothing in a valid history with faults', () => {
     expect(check(validHistory())).toEqual([])
   })
 
-  it.each(planted)('%s: sees that %s', (invariant, _breach, plant) => {
+  it.each(planted)('%s: finds that %s', (invariant, _breach, plant) => {
     const history = validHistory()
     plant(history as Draft)
     expect(new Set(check(history).map((violation) => violation.invariant))).toEqual(
@@ -278,14 +278,14 @@ describe('the checker', () => {
     )
   })
 
-  it('takes a purged delivery for one that arrived when its receiver took it', () => {
+  it('accepts a missing delivery if it was purged after its receiver accepted it', () => {
     const history = validHistory() as Draft
     drop(history.final.deliveries, ({ deliveryId }) => deliveryId === 'w2-m1')
     history.final.purgedBefore = 1_500
     expect(check(history)).toEqual([])
   })
 
-  it('takes what a receiver cut off, or kept too long, for no duplicate', () => {
+  it('does not count cut or late answers as duplicates', () => {
     const history = validHistory() as Draft
     const request = received(history, 'w1-m3')
     history.received.push({
@@ -299,7 +299,7 @@ describe('the checker', () => {
     expect(check(history)).toEqual([])
   })
 
-  it('allows stored times to differ by as much as the clocks were set apart', () => {
+  it('allows stored times to differ by the difference of the clocks', () => {
     const history = validHistory() as Draft
     attempt(history, 'w2-m2', 2).startedAt = 21_000
     history.faults.push({ kind: 'clock', at: 100_000, until: 110_000, byMs: -2_000 })
@@ -307,8 +307,8 @@ describe('the checker', () => {
   })
 })
 
-describe('the checker, where users step in', () => {
-  it('counts attempts anew once a message was put back, and wants its earlier end reported too', () => {
+describe('the checker, after actions of users', () => {
+  it('counts attempts from 1 after a retry, and expects a report of the earlier end', () => {
     const history = validHistory() as Draft
     const first = the(history.runs, ({ messageId }) => messageId === 'm3')
     history.runs.push({ ...first, retries: 1, startedAt: 45_000, endedAt: 45_100 })
@@ -326,18 +326,18 @@ describe('the checker, where users step in', () => {
     expect(check(history)).toEqual([])
   })
 
-  it('allows a visiting webhook to have missed something', () => {
+  it('allows a temporary webhook to miss events', () => {
     const history = validHistory() as Draft
     history.final.webhooks.push({
       webhookId: 'w3',
       events: ['*'],
       secret: 'a secret',
-      isVisitor: true,
+      isTemporary: true,
     })
     expect(check(history)).toEqual([])
   })
 
-  it('allows an attempt ahead of the schedule once somebody asked for it', () => {
+  it('allows an attempt before its time after a redelivery request', () => {
     const history = validHistory() as Draft
     attempt(history, 'w2-m2', 2).startedAt = 20_700
     expect(check(history)).not.toEqual([])
@@ -345,7 +345,7 @@ describe('the checker, where users step in', () => {
     expect(check(history)).toEqual([])
   })
 
-  it('allows a success that is told only after the attempt of another claim, over a fault', () => {
+  it('allows a late success of a superseded claim during a fault', () => {
     const history = validHistory() as Draft
     attempt(history, 'w2-m2', 2).startedAt = 15_000
     attempt(history, 'w2-m2', 2).durationMs = 7_000
@@ -355,8 +355,8 @@ describe('the checker, where users step in', () => {
   })
 })
 
-describe('the figures of a run', () => {
-  it('count what was accepted, answered, delivered and repeated', () => {
+describe('the summary of a run', () => {
+  it('counts accepted, answered, delivered and repeated messages', () => {
     expect(summarize(validHistory())).toEqual({
       seed: 1,
       faults: { kill: 1 },
@@ -370,7 +370,7 @@ describe('the figures of a run', () => {
     })
   })
 
-  it('count as lost what was accepted and is gone, and what no receiver took', () => {
+  it('counts missing messages and undelivered reports as lost', () => {
     const history = validHistory() as Draft
     drop(history.final.messages, ({ messageId }) => messageId === 'm1')
     drop(history.received, ({ headers }) => headers['webhook-id'] === 'w1-m3')

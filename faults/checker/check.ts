@@ -11,7 +11,7 @@ import { sessionOrder } from './session-order.js'
 import { verifySignatures, type Verify } from './signatures.js'
 import type { Invariant, Violation } from './violation.js'
 
-/** The nine promises, by the names that a violation bears. */
+/** The nine promises, by the names that violations have. */
 const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   acknowledged,
   'one-per-key': onePerKey,
@@ -24,7 +24,7 @@ const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   fencing,
 })
 
-/** Every breach of a promise in the history; a world with another kind of signature brings its own `verify`. */
+/** Returns all violations in the history. */
 export const check = (history: History, verify: Verify = verifySignatures): readonly Violation[] =>
   Object.entries(invariants(verify)).flatMap(([invariant, breaches]) =>
     Array.from(breaches(history), (breach) => ({ invariant, ...breach })),

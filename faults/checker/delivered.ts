@@ -3,7 +3,10 @@ import type { Fault, History, ReceivedRequest, Rules } from './history.js'
 import { isSuccess } from './outbox.js'
 import type { Invariant } from './violation.js'
 
-/** 6. `delivered` means that the receiver said so; and what it got beside the recorded attempts is no more than the faults around that. */
+/**
+ * 6. The receiver of a `delivered` delivery answered 2xx. Each request without a recorded attempt
+ * has a fault near it.
+ */
 export const delivered: Invariant = function* (history) {
   const byDelivery = groupBy(history.received, ({ headers }) => headers['webhook-id'] ?? '')
   const recorded = new Set(
@@ -12,7 +15,10 @@ export const delivered: Invariant = function* (history) {
   for (const { deliveryId, status, attempts } of history.final.deliveries) {
     const requests = byDelivery.get(deliveryId) ?? []
     if (status === 'delivered' && !requests.some(({ answer }) => isSuccess(answer)))
-      yield { of: deliveryId, what: 'it counts as delivered, and its receiver never said so' }
+      yield {
+        of: deliveryId,
+        problem: 'the delivery is delivered, but its receiver did not answer 2xx',
+      }
     for (const { receipt, attemptNumber, statusCode } of attempts.filter(
       ({ outcome }) => outcome !== 'unreachable',
     ))
@@ -23,15 +29,16 @@ export const delivered: Invariant = function* (history) {
       )
         yield {
           of: deliveryId,
-          what: `attempt ${attemptNumber} records an answer that its receiver did not give`,
+          problem: `attempt ${attemptNumber} records an answer that its receiver did not give`,
         }
     const silent = attempts.filter(({ outcome }) => outcome === 'unreachable').length
-    // A receiver that had no time of the machine took a request, by its own clock, after the service had given it up: that attempt is recorded, without an answer.
+    // On a busy machine a receiver can answer after the service timed out. Such an attempt is
+    // recorded without an answer.
     const unrecorded = requests
       .filter((request) => !recorded.has(request.receipt) && wasAnsweredInTime(history, request))
       .slice(silent)
-    // Of one that is cancelled while it is under way the result is refused.
-    yield* inexcusable(
+    // The result of an attempt is refused if its delivery was cancelled during the attempt.
+    yield* unexplained(
       history,
       deliveryId,
       status === 'cancelled' ? unrecorded.slice(0, -1) : unrecorded,
@@ -39,26 +46,29 @@ export const delivered: Invariant = function* (history) {
   }
 }
 
-/** One process at a time sends a delivery, so a fault explains at most one request of it that nobody remembers. */
-function* inexcusable(
+/** One process at a time sends a delivery, so a fault explains at most one unrecorded request. */
+function* unexplained(
   { faults, rules }: History,
   of: string,
   requests: readonly ReceivedRequest[],
 ) {
   const near = faults.filter((fault) => requests.some(({ at }) => explains(fault, at, rules)))
   if (requests.some(({ at }) => !near.some((fault) => explains(fault, at, rules))))
-    yield { of, what: 'it was sent without a record, and no fault was near' }
+    yield { of, problem: 'a request has no record and no fault near it' }
   else if (near.length < requests.length)
     yield {
       of,
-      what: `it was sent ${requests.length} times without a record, with fewer faults near`,
+      problem: `${requests.length} requests have no record, with fewer faults near them`,
     }
 }
 
-/** Between two processes that do the same thing, such as to send and to receive, on a machine that has other things to do. */
+/** The longest time between a send and its receipt on a busy machine. */
 const NEAR_MS = 3_000
 
-/** The fault came before the request's answer could be recorded; or the request came late, from a process whose lease the fault had outlasted. */
+/**
+ * Returns true if the fault prevented the record of the request's answer, or if the request came
+ * late from a process that had lost its lease during the fault.
+ */
 function explains(
   { at, until, byMs }: Fault,
   requestAt: number,
@@ -69,6 +79,6 @@ function explains(
   return at <= requestAt + deliveryTimeoutMs + NEAR_MS && until >= requestAt - felt
 }
 
-/** What the receiver cut or kept waiting is no duplicate of ours: the service cannot know that it was taken. */
+/** Returns false for a cut or late answer: the service cannot know that the receiver accepted. */
 const wasAnsweredInTime = ({ rules }: History, { at, answer }: ReceivedRequest): boolean =>
   answer !== undefined && answer.at - at < rules.deliveryTimeoutMs

@@ -1,11 +1,11 @@
-/** What the body of a delivery reports. */
+/** The event in the body of a delivery. */
 export type Reported = {
   readonly eventId: string
   readonly event: string
   readonly messageId?: string
 }
 
-/** Undefined when it is not the JSON that we send. */
+/** Returns undefined for a body that is not an event of the service. */
 export function eventOf(body: string): Reported | undefined {
   try {
     const { id, event, data } = JSON.parse(body) as {

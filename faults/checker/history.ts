@@ -1,6 +1,6 @@
 /**
- * What a run under faults leaves behind. All times are milliseconds on one clock that no fault touches, except those that the service
- * itself stored (`attempts`, `endedAt`). A simulation in virtual time makes the same record as a run of real processes.
+ * The record of a run under faults. All times are milliseconds of one clock without faults, except
+ * the times that the service stored (`attempts`, `endedAt`). A simulation makes the same record.
  */
 export type History = {
   readonly seed: number
@@ -12,7 +12,7 @@ export type History = {
   readonly final: FinalState
 }
 
-/** The settings that the service ran with. */
+/** The settings of the service. */
 export type Rules = {
   /** Waits after the first, second, … failed attempt of a delivery. */
   readonly delaysMs: readonly number[]
@@ -21,18 +21,18 @@ export type Rules = {
   readonly runLeaseMs: number
 }
 
-/** One try of a client. A send that is tried again is another one, with the same key. */
+/** One request of a client. A repeated send is another request with the same key. */
 export type ClientRequest = {
   readonly kind: 'send' | 'read'
   readonly at: number
   readonly agent: string
-  /** Of a send. */
+  /** Present for a send, with the next two. */
   readonly key?: string
   readonly sessionId?: string
   readonly message?: string
-  /** Of a read: what it asks for. */
+  /** Present for a read. */
   readonly messageId?: string
-  /** Absent when the connection was lost first. */
+  /** Absent if the connection was lost. */
   readonly answer?: {
     readonly at: number
     readonly status: number
@@ -41,51 +41,52 @@ export type ClientRequest = {
   }
 }
 
-/** What a receiver got and what it answered. */
+/** A request to a receiver, with its answer. */
 export type ReceivedRequest = {
   readonly at: number
   readonly webhookId: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** As the bytes say in UTF-8. */
+  /** Decoded from UTF-8. */
   readonly body: string
-  /** The body of the answer, another one each time: by it an attempt that was recorded is found again. */
+  /** The unique body of the answer. Links the request to its recorded attempt. */
   readonly receipt: string
-  /** Absent when it answered nothing, or cut the connection. */
+  /** Absent if the receiver did not answer. */
   readonly answer?: { readonly at: number; readonly status: number; readonly retryAfterMs?: number }
 }
 
-/** One run, as the agent saw it. */
+/** A run from the agent's point of view. */
 export type AgentRun = {
   readonly messageId: string
   readonly sessionId: string
   readonly agent: string
   readonly attempt: number
-  /** How often its message had been put back into the queue by then: its attempts count from 1 again. */
+  /** Retries of its message before this run. Each retry counts attempts from 1 again. */
   readonly retries?: number
   readonly startedAt: number
-  /** Just before the agent answered. Absent when it did not come to that. */
+  /** The time just before the agent answered. Absent if the agent did not answer. */
   readonly endedAt?: number
-  /** Another text for each run. Absent when it failed on purpose. */
+  /** A unique text. Absent if the run failed on purpose. */
   readonly response?: string
 }
 
-/** `until`: when it could do nothing more, such as when what was broken worked again, or a process was dead; `byMs`: how far a clock was off from then on. */
 export type Fault = {
   readonly kind: string
   readonly at: number
+  /** The end of the fault, such as the time of the repair or of a process's death. */
   readonly until: number
+  /** The difference of a clock after a jump. */
   readonly byMs?: number
 }
 
-/** As the service tells it after the drain. */
+/** The state that the API returns after the drain. */
 export type FinalState = {
-  /** Those of a session in the order of its queue. */
+  /** The messages of a session are in the order of its queue. */
   readonly messages: readonly FinalMessage[]
-  /** There before the first send and never deleted, but for visitors. */
+  /** Except temporary webhooks, all exist before the first send and until the end. */
   readonly webhooks: readonly FinalWebhook[]
   readonly deliveries: readonly FinalDelivery[]
-  /** Deliveries that ended before this may be gone. */
+  /** Deliveries that ended before this time can be purged. */
   readonly purgedBefore?: number
 }
 
@@ -97,9 +98,9 @@ export type FinalMessage = {
   readonly key?: string
   readonly state: string
   readonly response?: string
-  /** How many runs were begun, since it was put back into the queue if it was. */
+  /** Number of runs since the last retry. */
   readonly attempt: number
-  /** How often it was put back: each time after an end without an answer, which was reported. */
+  /** Number of retries. Each one follows an end without an answer, which was reported. */
   readonly retries?: number
   readonly endedAt?: number
 }
@@ -108,8 +109,8 @@ export type FinalWebhook = {
   readonly webhookId: string
   readonly events: readonly string[]
   readonly secret: string
-  /** It came or went meanwhile: nobody knows of what exactly it was to be told. */
-  readonly isVisitor?: boolean
+  /** True if the webhook was created or deleted during the run, so that its events are unknown. */
+  readonly isTemporary?: boolean
 }
 
 export type FinalDelivery = {
@@ -117,7 +118,7 @@ export type FinalDelivery = {
   readonly webhookId: string
   readonly status: string
   readonly body: string
-  /** When somebody asked for it to be sent again. */
+  /** Times of redelivery requests. */
   readonly redeliveredAt?: readonly number[]
   readonly attempts: readonly FinalAttempt[]
 }

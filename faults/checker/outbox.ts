@@ -3,7 +3,7 @@ import { groupBy } from './group-by.js'
 import type { FinalMessage, FinalWebhook, History } from './history.js'
 import type { Invariant } from './violation.js'
 
-/** 3. The deliveries are the subscribed webhooks × the events, and each end of a message is one event. */
+/** 3. Each event has one delivery per subscribed webhook. Each end of a message is one event. */
 export const outbox: Invariant = function* (history) {
   const { final } = history
   const reported = final.deliveries.map((delivery) => ({ ...delivery, ...eventOf(delivery.body) }))
@@ -12,15 +12,15 @@ export const outbox: Invariant = function* (history) {
     ({ webhookId, eventId }) => `${eventId} to ${webhookId}`,
   ))
     if (deliveries.length > 1)
-      yield { of: event, what: `${deliveries.length} deliveries of one event to one webhook` }
+      yield { of: event, problem: `${deliveries.length} deliveries of one event to one webhook` }
 
   const webhooks = new Map(final.webhooks.map((webhook) => [webhook.webhookId, webhook]))
   const messages = new Set(final.messages.map(({ messageId }) => messageId))
   for (const { deliveryId, webhookId, event = '', messageId } of reported) {
     if (!isSubscribed(webhooks.get(webhookId), event))
-      yield { of: deliveryId, what: `its webhook is not subscribed to "${event}"` }
+      yield { of: deliveryId, problem: `its webhook is not subscribed to "${event}"` }
     if (messageId !== undefined && !messages.has(messageId))
-      yield { of: deliveryId, what: `it reports a message that does not exist` }
+      yield { of: deliveryId, problem: 'its message does not exist' }
   }
 
   const byMessage = groupBy(
@@ -30,13 +30,13 @@ export const outbox: Invariant = function* (history) {
   for (const message of final.messages) {
     for (const [event, ends] of endsOf(message)) {
       for (const { webhookId } of final.webhooks.filter(
-        (webhook) => !webhook.isVisitor && isSubscribed(webhook, event),
+        (webhook) => !webhook.isTemporary && isSubscribed(webhook, event),
       )) {
         const count = byMessage.get(`${message.messageId} ${webhookId} ${event}`)?.length ?? 0
         if (count === ends || (count === 0 && isPurged(history, message, webhookId))) continue
         yield {
           of: message.messageId,
-          what: `${ends} ends with ${event} were reported to webhook ${webhookId} by ${count} deliveries`,
+          problem: `webhook ${webhookId} has ${count} deliveries for ${ends} ends with ${event}`,
         }
       }
     }
@@ -46,7 +46,7 @@ export const outbox: Invariant = function* (history) {
 const isSubscribed = (webhook: FinalWebhook | undefined, event: string | undefined): boolean =>
   event !== undefined && (webhook?.events.some((name) => name === '*' || name === event) ?? false)
 
-/** How often it ended with each event: it may have failed, been put back and been answered then. */
+/** Counts the ends of a message by event. A message that was retried has ended before. */
 function endsOf(message: FinalMessage): Map<string, number> {
   const { retries = 0 } = message
   const ends = new Map(retries > 0 ? [['agent.error', retries]] : [])
@@ -54,13 +54,13 @@ function endsOf(message: FinalMessage): Map<string, number> {
   return last === undefined ? ends : ends.set(last, (ends.get(last) ?? 0) + 1)
 }
 
-/** The event that ends a message in its state. */
+/** Returns the event of a message's final state. */
 export function endOf({ state }: FinalMessage): string | undefined {
   if (state === 'responded') return 'message.responded'
   return state === 'failed' || state === 'cancelled' ? 'agent.error' : undefined
 }
 
-/** What is past its retention may be gone, once it has arrived. */
+/** Returns true if the delivery arrived and its retention has ended. */
 function isPurged(
   { received, final: { purgedBefore = 0 } }: History,
   { messageId, endedAt = Infinity }: FinalMessage,

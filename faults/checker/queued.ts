@@ -1,4 +1,4 @@
-/** Names the message as it stood in its queue: once more for each time that somebody put it back. */
+/** Returns a name for the message's place in its queue. A retry gives the message another place. */
 export const queued = ({
   messageId,
   retries = 0,

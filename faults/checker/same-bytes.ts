@@ -1,7 +1,7 @@
 import type { Verify } from './signatures.js'
 import type { Invariant } from './violation.js'
 
-/** 7. Every request that a receiver got is signed for it, and holds the stored bytes, the same each time. */
+/** 7. Each request is signed for its receiver and contains the stored bytes. */
 export const sameBytes = (verify: Verify): Invariant =>
   function* ({ received, final }) {
     const secrets = new Map(final.webhooks.map(({ webhookId, secret }) => [webhookId, secret]))
@@ -12,14 +12,18 @@ export const sameBytes = (verify: Verify): Invariant =>
     for (const { webhookId, headers, body } of received) {
       const deliveryId = headers['webhook-id'] ?? ''
       if (!verify(secrets.get(webhookId) ?? '', headers, body))
-        yield { of: deliveryId, what: 'a request of it did not verify' }
+        yield { of: deliveryId, problem: 'a signature is wrong' }
       const stored = bodies.get(deliveryId)
-      if (stored === undefined) bodies.set(deliveryId, body) // purged: its requests must still be equal among themselves
+      // The requests of a purged delivery must still be equal.
+      if (stored === undefined) bodies.set(deliveryId, body)
       else if (stored !== body)
-        yield { of: deliveryId, what: 'a request of it held other bytes than are stored' }
+        yield { of: deliveryId, problem: 'a request differs from the stored bytes' }
       if ((owners.get(deliveryId) ?? webhookId) !== webhookId)
-        yield { of: deliveryId, what: 'it was sent to the receiver of another webhook' }
+        yield { of: deliveryId, problem: 'a receiver of another webhook got the delivery' }
       if (stored === undefined && final.purgedBefore === undefined)
-        yield { of: deliveryId, what: 'a receiver got it, and it does not exist' }
+        yield {
+          of: deliveryId,
+          problem: 'a receiver got the delivery, but the delivery does not exist',
+        }
     }
   }

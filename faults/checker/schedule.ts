@@ -1,27 +1,36 @@
-import { faultsAround, skewOf } from './excuse.js'
+import { faultsAround, skewOf } from './faults-around.js'
 import type { FinalAttempt, History, ReceivedRequest } from './history.js'
 import type { Invariant } from './violation.js'
 
-/** 5. Attempts are numbered 1..n, nothing follows a success, and after a failure the schedule and `Retry-After` are waited for. */
+/**
+ * 5. Attempts have the numbers 1..n. No attempt follows a success. After a failure, the next
+ * attempt waits for the schedule and for `Retry-After`.
+ */
 export const schedule: Invariant = function* (history) {
   const receipts = new Map(history.received.map((request) => [request.receipt, request]))
   for (const { deliveryId, attempts, redeliveredAt = [] } of history.final.deliveries) {
     for (const [index, attempt] of attempts.entries()) {
       if (attempt.attemptNumber !== index + 1)
-        yield { of: deliveryId, what: `attempt ${attempt.attemptNumber} is the ${index + 1}. one` }
+        yield {
+          of: deliveryId,
+          problem: `attempt ${index + 1} has number ${attempt.attemptNumber}`,
+        }
       const before = attempts[index - 1]
-      // Somebody who asks for it does not wait, and has it begin anew.
+      // A redelivery does not wait and starts the schedule again.
       if (
         redeliveredAt.some((at) => at <= attempt.startedAt + attempt.durationMs + skewOf(history))
       )
         continue
       if (before?.outcome === 'accepted')
-        yield { of: deliveryId, what: 'it was attempted again after a success' }
+        yield { of: deliveryId, problem: 'an attempt follows a success' }
       else if (
         before &&
         isEarly(history, before, attempt, receipts.get(before.receipt ?? ''), index - 1)
       )
-        yield { of: deliveryId, what: `attempt ${index + 1} came earlier than the schedule says` }
+        yield {
+          of: deliveryId,
+          problem: `attempt ${index + 1} is earlier than the schedule`,
+        }
     }
   }
 }
@@ -36,13 +45,11 @@ function isEarly(
   const { delaysMs, deliveryLeaseMs } = history.rules
   const wait = Math.max(delaysMs[step] ?? 0, received?.answer?.retryAfterMs ?? 0)
   const gap = next.startedAt - (before.startedAt + before.durationMs)
-  // A clock that jumps between reading the time and storing it spoils both ends of the gap.
+  // A jump of a clock can change both stored times.
   if (gap + 2 * skewOf(history) >= wait) return false
-  // A success counts however late it is told, also when it belongs to a claim that another one superseded: which may have begun before it.
-  const [from, to] = [
-    Math.min(before.startedAt, next.startedAt),
-    Math.max(before.startedAt, next.startedAt),
-  ]
+  // A success of a superseded claim counts too, and its attempt can be older than the one before.
+  const from = Math.min(before.startedAt, next.startedAt)
+  const to = Math.max(before.startedAt, next.startedAt)
   return (
     next.outcome !== 'accepted' || faultsAround(history, from, to, deliveryLeaseMs).length === 0
   )

@@ -3,7 +3,7 @@ import type { AgentRun, FinalMessage } from './history.js'
 import { queued } from './queued.js'
 import type { Invariant } from './violation.js'
 
-/** 8. In each session the run of a message begins only when the message before it has ended. */
+/** 8. In each session, a message runs only after the message before it has ended. */
 export const sessionOrder: Invariant = function* ({ runs, final }) {
   const byMessage = groupBy(runs, queued)
   for (const messages of groupBy(
@@ -14,7 +14,10 @@ export const sessionOrder: Invariant = function* ({ runs, final }) {
     for (const message of messages) {
       const own = byMessage.get(queued(message)) ?? []
       if (own.some(({ startedAt }) => startedAt < endOfLast))
-        yield { of: message.messageId, what: 'it ran before the message ahead of it had ended' }
+        yield {
+          of: message.messageId,
+          problem: 'the message ran before the end of the message ahead of it',
+        }
       endOfLast = Math.max(
         endOfLast,
         ...own
@@ -25,7 +28,7 @@ export const sessionOrder: Invariant = function* ({ runs, final }) {
   }
 }
 
-/** Whether the message ended with this run; one that lost its lease, or whose message was cancelled, may go on, but ends nothing. */
+/** Returns true if the run ended its message. A run that lost its lease ends no message. */
 const ended = (run: AgentRun, { state, response, attempt }: FinalMessage): boolean =>
   response === undefined
     ? state !== 'cancelled' && run.attempt === attempt

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
 
-/** Whether both signatures of a request hold, as a receiver with the webhook's secret sees it. */
+/** Returns true if both signatures of a request are valid. */
 export type Verify = (
   secret: string,
   headers: Readonly<Record<string, string>>,
   body: string,
 ) => boolean
 
-/** S§6 and Standard Webhooks, computed here once more: a checker that called the product's own code would share its mistakes. */
+/** Implements S§6 and Standard Webhooks again, because the product's code could have a bug. */
 export const verifySignatures: Verify = (secret, headers, body) => {
   const own = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
   const standardKey = Buffer.from(secret.slice('whsec_'.length), 'base64')

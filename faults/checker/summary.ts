@@ -7,18 +7,18 @@ import { endOf, isSuccess } from './outbox.js'
 /** The figures of a run. */
 export type Summary = {
   readonly seed: number
-  /** Faults that were survived, by kind. */
+  /** Number of faults by kind. */
   readonly faults: Readonly<Record<string, number>>
-  /** Tries of clients, and how many messages they were told of. */
+  /** Requests of clients, and messages with a 2xx. */
   readonly requests: number
   readonly accepted: number
   /** Messages with an answer, and deliveries that ended with a 2xx. */
   readonly answered: number
   readonly delivered: number
-  /** Requests that receivers got; `duplicates`: successes beyond the first of a delivery. */
+  /** Requests to receivers. `duplicates` counts successes after the first one of a delivery. */
   readonly received: number
   readonly duplicates: number
-  /** Accepted messages that are gone or have no end, and ends of which a subscribed receiver never took a report. */
+  /** Accepted messages without an end, and ends that a subscribed receiver did not accept. */
   readonly lost: number
 }
 

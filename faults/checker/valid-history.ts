@@ -23,8 +23,9 @@ type Story = {
 }
 
 /**
- * A history in which all promises hold although there were faults: m1 was sent twice, m2 ran twice over a kill, m3 failed, a delivery of m1 was
- * repeated over the same kill, one of m2 was refused first. All parts are copies, to be spoilt at will.
+ * Returns a history with faults and without violations, for tests to change. m1 was sent twice. m2
+ * ran twice because of a kill. m3 failed. A delivery of m1 was repeated because of the same kill. A
+ * delivery of m2 was refused once.
  */
 export function validHistory(): History {
   const story: Story = { requests: [], received: [], runs: [], messages: [], deliveries: [] }
@@ -82,7 +83,10 @@ function message(
   { requests, runs, messages }: Story,
   { id, at, runs: attempts, sends, fails = false }: Told,
 ): void {
-  const [agent, sessionId, key, response] = ['a', 's', `key ${id}`, `re ${id} ${attempts}`]
+  const agent = 'a'
+  const sessionId = 's'
+  const key = `key ${id}`
+  const response = `re ${id} ${attempts}`
   for (let n = 0; n < sends; n++) {
     const lost = n < sends - 1
     const answer = {

@@ -1,8 +1,8 @@
 import type { History } from './history.js'
 
-/** Where a promise was broken: `of` is the id or key that it is about. */
-type Breach = { readonly of: string; readonly what: string }
+/** A broken promise. `of` is the id or key. */
+type Breach = { readonly of: string; readonly problem: string }
 export type Violation = Breach & { readonly invariant: string }
 
-/** Looks through a whole history for breaches of one promise. */
+/** Finds the violations of one promise in a history. */
 export type Invariant = (history: History) => Generator<Breach>

@@ -1,25 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentFunction } from '@org/agent-messaging-core'
-import { journal } from '../world/journal.js'
+import { journal } from '../harness/journal.js'
 
 const LONGEST_MS = 20
 const FAILURES = 0.02
 
 const note = journal(process.env['FAULTS_JOURNAL'] ?? '', `runs-${process.pid}`)
 
-/** Answers after some milliseconds with a text that no other run has; fails now and then. Each beginning and end is written down before anybody else hears of it. */
+/**
+ * Answers after some milliseconds with a unique text, or fails. Writes its start and its end to the
+ * journal first.
+ */
 const work: AgentFunction = async ({ messageId, sessionId, attempt, message }) => {
-  const [run, startedAt] = [randomUUID(), Date.now()]
+  const run = randomUUID()
+  const startedAt = Date.now()
   note({ run, messageId, sessionId, agent: 'worker', attempt, startedAt })
   await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_MS))
   if (Math.random() < FAILURES) {
     note({ run, endedAt: Date.now() })
-    throw new Error('this run was to fail')
+    throw new Error('this run fails on purpose')
   }
   const response = `${message}: ${run}`
   note({ run, endedAt: Date.now(), response })
   return response
 }
 
-// oxlint-disable-next-line import/no-default-export -- what `--agents` takes
+// oxlint-disable-next-line import/no-default-export -- `--agents` needs a default export
 export default { work }

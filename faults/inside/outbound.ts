@@ -5,7 +5,7 @@ import {
   type WebhookThread,
 } from '@org/agent-messaging-outbound'
 import { offset } from './platform.js'
-import { pass } from './points.js'
+import { reach } from './points.js'
 
 export {
   addressGuard,
@@ -15,30 +15,30 @@ export {
   outboundHttp,
 } from '@org/agent-messaging-outbound'
 
-/** Passes `before send`, and `after send` when the receiver has answered. */
+/** Reaches `before send`, and `after send` when the receiver has accepted the request. */
 export function httpWebhookSender(...args: Parameters<typeof createSender>): WebhookSender {
   const sender = createSender(...args)
   return {
     ...sender,
     send: async (request) => {
-      pass('before send')
+      reach('before send')
       const outcome = await sender.send(request)
-      if (outcome.kind === 'accepted') pass('after send')
+      if (outcome.kind === 'accepted') reach('after send')
       return outcome
     },
   }
 }
 
-/** The same of a thread, whose clock is the machine's, not the server's. */
+/** The same for a thread, which uses the clock of the machine instead of the server's clock. */
 export function webhookThread(...args: Parameters<typeof createThread>): WebhookThread {
   const thread = createThread(...args)
   const make: AttemptMaker['make'] = async ({ lease, ...order }) => {
-    pass('before send')
+    reach('before send')
     const { startedAt, endedAt, ...made } = await thread.make({
       ...order,
       lease: { until: lease.until - offset() },
     })
-    if (made.outcome.kind === 'accepted') pass('after send')
+    if (made.outcome.kind === 'accepted') reach('after send')
     return { ...made, startedAt: startedAt + offset(), endedAt: endedAt + offset() }
   }
   return { ...thread, make }

@@ -4,7 +4,7 @@ export { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'
 
 let offsetMs = 0
 
-/** From now on the server's clock is so far from the machine's. */
+/** Sets the difference between the server's clock and the machine's clock. */
 export function setOffset(ms: number): void {
   offsetMs = ms
 }

@@ -1,15 +1,15 @@
-/** A named moment in the life of a message or a delivery, such as `after accept`, and how often it is passed before the process dies there. */
-export type Order = { readonly point: string; readonly passings: number }
+/** Kills the process when it reaches a point, such as `after accept`, for the n-th time. */
+export type KillPoint = { readonly point: string; readonly times: number }
 
-let armed: Order | undefined
+let armed: KillPoint | undefined
 
-export function arm(order: Order | undefined): void {
+export function arm(order: KillPoint | undefined): void {
   armed = order
 }
 
-/** The process is at that moment now. It ends here, at once and without a word, if that was ordered. */
-export function pass(point: string): void {
+/** Marks a point. Kills this process if the point is armed. */
+export function reach(point: string): void {
   if (armed?.point !== point) return
-  armed = { point, passings: armed.passings - 1 }
-  if (armed.passings <= 0) process.kill(process.pid, 'SIGKILL')
+  armed = { point, times: armed.times - 1 }
+  if (armed.times <= 0) process.kill(process.pid, 'SIGKILL')
 }

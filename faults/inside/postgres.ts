@@ -1,7 +1,7 @@
 import type { Storage } from '@org/agent-messaging-core/storage'
 import { openPostgresStorage as open, type PostgresOptions } from '@org/agent-messaging-postgres'
-import { watched } from './watched.js'
+import { withKillPoints } from './with-kill-points.js'
 
-export * from '@org/agent-messaging-postgres' // but for what is exported here
+export * from '@org/agent-messaging-postgres'
 export const openPostgresStorage = async (options: PostgresOptions): Promise<Storage> =>
-  watched(await open(options))
+  withKillPoints(await open(options))

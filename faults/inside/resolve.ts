@@ -1,6 +1,6 @@
 import type { ResolveHook } from 'node:module'
 
-/** What the server gets in place of what it asks for. */
+/** The modules that replace the server's imports. */
 const WRAPPED: Readonly<Record<string, string>> = {
   '@org/agent-messaging-sqlite': './sqlite.js',
   '@org/agent-messaging-postgres': './postgres.js',

@@ -3,7 +3,8 @@ import {
   type SqliteOptions,
   type SqliteStorage,
 } from '@org/agent-messaging-sqlite'
-import { watched } from './watched.js'
+import { withKillPoints } from './with-kill-points.js'
 
-export * from '@org/agent-messaging-sqlite' // but for what is exported here
-export const openSqliteStorage = (options: SqliteOptions): SqliteStorage => watched(open(options))
+export * from '@org/agent-messaging-sqlite'
+export const openSqliteStorage = (options: SqliteOptions): SqliteStorage =>
+  withKillPoints(open(options))

@@ -7,23 +7,23 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import type { AgentRun } from '../checker/history.js'
-import type { Faults } from './faults.js'
-import type { Weather } from './weather.js'
-import type { Owner, World } from './world.js'
+import type { FaultLog } from './fault-log.js'
+import type { FailureRates } from './failure-rates.js'
+import type { Owner, Timeline } from './timeline.js'
 
-/** `agent`: its id. */
+/** A run. `agent` is the id of the agent. */
 export type Ran = { -readonly [F in keyof AgentRun]: AgentRun[F] } & {
   readonly no: number
   readonly token: number
 }
 
-/** Agents of all kinds: they answer, fail, throw, hang, come late, answer by callback, stream, and forget to call back. */
+/** Agents that answer, fail, throw, hang, stream, answer late or by callback, or not at all. */
 export type Agents = {
   readonly runs: readonly Ran[]
   runtimeOf(owner: Owner, name: string): AgentRuntime
 }
 
-/** Tells the service what a deferred run came to. */
+/** Reports the result of a deferred run to the service. */
 export type CallBack = (answer: {
   readonly messageId: string
   readonly runToken: string
@@ -45,21 +45,21 @@ const QUICK_MS = 300
 const LATE_MS = 20_000
 
 export function createAgents(
-  world: World,
-  weather: Weather,
-  faults: Faults,
+  timeline: Timeline,
+  rates: FailureRates,
+  faults: FaultLog,
   callBack: CallBack,
 ): Agents {
-  const { dice } = world
+  const { dice } = timeline
   const runs: Ran[] = []
   const responseOf = ({ messageId, no }: Ran): string => `answer ${no} to ${messageId}`
 
   function answer({ run, end, owner }: Turn, afterMs: number): void {
-    world.after(
+    timeline.after(
       afterMs,
       () => {
-        // What an agent says after it was told to end is no longer its own end of the run.
-        Object.assign(run, { response: responseOf(run), endedAt: run.endedAt ?? world.elapsed })
+        // An answer after an abort does not change the end of the run.
+        Object.assign(run, { response: responseOf(run), endedAt: run.endedAt ?? timeline.elapsed })
         end({ kind: 'answered', response: responseOf(run) })
       },
       owner,
@@ -68,21 +68,21 @@ export function createAgents(
 
   function endBadly({ run, owner }: Turn, how: () => void): void {
     const happen = (): void => {
-      run.endedAt ??= world.elapsed
+      run.endedAt ??= timeline.elapsed
       how()
     }
-    world.after(dice.below(QUICK_MS), happen, owner)
+    timeline.after(dice.below(QUICK_MS), happen, owner)
   }
 
   function answerLater({ run, request, end, owner }: Turn): void {
     const { messageId, runToken } = request
     const deadlineMs = 5_000 + dice.below(10_000)
-    world.after(dice.below(QUICK_MS), () => end({ kind: 'deferred', deadlineMs }), owner)
-    const isForgotten = dice.chance(weather.agentsFail)
-    if (isForgotten) return faults.brief('an agent does not call back', deadlineMs + QUICK_MS)
-    const fails = dice.chance(weather.agentsFail)
-    world.after(dice.below(deadlineMs), () => {
-      run.endedAt ??= world.elapsed
+    timeline.after(dice.below(QUICK_MS), () => end({ kind: 'deferred', deadlineMs }), owner)
+    const isForgotten = dice.chance(rates.agentsFail)
+    if (isForgotten) return faults.record('an agent does not call back', deadlineMs + QUICK_MS)
+    const fails = dice.chance(rates.agentsFail)
+    timeline.after(dice.below(deadlineMs), () => {
+      run.endedAt ??= timeline.elapsed
       if (!fails) run.response = responseOf(run)
       const outcome: FinishedRun = fails
         ? failedRun('RUNTIME_ERROR', `callback ${run.no} says no`, dice.chance(0.5))
@@ -101,7 +101,7 @@ export function createAgents(
       endBadly(turn, () =>
         turn.end(failedRun('RUNTIME_ERROR', `run ${turn.run.no} failed for good`)),
       ),
-    () => undefined, // hangs, and does not even hear that it is to end
+    () => undefined, // Hangs and ignores its abort.
     ({ signal, end }) =>
       signal.addEventListener('abort', () => end(failedRun('RUNTIME_ERROR', 'told to end'))),
     (turn) => turn.signal.addEventListener('abort', () => answer(turn, dice.below(QUICK_MS))),
@@ -125,25 +125,25 @@ export function createAgents(
       sessionId,
       agent: agentId,
       attempt,
-      startedAt: world.elapsed,
+      startedAt: timeline.elapsed,
       no: runs.length + 1,
       token: tokenOf(request),
     }
     runs.push(run)
-    world.note(`${name} runs ${messageId}, attempt ${attempt}`)
+    timeline.note(`${name} runs ${messageId}, attempt ${attempt}`)
     signal.addEventListener('abort', () => {
       const { cause } = signal.reason as Error
-      world.note(`${name} is told to end run ${run.no}: ${String(cause)}`)
+      timeline.note(`${name} aborts run ${run.no}: ${String(cause)}`)
       if (cause !== 'timeout' && cause !== 'drain') return
-      faults.brief('a run is told to end', 0)
-      run.endedAt ??= world.elapsed
+      faults.record('a run is aborted', 0)
+      run.endedAt ??= timeline.elapsed
     })
     return new Promise((resolve, reject) => {
       const turn: Turn = { run, request, signal, owner, end: resolve, fail: reject }
       useMemory(turn).then(
         () => {
           request.emit('a piece')
-          if (dice.chance(weather.agentsFail)) dice.oneOf(bad)(turn)
+          if (dice.chance(rates.agentsFail)) dice.oneOf(bad)(turn)
           else if (dice.chance(0.15)) answerLater(turn)
           else good(turn)
         },
@@ -158,20 +158,20 @@ export function createAgents(
     signsRequests: false,
     parseOptions: async (options) => ok({ options, secrets: {} }),
     start: async (_, onExit) => {
-      await pause(world, dice.below(QUICK_MS), owner)
-      if (dice.chance(weather.agentsFail / 5))
-        return err({ code: 'RUNTIME_EXITED', message: 'it did not start' })
-      if (dice.chance(weather.agentsFail / 5)) {
-        world.after(
+      await pause(timeline, dice.below(QUICK_MS), owner)
+      if (dice.chance(rates.agentsFail / 5))
+        return err({ code: 'RUNTIME_EXITED', message: 'the agent did not start' })
+      if (dice.chance(rates.agentsFail / 5)) {
+        timeline.after(
           dice.below(LATE_MS),
-          () => onExit({ code: 'RUNTIME_EXITED', message: 'it ended by itself' }),
+          () => onExit({ code: 'RUNTIME_EXITED', message: 'the agent exited' }),
           owner,
         )
       }
       return ok({
         run: (request, signal) => run(request, signal, owner, name),
-        health: async () => ({ ok: !dice.chance(weather.agentsFail / 5) }),
-        stop: () => pause(world, dice.below(QUICK_MS), owner),
+        health: async () => ({ ok: !dice.chance(rates.agentsFail / 5) }),
+        stop: () => pause(timeline, dice.below(QUICK_MS), owner),
       })
     },
   })
@@ -179,8 +179,8 @@ export function createAgents(
   return { runs, runtimeOf }
 }
 
-const pause = (world: World, ms: number, owner: Owner): Promise<void> =>
-  new Promise((resolve) => void world.after(ms, resolve, owner))
+const pause = (timeline: Timeline, ms: number, owner: Owner): Promise<void> =>
+  new Promise((resolve) => void timeline.after(ms, resolve, owner))
 
-/** Of the run's lease. */
+/** Returns the token of the run's lease. */
 const tokenOf = ({ runToken }: RunRequest): number => Number(runToken.split('_')[1])

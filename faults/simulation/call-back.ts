@@ -1,18 +1,23 @@
 import type { CallBack } from './agents.js'
-import type { Faults } from './faults.js'
-import type { Somebody } from './process.js'
-import type { World } from './world.js'
+import type { FaultLog } from './fault-log.js'
+import type { AnyProcess } from './process.js'
+import type { Timeline } from './timeline.js'
 
 const TRIES = 4
 const PAUSE_MS = 1_000
 
-/** An agent that answers later does so until it is heard, for a while; by a process that may not be the one that asked it. */
-export function createCallBack(world: World, faults: Faults, somebody: Somebody): CallBack {
-  async function tell(answer: Parameters<CallBack>[0], tries: number): Promise<void> {
-    const taken = await somebody()?.ask((service) => service.messages.answer(answer))
+/** Returns a callback that repeats until a process accepts it, a limited number of times. */
+export function createCallBack(
+  timeline: Timeline,
+  faults: FaultLog,
+  anyProcess: AnyProcess,
+): CallBack {
+  async function report(answer: Parameters<CallBack>[0], tries: number): Promise<void> {
+    const taken = await anyProcess()?.ask((service) => service.messages.answer(answer))
     if (taken?.isOk()) return
-    faults.brief('a callback was not taken', 0)
-    if (tries < TRIES) world.after(world.dice.below(PAUSE_MS), () => void tell(answer, tries + 1))
+    faults.record('a callback was not accepted', 0)
+    if (tries < TRIES)
+      timeline.after(timeline.dice.below(PAUSE_MS), () => void report(answer, tries + 1))
   }
-  return (answer) => void tell(answer, 1)
+  return (answer) => void report(answer, 1)
 }

@@ -1,21 +1,21 @@
 import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Population } from './populate.js'
-import type { Somebody } from './process.js'
-import type { World } from './world.js'
+import type { AnyProcess } from './process.js'
+import type { Timeline } from './timeline.js'
 
 type DrainOptions = Population & {
-  readonly world: World
-  readonly somebody: Somebody
+  readonly timeline: Timeline
+  readonly anyProcess: AnyProcess
   readonly storage: Storage
 }
 
 const LOOK_MS = 5_000
 const LONGEST_MS = 15 * 60_000
 
-/** Nothing goes wrong any more, and operators put right what was switched off: says whether everything gets done. */
+/** Enables all webhooks and agents after the faults. Returns true if all work then ends. */
 export async function drain({
-  world,
-  somebody,
+  timeline,
+  anyProcess,
   storage,
   projectId,
   agentIds,
@@ -26,15 +26,15 @@ export async function drain({
     )._unsafeUnwrap()
     for (const { id: webhookId, status } of webhooks) {
       if (status.kind === 'disabled')
-        void somebody()?.ask((service) => service.webhooks.enable({ projectId, webhookId }))
+        void anyProcess()?.ask((service) => service.webhooks.enable({ projectId, webhookId }))
     }
     for (const agent of agentIds)
-      void somebody()?.ask((service) => service.agents.start({ projectId, agent }))
-    await world.until(() => false, LOOK_MS)
+      void anyProcess()?.ask((service) => service.agents.start({ projectId, agent }))
+    await timeline.until(() => false, LOOK_MS)
     const { queued, running, deferred } = (
-      await storage.messages.backlog(world.now())
+      await storage.messages.backlog(timeline.now())
     )._unsafeUnwrap()
-    const { open } = (await storage.deliveries.backlog(world.now()))._unsafeUnwrap()
+    const { open } = (await storage.deliveries.backlog(timeline.now()))._unsafeUnwrap()
     if (queued + running + deferred + open === 0) return true
   }
   return false

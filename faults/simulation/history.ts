@@ -2,28 +2,28 @@ import type { DeliveryDetail, Message, Page, PageOf, Policy } from '@org/agent-m
 import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import type { FinalDelivery, FinalMessage, FinalState, History } from '../checker/history.js'
 import type { Agents, Ran } from './agents.js'
-import type { Faults } from './faults.js'
+import type { FaultLog } from './fault-log.js'
 import type { Population } from './populate.js'
 import { secretOf, type Receivers } from './receivers.js'
 import type { StoreRecord } from './record.js'
-import type { Users } from './users.js'
+import type { Clients } from './clients.js'
 
 type Parts = Population & {
   readonly seed: number
-  /** The time of day at the beginning. */
+  /** The time of day at the start. */
   readonly startedAt: number
   readonly policy: Policy
   readonly storage: Storage
   readonly record: StoreRecord
-  readonly faults: Faults
-  readonly users: Users
+  readonly faults: FaultLog
+  readonly clients: Clients
   readonly agents: Agents
   readonly receivers: Receivers
 }
 
-/** What a simulation leaves behind, as the checker reads it. */
+/** Returns the history of a simulation for the checker. */
 export async function historyOf(parts: Parts): Promise<History> {
-  const { seed, policy, faults, users, agents, receivers, record } = parts
+  const { seed, policy, faults, clients, agents, receivers, record } = parts
   const idOf = new Map(record.webhooks.map(({ url, webhookId }) => [url, webhookId]))
   return {
     seed,
@@ -33,7 +33,7 @@ export async function historyOf(parts: Parts): Promise<History> {
       deliveryLeaseMs: policy.deliver.leaseMs,
       runLeaseMs: policy.runLeaseMs,
     },
-    requests: users.requests,
+    requests: clients.requests,
     received: receivers.received.map(({ url, ...request }) => ({
       ...request,
       webhookId: idOf.get(url) ?? url,
@@ -73,7 +73,7 @@ async function finalState({
   }
   const webhooks = record.webhooks.map(({ webhookId, url }) => {
     const secret = secretOf(url.slice(url.lastIndexOf('/') + 1))
-    return { webhookId, events: ['*'], secret, ...(!webhookUrls.has(url) && { isVisitor: true }) }
+    return { webhookId, events: ['*'], secret, ...(!webhookUrls.has(url) && { isTemporary: true }) }
   })
   return { messages, webhooks, deliveries }
 }

@@ -3,7 +3,7 @@ import type { WebhookSender } from '@org/agent-messaging-core/runtime'
 import { accepted } from '@org/agent-messaging-core/testing'
 import { okAsync } from 'neverthrow'
 
-/** A fault of the product, planted between the core and its ports: what the store does, or what the core asks of it or of the sender. */
+/** A defect between the core and its ports: of the store, of the core's calls, or of the sender. */
 export type Mutation = {
   store?(storage: Storage): Storage
   core?(storage: Storage): Storage
@@ -23,41 +23,39 @@ const inDeliveries = (change: (deliveries: DeliveryStore) => Partial<DeliverySto
   }),
 })
 
-/** Each breaks a promise: the simulation is as good as the seeds are few that it takes to notice. */
+/** Defects that each break a promise. A good simulation needs few seeds to notice them. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   'the idempotency key is ignored': inMessages(({ accept }) => ({
     accept: ({ idempotencyKey: _, ...message }) => accept(message),
   })),
 
-  'a message is acknowledged before it is kept, and now and then not kept': inMessages(
-    ({ accept }) => {
-      let accepts = 0
-      return {
-        accept: (message) => {
-          if (++accepts % 5 > 0) return accept(message)
-          const { claimUntil: _, idempotencyKey: __, now, ...facts } = message
-          return okAsync({
-            kind: 'created',
-            message: {
-              ...facts,
-              attempt: 0,
-              state: { kind: 'queued', notBefore: now },
-              createdAt: now,
-            },
-          })
-        },
-      }
-    },
-  ),
+  'some messages are acknowledged without being stored': inMessages(({ accept }) => {
+    let accepts = 0
+    return {
+      accept: (message) => {
+        if (++accepts % 5 > 0) return accept(message)
+        const { claimUntil: _, idempotencyKey: __, now, ...facts } = message
+        return okAsync({
+          kind: 'created',
+          message: {
+            ...facts,
+            attempt: 0,
+            state: { kind: 'queued', notBefore: now },
+            createdAt: now,
+          },
+        })
+      },
+    }
+  }),
 
-  'a superseded token is taken for the newest one': inMessages(({ recordRun, getHeld }) => ({
+  'a superseded token counts as the newest one': inMessages(({ recordRun, getHeld }) => ({
     recordRun: (run) =>
       getHeld(run.messageId).andThen((held) =>
         recordRun({ ...run, token: held?.token ?? run.token }),
       ),
   })),
 
-  'a lease is taken from who has it': inMessages(({ claimRunnable }) => ({
+  'a lease is taken from its holder': inMessages(({ claimRunnable }) => ({
     claimRunnable: ({ now, ...query }) => claimRunnable({ ...query, now: now + 5_000 }),
   })),
 
@@ -72,7 +70,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     }),
   ),
 
-  'a write that is repeated forgets its event': {
+  'a repeated write loses its event': {
     core: (storage) => {
       const asked = new Set<string>()
       return {
@@ -93,7 +91,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     },
   },
 
-  'a cancellation is acknowledged, and not made': inMessages(({ cancel, get }) => {
+  'a cancellation is acknowledged without being stored': inMessages(({ cancel, get }) => {
     let cancels = 0
     return {
       cancel: (cancellation) =>
@@ -106,7 +104,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     }
   }),
 
-  'an outcome is recorded as a success whatever it was': inDeliveries(({ recordAttempt }) => ({
+  'each outcome is recorded as a success': inDeliveries(({ recordAttempt }) => ({
     recordAttempt: (record) =>
       recordAttempt({
         ...record,
@@ -114,7 +112,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       }),
   })),
 
-  'the schedule is not waited for': inDeliveries(({ recordAttempt }) => ({
+  'the schedule is ignored': inDeliveries(({ recordAttempt }) => ({
     recordAttempt: ({ state, ...record }) =>
       recordAttempt({
         ...record,
@@ -123,11 +121,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       }),
   })),
 
-  'a delivery that is being sent is claimed once more': inDeliveries(({ claimDue }) => ({
+  'a delivery is claimed again during its attempt': inDeliveries(({ claimDue }) => ({
     claimDue: ({ now, ...query }) => claimDue({ ...query, now: now + 5_900 }),
   })),
 
-  'an attempt is forgotten after it was made': inDeliveries(({ recordAttempt }) => {
+  'an attempt is not recorded': inDeliveries(({ recordAttempt }) => {
     let attempts = 0
     return {
       recordAttempt: (record) =>
@@ -146,7 +144,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       ),
   })),
 
-  'a time-out counts as a success': {
+  'a timeout counts as a success': {
     sender: ({ send, vet }) => ({
       vet,
       send: async (request) => {

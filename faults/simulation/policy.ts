@@ -2,7 +2,7 @@ import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
 
 const SECOND = 1_000
 
-/** All of the service's times, shortened, so that each of them plays a part in a minute; and little room, so that it is full at times. */
+/** Short times and low limits, so that a simulated minute reaches all of them. */
 export const POLICY: Policy = {
   ...defaultPolicy,
   syncWaitMs: 10 * SECOND,
@@ -43,5 +43,5 @@ export const POLICY: Policy = {
   },
 }
 
-/** In a session, ahead of a new message. */
-export const MOST_QUEUED = 4
+/** Limit of queued messages in a session. */
+export const MAX_QUEUED = 4

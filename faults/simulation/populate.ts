@@ -1,11 +1,11 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Result } from 'neverthrow'
 import { KIND } from './agents.js'
-import { MOST_QUEUED } from './policy.js'
-import type { Somebody } from './process.js'
+import { MAX_QUEUED } from './policy.js'
+import type { AnyProcess } from './process.js'
 import { newReceiver } from './receivers.js'
 
-/** What is there before anything goes wrong, and stays. */
+/** Rows that exist from the start to the end of a simulation. */
 export type Population = {
   readonly projectId: string
   readonly agentIds: readonly string[]
@@ -13,15 +13,15 @@ export type Population = {
 }
 
 export async function populate(
-  somebody: Somebody,
+  anyProcess: AnyProcess,
   agents: number,
   webhooks: number,
 ): Promise<Population> {
   const ask = async <T, E>(
     request: (service: MessagingService) => PromiseLike<Result<T, E>>,
   ): Promise<T> => {
-    const answer = await somebody()?.ask(request)
-    if (!answer) throw new Error('nobody answers, and nothing has gone wrong yet')
+    const answer = await anyProcess()?.ask(request)
+    if (!answer) throw new Error('no process answers before the first fault')
     return answer._unsafeUnwrap()
   }
   const { id: projectId } = await ask((service) => service.projects.create({ name: 'simulated' }))
@@ -32,7 +32,7 @@ export async function populate(
       name: `agent-${n}`,
       runtime: { kind: KIND },
       desiredState: 'running',
-      maxQueued: MOST_QUEUED,
+      maxQueued: MAX_QUEUED,
     } as const
     const created = await ask((service) =>
       service.agents.create({ ...settings, concurrency: 1 + n, maxAttempts: 1 + n }),

@@ -8,20 +8,20 @@ import {
 import { type Clock, type Ids, type WebhookSender } from '@org/agent-messaging-core/runtime'
 import { fakeCrypto } from '@org/agent-messaging-core/testing'
 import type { Agents } from './agents.js'
-import type { Faults } from './faults.js'
-import { storageOf, type Witness } from './storage.js'
-import type { Weather } from './weather.js'
-import type { Owner, World } from './world.js'
+import type { FaultLog } from './fault-log.js'
+import { storageOf, type StoreObserver } from './storage.js'
+import type { FailureRates } from './failure-rates.js'
+import type { Owner, Timeline } from './timeline.js'
 
-/** What all processes have around them. */
-export type Surroundings = {
-  readonly world: World
-  readonly weather: Weather
-  readonly faults: Faults
+/** The ports of all processes. */
+export type Environment = {
+  readonly timeline: Timeline
+  readonly rates: FailureRates
+  readonly faults: FaultLog
   readonly storage: Storage
-  /** What the core has in the place of the storage that it is given. */
-  readonly alter: (storage: Storage) => Storage
-  readonly witness: Witness
+  /** Wraps the storage that the core gets. */
+  readonly wrapForCore: (storage: Storage) => Storage
+  readonly observe: StoreObserver
   readonly senderOf: (owner: Owner) => WebhookSender
   readonly agents: Agents
   readonly signalOf: (owner: Owner) => ResponseSignal
@@ -36,45 +36,45 @@ export type Process = {
   readonly service: MessagingService
   readonly isAlive: boolean
   /**
-   * Asks it for something, as a client does. Undefined when there is no answer: it was dead when the request came, or died before
-   * it could answer; what it did until then is done.
+   * Sends a request to the service. Returns undefined if the process is dead or dies before the
+   * answer. Effects before its death stay.
    */
   ask<T>(request: (service: MessagingService) => PromiseLike<T>): Promise<T | undefined>
-  /** `kill -9`: whatever it had in mind is forgotten, and its objects with it. */
+  /** Acts like `kill -9`: all state in memory is lost. */
   crash(): void
-  /** SIGSTOP, and SIGCONT after so long. */
+  /** Acts like SIGSTOP, and SIGCONT after `ms`. */
   freeze(ms: number): void
 }
 
-/** A process that a client finds; none if all are dead. */
-export type Somebody = () => Process | undefined
+/** Returns a random living process, or undefined if all are dead. */
+export type AnyProcess = () => Process | undefined
 
 const REQUEST_MS = 5
 
-export function startProcess(around: Surroundings, name: string): Process {
-  const { world } = around
+export function startProcess(environment: Environment, name: string): Process {
+  const { timeline } = environment
   const owner: Owner = { isAlive: true, stoppedUntil: 0 }
-  const disappointed = new Set<() => void>()
+  const waitingClients = new Set<() => void>()
   const service = createService({
-    storage: around.alter(storageOf({ ...around, name, owner })),
-    signal: around.signalOf(owner),
-    workSignal: around.workSignalOf(owner),
-    sender: around.senderOf(owner),
-    runtimes: [around.agents.runtimeOf(owner, name)],
-    clock: clockOf(world, owner),
-    random: { next: () => world.dice.below(2 ** 20) / 2 ** 20 },
-    ids: around.ids,
+    storage: environment.wrapForCore(storageOf({ ...environment, name, owner })),
+    signal: environment.signalOf(owner),
+    workSignal: environment.workSignalOf(owner),
+    sender: environment.senderOf(owner),
+    runtimes: [environment.agents.runtimeOf(owner, name)],
+    clock: clockOf(timeline, owner),
+    random: { next: () => timeline.dice.below(2 ** 20) / 2 ** 20 },
+    ids: environment.ids,
     crypto: {
       ...fakeCrypto(),
       hmacSha256: (key, data, encoding) => createHmac('sha256', key).update(data).digest(encoding),
     },
     telemetry: {
       record: ({ name: fact, ...details }) =>
-        world.note(`${name} tells of ${fact} ${JSON.stringify(details)}`),
+        timeline.note(`${name} reports ${fact} ${JSON.stringify(details)}`),
     },
-    policy: around.policy,
+    policy: environment.policy,
   })
-  world.note(`${name} starts`)
+  timeline.note(`${name} starts`)
   void service.start()
 
   return {
@@ -86,35 +86,35 @@ export function startProcess(around: Surroundings, name: string): Process {
     ask: (request) => {
       if (!owner.isAlive) return Promise.resolve(undefined)
       return new Promise((resolve) => {
-        const giveUp = (): void => resolve(undefined)
+        const endUnanswered = (): void => resolve(undefined)
         const answer = async (): Promise<void> => {
           resolve(await request(service))
-          disappointed.delete(giveUp)
+          waitingClients.delete(endUnanswered)
         }
-        disappointed.add(giveUp)
-        world.after(world.dice.below(REQUEST_MS), () => void answer(), owner)
+        waitingClients.add(endUnanswered)
+        timeline.after(timeline.dice.below(REQUEST_MS), () => void answer(), owner)
       })
     },
     crash: () => {
       owner.isAlive = false
-      world.note(`${name} crashes`)
-      for (const giveUp of disappointed) giveUp()
+      timeline.note(`${name} crashes`)
+      for (const endUnanswered of waitingClients) endUnanswered()
     },
     freeze: (ms) => {
-      owner.stoppedUntil = world.elapsed + ms
-      world.note(`${name} is frozen for ${ms} ms`)
+      owner.stoppedUntil = timeline.elapsed + ms
+      timeline.note(`${name} is frozen for ${ms} ms`)
     },
   }
 }
 
-const clockOf = (world: World, owner: Owner): Clock => ({
-  now: world.now,
+const clockOf = (timeline: Timeline, owner: Owner): Clock => ({
+  now: timeline.now,
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()
-      const callOff = world.after(ms, wake, owner)
+      const cancel = timeline.after(ms, wake, owner)
       function wake(): void {
-        callOff()
+        cancel()
         signal?.removeEventListener('abort', wake)
         resolve()
       }

@@ -2,15 +2,15 @@ import type { SendRequest, WebhookSender } from '@org/agent-messaging-core/runti
 import { accepted, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { ok } from 'neverthrow'
 import type { ReceivedRequest } from '../checker/history.js'
-import type { Faults } from './faults.js'
-import { latency, type Weather } from './weather.js'
-import type { Owner, World } from './world.js'
+import type { FaultLog } from './fault-log.js'
+import { latency, type FailureRates } from './failure-rates.js'
+import type { Owner, Timeline } from './timeline.js'
 
 type Outcome = Awaited<ReturnType<WebhookSender['send']>>
-/** `url`: of the receiver, which knows its webhook by nothing else. */
+/** A request, with the receiver's URL instead of the webhook's id. */
 type Received = Omit<ReceivedRequest, 'webhookId'> & { readonly url: string }
 
-/** All that is beyond the senders: the network, and receivers that write down what they get. */
+/** The network and the receivers, which record their requests. */
 export type Receivers = {
   readonly received: readonly Received[]
   senderOf(owner: Owner): WebhookSender
@@ -20,15 +20,19 @@ type Answer = { readonly status: number; readonly afterMs: number; readonly retr
 
 const LATE_MS = 6_000
 
-export function createReceivers(world: World, weather: Weather, faults: Faults): Receivers {
-  const { dice } = world
+export function createReceivers(
+  timeline: Timeline,
+  rates: FailureRates,
+  faults: FaultLog,
+): Receivers {
+  const { dice } = timeline
   const received: Received[] = []
 
-  /** What becomes of a request, whether or not who sent it still waits. */
-  function arrive({ url, headers, body }: SendRequest, tell: (outcome: Outcome) => void): void {
+  /** Handles a request, even if its sender no longer waits. */
+  function arrive({ url, headers, body }: SendRequest, respond: (outcome: Outcome) => void): void {
     const answer = answerOf()
     const receipt = `receipt ${received.length + 1}`
-    const at = world.elapsed
+    const at = timeline.elapsed
     const { status, afterMs = 0, retryAfterMs } = answer ?? {}
     const answered =
       status === undefined
@@ -41,7 +45,7 @@ export function createReceivers(world: World, weather: Weather, faults: Faults):
             },
           }
     received.push({ at, url, headers: lowerCased(headers), body, receipt, ...answered })
-    world.note(
+    timeline.note(
       `${url} gets ${headers['webhook-id']} and answers ${status ?? 'nothing'} after ${afterMs} ms`,
     )
     if (status === undefined) return
@@ -49,13 +53,13 @@ export function createReceivers(world: World, weather: Weather, faults: Faults):
       status < 300
         ? { ...accepted(status), responseBody: receipt }
         : { ...refused(status, retryAfterMs), responseBody: receipt }
-    if (dice.chance(weather.networkFails)) faults.brief('the answer of a receiver is lost', afterMs)
-    else world.after(afterMs + faults.slow(latency(dice, weather)), () => tell(outcome))
+    if (dice.chance(rates.networkFails)) faults.record('the answer of a receiver is lost', afterMs)
+    else timeline.after(afterMs + faults.slow(latency(dice, rates)), () => respond(outcome))
   }
 
   function answerOf(): Answer | undefined {
     const afterMs = dice.below(50)
-    if (!dice.chance(weather.receiversFail)) return { status: dice.oneOf([200, 202, 204]), afterMs }
+    if (!dice.chance(rates.receiversFail)) return { status: dice.oneOf([200, 202, 204]), afterMs }
     return dice.oneOf([
       undefined,
       { status: 500, afterMs },
@@ -71,11 +75,12 @@ export function createReceivers(world: World, weather: Weather, faults: Faults):
   const senderOf = (owner: Owner): WebhookSender => ({
     send: (request) =>
       new Promise((resolve) => {
-        const tell = (outcome: Outcome): void => void world.after(0, () => resolve(outcome), owner)
-        world.after(request.deadlineMs, () => tell(unreachable('timeout')))
-        if (dice.chance(weather.networkFails))
-          return void world.after(dice.below(50), () => tell(unreachable('connect')))
-        world.after(faults.slow(latency(dice, weather)), () => arrive(request, tell))
+        const respond = (outcome: Outcome): void =>
+          void timeline.after(0, () => resolve(outcome), owner)
+        timeline.after(request.deadlineMs, () => respond(unreachable('timeout')))
+        if (dice.chance(rates.networkFails))
+          return void timeline.after(dice.below(50), () => respond(unreachable('connect')))
+        timeline.after(faults.slow(latency(dice, rates)), () => arrive(request, respond))
       }),
     vet: async () => ok(undefined),
   })
@@ -86,7 +91,7 @@ export function createReceivers(world: World, weather: Weather, faults: Faults):
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-/** Its URL names it, and its secret is known before anybody answers. */
+/** Returns the input of a webhook. Its URL and its secret follow from the name. */
 export function newReceiver(projectId: string, name: string, disableOnGone = false) {
   const secret = secretOf(name)
   return {

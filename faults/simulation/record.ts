@@ -1,20 +1,20 @@
 import type { DeliveryStore, MessageStore, WebhookStore } from '@org/agent-messaging-core/storage'
-import type { Faults } from './faults.js'
-import type { Witness } from './storage.js'
-import type { World } from './world.js'
+import type { FaultLog } from './fault-log.js'
+import type { StoreObserver } from './storage.js'
+import type { Timeline } from './timeline.js'
 
-/** What only the store knows, noted at the moment in which it did it. */
+/** Facts that only the store knows, recorded at the time of the call. */
 export type StoreRecord = {
-  readonly witness: Witness
-  /** The idempotency key that made the message. */
+  readonly observe: StoreObserver
+  /** Idempotency keys by message. */
   readonly keys: ReadonlyMap<string, string>
-  /** How often somebody put the message back into its queue. */
+  /** Number of retries by message. */
   readonly retries: ReadonlyMap<string, number>
-  /** The same, as it was when the claim with this token was made. */
+  /** Number of retries before a claim, by the token of the claim. */
   readonly retriesAt: ReadonlyMap<number, number>
-  /** Those that are deleted too. */
+  /** All webhooks, also deleted ones. */
   readonly webhooks: readonly { readonly webhookId: string; readonly url: string }[]
-  /** When somebody asked for a delivery, or for those of a webhook, to be sent again. */
+  /** Times of redelivery requests, with the id of the delivery or the webhook. */
   readonly redelivered: readonly { readonly at: number; readonly of: string | undefined }[]
 }
 
@@ -25,7 +25,7 @@ type Answer<S, M extends keyof S> = S[M] extends (...args: never[]) => PromiseLi
     : never
   : never
 
-export function createRecord(world: World, faults: Faults): StoreRecord {
+export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord {
   const keys = new Map<string, string>()
   const retries = new Map<string, number>()
   const retriesAt = new Map<number, number>()
@@ -57,10 +57,10 @@ export function createRecord(world: World, faults: Faults): StoreRecord {
     'webhooks.create': ([{ id, url }]: Params<WebhookStore, 'create'>) =>
       void webhooks.push({ webhookId: id, url }),
     'deliveries.redeliver': ([{ deliveryId, webhookId }]: Params<DeliveryStore, 'redeliver'>) => {
-      redelivered.push({ at: world.elapsed, of: deliveryId ?? webhookId })
+      redelivered.push({ at: timeline.elapsed, of: deliveryId ?? webhookId })
     },
-    // What is being sent then may arrive, and nobody writes it down.
-    'deliveries.cancel': () => faults.brief('a delivery is cancelled', 0),
+    // A request of the cancelled delivery can still arrive without a record.
+    'deliveries.cancel': () => faults.record('a delivery is cancelled', 0),
   }
 
   return {
@@ -69,7 +69,7 @@ export function createRecord(world: World, faults: Faults): StoreRecord {
     retriesAt,
     webhooks,
     redelivered,
-    witness: (method, args, answer) => {
+    observe: (method, args, answer) => {
       if (Object.hasOwn(notes, method))
         notes[method as keyof typeof notes](args as never, answer as never)
     },

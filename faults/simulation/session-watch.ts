@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Agent } from '@org/agent-messaging-core'
 import type { ClaimedMessage, MessageStore } from '@org/agent-messaging-core/storage'
 import { type ModelMessage, SessionModel } from '@org/agent-messaging-core/testing'
-import type { Witness } from './storage.js'
+import type { StoreObserver } from './storage.js'
 
 /**
- * The model of sessions that every store is tested beside, here beside the store of a simulation: each call goes to both, in the
- * order in which the store does them, and has to come to the same.
+ * Compares the store of a simulation with the model of sessions that the contract suite uses. Each
+ * call of the store goes to the model too and must have the same result.
  */
-export type SessionWatch = { readonly witness: Witness; readonly breaches: readonly string[] }
+export type SessionWatch = { readonly observe: StoreObserver; readonly breaches: readonly string[] }
 
 type Params = { [M in keyof MessageStore]: Parameters<MessageStore[M]>[0] }
 type Answers = {
@@ -50,7 +50,7 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
 
   function begin(model: SessionModel, { message, lease }: ClaimedMessage): void {
     const own = model.messages.get(message.id)
-    if (!own) return void breaches.push(`message ${message.id} was claimed, and was never accepted`)
+    if (!own) return void breaches.push(`message ${message.id} was claimed but never accepted`)
     model.claim(own, lease.token, lease.until)
     expect(`the attempt of ${message.id}`, message.attempt, own.attempt)
   }
@@ -120,7 +120,7 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
 
   return {
     breaches,
-    witness: (method, [asked, until], answer) => {
+    observe: (method, [asked, until], answer) => {
       const [store, name = ''] = method.split('.')
       const watch =
         store === 'messages' && Object.hasOwn(watchers, name)

@@ -1,18 +1,21 @@
 import type { ResponseSignal, WaitingWork, WorkSignal } from '@org/agent-messaging-core/storage'
-import { latency, type Weather } from './weather.js'
-import type { Owner, World } from './world.js'
+import { latency, type FailureRates } from './failure-rates.js'
+import type { Owner, Timeline } from './timeline.js'
 
 type Listener = { readonly owner: Owner; readonly hear: Parameters<ResponseSignal['listen']>[1] }
 
-/** Wakes who waits in the process itself at once, and who waits in others after a moment, or not at all. */
-export function sharedSignal(world: World, weather: Weather): (owner: Owner) => ResponseSignal {
+/** Wakes waiting callers: immediately in the same process, later or never in others. */
+export function sharedSignal(
+  timeline: Timeline,
+  rates: FailureRates,
+): (owner: Owner) => ResponseSignal {
   const listeners = new Map<string, Set<Listener>>()
   return (owner) => ({
     notify: (message) => {
       for (const { owner: other, hear } of listeners.get(message.id) ?? []) {
         if (other === owner) hear(message)
-        else if (!world.dice.chance(weather.networkFails))
-          world.after(latency(world.dice, weather), () => hear(undefined), other)
+        else if (!timeline.dice.chance(rates.networkFails))
+          timeline.after(latency(timeline.dice, rates), () => hear(undefined), other)
       }
     },
     listen: (messageId, hear) => {
@@ -24,14 +27,17 @@ export function sharedSignal(world: World, weather: Weather): (owner: Owner) => 
   })
 }
 
-/** Tells each process of work after a moment, or not at all. */
-export function sharedWorkSignal(world: World, weather: Weather): (owner: Owner) => WorkSignal {
+/** Announces work to each process after a latency, or never. */
+export function sharedWorkSignal(
+  timeline: Timeline,
+  rates: FailureRates,
+): (owner: Owner) => WorkSignal {
   const all = new Set<{ readonly owner: Owner; readonly hear: (work: WaitingWork) => void }>()
   return (owner) => ({
     announce: (work) => {
       for (const { owner: other, hear } of all)
-        if (!world.dice.chance(weather.networkFails))
-          world.after(latency(world.dice, weather), () => hear(work), other)
+        if (!timeline.dice.chance(rates.networkFails))
+          timeline.after(latency(timeline.dice, rates), () => hear(work), other)
     },
     onAnnounced: (hear) => {
       const listener = { owner, hear }

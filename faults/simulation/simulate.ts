@@ -4,95 +4,98 @@ import type { History } from '../checker/history.js'
 import { createAgents } from './agents.js'
 import { createCallBack } from './call-back.js'
 import { drain } from './drain.js'
-import { createFaults } from './faults.js'
+import { createFaultLog } from './fault-log.js'
 import { historyOf } from './history.js'
 import type { Mutation } from './mutations.js'
-import { startNemesis } from './nemesis.js'
-import { MOST_QUEUED, POLICY } from './policy.js'
+import { startFaultInjection } from './inject-faults.js'
+import { MAX_QUEUED, POLICY } from './policy.js'
 import { populate } from './populate.js'
-import { startProcess, type Process, type Somebody, type Surroundings } from './process.js'
+import { startProcess, type Process, type AnyProcess, type Environment } from './process.js'
 import { createReceivers } from './receivers.js'
 import { createRecord } from './record.js'
 import { createSessionWatch } from './session-watch.js'
 import { sharedSignal, sharedWorkSignal } from './signal.js'
-import { createUsers } from './users.js'
-import { badWeather, fine } from './weather.js'
-import { createWorld, type World } from './world.js'
+import { createClients } from './clients.js'
+import { randomFailures, noFailures } from './failure-rates.js'
+import { createTimeline, type Timeline } from './timeline.js'
 
 export type Simulation = {
   readonly seed: number
-  /** Equal for equal runs. */
+  /** Equal for equal simulations. */
   readonly hash: string
-  /** What happened, a line for each thing. */
+  /** The steps of the simulation. */
   readonly lines: readonly string[]
-  /** Sentences about each promise that was not kept: by what the store did beside a model of it, and by what was seen from outside. */
+  /** A sentence for each broken promise: found inside by the model, or outside by the checker. */
   readonly breaches: { readonly inside: readonly string[]; readonly outside: readonly string[] }
   readonly history: History
 }
 
-const MOST_PROCESSES = 3
-const USERS = 3
-const DEEDS = 10
+const MAX_PROCESSES = 3
+const CLIENTS = 3
+const ACTIONS = 10
 const LONGEST_MS = 60 * 60_000
 
 /**
- * One life of a service, as the seed wants it: processes on one store, users, agents and receivers, and whatever befalls them. Then
- * all is healed, what is left gets its time, and the checker looks at what was promised.
+ * Runs a simulation: processes on one store, clients, agents, receivers and faults, all determined
+ * by the seed. Then repairs all faults, lets the open work end, and runs the checker.
  */
 export async function simulate(
   seed: number,
-  { store = asItIs, core = asItIs, sender = asItIs }: Mutation = {},
+  { store = unchanged, core = unchanged, sender = unchanged }: Mutation = {},
 ): Promise<Simulation> {
-  const world = createWorld(seed)
-  const { dice } = world
-  const [startedAt, weather, faults, storage] = [
-    world.now(),
-    fine(),
-    createFaults(world),
+  const timeline = createTimeline(seed)
+  const { dice } = timeline
+  const [startedAt, rates, faults, storage] = [
+    timeline.now(),
+    noFailures(),
+    createFaultLog(timeline),
     memoryStorage(),
   ]
   const processes: Process[] = []
-  const somebody: Somebody = () => oneOf(world, processes)
-  const receivers = createReceivers(world, weather, faults)
-  const agents = createAgents(world, weather, faults, createCallBack(world, faults, somebody))
-  const record = createRecord(world, faults)
-  const sessions = createSessionWatch(MOST_QUEUED)
-  const around: Surroundings = {
-    world,
-    weather,
+  const anyProcess: AnyProcess = () => oneOf(timeline, processes)
+  const receivers = createReceivers(timeline, rates, faults)
+  const agents = createAgents(timeline, rates, faults, createCallBack(timeline, faults, anyProcess))
+  const record = createRecord(timeline, faults)
+  const sessions = createSessionWatch(MAX_QUEUED)
+  const environment: Environment = {
+    timeline,
+    rates,
     faults,
     agents,
     policy: POLICY,
     ids: fakeIds(),
     storage: store(storage),
-    alter: core,
+    wrapForCore: core,
     senderOf: (owner) => sender(receivers.senderOf(owner)),
-    signalOf: sharedSignal(world, weather),
-    workSignalOf: sharedWorkSignal(world, weather),
-    witness: (...call) => {
-      record.witness(...call)
-      sessions.witness(...call)
+    signalOf: sharedSignal(timeline, rates),
+    workSignalOf: sharedWorkSignal(timeline, rates),
+    observe: (...call) => {
+      record.observe(...call)
+      sessions.observe(...call)
     },
   }
   let starts = 0
   const start = (place: number): void => {
-    processes[place] = startProcess(around, `p${place + 1}.${++starts}`)
+    processes[place] = startProcess(environment, `p${place + 1}.${++starts}`)
   }
-  const count = 1 + dice.below(MOST_PROCESSES)
+  const count = 1 + dice.below(MAX_PROCESSES)
   for (let place = 0; place < count; place++) start(place)
-  const population = await inTime(world, populate(somebody, 1 + dice.below(2), 1 + dice.below(2)))
+  const population = await inTime(
+    timeline,
+    populate(anyProcess, 1 + dice.below(2), 1 + dice.below(2)),
+  )
 
-  Object.assign(weather, badWeather(dice))
-  const users = createUsers({ world, weather, ...population, somebody })
-  const nemesis = startNemesis({ world, weather, faults, processes, restart: start })
-  for (let n = 0; n < USERS; n++) users.come(DEEDS)
-  const areAnswered = await world.until(() => users.busy === 0, LONGEST_MS)
+  Object.assign(rates, randomFailures(dice))
+  const clients = createClients({ timeline, rates, ...population, anyProcess })
+  const injection = startFaultInjection({ timeline, rates, faults, processes, restart: start })
+  for (let n = 0; n < CLIENTS; n++) clients.come(ACTIONS)
+  const areAnswered = await timeline.until(() => clients.busy === 0, LONGEST_MS)
 
-  nemesis.end()
-  Object.assign(weather, fine())
-  world.note('all is healed')
+  injection.end()
+  Object.assign(rates, noFailures())
+  timeline.note('all faults are repaired')
   for (const [place, { isAlive }] of processes.entries()) if (!isAlive) start(place)
-  const isDrained = await drain({ world, somebody, storage, ...population })
+  const isDrained = await drain({ timeline, anyProcess, storage, ...population })
 
   const history = await historyOf({
     seed,
@@ -102,37 +105,37 @@ export async function simulate(
     storage,
     record,
     faults,
-    users,
+    clients,
     agents,
     receivers,
   })
   const outside = [
-    ...(areAnswered ? [] : [`${users.busy} users still wait for an answer`]),
-    ...(isDrained ? [] : ['something is left to be done, and nobody does it']),
-    ...check(history).map(({ invariant, of, what }) => `${invariant}: ${of}: ${what}`),
+    ...(areAnswered ? [] : [`${clients.busy} clients still wait for an answer`]),
+    ...(isDrained ? [] : ['some work never ends']),
+    ...check(history).map(({ invariant, of, problem }) => `${invariant}: ${of}: ${problem}`),
   ]
   return {
     seed,
-    hash: world.hash(),
-    lines: world.lines,
+    hash: timeline.hash(),
+    lines: timeline.lines,
     breaches: { inside: sessions.breaches, outside },
     history,
   }
 }
 
-const asItIs = <T>(port: T): T => port
+const unchanged = <T>(port: T): T => port
 
-function oneOf({ dice }: World, processes: readonly Process[]): Process | undefined {
+function oneOf({ dice }: Timeline, processes: readonly Process[]): Process | undefined {
   const alive = processes.filter(({ isAlive }) => isAlive)
   return alive.length > 0 ? dice.oneOf(alive) : undefined
 }
 
-/** Lets time go on until the work is done. */
-async function inTime<T>(world: World, work: Promise<T>): Promise<T> {
+/** Advances the time until the work is done. */
+async function inTime<T>(timeline: Timeline, work: Promise<T>): Promise<T> {
   let isDone = false
   void work.finally(() => {
     isDone = true
   })
-  await world.until(() => isDone, LONGEST_MS)
+  await timeline.until(() => isDone, LONGEST_MS)
   return work
 }

@@ -1,41 +1,41 @@
 import type { Storage } from '@org/agent-messaging-core/storage'
 import { err, ResultAsync, type Result } from 'neverthrow'
-import type { Faults } from './faults.js'
-import { latency, type Weather } from './weather.js'
-import type { Owner, World } from './world.js'
+import type { FaultLog } from './fault-log.js'
+import { latency, type FailureRates } from './failure-rates.js'
+import type { Owner, Timeline } from './timeline.js'
 
 type Unavailable = { readonly kind: 'unavailable'; readonly reason: string }
 type Answer = Result<unknown, Unavailable>
 type Method = (...args: unknown[]) => ResultAsync<unknown, Unavailable>
 
-/** Hears of every call at the moment in which the store has done it, and what the store made of it, whatever the caller hears. */
-export type Witness = (method: string, args: readonly unknown[], answer: unknown) => void
+/** Observes each call at the time of its effect, with the store's answer. */
+export type StoreObserver = (method: string, args: readonly unknown[], answer: unknown) => void
 
 type StorageOptions = {
-  readonly world: World
-  readonly weather: Weather
-  readonly faults: Faults
+  readonly timeline: Timeline
+  readonly rates: FailureRates
+  readonly faults: FaultLog
   readonly storage: Storage
   readonly name: string
   readonly owner: Owner
-  readonly witness: Witness
+  readonly observe: StoreObserver
 }
 
 /**
- * The storage as a process of a distributed system meets it. A call is under way for a while, is done at one moment and answered
- * at a later one, and each of the three may fail to come: the store is away; it says so though it has done it; the process is
- * dead by then, and what it asked for is done all the same.
+ * Returns the storage of one process, with latency and failures. A call takes effect after a
+ * latency, and its answer arrives after another one. The store can be away, a call can fail after
+ * its effect, and a call can take effect after the death of its process.
  */
 export function storageOf({
-  world,
-  weather,
+  timeline,
+  rates,
   faults,
   storage,
   name,
   owner,
-  witness,
+  observe,
 }: StorageOptions): Storage {
-  const { dice } = world
+  const { dice } = timeline
 
   function call(
     method: string,
@@ -44,20 +44,21 @@ export function storageOf({
   ): Promise<Answer> {
     return new Promise((resolve) => {
       const wait = (): number =>
-        HOLDING.test(method) ? faults.slow(latency(dice, weather)) : latency(dice, weather)
-      const answer = (given: Answer): void => void world.after(wait(), () => resolve(given), owner)
-      world.after(wait(), () => {
+        HOLDING.test(method) ? faults.slow(latency(dice, rates)) : latency(dice, rates)
+      const answer = (given: Answer): void =>
+        void timeline.after(wait(), () => resolve(given), owner)
+      timeline.after(wait(), () => {
         if (!owner.isAlive && dice.chance(0.5)) return
-        const fails = dice.chance(weather.storeFails)
-        if (fails && HOLDING.test(method)) faults.brief(`${method} fails`, 0)
-        if (weather.isStoreAway || (fails && dice.chance(0.5)))
-          return answer(unavailable('nothing was done'))
+        const fails = dice.chance(rates.storeFails)
+        if (fails && HOLDING.test(method)) faults.record(`${method} fails`, 0)
+        if (rates.isStoreAway || (fails && dice.chance(0.5)))
+          return answer(unavailable('the call had no effect'))
         void act().then((done) => {
           if (done.isOk()) {
-            witness(method, args, done.value)
+            observe(method, args, done.value)
             noteCall(method, args, done.value, fails)
           }
-          answer(fails ? unavailable('it was done') : done)
+          answer(fails ? unavailable('the call took effect') : done)
         })
       })
     })
@@ -70,7 +71,7 @@ export function storageOf({
     isLost: boolean,
   ): void {
     if (!READS.test(method) && !isNothing(value))
-      world.note(
+      timeline.note(
         `${name} ${method} ${brief(args)} -> ${brief(value)}${isLost ? ' (the answer was an error)' : ''}`,
       )
   }
@@ -95,20 +96,20 @@ export function storageOf({
   }
 }
 
-/** Calls on which a claim hangs that somebody has: when others fail, nothing is done twice for it. */
+/** Calls that concern a claim. A failure of another call cannot lead to repeated work. */
 const HOLDING =
   /^(messages\.(accept|claimRunnable|extendLeases|defer|recordRun)|deliveries\.(claimDue|recordAttempt))$/
 
 const unavailable = (reason: string): Answer => err({ kind: 'unavailable', reason })
 
-/** They change nothing, and what they say is in the lines before. */
+/** Calls without an effect. They are not noted. */
 const READS = /\.(get|list|find|history)/
 
-/** Most polls find nothing: they are as if they had not been. */
+/** Returns true for a poll that found nothing. Such polls are not noted. */
 const isNothing = (value: unknown): boolean =>
   value === undefined || value === 0 || (Array.isArray(value) && value.length === 0)
 
-const TOLD = [
+const FIELDS = [
   'kind',
   'id',
   'messageId',
@@ -120,8 +121,6 @@ const TOLD = [
   'message',
   'state',
   'attempt',
-]
-const TOLD_TOO = [
   'delivery',
   'lease',
   'until',
@@ -135,7 +134,6 @@ const TOLD_TOO = [
   'count',
   'status',
 ]
-const FIELDS = [...TOLD, ...TOLD_TOO]
 
-/** Who and what, without the rest. */
+/** Returns the important fields. */
 const brief = (value: unknown): string => JSON.stringify(value, FIELDS) ?? 'nothing'

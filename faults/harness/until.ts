@@ -1,7 +1,7 @@
 export const sleep = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Whether the condition came true within the limit; looks again every so often. */
+/** Polls a condition. Returns true if the condition became true within the limit. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   limitMs: number,

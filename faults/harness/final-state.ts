@@ -25,9 +25,9 @@ type Attempt = {
   readonly responseBody?: string
 }
 
-const AT_ONCE = 8
+const CONCURRENCY = 8
 
-/** Everything that the service tells of its messages and deliveries. */
+/** Reads all messages and deliveries from the API. */
 export async function readFinalState(
   url: string,
   webhooks: readonly FinalWebhook[],
@@ -47,7 +47,7 @@ export async function readFinalState(
     }
   }
   const ids = (await all<{ id: string }>(url, '/v1/deliveries')).map(({ id }) => id)
-  const deliveries = await inTurns(ids, async (id) =>
+  const deliveries = await mapConcurrently(ids, async (id) =>
     deliveryOf(await json<Delivery>(url, 'GET', `/v1/deliveries/${id}`)),
   )
   return { messages, webhooks, deliveries, ...(purgedBefore !== undefined && { purgedBefore }) }
@@ -80,7 +80,7 @@ const deliveryOf = ({ id, webhookId, status, body, attempts }: Delivery): FinalD
   })),
 })
 
-async function inTurns<Item, Value>(
+async function mapConcurrently<Item, Value>(
   items: readonly Item[],
   work: (item: Item) => Promise<Value>,
 ): Promise<Value[]> {
@@ -90,6 +90,6 @@ async function inTurns<Item, Value>(
     for (let index = next++; index < items.length; index = next++)
       values[index] = await work(items[index] as Item)
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
   return values
 }

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** The wire between the servers and their database. */
+/** A proxy between the servers and their database. */
 export type Link = {
   readonly port: number
-  /** Cuts what is connected, and whatever connects until `mend`. */
+  /** Closes all connections, and each new connection until `repair`. */
   cut(): void
-  /** From now on all that goes over it, either way, comes so much later. */
+  /** Delays all data in both directions until `repair`. */
   delay(ms: number): void
-  mend(): void
+  repair(): void
   close(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export async function openLink(to: number): Promise<Link> {
       later(() => into.destroy())
     })
   }
-  // Timers of one length fire in their order; a change of the length must not let bytes overtake, so what waits goes first.
+  // Keeps the order of the bytes when the delay changes.
   let lastAt = 0
   function later(act: () => void): void {
     const at = Math.max(lastAt, Date.now() + delayMs)
@@ -50,7 +50,7 @@ export async function openLink(to: number): Promise<Link> {
       cutAll()
     },
     delay: (ms) => (delayMs = ms),
-    mend: () => {
+    repair: () => {
       isCut = false
       delayMs = 0
     },

@@ -4,26 +4,26 @@ import { until } from './until.js'
 
 const RECOVERY_LIMIT_MS = 5_000
 
-/** A PostgreSQL of our own, to be ill-treated. */
+/** A PostgreSQL server for faults. */
 export type Postgres = {
   readonly port: number
   query(sql: string): Promise<void>
-  /** Whether it lives, within a few seconds. */
+  /** Returns true if the server answers within a few seconds. */
   answers(): Promise<boolean>
-  /** Ends every process of it at once, as a crash would: nothing is flushed, clients are cut. */
-  stopAtOnce(): Promise<void>
+  /** Kills all its processes like a crash, without a flush. */
+  kill(): Promise<void>
   start(): Promise<void>
   readonly pid: () => number
 }
 
-/** In this folder, or with `data` of it on a disk of its own. */
+/** Starts PostgreSQL in this folder. */
 export async function startPostgres(
   folder: string,
   settings: readonly string[],
 ): Promise<Postgres> {
   const { url, pid, start, kill } = await startPostgresIn(folder, settings)
 
-  /** Past any link. */
+  /** Connects without the link. */
   async function query(sql: string): Promise<void> {
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => undefined)
@@ -45,5 +45,5 @@ export async function startPostgres(
       RECOVERY_LIMIT_MS,
     )
 
-  return { port: Number(new URL(url).port), query, answers, start, stopAtOnce: kill, pid }
+  return { port: Number(new URL(url).port), query, answers, start, kill, pid }
 }

@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { ActorsTold } from './actors.js'
+import type { ActorsCommand } from './actors.js'
 import { programs } from './programs.js'
 
-export type ActorsProcess = { readonly url: string; behaveWell(): void; close(): Promise<void> }
+export type ActorsProcess = { readonly url: string; stopFailing(): void; close(): Promise<void> }
 
-/** The receivers and the remote agent. */
+/** Starts the process of the receivers and the remote agent. */
 export async function actorsProcess(
   folder: string,
   seed: number,
@@ -15,7 +15,7 @@ export async function actorsProcess(
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   return {
     url: `http://127.0.0.1:${port}`,
-    behaveWell: () => void child.send({ good: true } satisfies ActorsTold),
+    stopFailing: () => void child.send({ good: true } satisfies ActorsCommand),
     close: async () => {
       const exit = once(child, 'exit')
       child.kill('SIGKILL')

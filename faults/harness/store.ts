@@ -7,20 +7,20 @@ import { startPostgres, type Postgres } from './postgres.js'
 
 export type StoreKind = 'sqlite' | 'postgres'
 
-/** Where the servers keep their data. */
+/** The database of the servers. */
 export type Store = {
   readonly databaseUrl: string
-  /** Of another, empty database at the same place. */
+  /** Returns the URL of a new, empty database. */
   freshUrl(name: string): Promise<string>
-  /** There with PostgreSQL. */
+  /** Present with PostgreSQL. */
   readonly postgres?: Postgres & { readonly link: Link }
-  /** There when the data lies on a small disk of its own: its folder. */
+  /** The folder of the small disk, if the data is on one. */
   readonly smallDisk?: string
   close(): Promise<void>
 }
 
 const SMALL_DISK = 'size=256m'
-/** On the small disk the log is to be small too, so that it meets the end of it often. */
+/** A small log, so that it often reaches the end of the small disk. */
 const SMALL_LOG = ['max_wal_size=64MB', 'min_wal_size=32MB']
 const run = promisify(execFile)
 const mountSmallDisk = (folder: string) =>
@@ -68,7 +68,7 @@ async function openPostgres(folder: string, wantsSmallDisk: boolean): Promise<St
     ...(wantsSmallDisk && { smallDisk: data }),
     close: async () => {
       await link.close()
-      await postgres.stopAtOnce()
+      await postgres.kill()
       if (wantsSmallDisk) await unmount(data)
     },
   }

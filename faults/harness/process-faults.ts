@@ -4,8 +4,8 @@ import type { ServerProcess } from './server-process.js'
 import { CRON_SECRET, rules } from './settings.js'
 import { sleep } from './until.js'
 
-/** Does it to one of the servers, and mends it; gives what it did, in words, when it did it, and how far a clock jumped. */
-export type Harm = (
+/** Injects a fault into a server and repairs it. Returns undefined if the fault did not happen. */
+export type Inject = (
   server: ServerProcess,
   dice: Dice,
 ) => Promise<
@@ -13,7 +13,7 @@ export type Harm = (
   | undefined
 >
 
-/** What happens around a commit or a request that a crash must not tear apart. */
+/** Points around commits and requests. */
 const POINTS = [
   'before accept',
   'after accept',
@@ -29,11 +29,11 @@ const POINTS = [
 ] as const
 const PURGE_POINTS = ['before purge', 'after purge'] as const
 const REACHED_WITHIN_MS = 4_000
-const MOST_PASSINGS = 20
-/** A server that ends by itself is seen to so much later. */
-const LOOKS_EVERY_MS = 100
+const MAX_TIMES = 20
+/** The harness notices the end of a server at most this much later. */
+const CHECK_EVERY_MS = 100
 
-const kill: Harm = async (server, dice) => {
+const kill: Inject = async (server, dice) => {
   await sleep(dice.below(300))
   const at = Date.now()
   await server.kill('SIGKILL')
@@ -43,21 +43,21 @@ const kill: Harm = async (server, dice) => {
 }
 
 const killAt =
-  (points: readonly string[], provoke?: (server: ServerProcess) => void): Harm =>
+  (points: readonly string[], provoke?: (server: ServerProcess) => void): Inject =>
   async (server, dice) => {
     const point = dice.oneOf(points)
-    server.tell({ arm: { point, passings: provoke ? 1 : 1 + dice.below(MOST_PASSINGS) } })
+    server.send({ arm: { point, times: provoke ? 1 : 1 + dice.below(MAX_TIMES) } })
     provoke?.(server)
     if (!(await server.ended(REACHED_WITHIN_MS))) {
-      server.tell({ arm: { point: 'nowhere', passings: 1 } })
+      server.send({ arm: { point: 'nowhere', times: 1 } })
       return undefined
     }
     const until = Date.now()
     await server.start()
-    return { kind: `kill ${point}`, at: until - LOOKS_EVERY_MS, until }
+    return { kind: `kill ${point}`, at: until - CHECK_EVERY_MS, until }
   }
 
-const sigterm: Harm = async (server, dice) => {
+const sigterm: Inject = async (server, dice) => {
   await sleep(dice.below(300))
   const at = Date.now()
   await server.kill('SIGTERM')
@@ -66,8 +66,8 @@ const sigterm: Harm = async (server, dice) => {
   return { kind: 'SIGTERM', at, until }
 }
 
-/** For so long that others may take what it holds. */
-const sigstop: Harm = async (server, dice) => {
+/** Stops a server until its leases have expired. */
+const sigstop: Inject = async (server, dice) => {
   const at = Date.now()
   server.signal('SIGSTOP')
   await sleep(2 * rules.runLeaseMs + dice.below(1_000))
@@ -76,17 +76,17 @@ const sigstop: Harm = async (server, dice) => {
 }
 
 const FURTHEST_JUMP_MS = 8_000
-const clock: Harm = async (server, dice) => {
+const clock: Inject = async (server, dice) => {
   const at = Date.now()
   const byMs = dice.below(2 * FURTHEST_JUMP_MS) - FURTHEST_JUMP_MS
-  server.tell({ clockOffsetMs: byMs })
+  server.send({ clockOffsetMs: byMs })
   await sleep(500 + dice.below(2_000))
-  server.tell({ clockOffsetMs: 0 })
+  server.send({ clockOffsetMs: 0 })
   return { kind: 'clock', at, byMs }
 }
 
 const CRON_CALLS = 20
-const cron: Harm = async (server) => {
+const cron: Inject = async (server) => {
   const at = Date.now()
   await Promise.all(Array.from({ length: CRON_CALLS }, () => callCron(server)))
   return { kind: 'cron', at }
@@ -99,7 +99,7 @@ async function callCron({ url }: ServerProcess): Promise<void> {
   await call.then((response) => response.text()).catch(() => undefined)
 }
 
-export const processFaults: Readonly<Record<string, Harm>> = {
+export const processFaults: Readonly<Record<string, Inject>> = {
   kill,
   sigterm,
   sigstop,

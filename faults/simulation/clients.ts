@@ -1,24 +1,24 @@
 import type { MessagingService, SendInput } from '@org/agent-messaging-core'
 import type { ClientRequest } from '../checker/history.js'
 import type { Population } from './populate.js'
-import type { Somebody } from './process.js'
+import type { AnyProcess } from './process.js'
 import { newReceiver } from './receivers.js'
-import { latency, type Weather } from './weather.js'
-import type { World } from './world.js'
+import { latency, type FailureRates } from './failure-rates.js'
+import type { Timeline } from './timeline.js'
 
-/** What users know: of their project, and of what they were told. */
-export type Users = {
+/** Clients of the API. They know their project and the answers that they got. */
+export type Clients = {
   readonly requests: readonly ClientRequest[]
-  /** How many of them are still at it. */
+  /** Number of clients that still run. */
   readonly busy: number
-  /** One more of them, who does so many things, one after the other. */
-  come(deeds: number): void
+  /** Starts a client that performs this number of actions in turn. */
+  come(actions: number): void
 }
 
-type UserOptions = Pick<Population, 'projectId' | 'agentIds'> & {
-  readonly world: World
-  readonly weather: Weather
-  readonly somebody: Somebody
+type ClientOptions = Pick<Population, 'projectId' | 'agentIds'> & {
+  readonly timeline: Timeline
+  readonly rates: FailureRates
+  readonly anyProcess: AnyProcess
 }
 
 type Request<T> = (service: MessagingService) => PromiseLike<T>
@@ -32,26 +32,32 @@ const PAUSE_MS = 1_200
 const RETRY_PAUSE_MS = 2_000
 const PAGE = { limit: 50 }
 
-export function createUsers({ world, weather, projectId, agentIds, somebody }: UserOptions): Users {
-  const { dice } = world
+export function createClients({
+  timeline,
+  rates,
+  projectId,
+  agentIds,
+  anyProcess,
+}: ClientOptions): Clients {
+  const { dice } = timeline
   const requests: ClientRequest[] = []
-  /** Of sends, with their agents. */
+  /** Accepted messages, with their agents. */
   const known: { readonly agent: string; readonly messageId: string }[] = []
   let webhooks = 0
   let unkeyed = 0
   let busy = 0
 
   const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => void world.after(ms, resolve))
+    new Promise((resolve) => void timeline.after(ms, resolve))
 
-  /** Undefined when there is no answer, or it was lost on its way. */
+  /** Returns undefined if the answer was lost. */
   async function ask<T>(request: Request<T>): Promise<T | undefined> {
-    const answer = await somebody()?.ask(request)
-    await pause(latency(dice, weather))
-    return dice.chance(weather.answersLost) ? undefined : answer
+    const answer = await anyProcess()?.ask(request)
+    await pause(latency(dice, rates))
+    return dice.chance(rates.answersLost) ? undefined : answer
   }
 
-  /** Whoever has a key repeats what was not answered, or not well, and perhaps what was. */
+  /** Sends a message. With a key, repeats it after a failure, and sometimes after a success. */
   async function send(): Promise<void> {
     const isKeyed = dice.chance(0.7)
     const no = isKeyed ? dice.below(KEYS) : KEYS + ++unkeyed
@@ -79,7 +85,7 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
     ...input
   }: Omit<SendInput, 'idempotencyKey'> & { readonly idempotencyKey?: string }): Promise<boolean> {
     const { agent, idempotencyKey: key, sessionId, message } = input
-    const at = world.elapsed
+    const at = timeline.elapsed
     const result = await ask((service) => service.messages.send({ ...input, waitMs }))
     const request = {
       kind: 'send',
@@ -98,14 +104,14 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
       },
       ({ kind }) => ({ status: kind === 'unavailable' ? 503 : 409 }),
     )
-    requests.push({ ...request, ...(answer && { answer: { ...answer, at: world.elapsed } }) })
+    requests.push({ ...request, ...(answer && { answer: { ...answer, at: timeline.elapsed } }) })
     return answer !== undefined && answer.status < 500
   }
 
   async function read(): Promise<void> {
     if (known.length === 0) return
     const { agent, messageId } = dice.oneOf(known)
-    const at = world.elapsed
+    const at = timeline.elapsed
     const result = await ask((service) =>
       service.messages.get({
         projectId,
@@ -127,11 +133,11 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
       at,
       agent,
       messageId,
-      ...(answer && { answer: { ...answer, at: world.elapsed } }),
+      ...(answer && { answer: { ...answer, at: timeline.elapsed } }),
     })
   }
 
-  /** Something to a message that somebody knows. */
+  /** Changes an accepted message. */
   const toMessage = (change: 'cancel' | 'retry') => async (): Promise<void> => {
     if (known.length === 0) return
     const { agent, messageId } = dice.oneOf(known)
@@ -160,10 +166,10 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
     ])()
   }
 
-  /** Comes, and may go again. Those of the beginning stay. */
-  async function visitingWebhook(): Promise<void> {
+  /** Creates a webhook and sometimes deletes it again. */
+  async function addTemporaryWebhook(): Promise<void> {
     const created = await ask((service) =>
-      service.webhooks.create(newReceiver(projectId, `visitor-${++webhooks}`, dice.chance(0.3))),
+      service.webhooks.create(newReceiver(projectId, `temporary-${++webhooks}`, dice.chance(0.3))),
     )
     const webhookId = created?.unwrapOr(undefined)?.webhook.id
     await pause(dice.below(5 * PAUSE_MS))
@@ -183,14 +189,14 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
   const anyOf = (rows: readonly Row[] | undefined): string | undefined =>
     rows && rows.length > 0 ? dice.oneOf(rows).id : undefined
 
-  const DEEDS: readonly (readonly [weight: number, deed: () => Promise<unknown>])[] = [
+  const ACTIONS: readonly (readonly [weight: number, action: () => Promise<unknown>])[] = [
     [20, send],
     [4, read],
     [2, toMessage('cancel')],
     [3, toMessage('retry')],
     [3, toDelivery],
     [3, toWebhook],
-    [2, visitingWebhook],
+    [2, addTemporaryWebhook],
     [1, toAgent],
     [2, cron],
   ]
@@ -200,16 +206,16 @@ export function createUsers({ world, weather, projectId, agentIds, somebody }: U
     get busy() {
       return busy
     },
-    come: (deeds) => {
+    come: (actions) => {
       busy++
-      const stay = async (): Promise<void> => {
-        for (let n = 0; n < deeds; n++) {
-          await dice.weighted(DEEDS)()
+      const act = async (): Promise<void> => {
+        for (let n = 0; n < actions; n++) {
+          await dice.weighted(ACTIONS)()
           await pause(dice.below(PAUSE_MS))
         }
         busy--
       }
-      void stay()
+      void act()
     },
   }
 }

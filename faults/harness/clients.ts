@@ -5,8 +5,8 @@ import { sleep } from './until.js'
 
 export const AGENTS = ['worker', 'remote'] as const
 const SESSIONS = 6
-/** Beyond this a send is not to be had, and the run ends with an error. */
-const PATIENCE_MS = 300_000
+/** A send that is not accepted within this limit ends the run with an error. */
+const SEND_LIMIT_MS = 300_000
 
 export type Clients = { readonly requests: ClientRequest[]; stop(): Promise<void> }
 type Send = {
@@ -16,7 +16,10 @@ type Send = {
   readonly message: string
 }
 
-/** Careful callers: each repeats a send with its key, at any of the servers, until it gets a 2xx; some read, some send the same twice at once. */
+/**
+ * Starts callers that repeat a send with its key, at any server, until they get a 2xx. Some of them
+ * read the message, and some send the same message twice at the same time.
+ */
 export function startClients(
   urls: readonly string[],
   seed: number,
@@ -47,14 +50,14 @@ export function startClients(
 
   async function retryUntilStored(send: Send, dice: Dice): Promise<string> {
     for (
-      const end = Date.now() + PATIENCE_MS;
+      const end = Date.now() + SEND_LIMIT_MS;
       Date.now() < end;
       await sleep(50 + dice.below(500))
     ) {
       const messageId = await attempt(send, dice)
       if (messageId !== undefined) return messageId
     }
-    throw new Error(`no server accepted ${send.key} in ${PATIENCE_MS / 1_000} s`)
+    throw new Error(`no server accepted ${send.key} in ${SEND_LIMIT_MS / 1_000} s`)
   }
 
   async function attempt(
@@ -63,11 +66,11 @@ export function startClients(
   ): Promise<string | undefined> {
     const headers = { 'idempotency-key': key, ...(dice.chance(0.3) && { prefer: 'respond-async' }) }
     const body = { sessionId, message, metadata: { key } }
-    const told = { kind: 'send', at: Date.now(), agent, key, sessionId, message } as const
+    const sent = { kind: 'send', at: Date.now(), agent, key, sessionId, message } as const
     const answer = await answerOf(
       request(dice.oneOf(urls), 'POST', `/v1/agents/${agent}/messages`, body, headers),
     )
-    requests.push({ ...told, ...(answer && { answer }) })
+    requests.push({ ...sent, ...(answer && { answer }) })
     return answer && answer.status < 300 ? answer.messageId : undefined
   }
 
@@ -83,7 +86,7 @@ export function startClients(
     client(`client${n}`, createDice(seed * 1_000 + n)),
   )
   const all = Promise.all(running)
-  all.catch(() => (isOver = true)) // told when it is awaited
+  all.catch(() => (isOver = true)) // `stop` rejects with the error.
   return {
     requests,
     stop: async () => {
@@ -95,7 +98,7 @@ export function startClients(
 
 type Answer = NonNullable<ClientRequest['answer']>
 
-/** Undefined when there was none, or not all of it. */
+/** Returns undefined if no complete answer came. */
 async function answerOf(sent: Promise<Response>): Promise<Answer | undefined> {
   try {
     const response = await sent

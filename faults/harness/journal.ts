@@ -1,13 +1,13 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Writes lines that outlive the process: each is with the system when the call returns. */
+/** Returns a function that appends a line. The line survives a kill of the process. */
 export function journal(folder: string, name: string): (line: object) => void {
   const file = path.join(folder, `${name}.jsonl`)
   return (line) => appendFileSync(file, `${JSON.stringify(line)}\n`)
 }
 
-/** All lines of the journals whose names begin so. */
+/** Returns all lines of the journals with this prefix. */
 export const readJournals = <Line>(folder: string, prefix: string): Line[] =>
   readdirSync(folder)
     .filter((file) => file.startsWith(prefix))

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Told } from '../inside/orders.js'
-import type { Order } from '../inside/points.js'
+import type { ServerCommand } from '../inside/commands.js'
+import type { KillPoint } from '../inside/points.js'
 import { programs } from './programs.js'
 import { API_KEY, environment } from './settings.js'
 import { freePort } from './shared.js'
@@ -19,23 +19,23 @@ const ARGUMENTS = [
   fileURLToPath(programs.agents),
 ]
 const START_LIMIT_MS = 120_000
-const STARTS = 60 // a database that was stopped at once may take half a minute to recover, on a machine with other things to do
+const STARTS = 60 // A killed database recovers in up to half a minute on a busy machine.
 
-/** `agent-messaging start` as a process that can be told when to die. */
+/** A process of `agent-messaging start` with kill points. */
 export type ServerProcess = {
   readonly url: string
   readonly pid: () => number | undefined
-  /** Until it is ready, however often that takes: what it needs may not be there yet. */
-  start(killAt?: Order): Promise<void>
-  /** Resolves when it has ended. */
+  /** Starts the server again until it is ready, because its database can be away. */
+  start(killAt?: KillPoint): Promise<void>
+  /** Resolves when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>
-  /** To the process as it is now, without waiting for anything. */
+  /** Sends a signal without waiting. */
   signal(signal: NodeJS.Signals): void
-  tell(told: Told): void
-  /** Whether it ended by itself within the limit. */
+  send(command: ServerCommand): void
+  /** Returns true if the process ended without a signal within the limit. */
   ended(limitMs: number): Promise<boolean>
-  /** Exits that nobody asked for. */
-  readonly accidents: readonly string[]
+  /** A sentence for each exit without a fault. */
+  readonly unexpectedExits: readonly string[]
 }
 
 type Place = {
@@ -54,41 +54,41 @@ export async function serverProcess({
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const log = createWriteStream(path.join(folder, `${name}.log`), { flags: 'a' })
-  const accidents: string[] = []
+  const unexpectedExits: string[] = []
   let child: ChildProcess | undefined
   let isReady = false
   const isOver = (): boolean =>
     child === undefined || child.exitCode !== null || child.signalCode !== null
 
-  function launch(killAt: Order | undefined): ChildProcess {
+  function launch(killAt: KillPoint | undefined): ChildProcess {
     const own = {
       PATH: process.env['PATH'],
       PORT: String(port),
       SERVICE_DATABASE_URL: databaseUrl,
       SERVICE_PUBLIC_URL: url,
     }
-    const orders = {
+    const commands = {
       FAULTS_JOURNAL: folder,
       ...(killAt && { FAULTS_KILL_AT: JSON.stringify(killAt) }),
     }
     const launched = spawn(process.execPath, ARGUMENTS, {
-      env: { ...environment, ...own, ...orders, ...env },
+      env: { ...environment, ...own, ...commands, ...env },
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      detached: true, // a Ctrl-C is for the harness, which ends it in its order
+      detached: true, // The harness handles Ctrl-C and ends its servers.
     })
     for (const stream of [launched.stdout, launched.stderr]) stream?.pipe(log, { end: false })
-    launched.on('error', () => undefined) // a channel that closed with its process
+    launched.on('error', () => undefined) // The channel closes with its process.
     launched.on('exit', (code) => {
-      // A server ends on SIGTERM with 0 and on SIGKILL with none; while it starts it may give up, for its database may be away.
+      // SIGTERM leads to code 0 and SIGKILL to none. A start can fail while the database is away.
       if (isReady && code !== null && code !== 0)
-        accidents.push(`${name} ended by itself with exit code ${code}; see ${name}.log`)
+        unexpectedExits.push(`${name} ended with exit code ${code} and no fault, see ${name}.log`)
       isReady = false
     })
     return launched
   }
 
-  async function start(killAt?: Order): Promise<void> {
+  async function start(killAt?: KillPoint): Promise<void> {
     for (let n = 0; n < STARTS; n++, await sleep(500)) {
       child = launch(killAt)
       await until(async () => isOver() || isUp(url), START_LIMIT_MS, 200)
@@ -96,7 +96,7 @@ export async function serverProcess({
       if (!isOver() && (await isUp(url))) return void (isReady = true)
       await kill('SIGKILL')
     }
-    throw new Error(`${name} does not start; see ${path.join(folder, `${name}.log`)}`)
+    throw new Error(`${name} does not start, see ${path.join(folder, `${name}.log`)}`)
   }
 
   async function kill(signal: NodeJS.Signals): Promise<void> {
@@ -110,10 +110,10 @@ export async function serverProcess({
     url,
     start,
     kill,
-    accidents,
+    unexpectedExits,
     pid: () => (isOver() ? undefined : child?.pid),
     signal: (signal) => void child?.kill(signal),
-    tell: (told) => void (child?.connected && child.send(told)),
+    send: (command) => void (child?.connected && child.send(command)),
     ended: (limitMs) => until(isOver, limitMs),
   }
 }

@@ -1,6 +1,6 @@
 import type { Rules } from '../checker/history.js'
 
-/** Short, so that a fault costs seconds; long enough for a machine that is busy with other things. */
+/** Short times, so that a fault costs seconds, but long enough for a busy machine. */
 export const rules: Rules = {
   delaysMs: [1_000, 1_000, ...Array.from({ length: 46 }, () => 2_000)],
   deliveryTimeoutMs: 1_500,

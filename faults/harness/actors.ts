@@ -1,13 +1,13 @@
-// The customer's side as a process of its own, which no fault touches: receivers of webhooks under /hook/<name>, and an agent under /agent.
-// Tells its port on its channel, and is told there how to behave.
+// Runs the customer's side in a process without faults: receivers under /hook/<name> and an agent
+// under /agent. Sends its port over the channel, and receives commands there.
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createDice } from '@org/agent-messaging-core/testing'
 import { journal } from './journal.js'
 
-/** `good`: from now on every receiver answers 200 at once, and the agent answers well. `webhooks`: ids by the names in the paths. */
-export type ActorsTold = { readonly good?: boolean }
+/** With `good`, all receivers answer 200 immediately and the agent succeeds, from now on. */
+export type ActorsCommand = { readonly good?: boolean }
 
 const [folder = '', seed = '1', slowMs = '1500'] = process.argv.slice(2)
 const dice = createDice(Number(seed))
@@ -16,7 +16,7 @@ const noteRun = journal(folder, 'runs-remote')
 let isGood = false
 const CALLBACK_LIMIT_MS = 60_000
 
-process.on('message', ({ good }: ActorsTold) => {
+process.on('message', ({ good }: ActorsCommand) => {
   if (good !== undefined) isGood = good
 })
 process.on('disconnect', () => process.exit())
@@ -34,8 +34,8 @@ server.listen(0, '127.0.0.1', () =>
   process.send?.({ port: (server.address() as AddressInfo).port }),
 )
 
-type Manner = 'well' | 'fails' | 'busy' | 'cuts' | 'slow'
-const manners: readonly (readonly [number, Manner])[] = [
+type Behaviour = 'well' | 'fails' | 'busy' | 'cuts' | 'slow'
+const behaviours: readonly (readonly [number, Behaviour])[] = [
   [80, 'well'],
   [10, 'fails'],
   [2, 'busy'],
@@ -43,32 +43,33 @@ const manners: readonly (readonly [number, Manner])[] = [
   [3, 'slow'],
 ]
 
-/** The receiver `steady` always takes what it gets; others have their bad moments. */
+/** The receiver `steady` accepts each request. The other receivers fail at random. */
 async function receive(
   { url = '', headers }: IncomingMessage,
   response: ServerResponse,
   body: string,
 ): Promise<void> {
-  const [at, receipt] = [Date.now(), randomUUID()]
-  const manner = isGood || url.endsWith('/steady') ? 'well' : dice.weighted(manners)
+  const at = Date.now()
+  const receipt = randomUUID()
+  const behaviour = isGood || url.endsWith('/steady') ? 'well' : dice.weighted(behaviours)
   const kept = Object.fromEntries(
     Object.entries(headers).filter(
       ([name]) => name.startsWith('webhook-') || name.startsWith('x-service-'),
     ),
   )
   const request = { at, webhookId: url.slice('/hook/'.length), headers: kept, body, receipt }
-  if (manner === 'cuts') {
+  if (behaviour === 'cuts') {
     noteReceived(request)
     return void response.destroy()
   }
-  if (manner === 'slow') await sleep(Number(slowMs))
+  if (behaviour === 'slow') await sleep(Number(slowMs))
   const retryAfterMs = 1_000 * (1 + dice.below(2))
-  const status = { well: 200, fails: 500, busy: 429, slow: 200 }[manner]
+  const status = { well: 200, fails: 500, busy: 429, slow: 200 }[behaviour]
   noteReceived({
     ...request,
-    answer: { at: Date.now(), status, ...(manner === 'busy' && { retryAfterMs }) },
+    answer: { at: Date.now(), status, ...(behaviour === 'busy' && { retryAfterMs }) },
   })
-  if (manner === 'busy') response.setHeader('retry-after', retryAfterMs / 1_000)
+  if (behaviour === 'busy') response.setHeader('retry-after', retryAfterMs / 1_000)
   response.writeHead(status).end(receipt)
 }
 
@@ -81,7 +82,7 @@ type Work = {
 }
 type Callback = { readonly url: string; readonly token: string }
 
-/** Answers at once, or by callback, or not this time. */
+/** Answers immediately or by callback, or fails. */
 async function agent(
   { method }: IncomingMessage,
   response: ServerResponse,
@@ -89,7 +90,8 @@ async function agent(
 ): Promise<void> {
   if (method !== 'POST') return void response.writeHead(204).end()
   const { messageId, sessionId, message, attempt, callback } = JSON.parse(body) as Work
-  const [run, startedAt] = [randomUUID(), Date.now()]
+  const run = randomUUID()
+  const startedAt = Date.now()
   noteRun({ run, messageId, sessionId, agent: 'remote', attempt, startedAt })
   const answers = isGood
     ? 'at once'
@@ -116,7 +118,7 @@ async function agent(
     .end(JSON.stringify({ response: `${message}: ${run}` }))
 }
 
-/** Until the service has taken or refused it: it may be dead just now. */
+/** Repeats a callback until the service accepts or refuses it. */
 async function callBack({ url, token }: Callback, text: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   for (const end = Date.now() + CALLBACK_LIMIT_MS; Date.now() < end; await sleep(50)) {

@@ -4,23 +4,23 @@ import { open, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import type { Dice } from '@org/agent-messaging-core/testing'
-import type { Harm } from './process-faults.js'
+import type { Inject } from './process-faults.js'
 import type { Postgres } from './postgres.js'
 import type { Store } from './store.js'
 import { sleep } from './until.js'
 
 const onPostgres =
-  (kind: string, harm: (postgres: NonNullable<Store['postgres']>, dice: Dice) => Promise<void>) =>
-  ({ postgres }: Store): Harm =>
+  (kind: string, inject: (postgres: NonNullable<Store['postgres']>, dice: Dice) => Promise<void>) =>
+  ({ postgres }: Store): Inject =>
   async (_server, dice) => {
     const at = Date.now()
     if (!postgres) return undefined
-    await harm(postgres, dice)
+    await inject(postgres, dice)
     return { kind, at }
   }
 
 const pgStop = onPostgres('PostgreSQL stopped', async (postgres, dice) => {
-  await postgres.stopAtOnce()
+  await postgres.kill()
   await sleep(dice.below(2_000))
   await postgres.start()
 })
@@ -34,21 +34,21 @@ const pgTerminate = onPostgres('connections terminated', (postgres) =>
 const linkCut = onPostgres('link cut', async ({ link }, dice) => {
   link.cut()
   await sleep(dice.below(3_000))
-  link.mend()
+  link.repair()
 })
 
 const linkDelay = onPostgres('link delayed', async ({ link }, dice) => {
   link.delay(100 + dice.below(400))
   await sleep(1_000 + dice.below(2_000))
-  link.mend()
+  link.repair()
 })
 
 const CHUNK = Buffer.alloc(1024 * 1024)
 const FULL_MS = 1_500
 
-/** A file takes all the room that is left on the small disk. PostgreSQL may give up over it, and somebody starts it again once there is room. */
+/** Fills the small disk with a file. Starts PostgreSQL again if it ended because of this. */
 const diskFull =
-  ({ smallDisk, postgres }: Store): Harm =>
+  ({ smallDisk, postgres }: Store): Inject =>
   async () => {
     if (smallDisk === undefined) return undefined
     const at = Date.now()
@@ -67,7 +67,7 @@ const diskFull =
       await rm(ballast)
     }
     if (postgres && !(await postgres.answers())) {
-      await postgres.stopAtOnce()
+      await postgres.kill()
       await postgres.start()
     }
     return { kind: 'disk full', at }
@@ -75,12 +75,12 @@ const diskFull =
 
 const FAILING_MS = 1_500
 
-/** Every fsync of the server, or with PostgreSQL of the database, fails. */
+/** Lets each fsync of the server fail, or each fsync of PostgreSQL. */
 const fsync =
-  ({ postgres }: Store): Harm =>
+  ({ postgres }: Store): Inject =>
   async (server) => {
     const at = Date.now()
-    const pids = postgres ? await familyOf(postgres) : [server.pid()]
+    const pids = postgres ? await processesOf(postgres) : [server.pid()]
     const targets = pids.flatMap((pid) => (pid === undefined ? [] : ['-p', String(pid)]))
     if (targets.length === 0) return undefined
     const calls = 'fsync,fdatasync,sync_file_range'
@@ -103,42 +103,42 @@ const fsync =
     await sleep(FAILING_MS)
     tracer.kill('SIGTERM')
     await exit
-    // PostgreSQL panics at the first one, as it is to, and may have given up on its recovery too: somebody starts it again.
-    await postgres?.stopAtOnce()
+    // PostgreSQL panics when an fsync fails, and its recovery can fail too. Start it again.
+    await postgres?.kill()
     await postgres?.start()
     return { kind: 'fsync fails', at }
   }
 
-/** The server of PostgreSQL and its backends. */
-async function familyOf({ pid }: Postgres): Promise<number[]> {
+/** Returns the process ids of PostgreSQL's server and its backends. */
+async function processesOf({ pid }: Postgres): Promise<number[]> {
   const parent = pid()
   const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8')
   return [parent, ...children.trim().split(' ').filter(Boolean).map(Number)]
 }
 
-/** Of each store, by name; the first server is the one that an fsync fails for. */
+/** Faults by name, with their stores. */
 export const storeFaults: Readonly<
   Record<
     string,
-    { readonly of: readonly ('sqlite' | 'postgres')[]; readonly harm: (store: Store) => Harm }
+    { readonly of: readonly ('sqlite' | 'postgres')[]; readonly inject: (store: Store) => Inject }
   >
 > = {
-  'pg-stop': { of: ['postgres'], harm: pgStop },
-  'pg-terminate': { of: ['postgres'], harm: pgTerminate },
-  'link-cut': { of: ['postgres'], harm: linkCut },
-  'link-delay': { of: ['postgres'], harm: linkDelay },
-  'disk-full': { of: ['sqlite', 'postgres'], harm: diskFull },
-  fsync: { of: ['sqlite', 'postgres'], harm: fsync },
+  'pg-stop': { of: ['postgres'], inject: pgStop },
+  'pg-terminate': { of: ['postgres'], inject: pgTerminate },
+  'link-cut': { of: ['postgres'], inject: linkCut },
+  'link-delay': { of: ['postgres'], inject: linkDelay },
+  'disk-full': { of: ['sqlite', 'postgres'], inject: diskFull },
+  fsync: { of: ['sqlite', 'postgres'], inject: fsync },
 }
 
-/** What this machine lacks for a fault, in words; undefined when it has it. */
-export async function lacking(fault: string): Promise<string | undefined> {
+/** Returns a sentence if this machine cannot inject the fault. */
+export async function missingFor(fault: string): Promise<string | undefined> {
   if (fault === 'disk-full' && process.getuid?.() !== 0)
-    return 'disk-full is left out: a small disk takes root to mount'
+    return 'disk-full is skipped: only root can mount a small disk'
   if (fault !== 'fsync') return undefined
   const has = await promisify(execFile)('strace', ['-V']).then(
     () => true,
     () => false,
   )
-  return has ? undefined : 'fsync is left out: there is no strace'
+  return has ? undefined : 'fsync is skipped: strace is missing'
 }

@@ -2,58 +2,61 @@ import { createHash } from 'node:crypto'
 import { createDice, type Dice } from '@org/agent-messaging-core/testing'
 
 /**
- * Virtual time, and everything that happens in it. One seed decides: the dice are the only source of chance, and what is due at
- * one instant comes in an order of the dice. The promise queue is emptied between two happenings, so nothing else has a say.
+ * Virtual time and its steps. The dice of the seed are the only source of chance, and they order
+ * steps that are due at the same time. The promise queue is empty between two steps.
  */
-export type World = {
+export type Timeline = {
   readonly dice: Dice
-  /** Milliseconds since the beginning, which only grow. */
+  /** Milliseconds since the start. They never decrease. */
   readonly elapsed: number
-  /** The time of day, which everybody here reads from the same clock. */
+  /** Returns the time of day. All processes share this clock. */
   now(): number
-  /** As an operator or NTP does: who sleeps notices nothing. Gives how far it is off now. */
+  /** Changes the time of day. Sleeps do not change. Returns the difference of the clock. */
   jumpClock(ms: number): number
-  /** Lets it happen after `ms`, while its owner lives; later if the owner is stopped then. Gives the way to call it off. */
-  after(ms: number, happen: () => void, owner?: Owner): () => void
-  /** A line of what happened. All lines together are what two runs of one seed have in common. */
+  /**
+   * Runs a step after `ms` if its owner is alive, or later if its owner is frozen. Returns a
+   * function that cancels the step.
+   */
+  after(ms: number, run: () => void, owner?: Owner): () => void
+  /** Adds a line to the log. Two runs of one seed have the same log. */
   note(line: string): void
   readonly lines: readonly string[]
-  /** Of all lines so far. */
+  /** Returns the hash of all lines. */
   hash(): string
-  /** Lets time go on until the condition holds or so much has passed; says whether it holds. */
+  /** Advances the time until the condition is true, up to `maxMs`. Returns the condition. */
   until(condition: () => boolean, maxMs: number): Promise<boolean>
 }
 
-/** Whose code happens: a process that may die, and may be stopped for a while. */
+/** The process of a step. */
 export type Owner = { isAlive: boolean; stoppedUntil: number }
 
-type Happening = {
+type Step = {
   at: number
   readonly tie: number
-  readonly happen: () => void
+  readonly run: () => void
   readonly owner: Owner | undefined
-  isOff: boolean
+  isCancelled: boolean
 }
 
 const START = Date.UTC(2030, 0, 1)
 
-export function createWorld(seed: number): World {
+export function createTimeline(seed: number): Timeline {
   const dice = createDice(seed)
   const queue = createQueue()
   const lines: string[] = []
   let elapsed = 0
   let startedAt = START
 
-  /** One happening, and everything that follows from it at once. */
-  async function step(next: Happening): Promise<void> {
-    if (next.isOff || next.owner?.isAlive === false) return
+  /** Runs one step and the promises that it resolves. */
+  async function runStep(next: Step): Promise<void> {
+    if (next.isCancelled || next.owner?.isAlive === false) return
     elapsed = Math.max(elapsed, next.at)
     if (next.owner && next.owner.stoppedUntil > elapsed) {
       next.at = next.owner.stoppedUntil
       queue.add(next)
       return
     }
-    next.happen()
+    next.run()
     await new Promise((resolve) => void setImmediate(resolve))
   }
 
@@ -68,17 +71,17 @@ export function createWorld(seed: number): World {
       startedAt += ms
       return startedAt - START
     },
-    after: (ms, happen, owner) => {
-      const happening = {
+    after: (ms, run, owner) => {
+      const step = {
         at: elapsed + Math.max(0, Math.round(ms)),
         tie: dice.below(2 ** 20),
-        happen,
+        run,
         owner,
-        isOff: false,
+        isCancelled: false,
       }
-      if (Number.isFinite(happening.at)) queue.add(happening)
+      if (Number.isFinite(step.at)) queue.add(step)
       return () => {
-        happening.isOff = true
+        step.isCancelled = true
       }
     },
     note: (line) => void lines.push(`${String(elapsed).padStart(7)}  ${line}`),
@@ -92,23 +95,22 @@ export function createWorld(seed: number): World {
           elapsed = end
           return condition()
         }
-        await step(next)
+        await runStep(next)
       }
       return true
     },
   }
 }
 
-/** A binary heap: the earliest is first. */
+/** A binary heap with the earliest step first. */
 function createQueue() {
-  const heap: Happening[] = []
-  const isEarlier = (a: Happening, b: Happening): boolean =>
-    a.at < b.at || (a.at === b.at && a.tie < b.tie)
+  const heap: Step[] = []
+  const isEarlier = (a: Step, b: Step): boolean => a.at < b.at || (a.at === b.at && a.tie < b.tie)
 
   function swap(i: number, j: number): void {
-    ;[heap[i], heap[j]] = [heap[j] as Happening, heap[i] as Happening]
+    ;[heap[i], heap[j]] = [heap[j] as Step, heap[i] as Step]
   }
-  const at = (i: number): Happening => heap[i] as Happening
+  const at = (i: number): Step => heap[i] as Step
 
   function sink(i: number): void {
     for (let least = i; ; i = least) {
@@ -120,8 +122,8 @@ function createQueue() {
   }
 
   return {
-    add(happening: Happening): void {
-      let i = heap.push(happening) - 1
+    add(step: Step): void {
+      let i = heap.push(step) - 1
       for (
         let parent = (i - 1) >> 1;
         i > 0 && isEarlier(at(i), at(parent));
@@ -131,7 +133,7 @@ function createQueue() {
         i = parent
       }
     },
-    takeFirst(): Happening | undefined {
+    takeFirst(): Step | undefined {
       const last = heap.length - 1
       if (last > 0) swap(0, last)
       const first = heap.pop()

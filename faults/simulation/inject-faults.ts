@@ -1,19 +1,19 @@
-import type { Faults } from './faults.js'
+import type { FaultLog } from './fault-log.js'
 import type { Process } from './process.js'
-import type { Weather } from './weather.js'
-import type { World } from './world.js'
+import type { FailureRates } from './failure-rates.js'
+import type { Timeline } from './timeline.js'
 
-/** What happens to processes, to the store and to the clock, again and again, until it is over. */
-export type Nemesis = {
+/** Faults of processes, the store and the clock, one after the other until `end`. */
+export type FaultInjection = {
   end(): void
 }
 
-type NemesisOptions = {
-  readonly world: World
-  readonly weather: Weather
-  readonly faults: Faults
+type InjectionOptions = {
+  readonly timeline: Timeline
+  readonly rates: FailureRates
+  readonly faults: FaultLog
   readonly processes: Process[]
-  /** Another one in the place of the one that has ended. */
+  /** Replaces a process that has ended. */
   restart(place: number): void
 }
 
@@ -24,14 +24,14 @@ const FROZEN_MS = 10_000
 const JUMP_MS = 15_000
 const GRACE_MS = 2_000
 
-export function startNemesis({
-  world,
-  weather,
+export function startFaultInjection({
+  timeline,
+  rates,
   faults,
   processes,
   restart,
-}: NemesisOptions): Nemesis {
-  const { dice } = world
+}: InjectionOptions): FaultInjection {
+  const { dice } = timeline
   let isOver = false
 
   const pickOne = (): [place: number, Process | undefined] => {
@@ -44,23 +44,23 @@ export function startNemesis({
     const [place, process] = pickOne()
     if (!process) return
     const deadMs = dice.below(DEAD_MS)
-    faults.brief('a process crashes', deadMs)
+    faults.record('a process crashes', deadMs)
     process.crash()
-    world.after(deadMs, () => restart(place))
+    timeline.after(deadMs, () => restart(place))
   }
 
-  /** SIGTERM: it drains, and ends. */
+  /** Acts like SIGTERM: the process drains and ends. */
   function stop(): void {
     const [place, process] = pickOne()
     if (!process) return
     const graceMs = dice.below(GRACE_MS)
-    faults.brief('a process is stopped', graceMs)
+    faults.record('a process is stopped', graceMs)
     void process
       .ask((service) => service.stop({ graceMs }).then(() => true))
       .then((hasEnded) => {
         if (hasEnded !== true) return
-        // A run that ignores its abort holds it up past its grace, and then it ends with requests under way.
-        faults.brief('a stopped process ends', 0)
+        // A run that ignores its abort can outlast the grace, and so can open requests.
+        faults.record('a stopped process ends', 0)
         process.crash()
         restart(place)
       })
@@ -69,31 +69,31 @@ export function startNemesis({
   function freeze(): void {
     const [, process] = pickOne()
     const ms = dice.below(FROZEN_MS)
-    faults.brief('a process is frozen', ms)
+    faults.record('a process is frozen', ms)
     process?.freeze(ms)
   }
 
   function loseStore(): void {
     const ms = dice.below(AWAY_MS)
-    faults.brief('the store is away', ms)
-    weather.isStoreAway = true
-    world.after(ms, () => {
-      weather.isStoreAway = false
+    faults.record('the store is away', ms)
+    rates.isStoreAway = true
+    timeline.after(ms, () => {
+      rates.isStoreAway = false
     })
   }
 
   function jumpClock(): void {
-    faults.brief('the clock jumps', 0, world.jumpClock(dice.below(2 * JUMP_MS) - JUMP_MS))
+    faults.record('the clock jumps', 0, timeline.jumpClock(dice.below(2 * JUMP_MS) - JUMP_MS))
   }
 
-  // Few in each seed, and none in some: what follows from one kind shows where the others do not excuse it.
+  // Few kinds of faults per seed, because each kind explains some violations.
   const kinds = [crash, crash, stop, freeze, loseStore, jumpClock].filter(() => dice.chance(0.3))
-  const strike = (): void => {
+  const inject = (): void => {
     if (isOver || kinds.length === 0) return
     dice.oneOf(kinds)()
-    world.after(dice.below(PAUSE_MS), strike)
+    timeline.after(dice.below(PAUSE_MS), inject)
   }
-  world.after(dice.below(PAUSE_MS), strike)
+  timeline.after(dice.below(PAUSE_MS), inject)
 
   return {
     end: () => {

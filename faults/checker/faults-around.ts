@@ -1,6 +1,6 @@
 import type { Fault, History } from './history.js'
 
-/** The faults that could have touched what went on between the two moments, `slackMs` before and after included. */
+/** Returns the faults between the two times, extended by `slackMs` on both sides. */
 export const faultsAround = (
   { faults }: History,
   from: number,
@@ -8,7 +8,7 @@ export const faultsAround = (
   slackMs: number,
 ): Fault[] => faults.filter(({ at, until }) => at <= to + slackMs && until >= from - slackMs)
 
-/** How far two clocks of the service may have been apart: stored times can be wrong by so much. */
+/** Returns the largest difference between two clocks of the service, and so of two stored times. */
 export function skewOf({ faults }: History): number {
   const jumps = faults.map(({ byMs = 0 }) => byMs)
   return Math.max(0, ...jumps) - Math.min(0, ...jumps)

@@ -2,7 +2,7 @@ import type { Fault } from '../checker/history.js'
 import { serverProcess } from './server-process.js'
 import type { Store } from './store.js'
 
-/** A server is killed inside its n-th step of the schema of a new database, and the next one makes the rest. */
+/** Kills a server in the n-th step of a new database's schema. The next server completes it. */
 export async function killInMigrations(
   store: Store,
   folder: string,
@@ -16,10 +16,10 @@ export async function killInMigrations(
       databaseUrl: await store.freshUrl(`migrated_${step}`),
     })
     const at = Date.now()
-    await server.start({ point: 'in migration', passings: step })
+    await server.start({ point: 'in migration', times: step })
     if (server.pid() !== undefined) {
       await server.kill('SIGKILL')
-      break // there are no more steps
+      break // The schema has no n-th step.
     }
     await server.start()
     await server.kill('SIGKILL')

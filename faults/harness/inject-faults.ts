@@ -1,6 +1,6 @@
 import { createDice } from '@org/agent-messaging-core/testing'
 import type { Fault } from '../checker/history.js'
-import { processFaults, type Harm } from './process-faults.js'
+import { processFaults, type Inject } from './process-faults.js'
 import type { ServerProcess } from './server-process.js'
 import type { Store } from './store.js'
 import { storeFaults } from './store-faults.js'
@@ -10,29 +10,29 @@ export type Plan = {
   readonly seed: number
   readonly kills: number
   readonly faults: readonly string[]
-  readonly over: AbortSignal
+  readonly signal: AbortSignal
 }
 
-/** A kill is far quicker than most faults, and the one that everything has to bear: it comes as often as all others together. */
+/** Faults that kill a server. They are quick, and most faults of a run are kills. */
 const KILLING: readonly string[] = ['kill', 'kill-at', 'purge']
 const LONGEST_PAUSE_MS = 400
 const isKill = ({ kind }: Fault): boolean => kind.startsWith('kill')
 
-/** Harms the servers, each in turns of its own, until so many were killed or it is `over`; everything is mended at the end. */
-export async function harass(
+/** Injects faults into all servers until enough kills or an abort. Repairs each fault. */
+export async function injectFaults(
   servers: readonly ServerProcess[],
   store: Store,
-  { seed, kills, faults, over }: Plan,
-  told: (fault: Fault) => void,
+  { seed, kills, faults, signal }: Plan,
+  onFault: (fault: Fault) => void,
 ): Promise<Fault[]> {
   const done: Fault[] = []
-  let isStoreHarmed = false
+  let isStoreFaulty = false
   const killing = faults.filter((name) => KILLING.includes(name))
   const others = faults.filter((name) => !killing.includes(name))
 
-  async function lane(server: ServerProcess, index: number): Promise<void> {
+  async function injectInto(server: ServerProcess, index: number): Promise<void> {
     const dice = createDice(seed * 7_919 + index)
-    while (done.filter(isKill).length < kills && !over.aborted) {
+    while (done.filter(isKill).length < kills && !signal.aborted) {
       const name =
         killing.length === 0 || (others.length > 0 && dice.chance(0.15))
           ? dice.oneOf(others)
@@ -43,19 +43,19 @@ export async function harass(
 
     async function one(name: string, target: ServerProcess, place: number): Promise<void> {
       const ofStore = storeFaults[name]
-      // Two of these at once would mend each other; and one lane is enough of them.
-      if (ofStore && (isStoreHarmed || place > 0)) return
-      isStoreHarmed ||= ofStore !== undefined
-      const harm: Harm | undefined = ofStore ? ofStore.harm(store) : processFaults[name]
-      const harmed = await harm?.(target, dice)
-      if (ofStore) isStoreHarmed = false
-      if (!harmed) return
-      const fault = { until: Date.now(), ...harmed }
+      // Two faults of the store at the same time would repair each other.
+      if (ofStore && (isStoreFaulty || place > 0)) return
+      isStoreFaulty ||= ofStore !== undefined
+      const inject: Inject | undefined = ofStore ? ofStore.inject(store) : processFaults[name]
+      const injected = await inject?.(target, dice)
+      if (ofStore) isStoreFaulty = false
+      if (!injected) return
+      const fault = { until: Date.now(), ...injected }
       done.push(fault)
-      told(fault)
+      onFault(fault)
     }
   }
 
-  await Promise.all(servers.map(lane))
+  await Promise.all(servers.map(injectInto))
   return done
 }

@@ -1,14 +1,14 @@
-/** The harness's own folder, whether this runs from `dist` or, in a test, from the sources. */
+/** The folder of the harness. This file runs from `dist` or, in a test, from the sources. */
 const faults = new URL(
-  import.meta.url.endsWith('/dist/world/programs.js') ? '../../' : '../',
+  import.meta.url.endsWith('/dist/harness/programs.js') ? '../../' : '../',
   import.meta.url,
 )
 export const workspace = new URL('../', faults)
 
-/** What runs as a process of its own is what is built: `tsc -b` comes first. */
+/** Programs of other processes. They need a build. */
 export const programs = {
   server: new URL('../dist/cli.js', import.meta.resolve('@org/agent-messaging-server')),
   hooks: new URL('dist/inside/hooks.js', faults),
   agents: new URL('dist/inside/agents.js', faults),
-  actors: new URL('dist/world/actors.js', faults),
+  actors: new URL('dist/harness/actors.js', faults),
 }

@@ -3,16 +3,16 @@ import { workspace } from './programs.js'
 type PostgresServer = {
   readonly url: string
   readonly pid: () => number
-  /** Ends every process of it at once, as a crash would: nothing is flushed, clients are cut. */
+  /** Kills all its processes like a crash, without a flush. */
   kill(): Promise<void>
   start(): Promise<void>
 }
 
 const load = (file: string): Promise<unknown> => import(new URL(file, workspace).href)
 
-// What tests and benchmarks have too, and is no package: it is loaded from where it lies.
+// Modules that tests and benchmarks share. They belong to no package.
 export const { freePort } = (await load('scripts/free-port.mjs')) as {
-  /** One that nobody listens on now. */
+  /** Returns a port without a listener. */
   freePort(): Promise<number>
 }
 export const { startPostgresIn } = (await load(

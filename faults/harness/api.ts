@@ -3,7 +3,7 @@ import { API_KEY } from './settings.js'
 type Method = 'GET' | 'POST'
 const LIMIT_MS = 8_000
 
-/** One request of the project's key; rejects when the connection is lost, or nothing comes. */
+/** Sends a request with the project's key. Rejects if the connection breaks or no answer comes. */
 export function request(
   url: string,
   method: Method,
@@ -23,7 +23,7 @@ export function request(
   })
 }
 
-/** The JSON of a 2xx; rejects for anything else. */
+/** Returns the JSON of a 2xx. Rejects for other answers. */
 export async function json<T>(
   url: string,
   method: Method,
@@ -36,7 +36,7 @@ export async function json<T>(
   return (await response.json()) as T
 }
 
-/** All rows of a list. */
+/** Returns all rows of a list. */
 export async function all<Row>(url: string, route: string): Promise<Row[]> {
   const rows: Row[] = []
   const mark = route.includes('?') ? '&' : '?'

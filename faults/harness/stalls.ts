@@ -1,9 +1,9 @@
 import type { Fault } from '../checker/history.js'
 
-const BEAT_MS = 100
+const CHECK_EVERY_MS = 100
 const STALLED_MS = 1_000
 
-/** A machine that has no time for us has none for the servers either: leases may lapse then, and that is a fault like others. */
+/** Records stalls of the machine as faults, because leases can expire during a stall. */
 export function watchStalls(): { stop(): Fault[] } {
   const faults: Fault[] = []
   let last = Date.now()
@@ -11,7 +11,7 @@ export function watchStalls(): { stop(): Fault[] } {
     const now = Date.now()
     if (now - last > STALLED_MS) faults.push({ kind: 'machine stalled', at: last, until: now })
     last = now
-  }, BEAT_MS)
+  }, CHECK_EVERY_MS)
   return {
     stop: () => {
       clearInterval(timer)
