@@ -1,17 +1,19 @@
-/** What the service refused, in its own words. Act on `code`; the message is for people. */
+/** An error response of the service. Programs use `code`. The message is for people. */
 export class ApiError extends Error {
   /** The HTTP status. */
   readonly status: number
-  /** Such as `NOT_FOUND`; `UNKNOWN` when the answer was not the service's, but a proxy's before it. */
+  /**
+   * A code such as `NOT_FOUND`. `UNKNOWN` if the response came from something else, like a proxy.
+   */
   readonly code: string
-  /** Which fields are wrong, where that is the reason. */
+  /** The invalid fields of the request, if any. */
   readonly issues: readonly { readonly path: string; readonly message: string }[]
-  /** To find the request in the service's log. */
+  /** Identifies the request in the service's log. */
   readonly requestId: string | undefined
 
-  constructor(status: number, answer: string, requestId: string | null) {
-    const error = errorIn(answer)
-    super(error?.message ?? `HTTP ${status}: ${answer.slice(0, 200)}`)
+  constructor(status: number, body: string, requestId: string | null) {
+    const error = errorIn(body)
+    super(error?.message ?? `HTTP ${status}: ${body.slice(0, 200)}`)
     this.name = 'ApiError'
     this.status = status
     this.code = error?.code ?? 'UNKNOWN'
@@ -26,9 +28,9 @@ type ErrorBody = {
   readonly issues?: ApiError['issues']
 }
 
-function errorIn(answer: string): ErrorBody | undefined {
+function errorIn(body: string): ErrorBody | undefined {
   try {
-    const { error } = JSON.parse(answer) as { readonly error?: ErrorBody }
+    const { error } = JSON.parse(body) as { readonly error?: ErrorBody }
     return typeof error?.code === 'string' && typeof error.message === 'string' ? error : undefined
   } catch {
     return undefined

@@ -5,37 +5,34 @@ import { describe, expect, it } from 'vitest'
 import type * as main from './index.js'
 import type * as webhooks from './webhooks/index.js'
 
-/** What browsers, Workers, Deno and Bun have too; nothing of Node. */
+/** Globals that browsers, Workers, Deno and Bun have. */
 const WEB = {
-  ...{
-    AbortController,
-    AbortSignal,
-    ArrayBuffer,
-    Uint8Array,
-    Headers,
-    Request,
-    Response,
-    TextDecoder,
-    TextDecoderStream,
-    TextEncoder,
-  },
-  ...{
-    TransformStream,
-    ReadableStream,
-    URLSearchParams,
-    atob,
-    btoa,
-    clearTimeout,
-    crypto,
-    setTimeout,
-  },
+  AbortController,
+  AbortSignal,
+  ArrayBuffer,
+  Uint8Array,
+  Headers,
+  Request,
+  Response,
+  TextDecoder,
+  TextDecoderStream,
+  TextEncoder,
+  TransformStream,
+  ReadableStream,
+  URLSearchParams,
+  atob,
+  btoa,
+  clearTimeout,
+  crypto,
+  setTimeout,
 }
 
-/** An entry with all it imports, as a bundler makes it for browsers. */
+/** Bundles an entry for browsers. */
 async function bundled(entry: string): Promise<string> {
   const [built] = [
     await build({
-      ...{ configFile: false, logLevel: 'silent' },
+      configFile: false,
+      logLevel: 'silent',
       build: {
         write: false,
         minify: true,
@@ -57,14 +54,14 @@ async function load<T>(entry: string, globals: object = {}): Promise<T> {
   return (context as { bundle: T }).bundle
 }
 
-describe('where there is no Node', () => {
-  it.each(['./index.ts', './webhooks/index.ts'])('%s brings nothing of it along', async (entry) => {
+describe('without Node', () => {
+  it.each(['./index.ts', './webhooks/index.ts'])('%s contains no Node code', async (entry) => {
     const code = await bundled(entry)
     expect(code.length).toBeGreaterThan(1_000)
     expect(code).not.toMatch(/["'`]node:|browser-external|\brequire\(|\bprocess\.|\bBuffer\b/)
   })
 
-  it('the client sends and follows a stream', async () => {
+  it('the client sends a message and follows its stream', async () => {
     const fetch = async (url: string): Promise<Response> =>
       url.endsWith('/stream')
         ? new Response(
@@ -84,14 +81,14 @@ describe('where there is no Node', () => {
       messageId: 'm',
       status: 'pending',
     })
-    const told = []
-    for await (const event of client.messages.stream('echo', 'm')) told.push(event)
-    expect(told).toEqual([
+    const events = []
+    for await (const event of client.messages.stream('echo', 'm')) events.push(event)
+    expect(events).toEqual([
       { event: 'message', message: { messageId: 'm', state: 'responded', response: 'Hi' } },
     ])
   })
 
-  it('the receiver verifies and answers', async () => {
+  it('the receiver verifies and responds', async () => {
     const { signTestEvent, webhookHandler } = await load<typeof webhooks>('./webhooks/index.ts')
     const secret = `whsec_${btoa('x'.repeat(32))}`
     const event = {

@@ -22,7 +22,7 @@ type Reply =
   | 'cut'
   | 'silence'
 
-/** A service that answers with these, in turn; the last one repeats. */
+/** A service with these responses in order. The last one repeats. */
 async function service(replies: readonly Reply[], options: Partial<ClientOptions> = {}) {
   const asked: Asked[] = []
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -58,9 +58,10 @@ const responded = { status: 200, body: { messageId: 'm', status: 'responded', re
 const hello = { sessionId: 's', message: 'hello' }
 
 describe('the erasure of an end user', () => {
-  it('goes on until nothing is left to look at, over a lost answer too, and adds up', async () => {
+  it('covers all pages, repeats a failed request, and returns the sum', async () => {
     const part = (messages: number, nextCursor: string | null) => ({
-      ...{ status: 200, body: { messages, openMessages: 1, deliveries: 2, nextCursor } },
+      status: 200,
+      body: { messages, openMessages: 1, deliveries: 2, nextCursor },
     })
     const { client, asked } = await service([part(1, 'a.1'), 'reset', part(3, '.7'), part(5, null)])
     expect(await client.principals.erase('a/b', { force: true })).toEqual({
@@ -77,34 +78,34 @@ describe('the erasure of an end user', () => {
   })
 })
 
-it.each([undefined, ''])('a client is not made with the key %j', (apiKey) => {
+it.each([undefined, ''])('createClient rejects the key %j', (apiKey) => {
   expect(() => createClient({ baseUrl: 'https://messages.example', apiKey })).toThrow(
-    /^There is no API key: /,
+    /^apiKey is missing: /,
   )
 })
 
 it.each([undefined, 'messages.example', 'localhost:3000'])(
-  'a client is not made for the base URL %j',
+  'createClient rejects the base URL %j',
   (baseUrl) => {
     expect(() => createClient({ baseUrl: baseUrl as string, apiKey: 'k' })).toThrow(
-      /^There is no base URL: give `baseUrl`/,
+      /^baseUrl is not an http\(s\) URL/,
     )
   },
 )
 
-it('a client in a browser may have its own origin as its base', async () => {
+it('the base URL can be a path in a browser', async () => {
   const asked: string[] = []
-  const fetch = async (url: unknown): Promise<Response> => (
-    asked.push(String(url)),
-    Response.json({})
-  )
+  const fetch = async (url: unknown): Promise<Response> => {
+    asked.push(String(url))
+    return Response.json({})
+  }
   for (const baseUrl of ['', '/messaging/'])
     await createClient({ baseUrl, apiKey: 'k', fetch }).agents.get('echo')
   expect(asked).toEqual(['/v1/agents/echo', '/messaging/v1/agents/echo'])
 })
 
 describe('a request', () => {
-  it('carries the key, and the query without what is absent', async () => {
+  it('carries the key and the given query parameters', async () => {
     const { asked, client } = await service([{ status: 200, body: { data: [], nextCursor: null } }])
     for await (const _ of client.messages.list('a b', { sessionId: 's&' })) expect.unreachable()
     expect(asked).toMatchObject([
@@ -112,7 +113,7 @@ describe('a request', () => {
     ])
     expect(asked[0]?.headers.authorization).toBe('Bearer the-key')
   })
-  it('follows the cursors of a list, a page at a time', async () => {
+  it('reads a list page by page', async () => {
     const pages = [
       { status: 200, body: { data: [{ id: 1 }, { id: 2 }], nextCursor: '2' } },
       { status: 200, body: { data: [{ id: 3 }], nextCursor: null } },
@@ -128,8 +129,8 @@ describe('a request', () => {
   })
 })
 
-describe('a request that fails', () => {
-  it('is repeated under one idempotency key when it is a send', async () => {
+describe('a failed request', () => {
+  it('is retried with the same idempotency key for a send', async () => {
     const { asked, client } = await service([
       'reset',
       { status: 503 },
@@ -142,7 +143,7 @@ describe('a request that fails', () => {
     expect(keys.size).toBe(1)
     expect([...keys][0]).toMatch(/^[0-9a-f-]{36}$/)
   })
-  it('is repeated when it cancels a message, and not when it has one tried again', async () => {
+  it('is retried for a cancellation but not for a retry of a message', async () => {
     const { asked, client } = await service(['reset', { status: 200, body: {} }])
     await client.messages.cancel('echo', 'm')
     expect(asked).toHaveLength(2)
@@ -150,7 +151,7 @@ describe('a request that fails', () => {
     await expect(retried.client.messages.retry('echo', 'm')).rejects.toThrow(TypeError)
     expect(retried.asked).toHaveLength(1)
   })
-  it('is repeated when its answer breaks off', async () => {
+  it('is retried when its response breaks off', async () => {
     const { asked, client } = await service(['cut', responded])
     expect(await client.messages.send('echo', hello)).toEqual(responded.body)
     expect(asked).toHaveLength(2)
@@ -160,7 +161,7 @@ describe('a request that fails', () => {
     ).rejects.toThrow(TypeError)
     expect(created.asked).toHaveLength(1)
   })
-  it('waits as long as Retry-After says at least, and lets a long one go to the caller', async () => {
+  it('waits for Retry-After, and rejects when that is too long', async () => {
     const { asked, baseUrl } = await service([
       { status: 429, headers: { 'retry-after': '59' } },
       { status: 200, body: {} },
@@ -176,7 +177,7 @@ describe('a request that fails', () => {
     ])
     await expect(client.messages.send('echo', hello)).rejects.toMatchObject({ status: 429 })
   })
-  it('waits as if nobody had said how long when Retry-After is a date, such as a proxy may give', async () => {
+  it('ignores a Retry-After that is a date', async () => {
     const { baseUrl } = await service([
       { status: 503, headers: { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' } },
       { status: 200, body: {} },
@@ -186,7 +187,7 @@ describe('a request that fails', () => {
     await http.json({ method: 'GET', path: '/' })
     expect(pauses).toEqual([expect.toSatisfy((ms: number) => ms >= 125 && ms <= 250)])
   })
-  it('waits longer each time when nobody says how long, to a limit', async () => {
+  it('waits longer after each attempt, up to a limit', async () => {
     const { baseUrl } = await service([{ status: 503 }])
     const pauses: number[] = []
     const http = createHttp(
@@ -201,7 +202,7 @@ describe('a request that fails', () => {
     })
     expect(pauses).toHaveLength(8)
   })
-  it('is not repeated when that would do it twice, or when it was refused', async () => {
+  it('is not retried for a creation or after an error of the service', async () => {
     const created = await service([{ status: 503 }, { status: 201, body: {} }])
     await expect(
       created.client.webhooks.create({ url: 'https://a.example', events: ['*'] }),
@@ -213,7 +214,7 @@ describe('a request that fails', () => {
       expect(refused.asked).toHaveLength(1)
     }
   })
-  it('gives up in the end, with the last answer', async () => {
+  it('rejects with the last response after all retries', async () => {
     const { asked, client } = await service(
       [{ status: 503, body: { error: { code: 'UNAVAILABLE', message: 'away' } } }],
       { retries: 1 },
@@ -228,7 +229,7 @@ describe('a request that fails', () => {
     const gone = await service(['reset'], { retries: 0 })
     await expect(gone.client.agents.get('echo')).rejects.toThrow(TypeError)
   })
-  it('is not led elsewhere: there a message would come as a question for the list, and be lost', async () => {
+  it('is not redirected', async () => {
     const elsewhere = { status: 301, headers: { location: '/other/v1/agents/echo/messages' } }
     const { client, asked } = await service([
       elsewhere,
@@ -243,7 +244,7 @@ describe('a request that fails', () => {
     expect(asked.map(({ method }) => method)).toEqual(['POST'])
   })
 
-  it('is refused by what is no service: a page of a proxy, say, is no answer', async () => {
+  it('rejects a response that is not JSON', async () => {
     const { client } = await service([
       { status: 200, body: 'Welcome', headers: { 'content-type': 'text/html' } },
     ])
@@ -254,7 +255,7 @@ describe('a request that fails', () => {
     })
   })
 
-  it('says what was wrong and where to find it in the log', async () => {
+  it('rejects with the code, the issues and the request id', async () => {
     const issues = [{ path: 'sessionId', message: 'is required' }]
     const body = {
       error: { code: 'BAD_REQUEST', message: 'sessionId is required', issues },
@@ -275,7 +276,7 @@ describe('a request that fails', () => {
       issues: [],
     })
   })
-  it('ends when its signal aborts, also while it waits for its next try', async () => {
+  it('ends when its signal aborts, also between attempts', async () => {
     const { asked, client } = await service([{ status: 503, headers: { 'retry-after': '30' } }])
     const aborter = new AbortController()
     const sending = client.messages.send('echo', hello, { signal: aborter.signal })
@@ -286,8 +287,8 @@ describe('a request that fails', () => {
   })
 })
 
-describe('an id that somebody else has chosen', () => {
-  it('is one step of the path, whatever is in it', async () => {
+describe('an id in a path', () => {
+  it('is one encoded segment', async () => {
     const { client, asked } = await service([{ status: 200, body: {} }])
     await client.webhooks.delete('../agents/support')
     await client.deliveries.get('a?status=b#c')
@@ -298,23 +299,23 @@ describe('an id that somebody else has chosen', () => {
       'POST /v1/agents/support/messages/..%2F..%2Fother%2Fmessages%2Fm/cancel',
     ])
   })
-  it.each(['.', '..'])('is refused where %j would be taken for a step of the way', async (id) => {
+  it.each(['.', '..'])('is rejected if it is %j', async (id) => {
     const { client, asked } = await service([{ status: 200, body: {} }])
     for (const asking of [
       client.sessions.erase('support', id),
       client.principals.erase(id),
       client.messages.get(id, 'm'),
     ])
-      await expect(asking).rejects.toThrow('can stand in a path')
+      await expect(asking).rejects.toThrow('as a path segment')
     await expect(client.messages.stream('support', id).next()).rejects.toThrow(TypeError)
     expect(asked).toEqual([])
   })
 })
 
-describe('completing a message', () => {
+describe('messages.complete', () => {
   const pending = { status: 202, body: { messageId: 'm', status: 'pending' } }
   const state = (state: string) => ({ status: 200, body: { messageId: 'm', state } })
-  it('long-polls until the message is final', async () => {
+  it('polls until the message is final', async () => {
     const { asked, client } = await service([
       pending,
       state('running'),
@@ -329,17 +330,17 @@ describe('completing a message', () => {
       'wait=25',
     ])
   })
-  it.each(['failed', 'cancelled'])('ends with one that is %s', async (final) => {
+  it.each(['failed', 'cancelled'])('returns a %s message', async (final) => {
     const { client } = await service([pending, state(final)])
     expect(await client.messages.complete('echo', hello)).toMatchObject({ state: final })
   })
-  it('does not ask in a loop where nobody is held', async () => {
+  it('pauses between polls that the service does not hold', async () => {
     const { client, asked } = await service([pending, state('running')])
     const completing = client.messages.complete('echo', hello, { timeoutMs: 600 })
     await expect(completing).rejects.toThrow(NotCompletedError)
     expect(asked.length).toBeLessThan(10)
   })
-  it('ends with its signal, between two looks too', async () => {
+  it('ends with its signal, also between polls', async () => {
     const { client, asked } = await service([pending, state('running')])
     const aborter = new AbortController()
     const completing = client.messages.complete('echo', hello, { signal: aborter.signal })
@@ -347,7 +348,7 @@ describe('completing a message', () => {
     aborter.abort(new Error('enough'))
     await expect(completing).rejects.toThrow('enough')
   })
-  it('says which message it leaves when the service is gone', async () => {
+  it('rejects with the message id when the service is gone', async () => {
     const { client } = await service([pending, 'reset'], { retries: 0 })
     const completing = client.messages.complete('echo', hello)
     await expect(completing).rejects.toThrow(NotCompletedError)
@@ -356,19 +357,16 @@ describe('completing a message', () => {
       message: 'message m has no answer yet, and the connection is lost',
     })
   })
-  it.each([502, 503])(
-    'says which message it leaves when a proxy answers %d in place of the service',
-    async (status) => {
-      const { client } = await service([pending, { status, body: 'a proxy' }], { retries: 1 })
-      const completing = client.messages.complete('echo', hello)
-      await expect(completing).rejects.toThrow(NotCompletedError)
-      await expect(completing).rejects.toMatchObject({
-        messageId: 'm',
-        cause: { name: 'ApiError', status },
-      })
-    },
-  )
-  it('rejects with what the service refuses, when the message is gone', async () => {
+  it.each([502, 503])('rejects with the message id when a proxy returns %d', async (status) => {
+    const { client } = await service([pending, { status, body: 'a proxy' }], { retries: 1 })
+    const completing = client.messages.complete('echo', hello)
+    await expect(completing).rejects.toThrow(NotCompletedError)
+    await expect(completing).rejects.toMatchObject({
+      messageId: 'm',
+      cause: { name: 'ApiError', status },
+    })
+  })
+  it('rejects with the error of the service when the message is gone', async () => {
     const { client } = await service([
       pending,
       { status: 404, body: { error: { code: 'NOT_FOUND', message: 'no such message' } } },
@@ -378,8 +376,8 @@ describe('completing a message', () => {
       code: 'NOT_FOUND',
     })
   })
-  // A few seconds are given on top of its time, which these have spent.
-  it('waits for nobody longer than it was given, neither for a service that is busy nor for one that hangs', async () => {
+  // The timeouts are negative, to skip most of the few extra seconds.
+  it('ends at its timeout when the service is busy or hangs', async () => {
     const busy = await service([{ status: 503, headers: { 'retry-after': '60' } }])
     await expect(
       busy.client.messages.complete('echo', hello, { timeoutMs: -4_900 }),
@@ -388,13 +386,13 @@ describe('completing a message', () => {
     const completing = hangs.client.messages.complete('echo', hello, { timeoutMs: -4_500 })
     await expect(completing).rejects.toMatchObject({ name: 'NotCompletedError', messageId: 'm' })
   }, 3_000)
-  it('may wait for as long as it takes', async () => {
+  it('can wait without a timeout', async () => {
     const { client } = await service([pending, state('responded')])
     expect(await client.messages.complete('echo', hello, { timeoutMs: Infinity })).toMatchObject({
       state: 'responded',
     })
   })
-  it('gives up when its time is over, and says which message it leaves', async () => {
+  it('rejects with the message id at its timeout', async () => {
     const { client } = await service([pending, state('running')])
     const completing = client.messages.complete('echo', hello, { timeoutMs: 0 })
     await expect(completing).rejects.toThrow(NotCompletedError)

@@ -1,13 +1,16 @@
 import { ApiError } from './api-error.js'
 
 export type ClientOptions = {
-  /** Such as `https://messages.example`; in a browser also a path of its own origin. */
+  /**
+   * The service's URL, such as `https://messages.example`. A browser can use a path of its own
+   * origin.
+   */
   readonly baseUrl: string
-  /** Of the environment, say: none at all is refused at once. */
+  /** The API key. `undefined`, as from an unset environment variable, is rejected immediately. */
   readonly apiKey: string | undefined
-  /** The host's own unless given. */
+  /** The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
-  /** Tries after the first, of requests that may be repeated; 4 unless given. */
+  /** How often a failed request is retried if that is safe. The default is 4. */
   readonly retries?: number
 }
 
@@ -18,42 +21,42 @@ type Call = {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
-  /** A request that changes something is repeated only if that does no harm. */
-  readonly mayRepeat?: boolean
+  /** True for a change that is safe to repeat. A GET is always safe. */
+  readonly retryable?: boolean
 }
 
 export type Http = {
-  /** The answer's body. Rejects with an `ApiError`, or with what `fetch` rejects with. */
+  /** Returns the parsed body. Rejects with an `ApiError` or with the error of `fetch`. */
   json<T>(call: Call): Promise<T>
-  /** The answer itself, its body unread. */
+  /** Returns the response with an unread body. */
   open(call: Call): Promise<Response>
-  /** Rests before the same is asked again. Rejects with the signal's reason when that aborts. */
+  /** Waits before the next poll. Rejects with the signal's reason on abort. */
   pause(signal: AbortSignal | undefined): Promise<void>
 }
 
 const RETRIES = 4
 const FIRST_PAUSE_MS = 250
-const LONGEST_PAUSE_MS = 10_000
-/** Longer than this nobody waits within a call: the refusal goes to the caller. */
-const LONGEST_RETRY_AFTER_MS = 60_000
-const MAY_PASS: readonly number[] = [429, 502, 503, 504]
+const MAX_PAUSE_MS = 10_000
+/** A longer `Retry-After` is not waited for: the caller gets the error. */
+const MAX_RETRY_AFTER_MS = 60_000
+const RETRYABLE_STATUS: readonly number[] = [429, 502, 503, 504]
 const BASE_URL = /^(?:https?:\/\/.|\/|$)/i
-/** What URLs take for a step on the way, escaped or not. */
+/** URL parsers resolve these segments, even if they are escaped. */
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 
-/** What somebody gave, as one step of a path: with a slash in it, it would lead to somewhere else. */
-export const step = (text: string): string => `/${encodeURIComponent(text)}`
+/** Encodes a value as one segment of a path, so that a slash in it does not change the route. */
+export const segment = (text: string): string => `/${encodeURIComponent(text)}`
 
-export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): Http {
+export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): Http {
   const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
   if (!apiKey)
     throw new Error(
-      'There is no API key: give `apiKey` the amk_… of your project (`npm start` prints one, and keeps it in data/api-key)',
+      'apiKey is missing: pass the amk_… key of your project (see data/api-key after `npm start`)',
     )
-  // A request to nowhere would be repeated as one whose connection failed.
+  // `fetch` would fail for another URL, and the client would retry.
   if (!BASE_URL.test(baseUrl))
     throw new Error(
-      'There is no base URL: give `baseUrl` where the service is, such as https://messages.example',
+      'baseUrl is not an http(s) URL: pass the service address, like https://messages.example',
     )
   const base = baseUrl.replace(/\/+$/, '')
 
@@ -67,72 +70,80 @@ export function createHttp(options: ClientOptions, rest: typeof sleep = sleep): 
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
-      // Followed, many a redirect makes a GET of a POST: a send would come as a question for the list, which is answered with 200.
+      // A followed redirect can turn a POST into a GET. A send would then return the list of
+      // messages.
       redirect: 'manual',
     })
   }
 
-  /** What `take` makes of the answer. One that breaks off while it is taken counts as none. */
-  async function ask<T>(call: Call, take: (answer: Response) => T | Promise<T>): Promise<T> {
+  /** Returns the result of `read`. A response that breaks off during `read` counts as a failure. */
+  async function request<T>(
+    call: Call,
+    read: (response: Response) => T | Promise<T>,
+  ): Promise<{ readonly response: Response; readonly value: T }> {
     if (DOT_SEGMENT.test(call.path))
-      throw new TypeError(
-        `${call.path} would lead elsewhere: neither "." nor ".." can stand in a path`,
-      )
-    const tries = call.method === 'GET' || call.mayRepeat ? retries : 0
+      throw new TypeError(`${call.path} must not contain "." or ".." as a path segment`)
+    const maxRetries = call.method === 'GET' || call.retryable ? retries : 0
     for (let attempt = 0; ; attempt++) {
-      const tried = await send(call)
-        .then(async (answer) => (answer.ok ? { taken: await take(answer) } : { answer }))
-        .catch((error: unknown) => {
-          if (attempt >= tries || call.signal?.aborted) throw error
-        })
-      if (tried && 'taken' in tried) return tried.taken
-      const answer = tried?.answer
-      const pause = answer ? pauseAfter(answer, attempt) : backoff(attempt)
-      if (answer && (attempt >= tries || pause === undefined)) {
-        throw refused(answer, isRedirect(answer) ? leadsTo(answer) : await answer.text())
+      const isLast = attempt >= maxRetries
+      let response: Response | undefined
+      try {
+        response = await send(call)
+        if (response.ok) return { response, value: await read(response) }
+      } catch (error) {
+        if (isLast || call.signal?.aborted) throw error
+        response = undefined
       }
-      await answer?.body?.cancel()
-      await rest(pause ?? 0, call.signal)
+      const pause = response ? pauseAfter(response, attempt) : backoff(attempt)
+      if (response && (isLast || pause === undefined)) throw await errorOf(response)
+      await response?.body?.cancel()
+      await wait(pause ?? 0, call.signal)
     }
   }
 
   return {
-    open: (call) => ask(call, (answer) => answer),
-    pause: (signal) => rest(FIRST_PAUSE_MS, signal),
+    open: async (call) => (await request(call, () => undefined)).response,
+    pause: (signal) => wait(FIRST_PAUSE_MS, signal),
     json: async <T>(call: Call) => {
-      const { answer, text } = await ask(call, async (answer) => ({
-        answer,
-        text: await answer.text(),
-      }))
-      if (answer.status === 204) return undefined as T
+      const { response, value: text } = await request(call, (response) => response.text())
+      if (response.status === 204) return undefined as T
       try {
         return JSON.parse(text) as T
       } catch {
-        throw refused(answer, text)
+        throw apiError(response, text)
       }
     },
   }
 }
 
-const refused = ({ status, headers }: Response, text: string): ApiError =>
+const apiError = ({ status, headers }: Response, text: string): ApiError =>
   new ApiError(status, text, headers.get('x-request-id'))
 
-/** Browsers do not tell the status of one, nor where it leads. */
-const isRedirect = ({ status, type }: Response): boolean =>
-  type === 'opaqueredirect' || (status >= 300 && status < 400)
-const leadsTo = ({ headers }: Response): string =>
-  `a redirect to ${headers.get('location') ?? 'somewhere else'}, and the service sends none: is \`baseUrl\` its own address?`
+/** Browsers hide the status and the target of a redirect. */
+async function errorOf(response: Response): Promise<ApiError> {
+  const { status, type, headers } = response
+  const isRedirect = type === 'opaqueredirect' || (status >= 300 && status < 400)
+  if (!isRedirect) return apiError(response, await response.text())
+  const target = headers.get('location') ?? 'another URL'
+  return apiError(
+    response,
+    `a redirect to ${target}. The service sends no redirects: check \`baseUrl\``,
+  )
+}
 
-/** How long to wait before a refused request is worth repeating; undefined when it is not. `Retry-After` is a floor. */
+/**
+ * Returns how long to wait before the next attempt, at least `Retry-After`. Returns undefined if a
+ * retry is not worthwhile.
+ */
 function pauseAfter({ status, headers }: Response, attempt: number): number | undefined {
-  if (!MAY_PASS.includes(status)) return undefined
-  const asked = Number(headers.get('retry-after') ?? 0) * 1_000
-  if (asked > LONGEST_RETRY_AFTER_MS) return undefined
-  return Math.max(Number.isFinite(asked) ? asked : 0, backoff(attempt))
+  if (!RETRYABLE_STATUS.includes(status)) return undefined
+  const retryAfter = Number(headers.get('retry-after') ?? 0) * 1_000
+  if (retryAfter > MAX_RETRY_AFTER_MS) return undefined
+  return Math.max(Number.isFinite(retryAfter) ? retryAfter : 0, backoff(attempt))
 }
 
 const backoff = (attempt: number): number =>
-  Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
+  Math.min(FIRST_PAUSE_MS * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2)
 
 function queryOf(query: object = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
@@ -141,7 +152,7 @@ function queryOf(query: object = {}): string {
     : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }
 
-/** Rejects with the signal's reason when it aborts. */
+/** Rejects with the signal's reason on abort. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {

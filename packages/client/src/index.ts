@@ -1,8 +1,8 @@
 export { ApiError } from './api-error.js'
 export { createClient, type Client } from './client.js'
+export { NotCompletedError, type CompleteOptions } from './complete.js'
 export type { ClientOptions } from './http.js'
 export type { StreamEvent } from './message-stream.js'
-export { NotCompletedError, type CompleteOptions, type SendOptions } from './messages.js'
 export type {
   Agent,
   AgentChange,
@@ -23,6 +23,7 @@ export type {
   NewWebhook,
   Permission,
   PrincipalTraces,
+  SendOptions,
   Sent,
   Session,
   Webhook,

@@ -12,13 +12,14 @@ const message = {
   message: { messageId: 'm', state: 'responded', response: 'Hi' },
 }
 
-/** The pieces of a body, and whether it ends behind them; or that there is nothing more to come. */
+/** The pieces of a body and whether it ends, or a 204 for the end of the stream. */
 type Body = { readonly pieces: readonly string[]; readonly ends: boolean } | 204
 
-/** A service whose connections give these, one after the other. */
+/** A service with one body for each connection. */
 function service(bodies: readonly Body[], type = 'text/event-stream') {
   const asked: (string | null)[] = []
-  let [cancelled, pauses] = [0, 0]
+  let cancelled = 0
+  let pauses = 0
   const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
     const next = bodies[asked.length] ?? { pieces: [], ends: true }
     asked.push(new Headers(init?.headers).get('last-event-id'))
@@ -49,7 +50,7 @@ function service(bodies: readonly Body[], type = 'text/event-stream') {
   return { asked, all, http, cancelled: () => cancelled, pauses: () => pauses }
 }
 
-it('goes on behind what it has seen, over a connection that ends', async () => {
+it('the stream continues after its last event when a connection ends', async () => {
   const { all, asked } = service([
     { pieces: [STATE, CHUNK.slice(0, 20), `${CHUNK.slice(20)}event: ch`], ends: true },
     { pieces: [END], ends: true },
@@ -58,7 +59,7 @@ it('goes on behind what it has seen, over a connection that ends', async () => {
   expect(asked).toEqual([null, '1.2'])
 })
 
-it('rests before each connection after the first, or a server that ends them at once would be asked without end', async () => {
+it('the stream pauses before each reconnect', async () => {
   const { all, pauses } = service([
     { pieces: [STATE], ends: true },
     { pieces: [], ends: true },
@@ -68,20 +69,20 @@ it('rests before each connection after the first, or a server that ends them at 
   expect(pauses()).toBe(2)
 })
 
-it('ends where there is nothing behind what it has seen', async () => {
+it('the stream ends with a 204', async () => {
   const { all, asked } = service([{ pieces: [STATE], ends: true }, 204])
   expect((await all()).map(({ event }) => event)).toEqual(['state'])
   expect(asked).toEqual([null, '1.0'])
 })
 
-it('passes over events that it does not know, of a later version of the service', async () => {
+it('the stream ignores unknown events', async () => {
   const { all } = service([
     { pieces: ['event: thought\nid: 1.1\ndata: {"text":"hm"}\n\n', END], ends: true },
   ])
   expect(await all()).toEqual([message])
 })
 
-it('leaves no timer behind, however many pieces came', async () => {
+it('the stream leaves no timer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const { all } = service([{ pieces: [STATE, CHUNK, END], ends: false }])
@@ -89,7 +90,7 @@ it('leaves no timer behind, however many pieces came', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('leaves a connection on which not even a heartbeat comes any more, as nobody else would tell it', async () => {
+it('the stream reconnects after a silence without heartbeats', async () => {
   const { all, asked, cancelled } = service([
     { pieces: [STATE], ends: false },
     { pieces: [': heartbeat\n\n', END], ends: false },
@@ -99,7 +100,7 @@ it('leaves a connection on which not even a heartbeat comes any more, as nobody 
   await vi.waitFor(() => expect(cancelled()).toBe(2))
 })
 
-it('is no stream, and not asked for again and again, when a page is in its place', async () => {
+it('the stream rejects another content type without a retry', async () => {
   const { all, asked } = service([{ pieces: ['<html>sign in'], ends: true }], 'text/html')
   const reading = all()
   await expect(reading).rejects.toThrow(ApiError)
@@ -111,7 +112,7 @@ it('is no stream, and not asked for again and again, when a page is in its place
   expect(asked).toHaveLength(1)
 })
 
-it('lets go of its connection when nobody iterates any more', async () => {
+it('the stream closes its connection when the consumer stops', async () => {
   const { http, cancelled } = service([{ pieces: [STATE, CHUNK], ends: false }])
   for await (const { event } of streamOf(http, '/stream', undefined)) if (event === 'state') break
   await vi.waitFor(() => expect(cancelled()).toBe(1))

@@ -3,11 +3,13 @@ import { ApiError } from './api-error.js'
 import type { Http } from './http.js'
 import type { Message, MessageState } from './resources.js'
 
-/** A message as it comes about. The last event is `message`, whose answer is whole whichever pieces came. */
+/** An event of a message's stream. The last event is `message` and contains the whole answer. */
 export type StreamEvent =
-  /** Pieces of an earlier attempt than this one's count no more. */
+  /** A state with a new attempt makes the pieces of earlier attempts invalid. */
   | { readonly event: 'state'; readonly state: MessageState; readonly attempt: number }
-  /** `offset` counts the UTF-16 units before it in this attempt: behind the last piece, unless some were lost. */
+  /**
+   * `offset`: the UTF-16 units before this piece in the attempt. A gap means that pieces were lost.
+   */
   | {
       readonly event: 'chunk'
       readonly attempt: number
@@ -16,12 +18,13 @@ export type StreamEvent =
     }
   | { readonly event: 'message'; readonly message: Message }
 
-/** Three heartbeats of the service: a connection on which nothing comes for so long is no more, though nobody said so. */
+/** Three heartbeats of the service. A connection that is silent for longer is dead. */
 const SILENCE_MS = 45_000
 
 /**
- * Follows a message to its end, over connections that break or fall silent and servers that stop: each new one goes on where the last
- * ended. `path` is the stream's. What stops the iteration leaves the message as it is.
+ * Follows a message to its end. Reconnects when a connection breaks or falls silent, and continues
+ * after the last event. `path` is the path of the stream. Stopping the iteration does not affect
+ * the message.
  */
 export async function* streamOf(
   http: Http,
@@ -29,33 +32,35 @@ export async function* streamOf(
   signal: AbortSignal | undefined,
   silenceMs = SILENCE_MS,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const end = new AbortController()
-  const ends = signal ? AbortSignal.any([signal, end.signal]) : end.signal
+  const stopped = new AbortController()
+  const ended = signal ? AbortSignal.any([signal, stopped.signal]) : stopped.signal
   let lastEventId: string | undefined
   try {
     for (;;) {
       const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
-      const answer = await http.open({ method: 'GET', path, headers, signal: ends })
-      if (answer.status === 204 || !answer.body) return
-      // A page of a proxy, say: it would come again each time.
-      if (!EVENT_STREAM.test(answer.headers.get('content-type') ?? ''))
-        throw new ApiError(answer.status, await answer.text(), answer.headers.get('x-request-id'))
-      for await (const { id, event, data } of eventsIn(answer.body, ends, silenceMs)) {
-        lastEventId = id ?? lastEventId
-        const told = eventOf(event, data)
-        if (told) yield told
-        if (told?.event === 'message') return
+      const response = await http.open({ method: 'GET', path, headers, signal: ended })
+      if (response.status === 204 || !response.body) return
+      // Another type comes from a proxy, for example. A reconnect would receive the same page.
+      if (!EVENT_STREAM.test(response.headers.get('content-type') ?? '')) {
+        const requestId = response.headers.get('x-request-id')
+        throw new ApiError(response.status, await response.text(), requestId)
       }
-      await http.pause(ends)
+      for await (const { id, event, data } of eventsIn(response.body, ended, silenceMs)) {
+        lastEventId = id ?? lastEventId
+        const parsed = parseEvent(event, data)
+        if (parsed) yield parsed
+        if (parsed?.event === 'message') return
+      }
+      await http.pause(ended)
     }
   } finally {
-    end.abort()
+    stopped.abort()
   }
 }
 
 const EVENT_STREAM = /^text\/event-stream\s*(?:;|$)/i
 
-/** Ends, and does not throw, when the connection breaks or is silent: the next one goes on. */
+/** Ends without an error when the connection breaks or is silent, so that the client reconnects. */
 async function* eventsIn(body: ReadableStream<Uint8Array>, signal: AbortSignal, silenceMs: number) {
   const reader = body
     .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
@@ -75,15 +80,15 @@ async function* eventsIn(body: ReadableStream<Uint8Array>, signal: AbortSignal, 
   }
 }
 
-/** Undefined when it takes longer. */
+/** Returns undefined after `ms`. */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ms, undefined)))
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** Undefined for an event of a later version of the service. */
-function eventOf(event: string | undefined, data: string): StreamEvent | undefined {
+/** Returns undefined for an unknown event of a later version of the service. */
+function parseEvent(event: string | undefined, data: string): StreamEvent | undefined {
   if (event === 'message') return { event, message: JSON.parse(data) as Message }
   if (event !== 'state' && event !== 'chunk') return undefined
   return { event, ...(JSON.parse(data) as object) } as StreamEvent

@@ -4,7 +4,7 @@ type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null
 
 const PAGE_SIZE = 100
 
-/** Every row of a list, in the order of the service, a page at a time as they are asked for. */
+/** Yields every row of a list in the service's order. Requests the next page when it is needed. */
 export async function* rowsOf<T>(
   http: Http,
   path: string,

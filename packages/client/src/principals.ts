@@ -1,39 +1,41 @@
-import { step, type Http } from './http.js'
+import { segment, type Http } from './http.js'
 import type { PrincipalTraces } from './resources.js'
 
-type Part = PrincipalTraces & { readonly nextCursor: string | null }
+type Page = PrincipalTraces & { readonly nextCursor: string | null }
 
-/** What is kept of end users, by the `endUserId` of the messages that were sent on their behalf. Needs `project:admin`. */
+/**
+ * The data of end users, by the `endUserId` of the messages on their behalf. All methods need the
+ * permission `project:admin`.
+ */
 export function principalsOf(http: Http) {
-  /** The service goes a bounded way a request; each may be repeated, for what is erased is erased. */
-  async function walk(
+  /** Each request covers a limited number of messages. An erasure is safe to repeat. */
+  async function sumOfPages(
     method: 'GET' | 'DELETE',
     endUserId: string,
     query: object,
   ): Promise<PrincipalTraces> {
-    const path = `/v1/principals${step(endUserId)}`
+    const path = `/v1/principals${segment(endUserId)}`
     let sum = { messages: 0, openMessages: 0, deliveries: 0 }
     for (let cursor: string | undefined; ;) {
-      const part: Part = await http.json({
-        method,
-        path,
-        query: { ...query, cursor },
-        mayRepeat: true,
-      })
+      const call = { method, path, query: { ...query, cursor }, retryable: true }
+      const page: Page = await http.json(call)
       sum = {
-        messages: sum.messages + part.messages,
-        openMessages: sum.openMessages + part.openMessages,
-        deliveries: sum.deliveries + part.deliveries,
+        messages: sum.messages + page.messages,
+        openMessages: sum.openMessages + page.openMessages,
+        deliveries: sum.deliveries + page.deliveries,
       }
-      if (part.nextCursor === null) return sum
-      cursor = part.nextCursor
+      if (page.nextCursor === null) return sum
+      cursor = page.nextCursor
     }
   }
 
   return {
-    count: (endUserId: string): Promise<PrincipalTraces> => walk('GET', endUserId, {}),
-    /** Erases their messages and the deliveries of them; `force` with open ones too, which are kept and counted else. */
+    count: (endUserId: string): Promise<PrincipalTraces> => sumOfPages('GET', endUserId, {}),
+    /**
+     * Erases the messages and their deliveries. Keeps and counts open messages, unless `force` is
+     * set.
+     */
     erase: (endUserId: string, { force = false } = {}): Promise<PrincipalTraces> =>
-      walk('DELETE', endUserId, { force }),
+      sumOfPages('DELETE', endUserId, { force }),
   }
 }

@@ -1,8 +1,8 @@
 import type { ExecutionPrincipal, JsonObject, RunError } from './webhooks/events.js'
 
-/** Resources as the service answers with them; instants are ISO 8601 in UTC. */
+// Resources as the service returns them. Instants are ISO 8601 in UTC.
 
-/** What a send comes to: the answer if it came in time, else where to look for it. */
+/** The result of a send: the answer if it came in time, or else the message's id. */
 export type Sent =
   | { readonly messageId: string; readonly status: 'responded'; readonly response: string }
   | { readonly messageId: string; readonly status: 'pending' }
@@ -12,6 +12,19 @@ export type NewMessage = {
   readonly message: string
   readonly metadata?: JsonObject
   readonly executionPrincipal?: ExecutionPrincipal
+}
+
+export type SendOptions = {
+  /**
+   * One key creates one message, even if it is sent several times. By default each call uses a new
+   * key for all its retries.
+   */
+  readonly idempotencyKey?: string
+  /**
+   * How many seconds the service waits for the answer. 0 means no wait. The service has a default.
+   */
+  readonly waitSeconds?: number
+  readonly signal?: AbortSignal
 }
 
 export type MessageState = 'queued' | 'running' | 'deferred' | 'responded' | 'failed' | 'cancelled'
@@ -27,7 +40,7 @@ export type Message = {
   readonly response?: string
   readonly responseTimeMs?: number
   readonly attempt: number
-  /** Of one that failed, or was cancelled. */
+  /** Set for a failed or cancelled message. */
   readonly error?: RunError
   readonly createdAt: string
   readonly respondedAt?: string
@@ -35,13 +48,13 @@ export type Message = {
 
 export type Session = {
   readonly sessionId: string
-  /** Of its messages, those that are not final. */
+  /** The number of messages that are not final. */
   readonly openCount: number
   readonly lastMessageId: string
   readonly lastMessageAt: string
 }
 
-/** Numbers of what was done on behalf of one end user. `openMessages` are not final. */
+/** How much data the service keeps of one end user. `openMessages` are not final. */
 export type PrincipalTraces = {
   readonly messages: number
   readonly openMessages: number
@@ -56,8 +69,9 @@ export type Agent = {
   readonly desiredState: 'running' | 'stopped'
   readonly state: 'stopped' | 'starting' | 'running' | 'stopping' | 'error'
   readonly lastError?: RunError
-  /** In a row, while it is in error; and when it is tried again, unless it has to be started by hand. */
+  /** Failures in a row. Set while the agent is in error. */
   readonly failures?: number
+  /** When the service starts the agent again. Unset if an operator must start it. */
   readonly retryAt?: string
   readonly concurrency: number
   readonly maxAttempts: number
@@ -78,9 +92,9 @@ export type NewAgent = Pick<Agent, 'name' | 'runtime'> &
       | 'onBusy'
     >
   >
-/** What is wanted of it is changed by `start` and `stop`. */
+/** `start` and `stop` change the desired state. */
 export type AgentChange = Partial<Omit<NewAgent, 'desiredState'>>
-/** `signingSecret`: of a runtime whose requests are signed, shown this once. */
+/** `signingSecret`: set for a runtime that signs its requests. It is shown only once. */
 export type CreatedAgent = Agent & { readonly signingSecret?: string }
 
 export type Webhook = {
@@ -89,7 +103,7 @@ export type Webhook = {
   readonly events: readonly string[]
   readonly agentId?: string
   readonly description?: string
-  /** The headers of your own that go along: their values are never shown. */
+  /** Your own headers. The service never shows their values. */
   readonly headers?: { readonly [name: string]: { readonly set: true } }
   readonly disableOnGone: boolean
   readonly enabled: boolean
@@ -99,7 +113,10 @@ export type Webhook = {
   readonly failingSince?: string
   readonly lastSuccessAt?: string
   readonly lastFailureAt?: string
-  /** Open: nothing is sent until `circuitOpenUntil`. Half open: one delivery goes ahead of the rest. */
+  /**
+   * `open`: no delivery is sent until `circuitOpenUntil`. `half_open`: one delivery tests the
+   * receiver.
+   */
   readonly circuit: 'closed' | 'open' | 'half_open'
   readonly circuitOpenUntil?: string
   readonly previousSecretUntil?: string
@@ -109,15 +126,17 @@ export type Webhook = {
 export type NewWebhook = Pick<Webhook, 'url' | 'events'> &
   Partial<Pick<Webhook, 'agentId' | 'description' | 'enabled' | 'disableOnGone'>> & {
     readonly headers?: { readonly [name: string]: string }
-    /** Your own, `whsec_` and base64 of 24 to 64 bytes; made when absent. */
+    /**
+     * Your own secret: `whsec_` and base64 of 24 to 64 bytes. The service creates one by default.
+     */
     readonly secret?: string
   }
 type Clearable = 'agentId' | 'description' | 'headers'
-/** The secret is changed by `rotateSecret`. */
+/** `rotateSecret` changes the secret. */
 export type WebhookChange = Partial<Omit<NewWebhook, 'secret' | Clearable>> & {
   readonly [Field in Clearable]?: NewWebhook[Field] | null
 }
-/** The secret is shown this once. */
+/** The secret is shown only once. */
 export type CreatedWebhook = Webhook & { readonly secret: string }
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'cancelled'
@@ -168,5 +187,5 @@ export type ApiKey = {
   readonly revokedAt?: string
 }
 export type NewApiKey = Pick<ApiKey, 'name' | 'permissions' | 'expiresAt'>
-/** The key itself is shown this once. */
+/** The key is shown only once. */
 export type CreatedApiKey = ApiKey & { readonly key: string }

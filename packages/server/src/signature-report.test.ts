@@ -83,11 +83,11 @@ describe('the signature report', () => {
     [
       'another secret',
       { secret: `whsec_${Buffer.alloc(32, 8).toString('base64')}` },
-      /^No signature fits the body and the secret/,
+      /^No signature matches the body and the secret/,
     ],
-    ['another body', { body: Buffer.from('{}') }, /^No signature fits the body and the secret/],
-    ['a body that is not JSON', { body: Buffer.from('{') }, /^No signature fits/],
-    ['an invalid secret', { secret: 'hunter2' }, /^A secret is whsec_/],
+    ['another body', { body: Buffer.from('{}') }, /^No signature matches the body and the secret/],
+    ['a body that is not JSON', { body: Buffer.from('{') }, /^No signature matches/],
+    ['an invalid secret', { secret: 'hunter2' }, /^The webhook secret must be whsec_/],
   ])('explains %s', async (_, change, reason) => {
     expect(await reasonFor(change)).toMatch(reason)
   })

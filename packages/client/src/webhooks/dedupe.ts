@@ -1,20 +1,23 @@
 /**
- * Remembers deliveries, so that a duplicate is not worked on twice. Deliveries come at least once: a second time when our
- * first answer was lost, or when an operator asks for one that has arrived.
+ * Remembers deliveries, so that a duplicate is not processed twice. The service delivers at least
+ * once: again if the receiver's response was lost, or if an operator redelivers.
  */
 export interface DedupeStore {
-  /** Takes the delivery for this process; `busy` while another call works on it, `done` once one has finished. */
+  /** Starts a delivery. `busy`: another call is processing it. `done`: a call has processed it. */
   begin(deliveryId: string): Promise<'begun' | 'busy' | 'done'>
-  /** It has been worked on: from now on it is `done`. */
+  /** Marks the delivery as `done`. */
   finish(deliveryId: string): Promise<void>
-  /** The work failed: the next attempt may begin anew. */
+  /** Releases a delivery whose handler failed, so that the next attempt can start. */
   abandon(deliveryId: string): Promise<void>
 }
 
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 
-/** In memory, the newest 10,000 unless told otherwise: enough for one process. Several want a store that they share. */
-export function memoryDedupe(most = MOST_REMEMBERED): DedupeStore {
+/**
+ * Remembers the newest deliveries in memory, by default 10,000. Several processes need a shared
+ * store instead.
+ */
+export function memoryDedupe(max = MAX_REMEMBERED): DedupeStore {
   const known = new Map<string, 'busy' | 'done'>()
   return {
     begin: async (deliveryId) => {
@@ -27,7 +30,7 @@ export function memoryDedupe(most = MOST_REMEMBERED): DedupeStore {
       known.delete(deliveryId)
       known.set(deliveryId, 'done')
       for (const [oldest, state] of known) {
-        if (known.size <= most) return
+        if (known.size <= max) return
         if (state === 'done') known.delete(oldest)
       }
     },

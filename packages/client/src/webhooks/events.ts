@@ -7,21 +7,21 @@ export type Json =
   | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
-/** On whose behalf the agent ran. */
+/** The caller on whose behalf the agent ran. */
 export type ExecutionPrincipal =
   | { readonly type: 'service' }
   | { readonly type: 'end_user'; readonly endUserId: string }
 
 export type RunError = { readonly code: string; readonly message: string }
 
-/** The metadata of the message as it was sent, and two of its keys once more at the top when it has them. */
+/** The metadata of the message. Two of its keys also appear at the top. */
 type Echo = {
   readonly metadata: JsonObject
   readonly channel?: Json
   readonly correlationId?: Json
 }
 
-/** What each event has in `data`. Instants are ISO 8601 in UTC. */
+/** The `data` of each event. Instants are ISO 8601 in UTC. */
 export type EventData = {
   'message.responded': Echo & {
     readonly messageId: string
@@ -41,7 +41,7 @@ export type EventData = {
     readonly runtime: string
     readonly stoppedAt: string
   }
-  /** `messageId`, `sessionId` and `executionPrincipal` are there when a message caused it, and then what is echoed of it. */
+  /** The fields of the message are set if a message caused the error. */
   'agent.error': Partial<Echo> & {
     readonly agentId: string
     readonly error: RunError

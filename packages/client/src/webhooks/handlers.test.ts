@@ -22,7 +22,7 @@ const event: WebhookEvent<'webhook.test'> = {
   data: { webhookId: 'w' },
 }
 
-/** Two receivers that do the same: one for Request and Response, one behind a real socket of node:http. */
+/** Two equal receivers: one for Request and Response, and one on a socket of node:http. */
 async function receivers(
   options: Partial<ReceiverOptions> = {},
   prepare: (request: NodeRequest) => NodeRequest = (request) => request,
@@ -50,12 +50,12 @@ async function receivers(
   return [viaWeb, viaNode] as const
 }
 
-/** Hosts have it of the connection; a Request alone has not. */
+/** Hosts set this header. A Request alone has none. */
 const lengthOf = (body: unknown): Record<string, string> =>
   typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
 
 describe('a handler', () => {
-  it('hands a verified event over and answers 200', async () => {
+  it('passes on a verified event and returns 200', async () => {
     const got: string[] = []
     const on = {
       'webhook.test': ({ data }: WebhookEvent<'webhook.test'>) => void got.push(data.webhookId),
@@ -64,11 +64,11 @@ describe('a handler', () => {
       expect((await send(await signTestEvent(event, secret))).status).toBe(200)
     expect(got).toEqual(['w', 'w'])
   })
-  it('accepts what it has no handler for', async () => {
+  it('accepts an event without a handler', async () => {
     for (const send of await receivers())
       expect((await send(await signTestEvent(event, secret))).status).toBe(200)
   })
-  it('refuses what it cannot believe with 401, and runs nothing', async () => {
+  it('rejects an invalid request with 401 and calls no handler', async () => {
     const on = {
       'webhook.test': () => {
         throw new Error('must not run')
@@ -82,17 +82,17 @@ describe('a handler', () => {
     expect(errors).toMatchObject([{ code: 'SIGNATURE_MISMATCH' }, { code: 'SIGNATURE_MISMATCH' }])
   })
   it.each([
-    [undefined, /^There is no secret: set WEBHOOK_SECRET/],
-    ['', /^There is no secret/],
-    ['abc', /^A secret is whsec_/],
-    ['whsec_', /^A secret is whsec_/],
-    [[secret, ''], /^There is no secret/],
-    [[secret, 'abc'], /^A secret is whsec_/],
-  ])('is not made with the secret %j', (wrong, said) => {
+    [undefined, /^The webhook secret is missing: set WEBHOOK_SECRET/],
+    ['', /^The webhook secret is missing/],
+    ['abc', /^The webhook secret must be whsec_/],
+    ['whsec_', /^The webhook secret must be whsec_/],
+    [[secret, ''], /^The webhook secret is missing/],
+    [[secret, 'abc'], /^The webhook secret must be whsec_/],
+  ])('is not created with the secret %j', (wrong, message) => {
     for (const make of [webhookHandler, nodeWebhookHandler])
-      expect(() => make({ secret: wrong, on: {} })).toThrow(said)
+      expect(() => make({ secret: wrong, on: {} })).toThrow(message)
   })
-  it('takes a list of secrets that is filled later', async () => {
+  it('accepts a list of secrets that is filled later', async () => {
     const secrets: string[] = []
     for (const send of await receivers({ secret: secrets })) {
       secrets.length = 0
@@ -102,7 +102,7 @@ describe('a handler', () => {
       expect((await send(signed)).status).toBe(200)
     }
   })
-  it('hands over what was thrown as an error, whatever it was', async () => {
+  it('reports any thrown value as an error', async () => {
     const errors: Error[] = []
     const on = {
       'webhook.test': () => {
@@ -116,7 +116,7 @@ describe('a handler', () => {
       ['no disk', 'no disk'],
     ])
   })
-  it('answers 500 when the work fails, so that it is sent again', async () => {
+  it('returns 500 when the handler fails', async () => {
     let fails = true
     const on = {
       'webhook.test': async () => {
@@ -129,10 +129,10 @@ describe('a handler', () => {
       expect((await send(signed)).status).toBe(500)
       fails = false
       expect(await (await send(signed)).text()).toBe('')
-      expect(await (await send(signed)).text()).toBe('seen before')
+      expect(await (await send(signed)).text()).toBe('already processed')
     }
   })
-  it('works once on a delivery that comes twice at once', async () => {
+  it('processes a delivery once when two requests overlap', async () => {
     let runs = 0
     let finish = (): void => undefined
     const work = new Promise<void>((resolve) => (finish = resolve))
@@ -151,7 +151,7 @@ describe('a handler', () => {
     expect((await first)?.status).toBe(200)
     expect(runs).toBe(1)
   })
-  it('names the mistake when a body parser came first', async () => {
+  it('explains a body that was parsed before', async () => {
     const parsed = (request: NodeRequest): NodeRequest =>
       new Proxy(request, {
         get: (target, name) => (name === 'body' ? event : Reflect.get(target, name)),
@@ -172,7 +172,7 @@ describe('a handler', () => {
       expect.stringContaining('before it was verified'),
     ])
   })
-  it('answers 413 to a body that is longer than it may be, as its length says, and runs nothing', async () => {
+  it('returns 413 for a body that is too long', async () => {
     const codes: unknown[] = []
     const signed = await signTestEvent(event, secret)
     const onError = (error: Error): void => void codes.push((error as { code?: string }).code)
@@ -187,7 +187,7 @@ describe('a handler', () => {
       expect((await send(signed)).status).toBe(200)
     expect(codes).toEqual(['BODY_TOO_LONG', 'BODY_TOO_LONG'])
   })
-  it('holds no more of a body than it may have, whatever is sent without a length', async () => {
+  it('limits a body without a content-length', async () => {
     const { headers } = await signTestEvent(event, secret)
     const mebibyte = new Uint8Array(1024 * 1024)
     let sent = 0
@@ -201,7 +201,7 @@ describe('a handler', () => {
       expect(answer.status).toBe(413)
     }
   })
-  it('puts a body together that comes a byte at a time', async () => {
+  it('reads a body that arrives byte by byte', async () => {
     const { body, headers } = await signTestEvent(event, secret)
     const bytes = new TextEncoder().encode(body)
     let at = 0
@@ -215,7 +215,7 @@ describe('a handler', () => {
       expect((await ask({ headers, body: trickling(), duplex: 'half' })).status).toBe(200)
     }
   })
-  it('tells of a sender that leaves in the middle, and not of a parser', async () => {
+  it('reports a sender that disconnects', async () => {
     const errors: Error[] = []
     const { headers } = await signTestEvent(event, secret)
     const left = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })
@@ -223,7 +223,7 @@ describe('a handler', () => {
     expect((await web({ headers, body: left, duplex: 'half' })).status).toBe(500)
     expect(errors.map(({ message }) => message)).toEqual(['gone'])
   })
-  it('takes the bytes that express.raw() leaves', async () => {
+  it('accepts the bytes from express.raw()', async () => {
     const { body, headers } = await signTestEvent(event, secret)
     const raw = (request: NodeRequest): NodeRequest =>
       new Proxy(request, {
@@ -232,7 +232,7 @@ describe('a handler', () => {
     const [, viaNode] = await receivers({}, raw)
     expect((await viaNode?.({ body, headers }))?.status).toBe(200)
   })
-  it('takes the bytes that a host leaves beside what it parsed', async () => {
+  it('accepts the bytes in rawBody', async () => {
     const { body, headers } = await signTestEvent(event, secret)
     const left: Readonly<Record<string, unknown>> = { body: event, rawBody: Buffer.from(body) }
     const raw = (request: NodeRequest): NodeRequest =>
@@ -242,8 +242,8 @@ describe('a handler', () => {
   })
 })
 
-describe('the memory of deliveries', () => {
-  it('forgets the oldest finished ones beyond its size, and none that is being worked on', async () => {
+describe('memoryDedupe', () => {
+  it('forgets the oldest finished deliveries and keeps running ones', async () => {
     const dedupe = memoryDedupe(2)
     expect(await dedupe.begin('busy')).toBe('begun')
     for (const id of ['a', 'b', 'c']) {

@@ -2,8 +2,8 @@ import { readBody } from './read-body.js'
 import { checked, receive, type ReceiverOptions } from './receive.js'
 
 /**
- * For hosts that speak Request and Response: Hono, Next.js, Workers, Deno, Bun.
- * @throws WebhookVerificationError at once when the secret is missing or malformed
+ * Creates a handler for hosts with Request and Response: Hono, Next.js, Workers, Deno, Bun.
+ * @throws WebhookVerificationError if the secret is missing or malformed
  */
 export function webhookHandler(options: ReceiverOptions): (request: Request) => Promise<Response> {
   const settings = checked(options)
@@ -16,19 +16,19 @@ export function webhookHandler(options: ReceiverOptions): (request: Request) => 
   }
 }
 
-/** What this needs of Node's `IncomingMessage`, and of what Express and others add to it. */
+/** The used fields of Node's `IncomingMessage`, and the fields that Express and other hosts add. */
 export type NodeRequest = AsyncIterable<Uint8Array | string> & {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
-  /** Of a body parser: `express.raw()` leaves the bytes here, `express.json()` an object, which is too late. */
+  /** Set by a body parser. `express.raw()` keeps the bytes. `express.json()` loses them. */
   readonly body?: unknown
-  /** Where some hosts keep the bytes beside what they parsed. */
+  /** Some hosts keep the bytes here, besides the parsed body. */
   readonly rawBody?: unknown
 }
 export type NodeResponse = { statusCode: number; end(body?: string): unknown }
 
 /**
- * For `node:http`, Express and Connect.
- * @throws WebhookVerificationError at once when the secret is missing or malformed
+ * Creates a handler for `node:http`, Express and Connect.
+ * @throws WebhookVerificationError if the secret is missing or malformed
  */
 export function nodeWebhookHandler(
   options: ReceiverOptions,
@@ -44,7 +44,7 @@ export function nodeWebhookHandler(
   }
 }
 
-/** Not every host's streams can be iterated. */
+/** Reads with a reader, because not every host's streams are iterable. */
 async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader()
   for (let next = await reader?.read(); next?.value; next = await reader?.read()) yield next.value

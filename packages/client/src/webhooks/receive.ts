@@ -4,46 +4,48 @@ import { keysIn, type Secret } from './secrets.js'
 import { WebhookVerificationError, type VerificationErrorCode } from './verification-error.js'
 import { verify, type Delivery, type HeadersLike, type VerifyOptions } from './verify.js'
 
-/** What is done at an event. Rejecting makes the service send it again. */
+/** The handlers by event name. If a handler rejects, the service sends the event again. */
 export type EventHandlers = {
   readonly [Name in EventName]?: (event: WebhookEvent<Name>, delivery: Delivery) => unknown
 }
 
 export type ReceiverOptions = VerifyOptions & {
   /**
-   * The webhook's secret; several while one is being rotated. Refused when the handler is made if missing or malformed; a list may be
-   * filled and changed later.
+   * The webhook's secret, or several during a rotation. A missing or malformed secret is rejected
+   * when the handler is created. An empty list can be filled later.
    */
   readonly secret: Secret
-  /** By name of event. What has no handler is accepted and left alone. */
+  /** Events without a handler are accepted and ignored. */
   readonly on: EventHandlers
-  /** Of a body that the handler reads itself; 8 MiB unless given. What is longer is answered with 413. */
+  /** Limits a body that the handler reads. A longer body gets a 413. The default is 8 MiB. */
   readonly maxBodyBytes?: number
-  /** Without it every duplicate comes through. */
+  /** Detects duplicates. Without it, the handlers receive every duplicate. */
   readonly dedupe?: DedupeStore
-  /** Told of each request that was not believed and of each handler that failed. */
+  /** Receives the error of each invalid request and each failed handler. */
   readonly onError?: (error: Error) => void
 }
 
-/** How a request is answered: 2xx ends the delivery, anything else has it sent again. */
-export type Answer = { readonly status: number; readonly body: string }
+/** The response to a request. A 2xx ends the delivery. Any other status causes a retry. */
+export type ReceiverResponse = { readonly status: number; readonly body: string }
 
-/** @throws WebhookVerificationError for a secret that no request could be verified with: at the start, not at the first webhook */
+/** @throws WebhookVerificationError if the secret is missing or malformed */
 export function checked(options: ReceiverOptions): ReceiverOptions {
-  const isFilledLater = typeof options.secret === 'object' && options.secret.length === 0
-  if (!isFilledLater) keysIn(options.secret)
+  const isEmptyList = typeof options.secret === 'object' && options.secret.length === 0
+  if (!isEmptyList) keysIn(options.secret)
   return options
 }
 
-/** Reads, verifies, leaves duplicates out, and lets the event's handler work. Never rejects. */
+/**
+ * Reads and verifies a request, skips a duplicate, and calls the event's handler. Never rejects.
+ */
 export async function receive(
   options: ReceiverOptions,
   read: () => unknown,
   headers: HeadersLike,
-): Promise<Answer> {
+): Promise<ReceiverResponse> {
   try {
     const delivery = await verify((await read()) as string, headers, options.secret, options)
-    return await once(options, delivery)
+    return await handle(options, delivery)
   } catch (error) {
     options.onError?.(error instanceof Error ? error : new Error(String(error), { cause: error }))
     return error instanceof WebhookVerificationError
@@ -52,34 +54,37 @@ export async function receive(
   }
 }
 
-/** Mistakes of the receiver's own: to say 500 keeps the delivery alive until they are mended. */
-const OWN_MISTAKES: readonly VerificationErrorCode[] = [
+/** Mistakes of the receiver. A 500 causes retries until they are fixed. */
+const RECEIVER_MISTAKES: readonly VerificationErrorCode[] = [
   'BODY_ALREADY_PARSED',
   'SECRET_MISSING',
   'SECRET_INVALID',
 ]
 
-const refusal = ({ code, message }: WebhookVerificationError): Answer => ({
+const refusal = ({ code, message }: WebhookVerificationError): ReceiverResponse => ({
   status: statusOf(code),
   body: message,
 })
 
 function statusOf(code: VerificationErrorCode): number {
   if (code === 'BODY_TOO_LONG') return 413
-  return OWN_MISTAKES.includes(code) ? 500 : 401
+  return RECEIVER_MISTAKES.includes(code) ? 500 : 401
 }
 
-async function once({ dedupe, on }: ReceiverOptions, delivery: Delivery): Promise<Answer> {
+async function handle(
+  { dedupe, on }: ReceiverOptions,
+  delivery: Delivery,
+): Promise<ReceiverResponse> {
   const { deliveryId, event } = delivery
-  const begun = (await dedupe?.begin(deliveryId)) ?? 'begun'
-  if (begun === 'done') return { status: 200, body: 'seen before' }
-  if (begun === 'busy')
-    return { status: 409, body: 'another request with this delivery is being worked on' }
+  const state = (await dedupe?.begin(deliveryId)) ?? 'begun'
+  if (state === 'done') return { status: 200, body: 'already processed' }
+  if (state === 'busy')
+    return { status: 409, body: 'another request for this delivery is in progress' }
   try {
-    const handle = on[event.event] as
+    const handler = on[event.event] as
       | ((event: WebhookEvent, delivery: Delivery) => unknown)
       | undefined
-    await handle?.(event, delivery)
+    await handler?.(event, delivery)
   } catch (error) {
     await dedupe?.abandon(deliveryId)
     throw error

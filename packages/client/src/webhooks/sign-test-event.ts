@@ -6,7 +6,7 @@ const encoder = new TextEncoder()
 
 export type SignedTestEvent = { readonly body: string; readonly headers: Record<string, string> }
 
-/** A request as the service would send it, for tests of your receiver. `X-Service-Signature` has the form of S§6. */
+/** Signs a request like the service does, for tests of your receiver. */
 export async function signTestEvent(
   event: WebhookEvent,
   secret: string,

@@ -1,28 +1,30 @@
-const explanations = {
+const messages = {
   BODY_ALREADY_PARSED:
-    'The body was parsed before it was verified, and what is signed are its bytes: hand over the raw body ' +
-    '(express.raw({ type: "application/json", limit: "8mb" }) for this route, before express.json(); await request.text() elsewhere)',
+    'The body was parsed before it was verified. The signature covers the raw bytes: pass those. ' +
+    'In Express, use express.raw({ type: "application/json", limit: "8mb" }) for this route, ' +
+    'before express.json(). Elsewhere, use await request.text()',
   BODY_TOO_LONG:
-    'The body is longer than `maxBodyBytes` allows, and the service sends none that long unless its limits were raised',
+    'The body is longer than `maxBodyBytes`: raise it only if you raised the limits of the service',
   HEADERS_MISSING:
-    'The request has no webhook-id, webhook-timestamp and webhook-signature: it is not a webhook of this service',
+    'The request is no webhook: webhook-id, webhook-timestamp or webhook-signature is missing',
   TIMESTAMP_TOO_FAR:
-    'The request was signed too long ago, or in the future: it may be a replay, or a clock is wrong',
+    'The request was signed too long ago or in the future: it can be a replay, or a clock is wrong',
   SIGNATURE_MISMATCH:
-    'No signature fits the body and the secret: the secret is another one, or the body was changed on its way',
+    'No signature matches the body and the secret: the secret is wrong, or the body was changed',
   SECRET_MISSING:
-    'There is no secret: set WEBHOOK_SECRET, or what your program reads it from, to the webhook’s whsec_…',
-  SECRET_INVALID: 'A secret is whsec_ followed by base64, as the service has shown it',
-  BODY_NOT_AN_EVENT: 'The signature fits, but the body is not an event',
+    'The webhook secret is missing: set WEBHOOK_SECRET, or your own setting, to the whsec_… secret',
+  SECRET_INVALID:
+    'The webhook secret must be whsec_ followed by base64, exactly as the service showed it',
+  BODY_NOT_AN_EVENT: 'The signature is valid, but the body is not an event',
 } as const
-export type VerificationErrorCode = keyof typeof explanations
+export type VerificationErrorCode = keyof typeof messages
 
-/** Why a request must not be believed. Its message says what to do about it. */
+/** The reason why a request is not valid. The message says what to do. */
 export class WebhookVerificationError extends Error {
   readonly code: VerificationErrorCode
 
   constructor(code: VerificationErrorCode) {
-    super(explanations[code])
+    super(messages[code])
     this.name = 'WebhookVerificationError'
     this.code = code
   }

@@ -23,8 +23,8 @@ const codeOf = (verifying: Promise<unknown>) =>
     (error: { code?: string }) => error.code,
   )
 
-describe('a request that the service signed', () => {
-  it('gives its event, its delivery and when it was signed', async () => {
+describe('a signed request', () => {
+  it('yields its event, its delivery id and its signing time', async () => {
     const { body, headers } = await signed()
     expect(await verify(body, headers, secret, { now })).toEqual({
       deliveryId: 'd-1',
@@ -32,7 +32,7 @@ describe('a request that the service signed', () => {
       event,
     })
   })
-  it('is believed in every form that frameworks hand it over in', async () => {
+  it('is valid in every format that frameworks pass', async () => {
     const { body, headers } = await signed()
     const bytes = new TextEncoder().encode(body)
     const listed = Object.fromEntries(
@@ -44,7 +44,7 @@ describe('a request that the service signed', () => {
       }
     }
   })
-  it('is believed with either secret while one is being rotated', async () => {
+  it('is valid with either secret during a rotation', async () => {
     const { body, headers } = await signed()
     expect(await codeOf(verify(body, headers, [aSecret(), secret], { now }))).toBe('verified')
     const both = {
@@ -53,15 +53,15 @@ describe('a request that the service signed', () => {
     }
     expect(await codeOf(verify(body, both, secret, { now }))).toBe('verified')
   })
-  it('signs for tests as third-party verifiers understand it, in both schemes', async () => {
+  it('is valid for third-party verifiers of both schemes', async () => {
     const { body, headers } = await signed(secret, Date.now())
     expect(() => new Webhook(secret).verify(body, headers)).not.toThrow()
     expect(await verifyLikeGitHub(secret, body, headers['X-Service-Signature'] ?? '')).toBe(true)
   })
 })
 
-describe('a request that must not be believed', () => {
-  it('has another body, id, time or secret', async () => {
+describe('an invalid request', () => {
+  it('can have another body, id, time or secret', async () => {
     const { body, headers } = await signed()
     const refused = [
       verify(`${body} `, headers, secret, { now }),
@@ -80,7 +80,7 @@ describe('a request that must not be believed', () => {
     const codes = await Promise.all(refused.map(codeOf))
     expect(codes).toEqual(refused.map(() => 'SIGNATURE_MISMATCH'))
   })
-  it('was keyed with the characters of the secret instead of its bytes', async () => {
+  it('can be signed with the text of the secret instead of its bytes', async () => {
     const { body, headers } = await signed()
     const forged = createHmac('sha256', secret)
       .update(`d-1.${NOW / 1000}.${body}`)
@@ -91,7 +91,7 @@ describe('a request that must not be believed', () => {
       ),
     ).toBe('SIGNATURE_MISMATCH')
   })
-  it('has a signature that only begins as the right one, or goes on behind it', async () => {
+  it('can have a shortened or extended signature', async () => {
     const { body, headers } = await signed()
     const right = Buffer.from(headers['webhook-signature']?.slice(3) ?? '', 'base64')
     for (const wrong of [
@@ -104,7 +104,7 @@ describe('a request that must not be believed', () => {
       expect(await codeOf(verify(body, changed, secret, { now }))).toBe('SIGNATURE_MISMATCH')
     }
   })
-  it('costs no more for the thousands of signatures that it brings', async () => {
+  it('is not expensive when it has thousands of signatures', async () => {
     const { headers } = await signed()
     const many = { ...headers, 'webhook-signature': 'v1,AAAA '.repeat(2_000) }
     const sign = vi.spyOn(crypto.subtle, 'sign')
@@ -115,26 +115,26 @@ describe('a request that must not be believed', () => {
     )
     expect(sign.mock.calls.length + check.mock.calls.length).toBe(2)
   })
-  it.each([301, -301])('was signed %i seconds ago', async (seconds) => {
+  it.each([301, -301])('can be signed %i seconds ago', async (seconds) => {
     const { body, headers } = await signed(secret, NOW - seconds * 1000)
     expect(await codeOf(verify(body, headers, secret, { now }))).toBe('TIMESTAMP_TOO_FAR')
     expect(await codeOf(verify(body, headers, secret, { now, toleranceSeconds: 600 }))).toBe(
       'verified',
     )
   })
-  it('has a time that is none', async () => {
+  it('can have a malformed time', async () => {
     const { body, headers } = await signed()
     expect(
       await codeOf(verify(body, { ...headers, 'webhook-timestamp': 'soon' }, secret, { now })),
     ).toBe('TIMESTAMP_TOO_FAR')
   })
-  it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('lacks %s', async (name) => {
+  it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('can lack %s', async (name) => {
     const { body, headers } = await signed()
     expect(await codeOf(verify(body, { ...headers, [name]: undefined }, secret, { now }))).toBe(
       'HEADERS_MISSING',
     )
   })
-  it('says what to do about a body that was parsed before', async () => {
+  it('is explained when its body was parsed before', async () => {
     const { headers } = await signed()
     for (const parsed of [event, '[object Object]', undefined]) {
       await expect(
@@ -145,18 +145,18 @@ describe('a request that must not be believed', () => {
       })
     }
   })
-  it('tells a secret that is none from one that does not fit', async () => {
+  it('has its own code for a malformed secret', async () => {
     const { body, headers } = await signed()
     for (const wrong of ['hunter2', 'whsec_***', 'whsec_']) {
       expect(await codeOf(verify(body, headers, wrong, { now }))).toBe('SECRET_INVALID')
     }
   })
-  it('has no secret to be verified with', async () => {
+  it('has its own code for a missing secret', async () => {
     const { body, headers } = await signed()
     for (const none of [undefined, '', [], [secret, '']])
       expect(await codeOf(verify(body, headers, none, { now }))).toBe('SECRET_MISSING')
   })
-  it('holds no event', async () => {
+  it('can contain no event', async () => {
     for (const body of ['not json', '[]', '{"event":1,"data":{}}', 'null']) {
       const signature = new Webhook(secret).sign('d-1', new Date(NOW), body)
       const headers = {

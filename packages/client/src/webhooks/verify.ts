@@ -2,34 +2,35 @@ import type { WebhookEvent } from './events.js'
 import { bytesOf, keysIn, type Secret } from './secrets.js'
 import { WebhookVerificationError } from './verification-error.js'
 
-/** As frameworks hand headers over: names in any case, values joined or in a list. */
+/** Headers as frameworks pass them: names in any case, values joined or in a list. */
 export type HeadersLike =
   | Headers
   | { readonly [name: string]: string | readonly string[] | undefined }
 
 export type VerifyOptions = {
-  /** How old, or how far in the future, a request may be; 300 s unless given. */
+  /** The maximum difference between the signing time and now. The default is 300 s. */
   readonly toleranceSeconds?: number
-  /** ms since 1970; the machine's clock unless given. */
+  /** Milliseconds since 1970. The default is the machine's clock. */
   readonly now?: () => number
 }
 
 export type Delivery = {
-  /** The same for every attempt: what to know duplicates by. */
+  /** The same for every attempt, so it identifies duplicates. */
   readonly deliveryId: string
-  /** When this attempt was signed, ms since 1970. */
+  /** When this attempt was signed, in milliseconds since 1970. */
   readonly signedAt: number
   readonly event: WebhookEvent
 }
 
 const TOLERANCE_SECONDS = 300
-/** A byte order mark is as good as any other byte that nobody signed. */
+/** Keeps a byte order mark: the service did not sign one, so the signature must not match. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Checks that a request comes from the service, unchanged and fresh (Standard Webhooks), and gives its event.
- * @param rawBody the body as it came, before any parser
- * @param secret the webhook's secret, or several while one is being rotated
+ * Checks that a request comes from the service, unchanged and recent (Standard Webhooks). Returns
+ * its event.
+ * @param rawBody the body as received, before any parser
+ * @param secret the webhook's secret, or several during a rotation
  * @throws WebhookVerificationError
  */
 export async function verify(
@@ -53,17 +54,16 @@ export async function verify(
   const given = signatures
     .split(' ')
     .flatMap((entry) => (entry.startsWith('v1,') ? (bytesOf(entry.slice(3)) ?? []) : []))
-  if (!anyFits(expected, given)) throw new WebhookVerificationError('SIGNATURE_MISMATCH')
+  if (!anyEqual(expected, given)) throw new WebhookVerificationError('SIGNATURE_MISMATCH')
   return { deliveryId, signedAt, event: eventOf(body) }
 }
 
 /**
- * All pairs, in a time that does not tell which one it was, nor where they differ. The body is signed once for each secret and not once for
- * each signature: a header of anybody's has room for thousands.
+ * Compares all pairs in constant time. The body is signed once for each secret, not for each given
+ * signature, because a request can contain thousands of signatures.
  */
-function anyFits(expected: readonly Uint8Array[], given: readonly Uint8Array[]): boolean {
-  const fits = expected.flatMap((one) => given.map((other) => isEqual(one, other)))
-  return fits.includes(true)
+function anyEqual(expected: readonly Uint8Array[], given: readonly Uint8Array[]): boolean {
+  return expected.flatMap((one) => given.map((other) => isEqual(one, other))).includes(true)
 }
 
 function isEqual(expected: Uint8Array, given: Uint8Array): boolean {
@@ -72,7 +72,7 @@ function isEqual(expected: Uint8Array, given: Uint8Array): boolean {
   return difference === 0
 }
 
-/** The form that frameworks give a body which they have parsed is told from bytes and text, or from the text that comes of it. */
+/** Rejects a parsed body, and the text that results from one. */
 function textOf(rawBody: unknown): string {
   if (typeof rawBody === 'string' && rawBody !== '[object Object]') return rawBody
   if (rawBody instanceof Uint8Array || rawBody instanceof ArrayBuffer)
@@ -87,18 +87,13 @@ function headerOf(headers: HeadersLike, name: string): string | undefined {
   return typeof value === 'string' ? value : value?.[0]
 }
 
-/** HMAC SHA-256. */
+/** Returns the HMAC-SHA256. */
 export async function hmac(
   key: Uint8Array<ArrayBuffer>,
   data: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array> {
-  const imported = await crypto.subtle.importKey(
-    'raw',
-    key,
-    { name: 'HMAC', hash: 'SHA-256' },
-    false,
-    ['sign'],
-  )
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['sign'])
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, data))
 }
 

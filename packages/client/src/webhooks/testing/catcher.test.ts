@@ -16,7 +16,9 @@ const test: WebhookEvent<'webhook.test'> = {
   data: { webhookId: 'w' },
 }
 const started: WebhookEvent<'agent.started'> = {
-  ...{ event: 'agent.started', id: 'e-2', createdAt: '2030-01-01T00:00:00.000Z' },
+  event: 'agent.started',
+  id: 'e-2',
+  createdAt: '2030-01-01T00:00:00.000Z',
   data: { agentId: 'a', runtime: 'function', startedAt: '2030-01-01T00:00:00.000Z' },
 }
 
@@ -31,10 +33,12 @@ async function post(
 
 describe('the webhook catcher', () => {
   it.each(['', 'whsec_', 'whsec_***'])('does not start with the secret %j', async (secret) => {
-    await expect(createWebhookCatcher({ secret })).rejects.toThrow('A secret is whsec_')
+    await expect(createWebhookCatcher({ secret })).rejects.toThrow(
+      'The webhook secret must be whsec_',
+    )
   })
 
-  it('gives what came, in order, and each request once', async () => {
+  it('returns each request once, in order', async () => {
     await post(test, 'd-1')
     await post(started, 'd-2')
     await post(test, 'd-3')
@@ -49,7 +53,7 @@ describe('the webhook catcher', () => {
     expect(catcher.received.map(({ deliveryId }) => deliveryId)).toEqual(['d-1', 'd-2', 'd-3'])
   })
 
-  it('waits for what is still to come, whoever asked first', async () => {
+  it('waits for later events in any order', async () => {
     const asked = [
       catcher.next('agent.started'),
       catcher.next('webhook.test'),
@@ -65,20 +69,21 @@ describe('the webhook catcher', () => {
     ])
   })
 
-  it('says what came instead when the deadline is over', async () => {
+  it('names the received events at its timeout', async () => {
     await expect(catcher.next('webhook.test', { timeoutMs: 10 })).rejects.toThrow(
-      'no webhook.test came within 10 ms; nothing came at all',
+      'no webhook.test arrived within 10 ms; received nothing',
     )
     await post(started)
     await post(test, 'd-2', `whsec_${Buffer.alloc(32).toString('base64')}`)
-    const said =
-      'no webhook.test came within 10 ms; what came so far: agent.started, a refused request (SIGNATURE_MISMATCH)'
-    await expect(catcher.next('webhook.test', { timeoutMs: 10 })).rejects.toThrow(said)
+    const message =
+      'no webhook.test arrived within 10 ms; ' +
+      'received: agent.started, an invalid request (SIGNATURE_MISMATCH)'
+    await expect(catcher.next('webhook.test', { timeoutMs: 10 })).rejects.toThrow(message)
     await post(test)
     expect((await catcher.next('webhook.test')).event).toEqual(test)
   })
 
-  it('refuses what is not genuine, and keeps why', async () => {
+  it('rejects an invalid request and keeps the reason', async () => {
     const answer = await fetch(catcher.url, { method: 'POST', body: '{}' })
     expect([answer.status, catcher.received]).toEqual([401, []])
     expect(catcher.refused).toEqual([
@@ -89,7 +94,7 @@ describe('the webhook catcher', () => {
     ])
   })
 
-  it('answers as it is told: the next requests, and all others', async () => {
+  it('uses the responses for the next requests and the default for others', async () => {
     await catcher.close()
     catcher = await createWebhookCatcher({ answer: { status: 204 } })
     catcher.answerNext(
@@ -103,7 +108,7 @@ describe('the webhook catcher', () => {
     expect(catcher.received.map(({ status }) => status)).toEqual([500, 503, 200, 204])
   })
 
-  it('ends at once, also while it owes an answer, and twice', async () => {
+  it('closes immediately during a response, and can close twice', async () => {
     catcher.answerNext({ delayMs: 3_600_000 })
     const broken = post(test).catch((error: unknown) => error)
     await catcher.next()

@@ -8,9 +8,9 @@ import type { EventName, WebhookEvent } from '../events.js'
 import { keyIn } from '../secrets.js'
 import { WebhookVerificationError } from '../verification-error.js'
 import { verify } from '../verify.js'
-import { mailbox } from './mailbox.js'
+import { Mailbox } from './mailbox.js'
 
-/** How a genuine request is answered: 200 at once, unless it says otherwise. */
+/** The response to a valid request. The default is an immediate 200. */
 export type CatcherAnswer = {
   readonly status?: number
   readonly delayMs?: number
@@ -18,27 +18,27 @@ export type CatcherAnswer = {
 }
 
 export type CatcherOptions = {
-  /** What the webhook is registered with; made unless given, and then `secret` of the catcher. */
+  /** The secret of the webhook. By default the catcher creates one. */
   readonly secret?: string
-  /** The answer to everything that `answerNext` says nothing about. */
+  /** The response to all requests without an `answerNext`. */
   readonly answer?: CatcherAnswer
-  /** 0, any free one, unless given. */
+  /** The default is any free port. */
   readonly port?: number
 }
 
 export type CaughtEvent<Name extends EventName = EventName> = {
   readonly event: WebhookEvent<Name>
   readonly deliveryId: string
-  /** ms since 1970. */
+  /** Milliseconds since 1970. */
   readonly signedAt: number
-  /** Names in lower case. */
+  /** The names are in lower case. */
   readonly headers: IncomingMessage['headers']
-  /** The characters that were signed. */
+  /** The signed text. */
   readonly body: string
-  /** What it was answered with. */
+  /** The status of the response. */
   readonly status: number
 }
-/** A request that is not to be believed; it was answered with 401. */
+/** An invalid request. The response was a 401. */
 export type RefusedRequest = {
   readonly error: WebhookVerificationError
   readonly headers: IncomingMessage['headers']
@@ -46,21 +46,22 @@ export type RefusedRequest = {
 }
 
 export type WebhookCatcher = {
-  /** What to register, with `secret`. It is on 127.0.0.1. */
+  /** The URL to register with `secret`. It is on 127.0.0.1. */
   readonly url: string
   readonly secret: string
-  /** Every genuine request so far, those that were answered with a failure and sent again too. */
+  /** All valid requests so far, including retries. */
   readonly received: readonly CaughtEvent[]
   readonly refused: readonly RefusedRequest[]
   /**
-   * The oldest event of this name, or of any, that no `next` has given before; waits for one to come. Rejects when none has come
-   * within `timeoutMs`, 5,000 unless given, and says what came instead.
+   * Returns the oldest event of this name, or of any name, that no `next` has returned before.
+   * Waits for one if necessary. Rejects after `timeoutMs` and names the other received events. The
+   * default is 5 s.
    */
   next<Name extends EventName = EventName>(
     name?: Name,
     options?: { readonly timeoutMs?: number },
   ): Promise<CaughtEvent<Name>>
-  /** The answers to the next genuine requests, one each: `answerNext({ status: 500 }, { status: 500 })` has two of them sent again. */
+  /** Sets the responses to the next valid requests. Two with a status of 500 cause two retries. */
   answerNext(...answers: readonly CatcherAnswer[]): void
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -69,20 +70,20 @@ export type WebhookCatcher = {
 const TIMEOUT_MS = 5_000
 
 /**
- * Starts a receiver of webhooks for your tests. The receiver verifies and records each delivery, and lets a test wait
- * for the next one.
+ * Starts a receiver of webhooks for your tests. The receiver verifies and records each delivery,
+ * and lets a test wait for the next one.
  * @throws WebhookVerificationError if the secret is empty or malformed
  */
 export async function createWebhookCatcher(options: CatcherOptions = {}): Promise<WebhookCatcher> {
   const {
     secret = `whsec_${randomBytes(32).toString('base64')}`,
-    answer: standing = {},
+    answer: defaultAnswer = {},
     port = 0,
   } = options
   keyIn(secret)
   const answers: CatcherAnswer[] = []
   const refused: RefusedRequest[] = []
-  const caught = mailbox<CaughtEvent>()
+  const caught = new Mailbox<CaughtEvent>()
 
   const server = createServer((request, response) => {
     receive(request, response).catch(() => response.destroy())
@@ -98,10 +99,10 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
       response.writeHead(401).end(delivery.message)
       return
     }
-    const { status = 200, delayMs = 0, headers: own = {} } = answers.shift() ?? standing
+    const { status = 200, delayMs = 0, headers: extra = {} } = answers.shift() ?? defaultAnswer
     caught.put({ ...delivery, headers, body: body.toString(), status })
     if (delayMs > 0) await sleep(delayMs, undefined, { ref: false })
-    response.writeHead(status, own).end()
+    response.writeHead(status, extra).end()
   }
 
   server.listen(port, '127.0.0.1')
@@ -116,7 +117,8 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
       caught.take(
         ({ event }) => name === undefined || event.event === name,
         timeoutMs,
-        () => `no ${name ?? 'event'} came within ${timeoutMs} ms; ${came(caught.all, refused)}`,
+        () =>
+          `no ${name ?? 'event'} arrived within ${timeoutMs} ms; ${received(caught.all, refused)}`,
       ) as Promise<CaughtEvent<Name>>,
     answerNext: (...more) => void answers.push(...more),
     close,
@@ -124,12 +126,12 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
   }
 }
 
-function came(received: readonly CaughtEvent[], refused: readonly RefusedRequest[]): string {
+function received(caught: readonly CaughtEvent[], refused: readonly RefusedRequest[]): string {
   const names = [
-    ...received.map(({ event }) => event.event),
-    ...refused.map(({ error }) => `a refused request (${error.code})`),
+    ...caught.map(({ event }) => event.event),
+    ...refused.map(({ error }) => `an invalid request (${error.code})`),
   ]
-  return names.length === 0 ? 'nothing came at all' : `what came so far: ${names.join(', ')}`
+  return names.length === 0 ? 'received nothing' : `received: ${names.join(', ')}`
 }
 
 async function closed(server: Server): Promise<void> {

@@ -1,49 +1,42 @@
-type Waiting<T> = { readonly fits: (one: T) => boolean; readonly take: (one: T) => void }
+type Waiter<T> = { readonly matches: (item: T) => boolean; readonly resolve: (item: T) => void }
 
-export type Mailbox<T> = {
-  /** Everything that was ever put in, the oldest first. */
-  readonly all: readonly T[]
-  put(one: T): void
-  /** The oldest that fits and nobody took, now or within `timeoutMs`; else rejects with what `late` says then. */
-  take(fits: (one: T) => boolean, timeoutMs: number, late: () => string): Promise<T>
-}
+/** Items that tests take one by one, now or when they arrive. */
+export class Mailbox<T> {
+  /** All items that ever arrived, the oldest first. */
+  readonly all: T[] = []
+  readonly #untaken: T[] = []
+  readonly #waiters: Waiter<T>[] = []
 
-export function mailbox<T>(): Mailbox<T> {
-  const all: T[] = []
-  const untaken: T[] = []
-  const waiting: Waiting<T>[] = []
-
-  function put(one: T): void {
-    all.push(one)
-    const index = waiting.findIndex(({ fits }) => fits(one))
-    const [first] = index < 0 ? [] : waiting.splice(index, 1)
-    if (first) first.take(one)
-    else untaken.push(one)
+  put(item: T): void {
+    this.all.push(item)
+    const index = this.#waiters.findIndex(({ matches }) => matches(item))
+    const [waiter] = index < 0 ? [] : this.#waiters.splice(index, 1)
+    if (waiter) waiter.resolve(item)
+    else this.#untaken.push(item)
   }
 
-  async function take(
-    fits: (one: T) => boolean,
+  /** Takes the oldest matching item. Rejects with `describeTimeout()` if none arrives in time. */
+  async take(
+    matches: (item: T) => boolean,
     timeoutMs: number,
-    late: () => string,
+    describeTimeout: () => string,
   ): Promise<T> {
-    const index = untaken.findIndex(fits)
-    const [there] = index < 0 ? [] : untaken.splice(index, 1)
-    if (there !== undefined) return there
+    const index = this.#untaken.findIndex(matches)
+    const [found] = index < 0 ? [] : this.#untaken.splice(index, 1)
+    if (found !== undefined) return found
     return new Promise((resolve, reject) => {
-      const seat: Waiting<T> = {
-        fits,
-        take: (one) => {
+      const waiter: Waiter<T> = {
+        matches,
+        resolve: (item) => {
           clearTimeout(timer)
-          resolve(one)
+          resolve(item)
         },
       }
       const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(seat), 1)
-        reject(new Error(late()))
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
+        reject(new Error(describeTimeout()))
       }, timeoutMs)
-      waiting.push(seat)
+      this.#waiters.push(waiter)
     })
   }
-
-  return { all, put, take }
 }

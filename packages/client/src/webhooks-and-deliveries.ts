@@ -1,0 +1,68 @@
+import { segment, type Http } from './http.js'
+import { rowsOf } from './pages.js'
+import type {
+  CreatedWebhook,
+  Delivery,
+  DeliveryDetail,
+  DeliveryFilter,
+  NewWebhook,
+  Webhook,
+  WebhookChange,
+} from './resources.js'
+
+export function webhooksOf(http: Http) {
+  const path = (id: string, rest = ''): string => `/v1/webhooks${segment(id)}${rest}`
+  return {
+    create: (settings: NewWebhook): Promise<CreatedWebhook> =>
+      http.json({ method: 'POST', path: '/v1/webhooks', body: settings }),
+    get: (id: string): Promise<Webhook> => http.json({ method: 'GET', path: path(id) }),
+    list: (): AsyncGenerator<Webhook, void, undefined> => rowsOf(http, '/v1/webhooks'),
+    /**
+     * `null` clears an optional field. A `url` on another origin requires new `headers`, or `null`
+     * for none.
+     */
+    update: (id: string, change: WebhookChange): Promise<Webhook> =>
+      http.json({ method: 'PATCH', path: path(id), body: change, retryable: true }),
+    delete: (id: string): Promise<void> => http.json({ method: 'DELETE', path: path(id) }),
+    enable: (id: string): Promise<Webhook> =>
+      http.json({ method: 'POST', path: path(id, '/enable'), retryable: true }),
+    disable: (id: string): Promise<Webhook> =>
+      http.json({ method: 'POST', path: path(id, '/disable'), retryable: true }),
+    /** Sends a `webhook.test` event to this webhook only. */
+    test: (id: string): Promise<Delivery> => http.json({ method: 'POST', path: path(id, '/test') }),
+    /** Both secrets sign for `graceMs`. The default is one day. */
+    rotateSecret: (
+      id: string,
+      rotation: { readonly secret?: string; readonly graceMs?: number } = {},
+    ): Promise<CreatedWebhook> =>
+      http.json({ method: 'POST', path: path(id, '/rotate-secret'), body: rotation }),
+    finishRotation: (id: string): Promise<Webhook> =>
+      http.json({ method: 'POST', path: path(id, '/rotate-secret/finish'), retryable: true }),
+    /**
+     * Redelivers one page of matching deliveries, by default 1,000. A `nextCursor` means that more
+     * can follow.
+     */
+    recover: (
+      id: string,
+      filter: Omit<DeliveryFilter, 'webhookId'> & {
+        readonly limit?: number
+        readonly cursor?: string
+      } = {},
+    ): Promise<{ readonly count: number; readonly nextCursor: string | null }> =>
+      http.json({ method: 'POST', path: path(id, '/recover'), body: filter }),
+  }
+}
+
+export function deliveriesOf(http: Http) {
+  const path = (id: string, rest = ''): string => `/v1/deliveries${segment(id)}${rest}`
+  return {
+    /** Returns the delivery with its body and all attempts. */
+    get: (id: string): Promise<DeliveryDetail> => http.json({ method: 'GET', path: path(id) }),
+    list: (filter: DeliveryFilter = {}): AsyncGenerator<Delivery, void, undefined> =>
+      rowsOf(http, '/v1/deliveries', filter),
+    redeliver: (id: string): Promise<Delivery> =>
+      http.json({ method: 'POST', path: path(id, '/redeliver') }),
+    cancel: (id: string): Promise<Delivery> =>
+      http.json({ method: 'POST', path: path(id, '/cancel') }),
+  }
+}
