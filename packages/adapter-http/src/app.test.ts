@@ -54,7 +54,8 @@ describe('paths and methods', () => {
 
   it('HEAD answers like GET, without a body', async () => {
     const { ask } = await openScene()
-    const [head, get] = [await ask('HEAD', '/v1/agents'), await ask('GET', '/v1/agents')]
+    const head = await ask('HEAD', '/v1/agents')
+    const get = await ask('GET', '/v1/agents')
     expect([head.status, head.text, get.status]).toEqual([200, '', 200])
   })
 })

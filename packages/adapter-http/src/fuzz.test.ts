@@ -43,39 +43,29 @@ const paths = fc
 
 const fields = fc.record(
   {
-    ...{
-      sessionId: fc.anything(),
-      message: fc.anything(),
-      metadata: fc.anything(),
-      executionPrincipal: fc.anything(),
-    },
-    ...{
-      name: fc.anything(),
-      runtime: fc.oneof(
-        fc.anything(),
-        fc.dictionary(fc.constantFrom('kind', 'handler', '__proto__'), fc.anything()),
-      ),
-    },
-    ...{
-      defaultExecutionPrincipal: fc.anything(),
-      concurrency: fc.anything(),
-      maxQueued: fc.anything(),
-      desiredState: fc.anything(),
-    },
-    ...{
-      url: fc.anything(),
-      events: fc.anything(),
-      agentId: fc.anything(),
-      description: fc.anything(),
-      enabled: fc.anything(),
-      secret: fc.anything(),
-    },
-    ...{
-      permissions: fc.anything(),
-      expiresAt: fc.anything(),
-      response: fc.anything(),
-      error: fc.anything(),
-    },
+    sessionId: fc.anything(),
+    message: fc.anything(),
+    metadata: fc.anything(),
+    executionPrincipal: fc.anything(),
+    name: fc.anything(),
+    runtime: fc.oneof(
+      fc.anything(),
+      fc.dictionary(fc.constantFrom('kind', 'handler', '__proto__'), fc.anything()),
+    ),
+    defaultExecutionPrincipal: fc.anything(),
+    concurrency: fc.anything(),
+    maxQueued: fc.anything(),
+    desiredState: fc.anything(),
+    url: fc.anything(),
+    events: fc.anything(),
+    agentId: fc.anything(),
+    description: fc.anything(),
+    enabled: fc.anything(),
+    secret: fc.anything(),
+    permissions: fc.anything(),
+    expiresAt: fc.anything(),
+    response: fc.anything(),
+    error: fc.anything(),
   },
   { requiredKeys: [] },
 )
@@ -139,13 +129,13 @@ describe('V: arbitrary requests', () => {
       })
     ).json
     const targets = fc.constantFrom(
-      ...([
-        'POST /v1/agents',
-        'PATCH /v1/agents/echo',
-        'POST /v1/agents/echo/messages',
-        `POST /v1/agents/slow/messages/${sent.json.messageId}/response`,
-      ] as const),
-      ...(['POST /v1/webhooks', `PATCH /v1/webhooks/${id}`, 'POST /v1/keys'] as const),
+      'POST /v1/agents',
+      'PATCH /v1/agents/echo',
+      'POST /v1/agents/echo/messages',
+      `POST /v1/agents/slow/messages/${sent.json.messageId}/response`,
+      'POST /v1/webhooks',
+      `PATCH /v1/webhooks/${id}`,
+      'POST /v1/keys',
     )
     await fc.assert(
       fc.asyncProperty(targets, bodies, async (target, body) => {

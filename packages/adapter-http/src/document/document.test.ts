@@ -67,7 +67,8 @@ describe('the document and the routes', () => {
 
   it('names the permissions that the routes require', async () => {
     const { ask, keyWith, document } = await opened()
-    const [sender, admin] = [await keyWith(['project:message']), await keyWith(['project:admin'])]
+    const sender = await keyWith(['project:message'])
+    const admin = await keyWith(['project:admin'])
     for (const { path, method, operation } of operationsIn(document)) {
       const [permission] = operation.security?.[0]?.['apiKey'] ?? []
       const { key } = permission === 'project:message' ? admin : sender

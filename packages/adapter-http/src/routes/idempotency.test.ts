@@ -95,7 +95,8 @@ describe('I: Idempotency-Key', () => {
 
   it('a key belongs to one agent', async () => {
     const scene = await openScene()
-    const [one, other] = [await scene.createAgent(), await scene.createAgent()]
+    const one = await scene.createAgent()
+    const other = await scene.createAgent()
     expect((await send(scene, one, 'key')).json.messageId).not.toBe(
       (await send(scene, other, 'key')).json.messageId,
     )

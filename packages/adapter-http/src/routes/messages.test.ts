@@ -381,7 +381,8 @@ describe('GET /v1/agents/:id/messages/:messageId', () => {
 
   it('answers 404 for a missing message, another agent’s and another project’s', async () => {
     const { ask, createAgent, otherKey } = await openScene()
-    const [agent, other] = [await createAgent(), await createAgent()]
+    const agent = await createAgent()
+    const other = await createAgent()
     const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
     const id = sent.json.messageId
     expect(

@@ -22,12 +22,10 @@ describe('GET …/sessions', () => {
       'c',
     ])
     expect(first.json.data[0]).toEqual({
-      ...{
-        sessionId: 'a',
-        openCount: 0,
-        lastMessageId: last.json.messageId,
-        lastMessageAt: expect.stringMatching(/Z$/),
-      },
+      sessionId: 'a',
+      openCount: 0,
+      lastMessageId: last.json.messageId,
+      lastMessageAt: expect.stringMatching(/Z$/),
     })
     const second = await ask('GET', `${path}/sessions?limit=2&cursor=${first.json.nextCursor}`)
     expect([second.json.data[0].sessionId, second.json.nextCursor]).toEqual(['b', null])

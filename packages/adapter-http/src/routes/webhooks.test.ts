@@ -164,8 +164,11 @@ it('a webhook shows its health', async () => {
   await clock.advance(0)
   const at = '2030-01-01T00:00:00.000Z'
   expect((await ask('GET', path)).json).toMatchObject({
-    ...{ consecutiveFailures: 1, failingSince: at, lastFailureAt: at },
-    ...{ circuit: 'open', circuitOpenUntil: '2030-01-01T00:01:00.000Z' },
+    consecutiveFailures: 1,
+    failingSince: at,
+    lastFailureAt: at,
+    circuit: 'open',
+    circuitOpenUntil: '2030-01-01T00:01:00.000Z',
   })
   sender.script(refused(410))
   await clock.advance(70_000)
