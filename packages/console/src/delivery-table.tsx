@@ -123,7 +123,7 @@ type NextAttemptProps = {
  * Shows when a pending delivery is tried next. A disabled or failing webhook delays its deliveries.
  */
 export function NextAttempt({ at, webhook, now }: NextAttemptProps) {
-  if (webhook?.status.kind === 'disabled') return <>after you enable the webhook</>
+  if (webhook?.status.kind === 'disabled') return <>once enabled</>
   const circuit = webhook?.health.circuit
   const until = circuit?.kind === 'open' ? Math.max(at, circuit.until) : at
   return until > now ? <Time at={until} now={now} /> : <>due now</>

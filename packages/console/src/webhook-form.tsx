@@ -82,7 +82,7 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
               value={event}
               checked={draft.events.includes(event)}
             />
-            {event === '*' ? 'All events, also of later versions' : <code>{event}</code>}
+            {event === '*' ? 'All events, including future ones' : <code>{event}</code>}
           </label>
         ))}
       </fieldset>

@@ -21,7 +21,9 @@ export function healthOf(
       ...disabled[status.reason](failures, span(status.at - failingSince)),
       tone: status.reason === 'operator' ? 'idle' : 'bad',
     }
-  const reason = `${failures} ${failures === 1 ? 'failure' : 'failures'} in a row, first ${relative(failingSince, now)}`
+  const first = relative(failingSince, now)
+  const reason =
+    failures === 1 ? `1 failure ${first}` : `${failures} failures in a row, first ${first}`
   switch (circuitAt(health, now)) {
     case 'open':
       return {

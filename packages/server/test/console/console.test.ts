@@ -404,7 +404,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
       await page.getByText('The webhook is enabled').waitFor()
       await page.getByRole('link', { name: 'Edit' }).click()
       await page.fill('#description', 'The second one')
-      await page.getByLabel('All events, also of later versions').uncheck()
+      await page.getByLabel('All events, including future ones').uncheck()
       await page.getByLabel('agent.error').check()
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByText('The changes were saved').waitFor()
