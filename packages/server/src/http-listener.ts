@@ -35,7 +35,7 @@ export type ListenerOptions = {
 const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Load balancers commonly close an idle connection after 60 s. They must do so first.
+  // Longer than the 60 s of common load balancers, which must close an idle connection first.
   keepAliveTimeout: 65_000,
   // Closes a connection without traffic in either direction. Callers can wait 10 min for an answer.
   stalledTimeout: 660_000,

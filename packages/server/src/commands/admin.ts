@@ -29,7 +29,8 @@ export async function onDatabase(
     ? devAddresses(config)
     : { ...(config.allowedCidrs && { allowedCidrs: config.allowedCidrs }) }
   const { policy, publicUrl, otherMasterKeys } = config
-  const { wire } = await import('@org/agent-messaging-node/wiring') // slow to load, so only commands that need it do
+  // The module is slow to load, so only commands that need it import it.
+  const { wire } = await import('@org/agent-messaging-node/wiring')
   const wiring = await wire(
     {
       databasePath,

@@ -25,7 +25,7 @@ export type SettingOptions = {
 
 export const RUNTIME_FLAGS = '--handler, --program, --url, --openai, --acp, --a2a or --runtime'
 
-/** Adds the options that select the runtime of an agent. They exclude each other. */
+/** Adds the options that select the runtime of an agent, of which a command can have one. */
 export function withRuntime(command: Command): Command {
   const options = [
     new Option('--handler <name>', 'run a function of the server: echo, or one from --agents'),

@@ -85,7 +85,7 @@ export function addDeliveries(program: Command): void {
     )
 
   withFilters(withProject(deliveries.command('recover <webhook>')))
-    .description('resend the exhausted deliveries of a webhook, or those with --status')
+    .description('resend the exhausted deliveries of a webhook, or with --status others')
     .addHelpText(
       'after',
       example(`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`),

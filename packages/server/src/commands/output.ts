@@ -50,7 +50,7 @@ const titled = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 
 
 export type Progress = { show(text: string): void; end(): void }
 
-/** A line on stderr that is overwritten. Only shown on a terminal. */
+/** A progress line on stderr, shown only on a terminal. */
 export function progress(to: NodeJS.WriteStream = process.stderr): Progress {
   const write = (text: string): void => void (to.isTTY && to.write(`\r\u001B[K${text}`))
   return { show: write, end: () => write('') }

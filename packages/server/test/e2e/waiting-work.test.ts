@@ -62,7 +62,7 @@ const send = (message: string, wait: string): Promise<Response> =>
   api.api('POST', '/v1/agents/echo/messages', { sessionId: message, message }, { prefer: wait })
 
 it('a signal starts a message in the process that has the agent', async () => {
-  // This process misses signals until it listens. It finds missed messages with the next signal.
+  // Until this process listens, signals are lost. The next signal finds the missed messages.
   const hasRun = async (): Promise<boolean> =>
     (await send('again', 'wait=0')).status === 202 && begun.length > 0
   expect(await until(hasRun)).toBe(true)
